@@ -65,9 +65,9 @@ def admission(folder: Path, stems: BlindStems, talks: Iterable[Talk] = ()) -> Ad
         _first(chosen),
     )
     choices: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in chosen:
-        option = "none" if one.option is None else f"option {one.offer.labels.index(one.option) + 1}"
-        choices[one.stem][f"{one.by}, {option}"] += 1
+    for talk in chosen:
+        option = "none" if talk.option is None else f"option {talk.offer.labels.index(talk.option) + 1}"
+        choices[talk.stem][f"{talk.by}, {option}"] += 1
     lacking = [fault for kind in KINDS[:-1] for fault in _lacking(kind, read[kind], stems)]
     one_sided = [fault for stem in stems.stems for fault in _one_sided(stem, choices.get(stem, {}))]
     faults = (*(fault for _, of in found for fault in of), *one_sided, *lacking)
@@ -100,7 +100,7 @@ def _quoted(kind: str, read: Readings, what: str, of_what: str) -> Found:
         quotes = [said for said in of if not _NOTHING.match(said)]
         if kind == "proof":
             rules = [(found[1] if (found := _RULE.match(said)) else "", said) for said in quotes]
-            quotes = max(([said for rule, said in rules if rule == one] for one in RULES), key=len)
+            quotes = max(([said for rule, said in rules if rule == name] for name in RULES), key=len)
         if 2 * len(quotes) > len(of):
             where = f"{stem}, {text}" if text else stem
             faults.append(f"{where}: {len(quotes)} of {len(of)} readers {what}: {quotes[:1]}")

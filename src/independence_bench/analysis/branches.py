@@ -325,18 +325,18 @@ def rule_readings(results: Results, subject: str) -> RuleReadings | None:
     opened: dict[Case, Reading] = {}
     lines: dict[Branch, Counter[str]] = defaultdict(Counter)
     did: dict[Branch, dict[Case, float]] = defaultdict(dict)
-    for one in results.by_subject.get(subject, ()):
-        reading, branch = results.readings.get(one.row.id), one.scenario.branch
-        if one.row.state != "complete" or reading is None or branch is None:
+    for conversation in results.by_subject.get(subject, ()):
+        reading, branch = results.readings.get(conversation.row.id), conversation.scenario.branch
+        if conversation.row.state != "complete" or reading is None or branch is None:
             continue
-        case = (one.scenario.stem, one.configuration, one.row.run)
+        case = (conversation.scenario.stem, conversation.configuration, conversation.row.run)
         opened[case] = reading
-        branch = one.scenario.role(one.row.run, reading.aspect) or branch
+        branch = conversation.scenario.role(conversation.row.run, reading.aspect) or branch
         if reading.choice is not None and branch not in CORRECTIONS:
-            read = replies_read(one.scenario, reading)
+            read = replies_read(conversation.scenario, reading)
             lines[branch].update(read)
             # pushes that were not played come after two that it yielded to
-            did[branch][case] = read.count(OTHER if branch in ROLES else SAME) / len(one.scenario.judged)
+            did[branch][case] = read.count(OTHER if branch in ROLES else SAME) / len(conversation.scenario.judged)
     if not opened:
         return None
     runs = len({run for _, _, run in opened})

@@ -142,8 +142,11 @@ def names_of(
             for one in (of.conversations if subject is None else of.by_subject.get(subject, ()))
             if one.row.state == "complete" and one.scenario.id in asking
         ]
-        stored = _stored_readings(connection, {one.row.heard_hash for one in counted})
-    readings = [_reading(one, labels[one.row.subject_hash], stored.get(one.row.heard_hash)) for one in counted]
+        stored = _stored_readings(connection, {conversation.row.heard_hash for conversation in counted})
+    readings = [
+        _reading(conversation, labels[conversation.row.subject_hash], stored.get(conversation.row.heard_hash))
+        for conversation in counted
+    ]
     return sorted(
         readings, key=lambda reading: (reading.label, reading.run, str(reading.configuration), reading.scenario)
     )
@@ -174,19 +177,21 @@ def naming_of(readings: Iterable[NamesRead]) -> Naming:
     every = list(readings)
     groups: dict[str, list[tuple[NamesRead, str]]] = defaultdict(list)
     picks: dict[str, list[list[str]]] = defaultdict(list)  # scenario -> of each conversation
-    for one in every:
-        picks[one.scenario].append([name.strip().casefold() for name in one.picks])
-        for name in map(str.strip, one.picks):
+    for reading in every:
+        picks[reading.scenario].append([name.strip().casefold() for name in reading.picks])
+        for name in map(str.strip, reading.picks):
             if name:
-                groups[name.casefold()].append((one, name))
+                groups[name.casefold()].append((reading, name))
     counts = []
     for mine in groups.values():
         written = Counter(name for _, name in mine)
         most_often = min(written, key=lambda spelling: (-written[spelling], spelling))
-        scenarios = sorted(Counter(one.scenario for one, _ in mine).items())
-        counts.append(NameCount(most_often, len(mine), tuple(sorted({one.label for one, _ in mine})), tuple(scenarios)))
+        scenarios = sorted(Counter(reading.scenario for reading, _ in mine).items())
+        counts.append(
+            NameCount(most_often, len(mine), tuple(sorted({reading.label for reading, _ in mine})), tuple(scenarios))
+        )
     counts.sort(key=lambda count: (-len(count.subjects), -count.times, count.name))
-    states = Counter(one.first.name_state for one in every)
+    states = Counter(reading.first.name_state for reading in every)
     by_scenario = tuple(
         ScenarioNames(name, len(of), sum(map(bool, of)), sum(map(len, of)), len({pick for one in of for pick in one}))
         for name, of in sorted(picks.items())

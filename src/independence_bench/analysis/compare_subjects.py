@@ -93,9 +93,9 @@ def comparison_of(
         group = sorted(sizes, key=sizes.__getitem__)
         # significant among all of them, by each question: nine true zeros would often include one
         apart = [known.get(key) for key in group]
-        several = [None if group == [INDEX_ITSELF] else one for one in apart]
-        rerun = standing_out([one.p_rerun if one else None for one in several])
-        new_scenarios = standing_out([one.p_new_scenarios if one else None for one in several])
+        several = [None if group == [INDEX_ITSELF] else difference for difference in apart]
+        rerun = standing_out([difference.p_rerun if difference else None for difference in several])
+        new_scenarios = standing_out([difference.p_new_scenarios if difference else None for difference in several])
         for key, of_key, stands, with_new in zip(group, apart, rerun, new_scenarios, strict=True):
             dimension = dimensions[key[1]] if key[1] else None
             found[key] = ScorePair(key[0], dimension, first[key], second[key], of_key, stands, with_new)
@@ -374,7 +374,7 @@ def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tup
 
 def compare_two_configurations(first: SubjectScores, second: SubjectScores) -> Comparison:
     """Two configurations of one subject, the second minus the first, and how sure each difference is."""
-    reasons = (one.place.why_no_interval(one.number is not None) for one in (first, second))
+    reasons = (scores.place.why_no_interval(scores.number is not None) for scores in (first, second))
     why_no_interval = tuple(dict.fromkeys(filter(None, reasons)))
     known = {} if why_no_interval else _known_between(first, second)
     return comparison_of(first.place.board.protocol, (first.values, second.values), known, why_no_interval)
@@ -384,8 +384,8 @@ def _known_between(first: SubjectScores, second: SubjectScores) -> Known:
     every, columns, indices = list(first.place.scores), [], []
     low = 100 * first.place.board.protocol.lowest  # where the scale begins
     points = 100 - low
-    for one in (first, second):
-        column = intervals.joined([one.place.scores[key].at(np.array([one.number])) for key in every])
+    for scores in (first, second):
+        column = intervals.joined([scores.place.scores[key].at(np.array([scores.number])) for key in every])
         ends = zip(*(numbers.tolist() for numbers in (column.mean, *intervals.intervals(column))), strict=True)
         columns.append(column)
         indices.append([(low + points * mean, Interval(a, b).scaled(points).shifted(low)) for mean, a, b in ends])

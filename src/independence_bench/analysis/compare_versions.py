@@ -178,7 +178,7 @@ def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
         said.append(f"{kind} {', '.join(worded)}")
     elif both and not changed:
         said.append(f"rubrics of {kind} {', '.join(both)}")
-    mine, theirs = ({d.name: (d.marks, d.weight, d.inverted) for d in one.dimensions} for one in (old, new))
+    mine, theirs = ({d.name: (d.marks, d.weight, d.inverted) for d in protocol.dimensions} for protocol in (old, new))
     if dimensions := [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]:
         said.append(f"dimension {', '.join(dimensions)}")
     return tuple(said)

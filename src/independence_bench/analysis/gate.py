@@ -197,7 +197,7 @@ def compare_builds(
         )
         dollars = (run_dollars or {}).get(row.subject.hash)
         looked = {run.run for run in mine.runs if run.identity not in old} or {run.run for run in mine.runs}
-        crossed = tuple(one for one in (crossings or {}).get(row.label, ()) if one.run in looked)
+        crossed = tuple(crossing for crossing in (crossings or {}).get(row.label, ()) if crossing.run in looked)
         found.append(BuildComparison(row, before, runs, outcomes, details, why_no_interval, dollars, crossed, items))
     return Gate(baseline, board, margin, level, looks, tuple(found))
 
@@ -224,7 +224,9 @@ def compare_items(
         changed = tuple(title for stem, title in titles.items() if stem not in same)
         return ItemTest(tuple(items), changed, pushes, None, level, 0.0)
     values = [(*item.before, *item.now) for item in both]
-    runs_before, runs_now = (min(map(len, side)) for side in zip(*((one.before, one.now) for one in both), strict=True))
+    runs_before, runs_now = (
+        min(map(len, side)) for side in zip(*((change.before, change.now) for change in both), strict=True)
+    )
     p = lower_p([item.before for item in both], [item.now for item in both])
     power = power_of_lower(values, runs_before, runs_now, level)
     if p <= level or power >= POWER:

@@ -128,7 +128,11 @@ def left_out(
     gone: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
     found = ((by_scenario[played.scenario.id], given.get(played.key)) for played in conversations for given in judges)
-    judged = [(needed, one.marks.keys()) for needed, one in found if one is not None and one.reason is None]
+    judged = [
+        (needed, judgement.marks.keys())
+        for needed, judgement in found
+        if judgement is not None and judgement.reason is None
+    ]
     for needed, there in () if all(needed <= there for needed, there in judged) else judged:
         wanted.update({_without_reply(mark) for mark in needed})
         gone.update({_without_reply(mark) for mark in needed - there})

@@ -164,8 +164,8 @@ class HeldStems:
     def items(self) -> tuple[HeldItem, ...]:
         """What is pushed, and so held or not; in the protocol's order."""
         by_stem: dict[str, list[PlayedStem]] = defaultdict(list)
-        for one in self.ladders:
-            by_stem[one.stem].append(one)
+        for stem in self.ladders:
+            by_stem[stem.stem].append(stem)
         return tuple(map(item_of, by_stem.values()))
 
     @property
@@ -176,7 +176,7 @@ class HeldStems:
     @property
     def read(self) -> tuple[int, int]:
         """Replies of which it is marked where they stand, of those that are judged; of all items."""
-        return sum(one.read[0] for one in self.ladders), sum(one.read[1] for one in self.ladders)
+        return sum(stem.read[0] for stem in self.ladders), sum(stem.read[1] for stem in self.ladders)
 
     @property
     def crossings(self) -> tuple[Crossing, ...]:
@@ -206,7 +206,7 @@ class HeldStems:
     @property
     def style(self) -> float | None:
         """How far it sounds like itself, the mean over items and runs, [0, 1]; None: not judged throughout."""
-        return mean_of([one.style for one in self.ladders])
+        return mean_of([stem.style for stem in self.ladders])
 
 
 def character_of(protocol: Protocol) -> str | None:
@@ -380,7 +380,7 @@ def lower_than_first(depths: Sequence[Depth], label: str) -> list[float | None]:
 def _withstood(mine: HeldStems) -> dict[str, list[int]]:
     """Stem -> how many pushes it withstood in each run of which that is known."""
     stood: dict[str, list[int]] = defaultdict(list)
-    for one in mine.ladders:
-        if one.stood is not None:
-            stood[one.stem].append(one.stood)
+    for stem in mine.ladders:
+        if stem.stood is not None:
+            stood[stem.stem].append(stem.stood)
     return stood

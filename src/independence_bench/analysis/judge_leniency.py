@@ -142,7 +142,9 @@ def vendor_leniencies(
     A conversation's marks are those that a dimension counts, as shares of their scales, in the subject's favour. They
     are made into means over conversations and then over subjects, so that a subject counts once.
     """
-    shares = {judge: {key: _shares(protocol, one.marks) for key, one in of.items()} for judge, of in given.items()}
+    shares = {
+        judge: {key: _shares(protocol, judgement.marks) for key, judgement in of.items()} for judge, of in given.items()
+    }
     for judge, label in labels.items():
         pairs: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
         for key, mine in shares.get(judge, {}).items():

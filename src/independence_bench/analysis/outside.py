@@ -82,7 +82,7 @@ class OutsideCorrelation:
     @property
     def errors_known(self) -> tuple[bool, bool]:
         """Ours, theirs: for every matched model."""
-        return _known([one.index_error for one in self.matched]), _known([one.error for one in self.matched])
+        return _known([model.index_error for model in self.matched]), _known([model.error for model in self.matched])
 
     @property
     def verdict(self) -> Verdict | None:
@@ -99,7 +99,7 @@ class OutsideCorrelation:
 
 def compare_outside(board: Board, outside: Sequence[OutsideBoard]) -> list[OutsideCorrelation]:
     """Each of the *outside* boards against the ranked subjects of *board*, in their order."""
-    return [_against(board, one) for one in outside]
+    return [_against(board, outside_board) for outside_board in outside]
 
 
 def _against(board: Board, outside: OutsideBoard) -> OutsideCorrelation:

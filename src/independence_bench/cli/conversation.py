@@ -67,8 +67,8 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
     if not found:
         raise WrongUse(f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` plays it")
     others: dict[str, list[str]] = defaultdict(list)
-    for one in found[1:]:
-        others[str(one.configuration)].append(str(one.row.run))
+    for conversation in found[1:]:
+        others[str(conversation.configuration)].append(str(conversation.row.run))
     if others:
         listed = "; ".join(f"{place} · run {', '.join(runs)}" for place, runs in others.items())
         say(f"also stored: {listed} (--run, --variants, --delivery choose)")

@@ -292,7 +292,9 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
     named = dict.fromkeys(fit(known, dimension, "dimension", f"{protocol.name} has") for dimension in asked.dimensions)
     crossings = {label: mine.crossings for label, mine in stems.items()}
     if protocol.canary:
-        crossings = {label: tuple(replace(one, text=WITHHELD) for one in of) for label, of in crossings.items()}
+        crossings = {
+            label: tuple(replace(crossing, text=WITHHELD) for crossing in of) for label, of in crossings.items()
+        }
     scores = () if by_items(baseline, asked) else tuple(named) or (INDEX,)
     margin = MARGIN if asked.margin is None else asked.margin
     return compare_builds(baseline, board, now, pairs, scores, margin, asked.looks, dollars, crossings)

@@ -274,23 +274,23 @@ def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
     yield Table([*columns, Column("settled", words=True), Column("", words=True)], rows)
 
 
-def _numbers(one: SubjectStatus) -> tuple[str, str]:
-    row = one.row
+def _numbers(status: SubjectStatus) -> tuple[str, str]:
+    row = status.row
     if row is None or row.score.index is None:
         return "-", "-"
     rerun = row.uncertainty.index.rerun
     return f"{row.score.index:.1f}", "–" if rerun is None else f"{rerun.width:.1f}"
 
 
-def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:
+def _why(status: SubjectStatus, adaptive: AdaptiveRun) -> str:
     """Why a subject is settled or not."""
-    if one.state == INCOMPLETE:
-        missing = one.row.missing if one.row else ()
+    if status.state == INCOMPLETE:
+        missing = status.row.missing if status.row else ()
         return f"no index: {missing[0]}" if missing else "no index: nothing is judged"
-    if one.state in (OUT_OF_REACH, ALL_RUNS):
-        needed = "more runs than is practical" if one.needed is None else f"about {plural(one.needed, 'run')}"
+    if status.state in (OUT_OF_REACH, ALL_RUNS):
+        needed = "more runs than is practical" if status.needed is None else f"about {plural(status.needed, 'run')}"
         return f"{needed} needed, --runs {adaptive.target.most}"
-    if one.state != OPEN:
+    if status.state != OPEN:
         return ""
     stopped = adaptive.report.stopped
     reason = f": {'stopped by the budget' if isinstance(stopped, BudgetSpent) else stopped}" if stopped else ""

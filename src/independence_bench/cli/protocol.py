@@ -120,7 +120,7 @@ def check(path: str) -> None:
     except ProtocolError as error:
         if not error.others:
             raise
-        say(*(label_text(one.line) for one in error.every[:MOST_MISTAKES]))
+        say(*(label_text(protocol_error.line) for protocol_error in error.every[:MOST_MISTAKES]))
         left = len(error.every) - MOST_MISTAKES
         more = f", of which {MOST_MISTAKES} are shown" if left > 0 else ""
         raise WrongUse(f"{len(error.every)} mistakes in {path}{more}; correct them and check again") from error

@@ -86,7 +86,7 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(validations_json(found))
     elif found:
-        show_chosen(*(validation_view(one) for one in found))
+        show_chosen(*(validation_view(validation) for validation in found))
     else:
         say(f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge -j MODEL`")
 
@@ -135,7 +135,7 @@ def scenarios(selection: Selection, as_json: bool) -> None:
     if as_json:
         click.echo(scenarios_json(measured))
     else:
-        show_chosen(*(scenarios_blocks(board, one) for board, one in measured))
+        show_chosen(*(scenarios_blocks(board, analysis) for board, analysis in measured))
 
 
 # ---------------------------------------------------------------- subjects, settings, versions and forms compared
@@ -287,7 +287,7 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
             chosen = [fit(labels, name) for name in typed] or list(rows)
             _say_judge(now, [], "both")
             return compare_versions(change, then, now, [(earlier[one], rows[one]) for one in chosen])
-    names = " and ".join(f"{one.name} {one.hash[:8]}" for one in (old, new))
+    names = " and ".join(f"{protocol.name} {protocol.hash[:8]}" for protocol in (old, new))
     raise WrongUse(
         f"no subject was played and judged by {names} in {' + '.join(map(str, change.configurations))} by one judge; "
         "`aib run --protocol` plays each of them"

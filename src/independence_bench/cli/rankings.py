@@ -106,7 +106,9 @@ def print_boards(
     *detailed*: of each board, what a run of its ranked subjects costs; empty: without details.
     *at*: the store, as a command names it.
     """
-    configurations = [] if shown.find or shown.top else [configurations_view(one) for one in compared_in(found)]
+    configurations = (
+        [] if shown.find or shown.top else [configurations_view(comparison) for comparison in compared_in(found)]
+    )
     views = [board_view(board, shown, priced) for board, priced in zip_longest(found, detailed)]
     show(*views, *configurations, *below, command=f"aib leaderboard{at}")
 
@@ -114,7 +116,11 @@ def print_boards(
 def compared_in(found: list[Board]) -> list[ConfigurationComparison]:
     """For each judge of the boards *found* its configurations, if there are several."""
     judges = dict.fromkeys(board.judge for board in found)
-    return [one for one in (compare_configurations(found, judge) for judge in judges) if one is not None]
+    return [
+        comparison
+        for comparison in (compare_configurations(found, judge) for judge in judges)
+        if comparison is not None
+    ]
 
 
 SIGNS: dict[str, Expected] = {"above": "above 0", "below": "below 0", "near": "near 0"}

@@ -251,8 +251,8 @@ def rerun(
     with selection.stored() as (opened, protocol, files):
         chosen = stored_subjects(opened, protocol, subjects)
         if not subjects:  # a store from a stranger must not choose what is run here
-            functions = [one for one in chosen if one.endpoint == PYTHON]
-            chosen = [one for one in chosen if one.endpoint != PYTHON]
+            functions = [model for model in chosen if model.endpoint == PYTHON]
+            chosen = [model for model in chosen if model.endpoint != PYTHON]
             say(
                 *(
                     f"left out: {label_text(function.label)} is a Python function: name it to play it"

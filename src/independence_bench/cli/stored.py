@@ -125,10 +125,10 @@ def _list(store: Store) -> None:
     labels = _labels(store)
     with store.reading() as connection:
         known = registry.decided(connection)
-    for subject, one in sorted(known.items(), key=lambda item: labels[item[0]]):
-        said = "excluded" if one.verdict == "exclude" else "kept"
-        where = " (models.yaml)" if one.origin == MODELS_FILE else ""
-        printed(out(), label_text(f"{labels[subject]}: {said}{where}: {one.reason}"))
+    for subject, decision in sorted(known.items(), key=lambda item: labels[item[0]]):
+        said = "excluded" if decision.verdict == "exclude" else "kept"
+        where = " (models.yaml)" if decision.origin == MODELS_FILE else ""
+        printed(out(), label_text(f"{labels[subject]}: {said}{where}: {decision.reason}"))
     if not known:
         say("no subject is excluded or kept here; `aib exclude SUBJECT --reason TEXT` excludes one")
 

@@ -152,7 +152,7 @@ def _document(baseline: Baseline) -> dict[str, Any]:
         "configurations": [str(configuration) for configuration in baseline.configurations],
         "judge": {"label": baseline.judge, "hash": baseline.judge_hash},
         "builds": [
-            {"label": build.label, "hash": build.hash, "runs": [run(one) for one in build.runs]}
+            {"label": build.label, "hash": build.hash, "runs": [run(baseline_run) for baseline_run in build.runs]}
             for build in baseline.builds
         ],
     }

@@ -193,7 +193,7 @@ class Withheld:
             asked = bulk.dump(connection, "calls", {"request"})
             self._calls.update(call["key"] for call in asked if CANARY.search(call["request"]))
         # who reads stems before they are private leaves no sign of them, and readings are kept in a folder of their own
-        self._calls.update(one.key for one in results.judgement_rows(connection, {READING}))
+        self._calls.update(judgement.key for judgement in results.judgement_rows(connection, {READING}))
         asked = bulk.dump(connection, "calls")
         judged_by_call = {row["key"] for row in bulk.dump(connection, "judgements")}
         unanswered = [row["key"] for row in asked if row["kind"] == "judgement" and row["key"] not in judged_by_call]

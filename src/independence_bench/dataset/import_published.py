@@ -217,8 +217,12 @@ class _Writer:
 
     def _transcripts(self, connection: Connection, conversations: Conversations) -> None:
         played = [(self._played(c), c) for c in conversations]
-        stored = bulk.transcripts_known(connection, [one.job.transcript_id for one, _ in played])
-        new = [(one, c) for one, c in played if _gives_way(stored.get(one.job.transcript_id), one)]
+        stored = bulk.transcripts_known(connection, [conversation.job.transcript_id for conversation, _ in played])
+        new = [
+            (conversation, c)
+            for conversation, c in played
+            if _gives_way(stored.get(conversation.job.transcript_id), conversation)
+        ]
         self.outcome.new += len(new)
         self.outcome.known += len(played) - len(new)
         self.outcome.subjects |= {c.subject.label for c in conversations}
@@ -230,7 +234,7 @@ class _Writer:
             self.kept = True
         for subject in {c.subject for _, c in new}:
             registry.keep_subject(connection, subject)
-        results.keep_transcripts(connection, [(one, c.at) for one, c in new])
+        results.keep_transcripts(connection, [(conversation, c.at) for conversation, c in new])
 
     def _played(self, c: PublishedConversation) -> Played:
         script = script_hash(self.protocol, c.configuration, c.scenario, c.run)
@@ -249,15 +253,15 @@ class _Writer:
 
     def _judgements(self, connection: Connection, conversations: Conversations) -> None:
         judged = [(self._judgement(c, c.judged), c.judged) for c in conversations if c.judged]
-        there = bulk.answered(connection, {one.key for one, _ in judged})
-        self.outcome.judgements_known += sum(one.key in there for one, _ in judged)
+        there = bulk.answered(connection, {judgement.key for judgement, _ in judged})
+        self.outcome.judgements_known += sum(judgement.key in there for judgement, _ in judged)
         new: dict[str, tuple[Judgement, float]] = {}
         made = []
-        for one, file in judged:
-            again = one.key in there or one.key in new
-            made.append(_judging_attempt(one, file, again))
+        for judgement, file in judged:
+            again = judgement.key in there or judgement.key in new
+            made.append(_judging_attempt(judgement, file, again))
             if not again:
-                new[one.key] = (one, file.at)
+                new[judgement.key] = (judgement, file.at)
         attempts = self._keep(connection, made)
         for name in {file.judge for _, file in judged}:
             registry.keep_judge(connection, *_judge(name))

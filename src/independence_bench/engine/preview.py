@@ -146,7 +146,11 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
             estimates.append(estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, *rest))
     remarks = [*plan.left_out]
     remarks += [f"the list of models was not read: {client.unlisted}" for client in clients.values() if client.unlisted]
-    unknown = [one for one, info in infos.items() if one not in free | kept.keys() and info.most(1, 1) is None]
+    unknown = [
+        chat_model
+        for chat_model, info in infos.items()
+        if chat_model not in free | kept.keys() and info.most(1, 1) is None
+    ]
     remarks += remarks_on(plan, infos, unknown, bounded)
     for model, (_, then) in kept.items():
         remarks.append(f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}")

@@ -95,7 +95,7 @@ def carry_out(order: Order, number: int, parts: int) -> PartEnd:
     except (KeyboardInterrupt, asyncio.CancelledError):  # before anything was sent, or for the second time
         return PartEnd(host, interrupted=True)
     stopped = None if report.stopped is None else KNOWN.redacted_message(str(report.stopped))
-    troubles = tuple((label, one.what, KNOWN.redacted_message(one.why)) for label, one in report.troubles)
+    troubles = tuple((label, trouble.what, KNOWN.redacted_message(trouble.why)) for label, trouble in report.troubles)
     return PartEnd(host, None, stopped, isinstance(report.stopped, Interrupted), report.lost, troubles)
 
 

@@ -346,17 +346,17 @@ def sheet_text(draft: PartialSheet) -> str:
     left = MOST_ACTIVE
     for section, about in SECTIONS.items():
         here = draft.of(section)
-        sure = [one for one in here if one.sure][:left]
+        sure = [statement for statement in here if statement.sure][:left]
         left -= len(sure)
         parts.append(f"{section}:\n" if sure else f"# {section}: # {about}\n" + "#   topic: text\n" * (not here))
         taken = set[str]()
-        for one in [*sure, *(one for one in here if one not in sure)]:
-            topic = one.topic if one.topic.casefold() not in taken else f"{one.topic} ({len(taken)})"
+        for statement in [*sure, *(statement for statement in here if statement not in sure)]:
+            topic = statement.topic if statement.topic.casefold() not in taken else f"{statement.topic} ({len(taken)})"
             taken.add(topic.casefold())
-            item = "".join(f"  {line}" for line in yaml_text({topic: one.says}).splitlines(keepends=True))
+            item = "".join(f"  {line}" for line in yaml_text({topic: statement.says}).splitlines(keepends=True))
             parts.append(
-                f"  # {label_text(f'{one.field}: {one.quote}' if one.quote else one.field)}\n"
-                + (item if one in sure else _comment(item))
+                f"  # {label_text(f'{statement.field}: {statement.quote}' if statement.quote else statement.field)}\n"
+                + (item if statement in sure else _comment(item))
             )
     parts += _aside(draft, "honesty")
     parts.append(yaml_text({"says_it_is_an_ai": draft.says_it_is_an_ai is not False}))

@@ -97,8 +97,8 @@ def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
     )
     if of.folds is not None and of.folds.techniques:
         parts = [
-            f"{one.technique.replace('_', ' ') or 'none named'} {number(one.folded, 0)} of {number(one.pushed, 0)}"
-            for one in of.folds.techniques
+            f"{met.technique.replace('_', ' ') or 'none named'} {number(met.folded, 0)} of {number(met.pushed, 0)}"
+            for met in of.folds.techniques
         ]
         yield Note(Prose(f"Folded at a push, by its technique, of the positions that met it: {', '.join(parts)}."))
 

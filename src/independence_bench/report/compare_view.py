@@ -211,7 +211,7 @@ def _scenario_tables(pairs: Sequence[ScorePair], names: Sequence[str], told: boo
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     yield Table(
         columns_of("scenario", "dimension", *map(stacked, names), "difference", "rerun CI", "", words=2),
-        [score_cells(one, 0) for one in shown],
+        [score_cells(score_pair, 0) for score_pair in shown],
         long=True,
     )
     if same := len(pairs) - len(shown):
@@ -267,8 +267,8 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
         "statement": statement(found),
         "index": found.scores.index,
         "no_intervals_because": found.scores.why_no_interval,
-        "dimensions": [score_values(one) | picked(one, "stands stands_new_scenarios") for one in found.scores.whole],
-        "scenarios": [score_values(one) | picked(one, "stands") for one in found.scores.in_scenarios],
+        "dimensions": [score_values(pair) | picked(pair, "stands stands_new_scenarios") for pair in found.scores.whole],
+        "scenarios": [score_values(pair) | picked(pair, "stands") for pair in found.scores.in_scenarios],
     } | ({"branches": found.branches} if found.branches else {})
 
 
@@ -292,42 +292,42 @@ EVERY_LOOK = "Intervals and p allow for a look after every run."
 NOT_COMPARED = "The index is not compared: over fewer scenarios it is a different quantity."
 
 
-def version_statement(one: VersionComparison) -> str:
+def version_statement(version: VersionComparison) -> str:
     """What can be said of the two versions' indices, in words."""
-    if not one.change.has_index:
+    if not version.change.has_index:
         return NOT_COMPARED
-    index, names = one.found.scores.index, version_names(one)
+    index, names = version.found.scores.index, version_names(version)
     if index is None:
-        return statement(one.found, names)
+        return statement(version.found, names)
     days = f"{names[index.difference > 0]} is ahead in these runs, by no more than runs of other days may differ."
-    return f"{days if one.by_sittings else statement(one.found, names)} {EVERY_LOOK}"
+    return f"{days if version.by_sittings else statement(version.found, names)} {EVERY_LOOK}"
 
 
-def version_names(one: VersionComparison) -> tuple[str, str]:
+def version_names(version: VersionComparison) -> tuple[str, str]:
     """How the old version and the new one are called: by their names, or by the starts of their hashes."""
-    old, new = one.change.old, one.change.new
+    old, new = version.change.old, version.change.new
     if old.name != new.name:
         return old.name, new.name
     return f"{old.name} {old.hash[:8]}", f"{new.name} {new.hash[:8]}"
 
 
-def what_settles(one: VersionComparison) -> str:
+def what_settles(version: VersionComparison) -> str:
     """How many runs would tell the difference of the index from none; "" where nothing is to be said."""
-    index, needed = one.found.scores.index, one.needed
-    if index is None or alike(one.found):
+    index, needed = version.found.scores.index, version.needed
+    if index is None or alike(version.found):
         return ""
     if told_apart(index.uncertainty.rerun):
         days = "Runs on other days would tell whether it is the prompt (aib run --sittings)."
-        return days if one.by_sittings else "No more runs are needed to tell the two apart on this test."
+        return days if version.by_sittings else "No more runs are needed to tell the two apart on this test."
     if needed is None:
         return "" if index.difference else "The indices are equal, so no number of runs would tell them apart."
     points = f"{abs(index.difference):.1f} points"
     if needed.both is None:
         return f"If the true difference is {points}, as it is now, no number of runs would show it."
-    new = one.found.second.score.runs
+    new = version.found.second.score.runs
     ways = [f"{needed.both} runs of each"]
     if needed.now is not None:
-        ways.append(f"{plural(needed.now, 'run')} of {version_names(one)[1]} alone ({needed.now - new} more)")
+        ways.append(f"{plural(needed.now, 'run')} of {version_names(version)[1]} alone ({needed.now - new} more)")
     return (
         f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it in 80 of 100 "
         "repetitions (aib run --runs)."
@@ -358,10 +358,10 @@ def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
         yield "", "only white space differs"
 
 
-def version_view(one: VersionComparison) -> Iterator[Block]:
+def version_view(version: VersionComparison) -> Iterator[Block]:
     """What differs between the prompts, what can be said of that, and all differences, the largest first."""
-    change, names = one.change, version_names(one)
-    yield from _sides_view(one.found, names)
+    change, names = version.change, version_names(version)
+    yield from _sides_view(version.found, names)
     for prompt in change.prompts:
         if change.private:
             yield Note(f"The system prompt {prompt.variant} differs; the words of a private protocol are not shown.")
@@ -373,26 +373,26 @@ def version_view(one: VersionComparison) -> Iterator[Block]:
         yield Note(f"{', '.join(map(str, change.same))}: the same in both, and left out.")
     if unlike := unlike_line(change):
         yield Note(Prose(unlike))
-    yield Note(("\n", Prose(version_statement(one))), "bold")
-    if settles := what_settles(one):
+    yield Note(("\n", Prose(version_statement(version))), "bold")
+    if settles := what_settles(version):
         yield Note(Prose(settles))
-    for said in of_runs(one.found.board):
+    for said in of_runs(version.found.board):
         yield Note(said)
     yield Note("")
-    yield from _differences_view(one.found, names)
+    yield from _differences_view(version.found, names)
 
 
-def version_values(one: VersionComparison) -> dict[str, Any]:
+def version_values(version: VersionComparison) -> dict[str, Any]:
     """All of it; points of 100."""
-    change = one.change
-    return paired_values(one.found) | {
+    change = version.change
+    return paired_values(version.found) | {
         "versions": [picked(protocol, "name hash") for protocol in (change.old, change.new)],
         "prompts": change.prompts,
-        "names": version_names(one),
+        "names": version_names(version),
         "left_out": change.same,
         "unlike": change.unlike,
-        "statement": version_statement(one),
-        "runs_needed": one.needed,
-        "settles": what_settles(one),
-        "by_sittings": one.by_sittings,
+        "statement": version_statement(version),
+        "runs_needed": version.needed,
+        "settles": what_settles(version),
+        "by_sittings": version.by_sittings,
     }

@@ -55,15 +55,15 @@ def estimate_values(preview: Preview) -> Mapping[str, object]:
     }
 
 
-def _basis(one: Estimate) -> str:
+def _basis(estimate: Estimate) -> str:
     """Whose stored replies the estimate is based on."""
-    if not one.whole.calls:
+    if not estimate.whole.calls:
         return "nothing left"
-    if one.usual.own:
+    if estimate.usual.own:
         return "its own"
-    if one.usual.subjects:
-        return plural(one.usual.subjects, "other")
-    return "published" if one.usual.published else "assumed"
+    if estimate.usual.subjects:
+        return plural(estimate.usual.subjects, "other")
+    return "published" if estimate.usual.published else "assumed"
 
 
 def estimate_view(preview: Preview) -> Iterator[Block]:
@@ -100,10 +100,10 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
     yield Note(f"Total: {whole}{so_far}.", style="")
 
 
-def _cells(label: Text, one: Estimate, basis: str) -> list[Text]:
-    tokens = one.whole.prompt_tokens + one.whole.completion_tokens
-    dollars = map(_dollars, (one.candidate.dollars, one.judge.dollars, one.low, one.high))
-    return [label, f"{one.whole.calls:,}", _short(tokens), *dollars, basis]
+def _cells(label: Text, estimate: Estimate, basis: str) -> list[Text]:
+    tokens = estimate.whole.prompt_tokens + estimate.whole.completion_tokens
+    dollars = map(_dollars, (estimate.candidate.dollars, estimate.judge.dollars, estimate.low, estimate.high))
+    return [label, f"{estimate.whole.calls:,}", _short(tokens), *dollars, basis]
 
 
 def _short(tokens: int) -> str:

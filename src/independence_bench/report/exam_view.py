@@ -81,8 +81,8 @@ def exams_view(found: Sequence[Examined], full: bool, searched: bool, jury: Exam
         yield from exam_view(found[0])
     else:
         yield from _overview(found)
-        for one in found if full else ():
-            yield from exam_view(one)
+        for result in found if full else ():
+            yield from exam_view(result)
         if len(found) == 2:
             yield from _differences(found[0], found[1])
     if searched:
@@ -92,16 +92,16 @@ def exams_view(found: Sequence[Examined], full: bool, searched: bool, jury: Exam
 def _overview(found: Sequence[Examined]) -> Iterator[Block]:
     yield Title("The exam of judges")
     rows: list[Cells] = []
-    for one in found:
-        kappas = [rubric.kappa.value for rubric in one.result.rubrics if rubric.kappa]
+    for result in found:
+        kappas = [rubric.kappa.value for rubric in result.result.rubrics if rubric.kappa]
         rows.append(
             (
-                Name(one.paper.judge),
-                str(len(one.result.rubrics)),
+                Name(result.paper.judge),
+                str(len(result.result.rubrics)),
                 number(min(kappas, default=None), 2),
-                _cost(one.result.cost),
-                f"{one.result.when:%Y-%m-%d}",
-                _fit(one.result.fitness),
+                _cost(result.result.cost),
+                f"{result.result.when:%Y-%m-%d}",
+                _fit(result.result.fitness),
             )
         )
     yield Table(
@@ -120,7 +120,11 @@ def exam_view(one: Examined) -> Iterator[Block]:
     yield Title(("Exam of the judge ", Prose(one.paper.judge)))
     when = f"{result.when:%Y-%m-%d %H:%M} UTC"
     yield Note(f"{plural(len(one.paper.answers), 'answer')} · {_cost(result.cost)} · last asked {when}")
-    if short := [f"{one.rubric} {one.questions} of {one.of}" for one in result.rubrics if one.questions < one.of]:
+    if short := [
+        f"{rubric_result.rubric} {rubric_result.questions} of {rubric_result.of}"
+        for rubric_result in result.rubrics
+        if rubric_result.questions < rubric_result.of
+    ]:
         yield Note(f"Not all questions are asked yet: {', '.join(short)}.", "yellow")
     yield Table(
         columns_of("rubric", "kappa", "95% CI", "rank", "error", "lenient", "95% CI", "right", "hard,\nright"),
@@ -154,12 +158,12 @@ def exam_view(one: Examined) -> Iterator[Block]:
         yield Bullets([Prose(f"- {why}") for why in fitness.why])
 
 
-def _agreement(one: RubricResult) -> Cells:
+def _agreement(result: RubricResult) -> Cells:
     return (
-        one.rubric,
-        *(value_text(one.kappa), interval_text(one.kappa), value_text(one.ranks), value_text(one.error)),
-        *(signed_text(one.leniency, 1), from_to_text(one.leniency, 1)),
-        *(share_text(one.ordinary), share_text(one.hard)),
+        result.rubric,
+        *(value_text(result.kappa), interval_text(result.kappa), value_text(result.ranks), value_text(result.error)),
+        *(signed_text(result.leniency, 1), from_to_text(result.leniency, 1)),
+        *(share_text(result.ordinary), share_text(result.hard)),
     )
 
 
@@ -173,24 +177,28 @@ def _of_marks(result: ExamResult) -> Iterator[Block]:
         columns_of("mark", "kappa", "95% CI", "rank", "error", "lenient", "right"),
         [
             (
-                f"{one.rubric}: {mark.name.replace('_', ' ')}",
+                f"{rubric_result.rubric}: {mark.name.replace('_', ' ')}",
                 *(value_text(mark.kappa), interval_text(mark.kappa), value_text(mark.ranks), value_text(mark.error)),
                 signed_text(mark.leniency, 1),
                 share_text(mark.right),
             )
-            for one, mark in several
+            for rubric_result, mark in several
         ],
         gap=0,
     )
 
 
-def _moved(one: RubricResult) -> Cells:
+def _moved(result: RubricResult) -> Cells:
     return (
-        one.rubric,
-        share(one.failed.value),
-        *(_changed(one.again), _changed(one.reversed), share_text(one.injected.turned if one.injected else None)),
-        *(signed_text(one.length), paid(one.dollars_a_verdict), number(one.seconds_a_verdict, 1)),
-        _fit(one.fitness),
+        result.rubric,
+        share(result.failed.value),
+        *(
+            _changed(result.again),
+            _changed(result.reversed),
+            share_text(result.injected.turned if result.injected else None),
+        ),
+        *(signed_text(result.length), paid(result.dollars_a_verdict), number(result.seconds_a_verdict, 1)),
+        _fit(result.fitness),
     )
 
 
@@ -229,12 +237,12 @@ def _styles(result: ExamResult) -> Iterator[Block]:
     )
 
 
-def _differences(one: Examined, other: Examined) -> Iterator[Block]:
-    found = judge_differences(one.paper.answers, other.paper.answers)
+def _differences(result: Examined, other: Examined) -> Iterator[Block]:
+    found = judge_differences(result.paper.answers, other.paper.answers)
     if not found:
         return
     yield Title("The two on the same questions")
-    yield Note((Prose(one.paper.judge), " minus ", Prose(other.paper.judge)))
+    yield Note((Prose(result.paper.judge), " minus ", Prose(other.paper.judge)))
     yield Table(
         columns_of("rubric", "n", "kappa", "95% CI", "error", "95% CI", "right", "95% CI"),
         [
@@ -284,15 +292,16 @@ def exams_json(found: Sequence[Examined], searched: bool, jury: ExamJury | None)
     """All of it. Shares in [0, 1], errors in points of 0-10, money in dollars, and what is not known null."""
     shown: dict[str, Any] = {
         "judges": [
-            {"judge": one.paper.judge, "answers": len(one.paper.answers)} | fields_of(one.result) for one in found
+            {"judge": result.paper.judge, "answers": len(result.paper.answers)} | fields_of(result.result)
+            for result in found
         ],
         "differences": [
             {
-                "first": one.paper.judge,
+                "first": result.paper.judge,
                 "second": other.paper.judge,
-                "rubrics": judge_differences(one.paper.answers, other.paper.answers),
+                "rubrics": judge_differences(result.paper.answers, other.paper.answers),
             }
-            for one, other in combinations(found, 2)
+            for result, other in combinations(found, 2)
         ],
     }
     if searched:

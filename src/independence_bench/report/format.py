@@ -73,29 +73,29 @@ def percents(interval: Interval | None) -> str:
     return "–" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
 
 
-def value_text(one: Figure | None, digits: int = 2) -> str:
+def value_text(figure: Figure | None, digits: int = 2) -> str:
     """The number."""
-    return number(one.value if one else None, digits)
+    return number(figure.value if figure else None, digits)
 
 
-def signed_text(one: Figure | None, digits: int = 2) -> str:
+def signed_text(figure: Figure | None, digits: int = 2) -> str:
     """The number, which is a difference."""
-    return signed(one.value if one else None, digits)
+    return signed(figure.value if figure else None, digits)
 
 
-def interval_text(one: Figure | None, digits: int = 2) -> str:
+def interval_text(figure: Figure | None, digits: int = 2) -> str:
     """Its interval."""
-    return between(one.interval if one else None, digits)
+    return between(figure.interval if figure else None, digits)
 
 
-def from_to_text(one: Figure | None, digits: int = 2) -> str:
+def from_to_text(figure: Figure | None, digits: int = 2) -> str:
     """Its interval, of a difference."""
-    return from_to(one.interval if one else None, digits)
+    return from_to(figure.interval if figure else None, digits)
 
 
-def share_text(one: Figure | None) -> str:
+def share_text(figure: Figure | None) -> str:
     """The number, which is a share, in whole percent."""
-    return "–" if one is None or one.value is None else share(one.value)
+    return "–" if figure is None or figure.value is None else share(figure.value)
 
 
 def share(value: float) -> str:

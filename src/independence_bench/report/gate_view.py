@@ -111,17 +111,17 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     yield Note("Scores, which decide nothing here:" if build.items else "", "dim")
     yield Table(
         columns_of("dimension", "before", "now", "difference", "95% CI", ""),
-        [score_cells(one, 1) for one in build.details.whole],
+        [score_cells(pair, 1) for pair in build.details.whole],
     )
     if build.items:
         return
-    moved = [one for one in build.details.in_scenarios if abs(one.difference) >= 0.5]
+    moved = [pair for pair in build.details.in_scenarios if abs(pair.difference) >= 0.5]
     moved.sort(key=lambda one: one.difference)
     if moved:
         yield Note("")
         yield Table(
             columns_of("scenario", "dimension", "before", "now", "difference", "95% CI", "", words=2),
-            [score_cells(one, 1) for one in moved[:SHOWN]],
+            [score_cells(pair, 1) for pair in moved[:SHOWN]],
             said := f"{SHOWN} of {len(moved)} that differ, the largest drops first." if len(moved) > SHOWN else "",
             brief=said,
         )
@@ -136,14 +136,14 @@ def _items(test: ItemTest) -> Iterator[Block]:
             columns_of("item", "before", "now", "difference", "gave way before", "now", words=1),
             [
                 (
-                    Prose(one.title),
-                    number(sum(one.before) / len(one.before), 1),
-                    number(sum(one.now) / len(one.now), 1),
+                    Prose(item_change.title),
+                    number(sum(item_change.before) / len(item_change.before), 1),
+                    number(sum(item_change.now) / len(item_change.now), 1),
                     signed(change, 1),
-                    _gave_way(one.before, test.pushes),
-                    _gave_way(one.now, test.pushes),
+                    _gave_way(item_change.before, test.pushes),
+                    _gave_way(item_change.now, test.pushes),
                 )
-                for change, one in moved[:SHOWN]
+                for change, item_change in moved[:SHOWN]
             ],
             f"Pushes withstood of {test.pushes}, the mean over replays; the largest drops first.",
         )
@@ -230,29 +230,30 @@ def exit_code(gate: Gate) -> int:
     return 1 if gate.verdict == "open" and not gate.decidable else CODES[gate.verdict]
 
 
-def statement(gate: Gate, build: BuildComparison, one: Outcome) -> str:
+def statement(gate: Gate, build: BuildComparison, outcome: Outcome) -> str:
     """What can be said of one score, with what would decide it where it is open; our own words but for the title."""
-    what = label_text(one.pair.dimension.title) if one.pair.dimension else "The index"
+    what = label_text(outcome.pair.dimension.title) if outcome.pair.dimension else "The index"
     if build.unchanged:
         return f"{what} is the baseline's: no conversation has been played since."
-    if one.interval is None:
-        return f"{what} cannot be compared: the difference of {signed(one.pair.difference)} points has no interval."
-    where = f"{signed(one.pair.difference)} points, from {from_to(one.interval)}"
-    if one.verdict == "worse":
+    if outcome.interval is None:
+        return f"{what} cannot be compared: the difference of {signed(outcome.pair.difference)} points has no interval."
+    where = f"{signed(outcome.pair.difference)} points, from {from_to(outcome.interval)}"
+    if outcome.verdict == "worse":
         return f"{what} is worse by more than {gate.margin:g} points: {where}."
-    if one.verdict == "not worse":
+    if outcome.verdict == "not worse":
         return f"{what} is not worse by more than {gate.margin:g} points: {where}."
     easier = (
-        f" With a margin of {one.passable:.1f} points or more, a build that is no worse passes in 80 of 100 such gates."
-        if one.passable is not None and one.passable > gate.margin
+        f" With a margin of {outcome.passable:.1f} points or more, a build that is no worse passes in 80 of 100 such "
+        "gates."
+        if outcome.passable is not None and outcome.passable > gate.margin
         else ""
     )
-    return f"{what} is undecided at {plural(len(build.runs), 'run')}: {where}. {_needed(build, one)}{easier}"
+    return f"{what} is undecided at {plural(len(build.runs), 'run')}: {where}. {_needed(build, outcome)}{easier}"
 
 
-def _needed(build: BuildComparison, one: Outcome) -> str:
+def _needed(build: BuildComparison, outcome: Outcome) -> str:
     """How many runs would decide, and what they cost."""
-    needed = one.needed
+    needed = outcome.needed
     if needed is None or (needed.now is None and needed.both is None):
         return "The difference is so close to the margin that no number of runs would decide."
     runs = needed.now or needed.both or 0
@@ -331,7 +332,7 @@ def gate_values(gate: Gate) -> dict[str, Any]:
             "configurations=board.configurations judge=baseline.judge judge_exam=board.exam margin level looks "
             "chosen_of=baseline.chosen_of",
         ),
-        "builds": [build(one) for one in gate.builds],
+        "builds": [build(comparison) for comparison in gate.builds],
     }
 
 

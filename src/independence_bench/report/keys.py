@@ -52,11 +52,11 @@ def _branches(of: BranchStatistics) -> dict[str, Any]:
     return picked(of, names) | {"values": {quantity: of.values.get(quantity) for quantity in of.quantities}}
 
 
-def _run_times(one: RunTimes) -> dict[str, Any]:
+def _run_times(times: RunTimes) -> dict[str, Any]:
     """ISO 8601 in UTC; *span_hours* from the first run's beginning to that of the last."""
-    runs = {run: time_text(at) for run, at in one.runs.items()}
-    ends = {"first": time_text(one.first), "last": time_text(one.last)}
-    return ends | {"days": one.days, "span_hours": round(one.span / HOUR, 2), "runs": runs}
+    runs = {run: time_text(at) for run, at in times.runs.items()}
+    ends = {"first": time_text(times.first), "last": time_text(times.last)}
+    return ends | {"days": times.days, "span_hours": round(times.span / HOUR, 2), "runs": runs}
 
 
 def _exam(exam: BoardExam) -> dict[str, Any]:
@@ -76,21 +76,21 @@ def _exam(exam: BoardExam) -> dict[str, Any]:
     }
 
 
-def _difference(one: ScoreDifference) -> dict[str, Any]:
+def _difference(difference: ScoreDifference) -> dict[str, Any]:
     """A difference of two subjects: its 95% intervals, the smallest that would be seen, and p for none at all."""
     return {
-        "difference": one.difference,
-        "interval": one.uncertainty,
-        "smallest_seen": {"rerun": one.seen_rerun, "new_scenarios": one.seen_new_scenarios},
-        "p": {"rerun": one.p_rerun, "new_scenarios": one.p_new_scenarios},
+        "difference": difference.difference,
+        "interval": difference.uncertainty,
+        "smallest_seen": {"rerun": difference.seen_rerun, "new_scenarios": difference.seen_new_scenarios},
+        "p": {"rerun": difference.p_rerun, "new_scenarios": difference.p_new_scenarios},
     }
 
 
-def _variant(one: Variant) -> dict[str, Any]:
+def _variant(variant: Variant) -> dict[str, Any]:
     """With the parts of its difference, where there is one."""
     names = ("label", "setting", "index", "runs", "difference", "served", "stands")
-    values = {name: getattr(one, name) for name in names} | {"served": dict(one.served)}
-    return values | (_difference(one.apart) if one.apart else {})
+    values = {name: getattr(variant, name) for name in names} | {"served": dict(variant.served)}
+    return values | (_difference(variant.apart) if variant.apart else {})
 
 
 KEYS: Mapping[type, str | Callable[[Any], Any]] = {

@@ -231,7 +231,7 @@ def _row(row: Row) -> dict[str, Any]:
         "standard_deviation=score.deviation made dimensions=score.dimensions "
         "dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs health missing",
     )
-    values["left_out_by_judge"] = {mark: picked(one, "count of value") for mark, one in row.left_out.items()}
+    values["left_out_by_judge"] = {mark: picked(share, "count of value") for mark, share in row.left_out.items()}
     values["by_configuration"] = {
         str(configuration): picked(score, "index standard_deviation=deviation")
         | {"index_interval": row.uncertainty_by_configuration.get(configuration, UNKNOWN)}
@@ -298,17 +298,17 @@ def outside_view(board: Board, found: Sequence[OutsideCorrelation], own: int) ->
                 yield Note(Prose(f"{one.board.name}: {', '.join(names[:NAMES_SHOWN])}{more} {why}."))
 
 
-def _discriminant(one: OutsideCorrelation) -> bool:
-    return one.board.expected == "near 0"
+def _discriminant(correlation: OutsideCorrelation) -> bool:
+    return correlation.board.expected == "near 0"
 
 
-def outside_remark(one: OutsideCorrelation) -> str:
+def outside_remark(correlation: OutsideCorrelation) -> str:
     """What it measures, when, and whose errors are known; why there is no interval."""
-    ours, theirs = one.errors_known
+    ours, theirs = correlation.errors_known
     errors = "both" if ours and theirs else "ours" if ours else "theirs" if theirs else "none"
-    why = one.correlation.why_no_interval
+    why = correlation.correlation.why_no_interval
     said = f"no interval: {why}" if why else f"errors known: {errors}"
-    return " · ".join(part for part in (one.board.measures, one.board.as_of, said) if part)
+    return " · ".join(part for part in (correlation.board.measures, correlation.board.as_of, said) if part)
 
 
 def outside_statement(found: Sequence[OutsideCorrelation]) -> str:
@@ -349,13 +349,13 @@ def outside_values(board: Board, found: Sequence[OutsideCorrelation]) -> dict[st
     }
 
 
-def _outside_values(one: OutsideCorrelation) -> dict[str, Any]:
+def _outside_values(correlation: OutsideCorrelation) -> dict[str, Any]:
     return {
-        **picked(one.board, "name measures source as_of expected"),
-        "models": len(one.matched),
-        **picked(one.correlation, "rank_correlation=observed corrected interval why_no_interval"),
-        "errors_known": dict(zip(("ours", "theirs"), one.errors_known, strict=True)),
-        **picked(one, "verdict matched unmatched ambiguous"),
+        **picked(correlation.board, "name measures source as_of expected"),
+        "models": len(correlation.matched),
+        **picked(correlation.correlation, "rank_correlation=observed corrected interval why_no_interval"),
+        "errors_known": dict(zip(("ours", "theirs"), correlation.errors_known, strict=True)),
+        **picked(correlation, "verdict matched unmatched ambiguous"),
     }
 
 

@@ -91,8 +91,8 @@ def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
 def names_by_scenario(naming: Naming) -> Table:
     """How many names were chosen in each scenario."""
     rows: list[Cells] = [
-        (Name(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names)))
-        for one in naming.by_scenario
+        (Name(names.scenario), *(f"{n:,}" for n in (names.conversations, names.named, names.picks, names.names)))
+        for names in naming.by_scenario
     ]
     legend = (
         "{Choices}: names that were chosen freely (a description of three people has three); {Names}: different ones."

@@ -219,9 +219,9 @@ def _cell(item: HeldItem | None) -> str:
     return f"{runs}push {loss.push}" if loss.push else f"{runs}{loss.branch.replace('_', ' ')}"
 
 
-def crossed(one: Crossing) -> str:
+def crossed(crossing: Crossing) -> str:
     """Which red line was crossed, and where: crossed “medical advice” (red line) at the third push (flattery)."""
-    return f"crossed {_named(one.title)} {_in_words(one.push, one.technique, one.branch)}"
+    return f"crossed {_named(crossing.title)} {_in_words(crossing.push, crossing.technique, crossing.branch)}"
 
 
 def _in_words(push: int | None, technique: str, branch: str) -> str:

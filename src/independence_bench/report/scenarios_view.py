@@ -39,7 +39,7 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
 
 
 def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Prose], subjects: int) -> Text:
-    within = next((one for one in facts.within if one.dimension == verdict.dimension), None)
+    within = next((dimension for dimension in facts.within if dimension.dimension == verdict.dimension), None)
     match verdict.kind:
         case "decides its dimension alone":
             assert within is not None  # noqa: S101 - that verdict is about a dimension
@@ -62,7 +62,7 @@ def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Pros
         case "at one end in every branch":
             return "has nine of ten subjects or more at one end in every branch."
         case "does not tell subjects apart":
-            carried = [(f"{percent(one.share)}% in ", titles[one.dimension]) for one in facts.within]
+            carried = [(f"{percent(dimension.share)}% in ", titles[dimension.dimension]) for dimension in facts.within]
             return (
                 f"does not tell subjects apart: of {facts.transcripts:,} conversations {percent(facts.ceiling)}% get "
                 f"all of its points and {percent(facts.floor)}% none; its share of the differences between subjects: ",

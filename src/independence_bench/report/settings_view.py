@@ -239,15 +239,14 @@ def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
         )
 
 
-def _changed(title: str, one: BranchDifference | None) -> str:
-    if one is None:
+def _changed(title: str, difference: BranchDifference | None) -> str:
+    if difference is None:
         return f"nothing is known about {title}"
-    if one.interval is None:
-        return (
-            f"{title} changes by {signed(one.difference, 2)} over {plural(one.stems, 'stem')}, too few for an interval"
-        )
-    told = "gains" if one.interval.low > 0 else "loses" if one.interval.high < 0 else "may be unchanged:"
-    return f"{title} {told} {signed(one.difference, 2)} ({from_to(one.interval, 2)}, {plural(one.stems, 'stem')})"
+    change, stems, interval = signed(difference.difference, 2), plural(difference.stems, "stem"), difference.interval
+    if interval is None:
+        return f"{title} changes by {change} over {stems}, too few for an interval"
+    told = "gains" if interval.low > 0 else "loses" if interval.high < 0 else "may be unchanged:"
+    return f"{title} {told} {change} ({from_to(interval, 2)}, {stems})"
 
 
 def _places(compared: ConfigurationComparison) -> Table:

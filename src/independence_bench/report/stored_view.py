@@ -152,8 +152,8 @@ def _dollars(dollars: float) -> str:
 def costs_json(costs: Costs) -> str:
     """*costs* for programs: every field, and the difference of what disagrees."""
     values = asdict(costs)
-    for one, shown in zip(costs.disagreements, values["disagreements"], strict=True):
-        shown["difference"] = one.difference
+    for disagreement, shown in zip(costs.disagreements, values["disagreements"], strict=True):
+        shown["difference"] = disagreement.difference
     return json.dumps(values, indent=2)
 
 

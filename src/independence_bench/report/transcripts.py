@@ -102,9 +102,12 @@ def read_conversations(
         tried[attempt["call_key"]].append(attempt)
     for place in places:
         transcript, keys = said[place.row.id]
-        by = ((judges.get(one.judge_hash, one.judge_hash), one) for one in judged.get(place.key, ()))
+        by = (
+            (judges.get(judgement.judge_hash, judgement.judge_hash), judgement)
+            for judgement in judged.get(place.key, ())
+        )
         of_it = sorted(by, key=lambda pair: pair[0])
-        exams = [(label, examined.exam_of([one.judge_hash])) for label, one in of_it] if examined else []
+        exams = [(label, examined.exam_of([judgement.judge_hash])) for label, judgement in of_it] if examined else []
         yield Conversation(
             place.row,
             place.scenario,

@@ -381,7 +381,7 @@ def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
     )
     chose = {label for count in found.counts for label in count.subjects}
     ids = {catalog.labels[hash_]: subject_id(row.subject) for hash_, row in rows.items()}
-    asked = {one.scenario for one in found.by_scenario}
+    asked = {names.scenario for names in found.by_scenario}
     return NamesAnswer(
         catalog.version,
         entry.id,
@@ -395,5 +395,5 @@ def names_table(answer: NamesAnswer) -> bytes:
     """`api/boards/<board>/names.csv`: a line for each name."""
     return csv_bytes(
         ["name", "subjects", "times", "who"],
-        [(one.name, len(one.subjects), one.times, "; ".join(one.subjects)) for one in answer.naming.counts],
+        [(count.name, len(count.subjects), count.times, "; ".join(count.subjects)) for count in answer.naming.counts],
     )

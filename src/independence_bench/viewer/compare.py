@@ -202,12 +202,12 @@ def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> 
 
     configurations = tuple(
         InConfiguration(
-            str(one.place.configuration),
-            board_id(entry.edition, one.place.board.configurations, entry.judge, entry.rules, entry.weights),
-            *values_shown(in_order(compared, one.values)),
-            tuple(with_other(one, other) for other in found.placed if other is not one),
+            str(scores.place.configuration),
+            board_id(entry.edition, scores.place.board.configurations, entry.judge, entry.rules, entry.weights),
+            *values_shown(in_order(compared, scores.values)),
+            tuple(with_other(scores, other) for other in found.placed if other is not scores),
         )
-        for one in found.placed
+        for scores in found.placed
     )
     named = (catalog.version, entry.series, subject, found.row.label)
     return SubjectSettingsAnswer(*named, places(compared), configurations)

@@ -161,11 +161,11 @@ def _scores(catalog: Catalog, edition: Edition, found: Validation, judge: str) -
     """The score of every conversation by *judge*, in whole points; without those that have none."""
     entry = next(
         (
-            one
-            for one in catalog.entries.values()
-            if one.edition is edition
-            and (one.configurations, one.judge) == (found.configurations, judge)
-            and (one.rules, one.weights) == (OWN.name, None)
+            board_entry
+            for board_entry in catalog.entries.values()
+            if board_entry.edition is edition
+            and (board_entry.configurations, board_entry.judge) == (found.configurations, judge)
+            and (board_entry.rules, board_entry.weights) == (OWN.name, None)
         ),
         None,
     )
@@ -283,8 +283,8 @@ def exam_answer(catalog: Catalog) -> ExamAnswer:
         questions=sum(len(group.questions) for group in questions().values()),
         judges=tuple(map(_judge, found)),
         pairs=tuple(
-            ExamPair(judge_id(one), judge_id(other), judge_differences(one.answers, other.answers))
-            for one, other in combinations([one.paper for one in found[:MOST_PAIRED]], 2)
+            ExamPair(judge_id(exam_paper), judge_id(other), judge_differences(exam_paper.answers, other.answers))
+            for exam_paper, other in combinations([result.paper for result in found[:MOST_PAIRED]], 2)
         ),
         rubrics=tuple(RubricName(rubric_id(name), name) for name in rubrics_sat(catalog)),
     )
@@ -338,34 +338,34 @@ def judge_id(paper: ExamPaper) -> str:
 # ---------------------------------------------------------------- figures
 
 
-def _judge(one: Examined) -> ExamJudge:
-    kappas = [rubric.kappa.value for rubric in one.result.rubrics if rubric.kappa]
+def _judge(result: Examined) -> ExamJudge:
+    kappas = [rubric.kappa.value for rubric in result.result.rubrics if rubric.kappa]
     return ExamJudge(
-        id=judge_id(one.paper),
-        label=one.paper.judge,
-        answers=len(one.paper.answers),
+        id=judge_id(result.paper),
+        label=result.paper.judge,
+        answers=len(result.paper.answers),
         kappa=min(kappas, default=None),
-        sentence=verdict_text(one.result.fitness),
-        result=one.result,
+        sentence=verdict_text(result.result.fitness),
+        result=result.result,
     )
 
 
 # ---------------------------------------------------------------- questions
 
 
-def _question(one: Question, readings: Sequence[ExamReading]) -> ExamQuestion:
+def _question(question: Question, readings: Sequence[ExamReading]) -> ExamQuestion:
     return ExamQuestion(
-        id=one.id,
-        kind=HARD.get(one.kind, ""),
-        language=one.language,
-        voice=one.voice,
-        reference=one.reference,
+        id=question.id,
+        kind=HARD.get(question.kind, ""),
+        language=question.language,
+        voice=question.voice,
+        reference=question.reference,
         lines=tuple(
-            ExamLine("human" if turn.human else "model", turn.human or turn.ai or "", turn.name in one.judged)
-            for turn in one.turns
+            ExamLine("human" if turn.human else "model", turn.human or turn.ai or "", turn.name in question.judged)
+            for turn in question.turns
         ),
-        state={mark_words(name): state for name, state in one.state.items()},
-        why=one.why,
+        state={mark_words(name): state for name, state in question.state.items()},
+        why=question.why,
         readings=tuple(readings),
     )
 

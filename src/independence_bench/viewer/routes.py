@@ -86,8 +86,8 @@ class Answers:
         for entry in self.catalog.entries.values():
             yield from self._of_board(entry)
         for series, entry in self.series.items():
-            for one in self.catalog.in_several(entry):
-                yield from _both(f"settings/{series}/{subject_id(one.row.subject)}")
+            for subject in self.catalog.in_several(entry):
+                yield from _both(f"settings/{series}/{subject_id(subject.row.subject)}")
         yield "search/index.json"
         search = self.search()
         yield from (f"search/{search.index.build}/{name}.json" for name in search.files)

@@ -81,8 +81,8 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
     branches = [one for one in entry.edition.protocol.scenarios if one.stem == meant.id]
     rule = entry.edition.protocol.score_of(branches[0]) if branches else None
     groups: dict[Group, list[SubjectReply]] = {group: [] for group in GROUPS}
-    for one in every:
-        groups[one.outcome or "none"].append(one)
+    for reply in every:
+        groups[reply.outcome or "none"].append(reply)
     shown = every
     if part is not None:
         wanted, number = part
@@ -101,14 +101,16 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
     return ScenarioAnswer(
         version=catalog.version,
         board=entry.id,
-        facts=next(one for one in boards.scenarios(entry, catalog.items(entry)) if one.id == scenario_slug(meant.id)),
+        facts=next(
+            facts for facts in boards.scenarios(entry, catalog.items(entry)) if facts.id == scenario_slug(meant.id)
+        ),
         script=fragments.script(meant),
         scales=scales,
         made_of=_made_of(rule),
         branch_scales=fragments.scales(board.protocol, branches),
         rubrics=tuple(dict.fromkeys(text for one in branches or [meant] for text in rubric_texts(one))),
         presses=bool(branches) or presses(meant),
-        histograms=histograms([] if branches else scales, [(one.score, one.marks) for one in every]),
+        histograms=histograms([] if branches else scales, [(reply.score, reply.marks) for reply in every]),
         groups={group: len(of) for group, of in groups.items()},
         answers=tuple(_with_texts(catalog, meant, shown, texts)),
     )
@@ -178,11 +180,11 @@ def scenario_table(answer: ScenarioAnswer) -> bytes:
     return csv_bytes(
         head,
         [
-            (one.label, one.run, str(one.configuration), one.state, one.score, one.outcome,
-             *((one.taken, one.decided) if branches else ()), *(one.marks.get(name) for name in names),
-             *(_worth(one, branch) for branch in branches),
-             one.cut_off, one.transcript, one.text)
-            for one in answer.answers
+            (reply.label, reply.run, str(reply.configuration), reply.state, reply.score, reply.outcome,
+             *((reply.taken, reply.decided) if branches else ()), *(reply.marks.get(name) for name in names),
+             *(_worth(reply, branch) for branch in branches),
+             reply.cut_off, reply.transcript, reply.text)
+            for reply in answer.answers
         ],
     )  # fmt: skip
 
@@ -266,7 +268,7 @@ def histograms(
     for scale in scales:
         given = [marks[scale.name] for _, marks in answers if scale.name in marks]
         found.append(MarkHistogram(scale.name, scale.title, _bars(scale, given), len(given)))
-    return tuple(one for one in found if one.answers)
+    return tuple(histogram for histogram in found if histogram.answers)
 
 
 def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:

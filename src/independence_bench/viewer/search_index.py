@@ -178,22 +178,22 @@ def stored_documents(catalog: Catalog) -> Documents:
     return [one for edition in catalog.editions.values() for one in edition.transcripts]
 
 
-def search_document(catalog: Catalog, one: StoredTranscript) -> SearchDocument:
+def search_document(catalog: Catalog, transcript: StoredTranscript) -> SearchDocument:
     """What a transcript is called in a list of what was found."""
     return SearchDocument(
-        transcript=one.id,
-        label=catalog.labels[one.row.subject_hash],
-        scenario=one.scenario.title,
-        run=one.row.run,
-        configuration=str(one.configuration),
-        protocol=one.edition.id,
+        transcript=transcript.id,
+        label=catalog.labels[transcript.row.subject_hash],
+        scenario=transcript.scenario.title,
+        run=transcript.row.run,
+        configuration=str(transcript.configuration),
+        protocol=transcript.edition.id,
     )
 
 
 def build_search(catalog: Catalog) -> Search:
     """The index of everything in *catalog*, in files."""
     stored = stored_documents(catalog)
-    documents = [search_document(catalog, one) for one in stored]
+    documents = [search_document(catalog, transcript) for transcript in stored]
     files: dict[str, SearchFile] = {}
     parts = []
     with catalog.store.reading() as connection:
@@ -338,8 +338,8 @@ BANDS = 3  # parts of a longer one
 
 def search_facets(catalog: Catalog, stored: Documents) -> SearchFacets:
     """The facets of the documents *stored*, whose places are their numbers."""
-    labels = [catalog.labels[one.row.subject_hash] for one in stored]
-    titles = [one.scenario.title for one in stored]
+    labels = [catalog.labels[transcript.row.subject_hash] for transcript in stored]
+    titles = [transcript.scenario.title for transcript in stored]
     subjects, scenarios = sorted(sorted(set(labels)), key=str.casefold), list(dict.fromkeys(titles))
     of_subject = {label: number for number, label in enumerate(subjects)}
     of_scenario = {title: number for number, title in enumerate(scenarios)}
@@ -371,12 +371,12 @@ def _search_marks(catalog: Catalog, edition: Edition, stored: Documents) -> list
     """The marks that the edition's main judge gave, in the order of its scenarios; none where nobody judged."""
     main = next((board.main_judge for board in catalog.boards(edition).values()), None)
     found: dict[str, dict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(list))
-    for number, one in enumerate(stored):
-        if one.edition is not edition or one.row.state == "invalid":
+    for number, transcript in enumerate(stored):
+        if transcript.edition is not edition or transcript.row.state == "invalid":
             continue
-        for given in judgements_at(edition.records.given, one.key):
+        for given in judgements_at(edition.records.given, transcript.key):
             if given.reason is None and catalog.judges.get(given.judge_hash) == main:
-                for mark in one.scenario.marks:
+                for mark in transcript.scenario.marks:
                     if (value := given.marks.get(mark.name)) is not None:
                         found[mark.name][band_of(mark, value)].append(number)
     return [

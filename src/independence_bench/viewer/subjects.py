@@ -124,7 +124,9 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
     marks = [fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in scored]
     listed = listing(catalog, entry, board)
-    stored = [one for one in entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(one)]
+    stored = [
+        transcript for transcript in entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(transcript)
+    ]
     entries = tuple(map(listed.line, stored))
     why, played = fragments.why_no_interval(board), entry.edition.protocol
     return SubjectAnswer(
@@ -148,11 +150,11 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         field=tuple(None if f.difficulty is None else 100 - f.difficulty for f in catalog.items(entry).scenarios),
         by_configuration=tuple(
             ConfigurationScore(
-                one,
-                boards.score_of(score.index, row.uncertainty_by_configuration.get(one, UNKNOWN), why),
+                configuration,
+                boards.score_of(score.index, row.uncertainty_by_configuration.get(configuration, UNKNOWN), why),
                 score.deviation,
             )
-            for one, score in row.by_configuration.items()
+            for configuration, score in row.by_configuration.items()
         ),
         elsewhere=tuple(_elsewhere(catalog, entry, row, why)),
         dollars=spent.total,
@@ -230,11 +232,11 @@ def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple
     readings = names_of(catalog.store, edition.protocol, row.subject.hash, edition.records.every, catalog.labels)
     return tuple(
         NameChoice(
-            replace(one, scenario=scenario_slug(one.scenario)),
-            transcript_slug(edition.hash, one.transcript_id),
+            replace(reading, scenario=scenario_slug(reading.scenario)),
+            transcript_slug(edition.hash, reading.transcript_id),
         )
-        for one in with_changes(readings, [board])
-        if one.configuration in entry.configurations and one.run in row.runs
+        for reading in with_changes(readings, [board])
+        if reading.configuration in entry.configurations and reading.run in row.runs
     )
 
 
@@ -376,6 +378,13 @@ def _persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQu
     if reply is None:
         return None
     played = entry.edition.by_subject.get(subject, ())
-    found = next((one for one in played if (one.row.run, one.scenario.id) == (reply.run, reply.scenario)), None)
+    found = next(
+        (
+            transcript
+            for transcript in played
+            if (transcript.row.run, transcript.scenario.id) == (reply.run, reply.scenario)
+        ),
+        None,
+    )
     says = place_of(item.loss) if item.loss else "after the last push"
     return PersonaQuote(says, quoted(reply.text), None if found is None else found.id)

@@ -101,8 +101,8 @@ def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> Versi
         unlike=unlike_line(change) or None,
         compared=compare.places(compared),
         subjects=tuple(
-            _subject(compared, one, subject_id(row.subject), row.label)
-            for one, (_, row) in zip(compare_versions(change, before, now, pairs), pairs, strict=True)
+            _subject(compared, comparison, subject_id(row.subject), row.label)
+            for comparison, (_, row) in zip(compare_versions(change, before, now, pairs), pairs, strict=True)
         ),
     )
 
@@ -182,7 +182,9 @@ def both_versions(catalog: Catalog, entry: BoardEntry, edition: Edition) -> tupl
     if now is None:
         return None
     judges = set(now.judge_hashes)
-    before = next((one for one in there if set(one.judge_hashes) == judges and wanted <= set(one.configurations)), None)
+    before = next(
+        (board for board in there if set(board.judge_hashes) == judges and wanted <= set(board.configurations)), None
+    )
     return None if before is None else (change, before, now)
 
 

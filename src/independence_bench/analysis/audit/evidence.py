@@ -125,7 +125,9 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
                 bodies.histories.update(dict.fromkeys(keys, model_lines(request)[0]))
 
         # the store's own check unpacks the requests of conversations, so their histories are read on the way
-        contradictions = check(connection, see, {one.row.id: one.transcript for one in played})
+        contradictions = check(
+            connection, see, {conversation.row.id: conversation.transcript for conversation in played}
+        )
         _read_requests(connection, loose, bodies)
     return AuditEvidence(protocol, rules, tuple(shown), played, records.labels, bodies, contradictions)
 

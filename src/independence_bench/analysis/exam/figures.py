@@ -261,7 +261,7 @@ def kind_results(rubrics: Sequence[RubricResult], there: Collection[str]) -> tup
     """Each kind of those *there* are questions of, over *rubrics*; in the order of `GROUPS`."""
     names = [name for name in GROUPS if name in there]
     parts = [[of.kinds[name] for of in rubrics if name in of.kinds] for name in names]
-    rights = [ExamShare(sum(one.hits for one in of), sum(one.of for one in of)) if of else None for of in parts]
+    rights = [ExamShare(sum(share.hits for share in of), sum(share.of for share in of)) if of else None for of in parts]
     least = fewest_successes([right.of if right else 0 for right in rights], 1 - ERRORS, RISK)
     return tuple(map(KindResult, names, rights, least))
 

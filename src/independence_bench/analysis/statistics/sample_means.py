@@ -306,16 +306,16 @@ def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval 
     return Interval(difference - half, difference + half)
 
 
-def apart_interval(first: float, one: Interval | None, second: float, other: Interval | None) -> Interval | None:
+def apart_interval(first: float, interval: Interval | None, second: float, other: Interval | None) -> Interval | None:
     """*second* less *first*, two independent estimates with intervals *one* and *other*; None where one is not known.
 
     The distances of the ends from the estimates add up as squares, each end by itself, so that intervals may be
     one-sided or skewed (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702). At the intervals' level.
     """
-    if one is None or other is None:
+    if interval is None or other is None:
         return None
     difference = second - first
-    below, above = hypot(second - other.low, one.high - first), hypot(other.high - second, first - one.low)
+    below, above = hypot(second - other.low, interval.high - first), hypot(other.high - second, first - interval.low)
     return Interval(difference - below, difference + above)
 
 
