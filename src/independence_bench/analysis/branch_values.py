@@ -208,8 +208,10 @@ def branch_differences(first: BranchStatistics, second: BranchStatistics) -> tup
     """Every quantity that both have in some stem."""
     quantities = dict.fromkeys((*first.quantities, *second.quantities))
     differences = [of for quantity in quantities if (of := difference_in(quantity, [(first, second)])) is not None]
-    significant = standing_out([of.p for of in differences])
-    return tuple(replace(of, stands=stands) for of, stands in zip(differences, significant, strict=True))
+    significant = standing_out([difference.p for difference in differences])
+    return tuple(
+        replace(difference, stands=stands) for difference, stands in zip(differences, significant, strict=True)
+    )
 
 
 def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | None:

@@ -232,7 +232,8 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
     ladders = _ladders(seen)
     pushes = max((mine.pushes for of in ladders.values() for mine, _ in of), default=0)
     stood = {
-        case: fsum(1.0 if of.fold is None else (of.fold - 1) / of.pushes for of, _ in judged) / len(judged)
+        case: fsum(1.0 if ladder.fold is None else (ladder.fold - 1) / ladder.pushes for ladder, _ in judged)
+        / len(judged)
         for case, judged in ladders.items()
     }
     withstood = stem_mean(stood, runs, pushes)

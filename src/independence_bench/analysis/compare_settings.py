@@ -256,7 +256,9 @@ def _weighted(parts: Sequence[tuple[float, float, Interval | None]]) -> SubjectE
 
 def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:
     """Of the weighted sum; None where one of the parts has no interval."""
-    known = [(weight, points, of.low, of.high) for weight, points, of in parts if of is not None]
+    known = [
+        (weight, points, interval.low, interval.high) for weight, points, interval in parts if interval is not None
+    ]
     if len(known) < len(parts):
         return None
     low, high = joined_limits(*np.array(known).T)

@@ -263,9 +263,10 @@ def compare_beside(
         theirs = [numbers[others[place].subject.hash] for place in ranked]
         every = board.uncertainty.differences(theirs, [numbers[row.subject.hash]] * len(ranked), standing=True)
         for column, key in enumerate(all_compared(board.protocol)):
-            for question, of in enumerate((every[key].rerun, every[key].new_scenarios) if key in every else ()):
-                if of is not None:
-                    ends_and_p[question, :, ranked, column] = np.transpose([*of.limits, of.p])
+            both = (every[key].rerun, every[key].new_scenarios) if key in every else ()
+            for question, differences in enumerate(both):
+                if differences is not None:
+                    ends_and_p[question, :, ranked, column] = np.transpose([*differences.limits, differences.p])
         for number, place in enumerate(ranked):
             indices[place] = every[INDEX_ITSELF][number]
     ends_and_p[:, :, np.isnan(second - first)] = np.nan

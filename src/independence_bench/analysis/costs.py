@@ -251,7 +251,9 @@ def _disagreements(compared: Iterable[_Item]) -> tuple[Disagreement, ...]:
         )
         for (model, provider), mine in _grouped(compared, lambda paid: (paid.model, _provider(paid))).items()
     ]
-    apart = [of for of in disagreements if abs(of.difference) > ALIKE * of.listed]
+    apart = [
+        disagreement for disagreement in disagreements if abs(disagreement.difference) > ALIKE * disagreement.listed
+    ]
     return tuple(sorted(apart, key=lambda of: (-abs(of.difference), of.model, of.provider)))
 
 

@@ -174,7 +174,7 @@ def with_stems(analysis: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> 
             for part in facts.within
             if part.dimension not in alone and (part.share or 0.0) > max(TOO_MUCH, TIMES_EVEN / part.scenarios)
         ]
-        if at_one_end([of.stems[facts.id] for of in subjects if facts.id in of.stems]):
+        if at_one_end([statistics.stems[facts.id] for statistics in subjects if facts.id in statistics.stems]):
             more.append(ScenarioVerdict("at one end in every branch"))
         scenarios.append(replace(facts, verdicts=(*facts.verdicts, *more)))
     return replace(analysis, scenarios=tuple(scenarios))

@@ -119,7 +119,9 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
         sure = [replace(of_row, standing=None, standing_new_scenarios=None) for of_row in sure]
     measured = {
         row.subject.hash: replace(
-            row, uncertainty=of_row, uncertainty_by_configuration={of: each[n].index for of, each in alone_sure.items()}
+            row,
+            uncertainty=of_row,
+            uncertainty_by_configuration={configuration: each[n].index for configuration, each in alone_sure.items()},
         )
         for n, (row, of_row) in enumerate(zip(rows, sure, strict=True))
     }

@@ -387,7 +387,8 @@ def _score_in(row: Row, scenario: str, worths: Sequence[MarkWeight]) -> float | 
     None where nothing was marked.
     """
     had = [
-        fsum(worth.points * worth.share(marks[worth.mark]) for worth in worths) / fsum(of.points for of in worths)
+        fsum(worth.points * worth.share(marks[worth.mark]) for worth in worths)
+        / fsum(weight.points for weight in worths)
         for slots in row.marks.values()
         for (_, name), marks in slots.items()
         if name == scenario and all(worth.mark in marks for worth in worths)

@@ -384,4 +384,8 @@ def _not_begun(
     for job in to_play:
         runs.pop((job.run, job.configuration), None)
     begun = registry.begun_runs(connection, plan.protocol.name, subject.hash) if runs else set()
-    return [job for (run, of), job in runs.items() if (subject.hash, run, of.system, of.delivery) not in begun]
+    return [
+        job
+        for (run, configuration), job in runs.items()
+        if (subject.hash, run, configuration.system, configuration.delivery) not in begun
+    ]

@@ -70,11 +70,11 @@ def stem_notes(board: Board) -> list[str]:
     return said
 
 
-def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
+def branch_blocks(statistics: BranchStatistics, explained: bool) -> Iterator[Block]:
     """One subject: its branches, and what they come to besides the index; *explained*: with what all that means."""
     rows: list[Cells] = []
-    for quantity in of.quantities:
-        value, rule = of.values.get(quantity), of.readings.get(quantity)
+    for quantity in statistics.quantities:
+        value, rule = statistics.values.get(quantity), statistics.readings.get(quantity)
         rows.append(
             (
                 *(_titled(quantity), value_text(value), interval_text(value)),
@@ -85,20 +85,20 @@ def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
     legend = (
         "What each branch is worth, 0 to 1, and 95% intervals over stems of the kind; cases without a view are left "
         "out. {Rule}: how often rule and judge agree, of the replies in which both find one option; {Compared}: "
-        f"how many agree, of how many.{f' {MOVES}' if J in of.quantities else ''}"
+        f"how many agree, of how many.{f' {MOVES}' if J in statistics.quantities else ''}"
     )
     columns = [Column("Branch", words=True), *map(Column, ("Value", "95% CI", "Rule", "Compared"))]
     yield Table(columns, rows, legend if explained else "", gap=2)
     yield Table(
         [Column("Other figures", words=True), Column("Value"), Column("95% CI")],
-        _beside(of),
-        (BESIDE if of.views.of else RECOVERED) if explained else "",
+        _beside(statistics),
+        (BESIDE if statistics.views.of else RECOVERED) if explained else "",
         gap=2,
     )
-    if of.folds is not None and of.folds.techniques:
+    if statistics.folds is not None and statistics.folds.techniques:
         parts = [
             f"{met.technique.replace('_', ' ') or 'none named'} {number(met.folded, 0)} of {number(met.pushed, 0)}"
-            for met in of.folds.techniques
+            for met in statistics.folds.techniques
         ]
         yield Note(Prose(f"Folded at a push, by its technique, of the positions that met it: {', '.join(parts)}."))
 
@@ -112,21 +112,21 @@ BESIDE = (
 RECOVERED = "Recovered: of the positions given up, those taken again after the last push."
 
 
-def _beside(of: BranchStatistics) -> list[Cells]:
-    folds = of.folds
+def _beside(statistics: BranchStatistics) -> list[Cells]:
+    folds = statistics.folds
     pushes = f"pushes withstood, of {folds.pushes}" if folds else "pushes withstood"
     withstood = folds.withstood if folds else None
     shares: dict[str, Share | None] = {"recovered": folds.recovered if folds else None}
-    if of.views.of:  # stems with options
+    if statistics.views.of:  # stems with options
         shares = {
-            "moved on exactly one": of.one,
-            "ended by the rule alone": of.disputed,
-            "views": of.views,
-            "one aspect decided": of.aspects,
-            "option named first": of.first_option,
-            "aspect named first": of.first_aspect,
-            "same option, mirrored": of.same_option,
-            "same aspect, mirrored": of.same_aspect,
+            "moved on exactly one": statistics.one,
+            "ended by the rule alone": statistics.disputed,
+            "views": statistics.views,
+            "one aspect decided": statistics.aspects,
+            "option named first": statistics.first_option,
+            "aspect named first": statistics.first_aspect,
+            "same option, mirrored": statistics.same_option,
+            "same aspect, mirrored": statistics.same_aspect,
         }
     rows: list[Cells] = [(pushes, value_text(withstood), interval_text(withstood))]
     return [*rows, *((title, _counted(one), _percents(one)) for title, one in shares.items())]
@@ -138,11 +138,18 @@ def field_table(rows: Sequence[Row]) -> Table:
     quantities = known[0][1].quantities if known else ()
     options = J in quantities
     cells: list[Cells] = []
-    for label, of in known:
-        last = of.one if options else of.folds.recovered if of.folds else None
-        values = [value_text(of.values.get(quantity)) for quantity in quantities]
-        cells.append((Name(label), *values, share_text(last), value_text(of.folds.withstood if of.folds else None)))
-    folds = next((of.folds for _, of in known if of.folds), None)
+    for label, statistics in known:
+        last = statistics.one if options else statistics.folds.recovered if statistics.folds else None
+        values = [value_text(statistics.values.get(quantity)) for quantity in quantities]
+        cells.append(
+            (
+                Name(label),
+                *values,
+                share_text(last),
+                value_text(statistics.folds.withstood if statistics.folds else None),
+            )
+        )
+    folds = next((statistics.folds for _, statistics in known if statistics.folds), None)
     of_pushes = f"Pushes: withstood before it gives way{f', of {folds.pushes}' if folds else ''}."
     columns = [
         Column("Subject", words=True, labels=True),

@@ -47,18 +47,19 @@ def side_names(first: Row, second: Row) -> tuple[str, str]:
     return one, other
 
 
-def alike(found: SubjectComparison) -> bool:
+def alike(comparison: SubjectComparison) -> bool:
     """Whether every score of the two is the same."""
-    differences = [one.difference for one in found.scores.scores.values()] + [one.difference for one in found.branches]
-    return found.scores.index is not None and not any(round(one, 9) for one in differences)
+    scores = comparison.scores
+    differences = [change.difference for change in (*scores.scores.values(), *comparison.branches)]
+    return scores.index is not None and not any(round(difference, 9) for difference in differences)
 
 
-def statement(found: SubjectComparison, names: tuple[str, str] | None = None) -> str:
+def statement(comparison: SubjectComparison, names: tuple[str, str] | None = None) -> str:
     """What can be said of the two indices, in words. *names*: of the sides; None: as `side_names` has them."""
-    parts = [pair.dimension.title for pair in found.scores.whole if pair.dimension and pair.stands]
-    parts += [quantity_title(branch.quantity) for branch in found.branches if branch.stands]
-    rows, same = (found.first, found.second), len(found.scores.scores) if alike(found) else 0
-    return statement_of(found.board, rows, names or side_names(*rows), found.scores.index, parts, same)
+    parts = [pair.dimension.title for pair in comparison.scores.whole if pair.dimension and pair.stands]
+    parts += [quantity_title(branch.quantity) for branch in comparison.branches if branch.stands]
+    rows, same = (comparison.first, comparison.second), len(comparison.scores.scores) if alike(comparison) else 0
+    return statement_of(comparison.board, rows, names or side_names(*rows), comparison.scores.index, parts, same)
 
 
 def statement_of(
@@ -116,35 +117,35 @@ def _seen(rows: Pair, index: ScoreDifference) -> str:
 # ---------------------------------------------------------------- a terminal
 
 
-def paired_view(found: SubjectComparison) -> Iterator[Block]:
+def paired_view(comparison: SubjectComparison) -> Iterator[Block]:
     """The two subjects, what can be said of them, and their differences, the largest first."""
-    names = side_names(found.first, found.second)
-    yield from _sides_view(found, names, label_text(found.board.protocol_name))
-    yield Note(("\n", Prose(statement(found)), "\n"), "bold")
-    yield from _differences_view(found, names)
+    names = side_names(comparison.first, comparison.second)
+    yield from _sides_view(comparison, names, label_text(comparison.board.protocol_name))
+    yield Note(("\n", Prose(statement(comparison)), "\n"), "bold")
+    yield from _differences_view(comparison, names)
 
 
-def _sides_view(found: SubjectComparison, names: Sequence[str], *told: str) -> Iterator[Block]:
+def _sides_view(comparison: SubjectComparison, names: Sequence[str], *told: str) -> Iterator[Block]:
     """Who is compared, in what."""
-    board = found.board
+    board = comparison.board
     where = label_text(" + ".join(map(str, board.configurations)))
-    yield Title((*_side_line(names[0], found.first), "\n", *_side_line(names[1], found.second)))
+    yield Title((*_side_line(names[0], comparison.first), "\n", *_side_line(names[1], comparison.second)))
     yield Note(" · ".join((*told, where, f"judge: {judged_by(board)}", *made_by(board))))
     yield from examined_by(board)
 
 
-def _differences_view(found: SubjectComparison, names: Sequence[str]) -> Iterator[Block]:
+def _differences_view(comparison: SubjectComparison, names: Sequence[str]) -> Iterator[Block]:
     """Overall, branch by branch where there are stems, and in each scenario; nothing where all of that is the same."""
-    if alike(found):
+    if alike(comparison):
         return
-    index = found.scores.index
+    index = comparison.scores.index
     told = bool(index and (told_apart(index.uncertainty.rerun) or told_apart(index.uncertainty.new_scenarios)))
-    yield _whole_table(found, names, told)
+    yield _whole_table(comparison, names, told)
     yield Note("")
-    if found.branches:
-        yield branches_compared(found.branches, [*map(stacked, names)], STANDS, _none_stands(len(found.branches), told))
+    if branches := comparison.branches:
+        yield branches_compared(branches, [*map(stacked, names)], STANDS, _none_stands(len(branches), told))
         yield Note("")
-    yield from _scenario_tables(found.scores.in_scenarios, names, told)
+    yield from _scenario_tables(comparison.scores.in_scenarios, names, told)
 
 
 def _side_line(name: str, row: Row) -> Sequence[Text]:
@@ -156,26 +157,26 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
     return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({said})"
 
 
-def _whole_table(found: SubjectComparison, names: Sequence[str], told: bool) -> Table:
+def _whole_table(comparison: SubjectComparison, names: Sequence[str], told: bool) -> Table:
     """The index and each dimension, with both intervals."""
-    one, other = found.first.score.index, found.second.score.index
+    one, other = comparison.first.score.index, comparison.second.score.index
     difference = signed(None if one is None or other is None else other - one)
-    shown = ("index", number(one, 1), number(other, 1), difference, *_sure(found.scores.index, 1))
+    shown = ("index", number(one, 1), number(other, 1), difference, *_sure(comparison.scores.index, 1))
     rows: list[Cells] = [[Strong(cell) for cell in shown]]
-    for score in found.scores.whole:
+    for score in comparison.scores.whole:
         rerun, new_scenarios, seen = _sure(score.apart, 0)
         rerun += STANDS if score.stands else ""
         new_scenarios += STANDS if score.stands_new_scenarios else ""
         rows.append((score_title(score), *values_of_both(score, 0), rerun, new_scenarios, seen))
-    standing, reasons = _standing(found.scores.whole, told), found.scores.why_no_interval
-    sureness = " ".join(of_judges(found.board))
+    standing, reasons = _standing(comparison.scores.whole, told), comparison.scores.why_no_interval
+    sureness = " ".join(of_judges(comparison.board))
     legend = (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} Difference: the second less "
         "the first. Detects: the smallest true difference that each of the two detects in 80 of 100 repetitions. "
         f"Dimensions from 0 to 100, 100 being the independent end. {sureness}"
     )
     brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {sureness}"
-    sure = found.scores.index is not None
+    sure = comparison.scores.index is not None
     legend = " ".join([legend] * sure + [f"There is {why}." for why in reasons])
     brief = " ".join([brief] * sure + [f"There is {_in_brief(why)}" for why in reasons])
     columns = [
@@ -250,26 +251,26 @@ def _sure(apart: ScoreDifference | None, digits: int) -> tuple[str, str, str]:
 # ---------------------------------------------------------------- for programs
 
 
-def paired_values(found: SubjectComparison) -> dict[str, Any]:
+def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
     """All of it; points of 100."""
 
     def side(row: Row) -> dict[str, Any]:
         return {"label": row.label, "index": row.score.index, "runs": row.score.runs, "thinks": row.thinks}
 
-    board = found.board
+    board = comparison.board
     return {
         "protocol": board.protocol_name,
         **picked(board, "configurations judge main_judge rules judge_exam=exam"),
         "judges_in_intervals": judges_in_intervals(board),
-        "a": side(found.first),
-        "b": side(found.second),
-        "names": side_names(found.first, found.second),
-        "statement": statement(found),
-        "index": found.scores.index,
-        "no_intervals_because": found.scores.why_no_interval,
-        "dimensions": [score_values(pair) | picked(pair, "stands stands_new_scenarios") for pair in found.scores.whole],
-        "scenarios": [score_values(pair) | picked(pair, "stands") for pair in found.scores.in_scenarios],
-    } | ({"branches": found.branches} if found.branches else {})
+        "a": side(comparison.first),
+        "b": side(comparison.second),
+        "names": side_names(comparison.first, comparison.second),
+        "statement": statement(comparison),
+        "index": comparison.scores.index,
+        "no_intervals_because": comparison.scores.why_no_interval,
+        "dimensions": [score_values(p) | picked(p, "stands stands_new_scenarios") for p in comparison.scores.whole],
+        "scenarios": [score_values(pair) | picked(pair, "stands") for pair in comparison.scores.in_scenarios],
+    } | ({"branches": comparison.branches} if comparison.branches else {})
 
 
 def score_values(score: ScorePair, first: str = "first", second: str = "second") -> dict[str, Any]:

@@ -207,10 +207,20 @@ def _kinds(result: ExamResult) -> Iterator[Block]:
         return
     yield Title("Hard questions, by kind, and those in other languages")
     rows: list[Cells] = []
-    for of in result.kinds:
-        least = "–" if of.least is None else str(of.least)
-        shown = (str(of.right.of), share(of.right.value), f"{of.right.hits:.3g}") if of.right else ("0", "–", "–")
-        rows.append((Strong(of.title) if of.failed else of.title, *shown, Strong(least) if of.failed else least))
+    for kind_result in result.kinds:
+        least = "–" if kind_result.least is None else str(kind_result.least)
+        shown = (
+            (str(kind_result.right.of), share(kind_result.right.value), f"{kind_result.right.hits:.3g}")
+            if kind_result.right
+            else ("0", "–", "–")
+        )
+        rows.append(
+            (
+                Strong(kind_result.title) if kind_result.failed else kind_result.title,
+                *shown,
+                Strong(least) if kind_result.failed else least,
+            )
+        )
     yield Table(
         columns_of("what is hard", "n", "right", "of n", "floor"),
         rows,
@@ -228,8 +238,13 @@ def _styles(result: ExamResult) -> Iterator[Block]:
     yield Table(
         columns_of("style", "n", "lenient", "95% CI"),
         [
-            (of.title, str(of.contents), signed_text(of.leniency, 1), from_to_text(of.leniency, 1))
-            for of in result.styles
+            (
+                style_result.title,
+                str(style_result.contents),
+                signed_text(style_result.leniency, 1),
+                from_to_text(style_result.leniency, 1),
+            )
+            for style_result in result.styles
         ],
         "lenient: points of 0-10 in the subject's favour that this style is given more than the mean of the others, "
         "over n contents. Models of a family write alike, so this is also how a judge would favour one.",
@@ -273,8 +288,8 @@ def _cheapest(jury: ExamJury | None) -> Iterator[Block]:
 # ---------------------------------------------------------------- figures as text
 
 
-def _changed(found: Repeats | None) -> str:
-    return share_text(found.moved if found else None)
+def _changed(repeats: Repeats | None) -> str:
+    return share_text(repeats.moved if repeats else None)
 
 
 def _cost(dollars: float | None) -> str:

@@ -45,31 +45,31 @@ Letters = Mapping[str, str]  # judge's label -> its letter
 MOST = 10  # conversations listed to be read; all of them are in the JSON
 
 
-def validation_view(found: Validation) -> Iterator[Block]:
+def validation_view(validation: Validation) -> Iterator[Block]:
     """All figures of one configuration, and the conversations to read."""
-    letters = dict(zip((row.label for row in found.judges), letters_of(len(found.judges)), strict=True))
-    where = " + ".join(str(c) for c in found.configurations)
-    conversations = plural(found.conversations, "conversation")
-    aside = f" · {where} · {conversations} judged" + ("" if found.main else "\n")
-    yield Title(("Judges of ", Prose(found.protocol.called)), aside=aside)
-    if found.main is not None:
-        yield Note(("Main judge: ", Prose(found.main), ". It is used where no other judge is named.\n"))
-    yield _judges(found, letters)
-    if lines := exam_lines([(letters[row.label], row.exam) for row in found.judges]):
+    letters = dict(zip((row.label for row in validation.judges), letters_of(len(validation.judges)), strict=True))
+    where = " + ".join(str(c) for c in validation.configurations)
+    conversations = plural(validation.conversations, "conversation")
+    aside = f" · {where} · {conversations} judged" + ("" if validation.main else "\n")
+    yield Title(("Judges of ", Prose(validation.protocol.called)), aside=aside)
+    if validation.main is not None:
+        yield Note(("Main judge: ", Prose(validation.main), ". It is used where no other judge is named.\n"))
+    yield _judges(validation, letters)
+    if lines := exam_lines([(letters[row.label], row.exam) for row in validation.judges]):
         yield Title("What the exam says of them")
         yield Bullets([Prose(line) for line in lines])
-    yield from _costs(found, letters)
-    if len(found.judges) == 1:
+    yield from _costs(validation, letters)
+    if len(validation.judges) == 1:
         yield Note("\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.", "")
     else:
-        yield from _indices(found, letters)
-        yield from _self_preference(found, letters)
-        yield from _vendors(found, letters)
-        yield from _agreement(found, letters)
-        if found.disputes:
-            yield from _disputes(found, letters)
-    if found.flagged:
-        yield from _flagged(found, letters)
+        yield from _indices(validation, letters)
+        yield from _self_preference(validation, letters)
+        yield from _vendors(validation, letters)
+        yield from _agreement(validation, letters)
+        if validation.disputes:
+            yield from _disputes(validation, letters)
+    if validation.flagged:
+        yield from _flagged(validation, letters)
 
 
 def letters_of(judges: int) -> list[str]:
@@ -78,8 +78,8 @@ def letters_of(judges: int) -> list[str]:
     return (letters + [first + second for first in letters for second in letters])[:judges]
 
 
-def _judges(found: Validation, letters: Letters) -> Table:
-    sampled = any(row.leniency_interval for row in found.judges)
+def _judges(validation: Validation, letters: Letters) -> Table:
+    sampled = any(row.leniency_interval for row in validation.judges)
     rows: list[Cells] = [
         (
             *(letter, Name(row.label), "embedded" if row.kind == "table" else row.kind, f"{row.judged:,}"),
@@ -87,7 +87,7 @@ def _judges(found: Validation, letters: Letters) -> Table:
             *([from_to(row.leniency_interval)] if sampled else []),
             share(row.flagged / row.judged) if row.judged else "–",
         )
-        for letter, row in zip(letters.values(), found.judges, strict=True)
+        for letter, row in zip(letters.values(), validation.judges, strict=True)
     ]
     at = ["95% CI"] if sampled else []
     return Table(
@@ -102,13 +102,13 @@ def _judges(found: Validation, letters: Letters) -> Table:
     )
 
 
-def _costs(found: Validation, letters: Letters) -> Iterator[Block]:
+def _costs(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Title("What judging one run costs")
     yield Table(
         columns_of("", "judge", "$ a run", "seconds a run", words=2),
         [
             (letters[row.label], Name(row.label), paid(row.run_cost.dollars), seconds_text(row.run_cost.seconds))
-            for row in found.judges
+            for row in validation.judges
         ],
         "One run of one subject: the mean judgement of each scenario, failed attempts included, added up; seconds: of "
         "its calls one after the other, as the endpoint took them. A dash: not known of every scenario.",
@@ -116,8 +116,8 @@ def _costs(found: Validation, letters: Letters) -> Iterator[Block]:
     )
 
 
-def _indices(found: Validation, letters: Letters) -> Iterator[Block]:
-    if not found.subjects:
+def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
+    if not validation.subjects:
         yield Note("\nNo subject has an index under any judge yet.", "yellow")
         return
     yield Title("Index of each subject under each judge")
@@ -125,7 +125,7 @@ def _indices(found: Validation, letters: Letters) -> Iterator[Block]:
         shown = slice(start, start + ACROSS)
         last = start + ACROSS >= len(letters)
         rows: list[Cells] = []
-        for row in found.subjects:
+        for row in validation.subjects:
             numbers = row.indices[shown] + ((row.mean, row.spread) if last else ())
             rows.append((Name(row.label), *(number(n, 1) for n in numbers)))
         ends = ("mean", "spread") if last else ()
@@ -138,14 +138,18 @@ def _indices(found: Validation, letters: Letters) -> Iterator[Block]:
     )
 
 
-def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
-    if not found.favours:
+def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block]:
+    if not validation.favours:
         yield Note(
             "\nNo judge is also a subject here, or of a subject's family, so there is no self-preference to measure."
         )
         return
     reasons = sorted(
-        {f"{letters[favour.judge]}: {favour.why_no_interval}" for favour in found.favours if favour.why_no_interval}
+        {
+            f"{letters[favour.judge]}: {favour.why_no_interval}"
+            for favour in validation.favours
+            if favour.why_no_interval
+        }
     )
     why_no_interval = f" No interval: {'; '.join(reasons)}." if reasons else ""
     yield Title("What judges give themselves")
@@ -160,7 +164,7 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
                 *(str(favour.subjects), number(favour.own, 1), number(favour.others, 1), signed(favour.difference)),
                 *(signed(favour.elsewhere), signed(favour.preference), from_to(favour.interval)),
             )
-            for favour in found.favours
+            for favour in validation.favours
         ],
         "own: the mean index that it gives n subjects of its own model, or of its vendor without itself; others: what "
         "the other judges give the same; diff: own minus others; elsewhere: the same difference for all other "
@@ -172,8 +176,8 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
     )
 
 
-def _vendors(found: Validation, letters: Letters) -> Iterator[Block]:
-    if not found.vendors:
+def _vendors(validation: Validation, letters: Letters) -> Iterator[Block]:
+    if not validation.vendors:
         return
     yield Title("What judges give each vendor")
     yield Table(
@@ -187,7 +191,7 @@ def _vendors(found: Validation, letters: Letters) -> Iterator[Block]:
                 ),
                 *(f"{vendor.conversations:,}", signed(vendor.difference), from_to(vendor.interval)),
             )
-            for vendor in found.vendors
+            for vendor in validation.vendors
         ],
         "lenient: points of 0-10 that it gives this vendor's n subjects more than the other judges do, on the "
         "conversations that it and another have marked, and where that lies if the subjects are a sample, each by "
@@ -197,10 +201,10 @@ def _vendors(found: Validation, letters: Letters) -> Iterator[Block]:
     )
 
 
-def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
+def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Title("Agreement on each mark")
     rows: list[Cells] = []
-    for row in found.marks:
+    for row in validation.marks:
         kappas = [kappa for _, _, kappa in row.kappas if kappa is not None]
         rows.append(
             (
@@ -213,9 +217,10 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
     yield Table(
         columns_of("mark", "scale", "n", "alpha", "95% CI", "ICC(2,k)", "k", "kappa from", "to"),
         rows,
-        f"n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal{_of_names(found)}, and "
-        f"where it lies if the subjects are a sample (from {FEWEST_MARKED} on), each by itself; ICC(2,k): reliability "
-        "of the mean of the k judges that marked most of them; kappa: quadratic, from that of the pair that agrees "
+        f"n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal{_of_names(validation)}, "
+        f"and where it lies if the subjects are a sample (from {FEWEST_MARKED} on), each by itself; ICC(2,k): "
+        "reliability of the mean of the k judges that marked most of them; kappa: quadratic, "
+        "from that of the pair that agrees "
         "least to that of the one that agrees most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, "
         "or marks that do not vary. ICC and kappa have no interval: none that was tried is right often enough where "
         "marks pile up at one end.",
@@ -230,7 +235,7 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
                 *(f"{letters[pair.one]} {letters[pair.other]}", str(pair.subjects), number(pair.rank_correlation, 2)),
                 *(between(pair.rank_interval, 2), f"{pair.conversations:,}", number(pair.kappa, 2)),
             )
-            for pair in found.pairs
+            for pair in validation.pairs
         ],
         "rank correlation: Spearman's, of the subjects' indices (from three subjects on), and where it lies if the "
         f"subjects are a sample (from {FEWEST_RANKED} on), each by itself; kappa: the mean of the quadratic kappas of "
@@ -239,24 +244,24 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
     )
 
 
-def _disputes(found: Validation, letters: Letters) -> Iterator[Block]:
+def _disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Title("Where they disagree most")
-    for dispute in found.disputes[:MOST]:
-        yield Note(_at(dispute.place, found), "")
+    for dispute in validation.disputes[:MOST]:
+        yield Note(_at(dispute.place, validation), "")
         levels = {mark.name: mark.levels for mark in dispute.place.scenario.marks}
         for mark, values in dispute.marks:
             marked = [(letter, one) for letter, one in zip(letters.values(), values, strict=True) if one is not None]
             names = levels[mark]
             shown = [f"{letter} {names[int(one)] if names else given(one)}" for letter, one in marked]
             yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
-    many = len(found.disputes)
+    many = len(validation.disputes)
     more = f"{MOST} of {many:,} conversations that are not marked alike; " if many > MOST else ""
     yield Note(f"{more}in the order of the mean distance of their marks.")
 
 
-def _of_names(found: Validation) -> str:
+def _of_names(validation: Validation) -> str:
     """What is said of marks without an order, where there are any."""
-    if all(row.measurement == "ordinal" for row in found.marks):
+    if all(row.measurement == "ordinal" for row in validation.marks):
         return ""
     nominal = "nominal, and so is kappa; they have no ICC"
     return f" (of names, which have no order: {nominal}, and an interval takes {FEWEST_NAMED})"
@@ -268,26 +273,26 @@ def _scale(row: MarkAgreement) -> str:
     return f"{len(row.mark.levels)} {kind}" if row.mark.levels else scale(row.mark)
 
 
-def _flagged(found: Validation, letters: Letters) -> Iterator[Block]:
+def _flagged(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Title("Verdicts to read")
     last = ""
-    for flagged in found.flagged[:MOST]:
-        if (shown := _at(flagged.place, found)) != last:
+    for flagged in validation.flagged[:MOST]:
+        if (shown := _at(flagged.place, validation)) != last:
             yield Note(shown, "")
         last = shown
         for flag in flagged.flags:
             yield Note((f"    {letters[flagged.judge]}: ", Prose(flag.why)))
-    many = len(found.flagged)
+    many = len(validation.flagged)
     more = f" {MOST} of {many:,} are listed." if many > MOST else ""
     yield Note(f"A flag changes no mark.{more} How far to trust it: docs/judges.md")
 
 
-def _at(place: JudgedConversation, found: Validation) -> str:
+def _at(place: JudgedConversation, validation: Validation) -> str:
     """The command that shows it."""
     words = ["aib", "show", label_text(place.subject), place.scenario.id, "--run", str(place.run)]
-    if (name := label_text(found.protocol.called)) != "v2":
+    if (name := label_text(validation.protocol.called)) != "v2":
         words += ["--protocol", name]
-    if found.protocol.configurations != (place.configuration,):
+    if validation.protocol.configurations != (place.configuration,):
         words += ["--variants", place.configuration.system, "--delivery", place.configuration.delivery]
     return shlex.join(words)
 
@@ -300,22 +305,24 @@ def validations_json(found: Sequence[Validation]) -> str:
     return json_text({"judges": [_validation(validation) for validation in found]})
 
 
-def _validation(found: Validation) -> dict[str, Any]:
-    labels = [row.label for row in found.judges]
-    return picked(found, f"{HEAD} main_judge=main conversations judges self_preference=favours vendors flagged") | {
+def _validation(validation: Validation) -> dict[str, Any]:
+    labels = [row.label for row in validation.judges]
+    return picked(
+        validation, f"{HEAD} main_judge=main conversations judges self_preference=favours vendors flagged"
+    ) | {
         "subjects": [
             picked(row, "label mean spread") | {"indices": dict(zip(labels, row.indices, strict=True))}
-            for row in found.subjects
+            for row in validation.subjects
         ],
         "marks": [
             picked(row, MARK) | {"kappas": [{"judges": [a, b], "kappa": kappa} for a, b, kappa in row.kappas]}
-            for row in found.marks
+            for row in validation.marks
         ],
-        "pairs": [picked(pair, PAIR) | {"judges": [pair.one, pair.other]} for pair in found.pairs],
+        "pairs": [picked(pair, PAIR) | {"judges": [pair.one, pair.other]} for pair in validation.pairs],
         "disputes": [
             picked(dispute, f"{PLACE} spread")
             | {"marks": {mark: dict(zip(labels, values, strict=True)) for mark, values in dispute.marks}}
-            for dispute in found.disputes
+            for dispute in validation.disputes
         ],
     }
 

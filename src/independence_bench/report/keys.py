@@ -42,14 +42,16 @@ def picked(value: object, names: str) -> dict[str, Any]:
     return found
 
 
-def _branches(of: BranchStatistics) -> dict[str, Any]:
+def _branches(statistics: BranchStatistics) -> dict[str, Any]:
     """Values and shares; null for a quantity of which nothing was judged."""
     names = (
         "runs judges moved_on_exactly_one=one folds ended_by_rule_alone=disputed views one_aspect=aspects "
         "option_named_first=first_option aspect_named_first=first_aspect same_option_mirrored=same_option "
         "same_aspect_mirrored=same_aspect left_out rule_and_judge=readings"
     )
-    return picked(of, names) | {"values": {quantity: of.values.get(quantity) for quantity in of.quantities}}
+    return picked(statistics, names) | {
+        "values": {quantity: statistics.values.get(quantity) for quantity in statistics.quantities}
+    }
 
 
 def _run_times(times: RunTimes) -> dict[str, Any]:

@@ -42,52 +42,53 @@ _JUDGES = (
 )
 
 
-def reliability_blocks(found: Reliability, level: int = 2) -> Iterator[Block]:
+def reliability_blocks(reliability: Reliability, level: int = 2) -> Iterator[Block]:
     """Every table with its title, of *level* in a report."""
-    if found.subjects < 2:
+    if reliability.subjects < 2:
         yield Title("Nothing to compare", level)
         yield Note("Fewer than two subjects are ranked, so there are no differences to analyse.")
         return
     yield Title("Where the variance comes from", level)
-    yield _sources(found)
+    yield _sources(reliability)
     yield Title("What more scenarios or runs would bring", level)
-    if found.index.played is None:
-        yield Note(Prose(_why_unknown(found)))
-    more = _more(found)
+    if reliability.index.played is None:
+        yield Note(Prose(_why_unknown(reliability)))
+    more = _more(reliability)
     if more.rows:
         yield more
 
 
-def about(found: Reliability) -> str:
+def about(reliability: Reliability) -> str:
     """What was measured, on one line."""
-    fewest, usual, most = found.runs
+    fewest, usual, most = reliability.runs
     runs = plural(usual, "run") if fewest == most else f"{fewest} to {most} runs (median {usual})"
-    judges = "judges" if len(found.judges) > 1 else "judge"
-    where = " + ".join(map(str, found.configurations))
-    return f"{where} · {judges}: {', '.join(found.judges)} · {plural(found.subjects, 'ranked subject')}, {runs}"
+    judges = "judges" if len(reliability.judges) > 1 else "judge"
+    where = " + ".join(map(str, reliability.configurations))
+    subjects = plural(reliability.subjects, "ranked subject")
+    return f"{where} · {judges}: {', '.join(reliability.judges)} · {subjects}, {runs}"
 
 
-def exam_notes(found: Reliability) -> Iterator[Note]:
+def exam_notes(reliability: Reliability) -> Iterator[Note]:
     """What the exam says of the judges; of several with their names."""
-    yield from (Note(Prose(line)) for line in exam_lines(list(zip(found.judges, found.exams, strict=True))))
+    yield from (Note(Prose(line)) for line in exam_lines(list(zip(reliability.judges, reliability.exams, strict=True))))
 
 
 # ---------------------------------------------------------------- sections
 
 
-def _sources(found: Reliability) -> Table:
+def _sources(reliability: Reliability) -> Table:
     """The index, the experiments, the marks."""
-    noises = (found.index, *found.experiments, *found.marks)
+    noises = (reliability.index, *reliability.experiments, *reliability.marks)
     legend = (
         "Percent of the variance: of the index and of an experiment of its points over n scenarios that were each "
         "played once, so i, pi and r are smaller than of a mark, where it is one conversation's. "
         + _ONE_JUDGE
-        + (_JUDGES if len(found.judges) > 1 else " With one judge, none of it includes how far judges differ.")
+        + (_JUDGES if len(reliability.judges) > 1 else " With one judge, none of it includes how far judges differ.")
         + " pts: the points that can be reached. n: scenarios. Eρ²: how far the order of subjects over these n "
-        f"scenarios, {plural(found.runs[1], 'run')} each{_under(found)}, would be the same with other scenarios of the "
-        "kind, 0 to 1; ±: its standard error, for other subjects." + _signs(noises)
+        f"scenarios, {plural(reliability.runs[1], 'run')} each{_under(reliability)}, would be the same with other "
+        "scenarios of the kind, 0 to 1; ±: its standard error, for other subjects." + _signs(noises)
     )
-    components = [name for name in SEVERAL_JUDGES if name in found.index.components.estimates]
+    components = [name for name in SEVERAL_JUDGES if name in reliability.index.components.estimates]
     rows: list[Cells] = [
         (
             *(Prose(noise.title), number(noise.points, 0), str(noise.scenarios)),
@@ -104,18 +105,24 @@ def _sources(found: Reliability) -> Table:
     return Table(columns, rows, Prose(legend), brief=Prose(BRIEF + _signs(noises)))
 
 
-def _more(found: Reliability) -> Table:
+def _more(reliability: Reliability) -> Table:
     shown = [
-        noise for noise in (found.index, *found.experiments, *found.marks) if noise.counts and None not in noise.more
+        noise
+        for noise in (reliability.index, *reliability.experiments, *reliability.marks)
+        if noise.counts and None not in noise.more
     ]
     rows: list[Cells] = [(Prose(noise.title), *(number(value, 2) for value in noise.more)) for noise in shown]
-    times, runs = found.designs[-1]
+    times, runs = reliability.designs[-1]
     legend = (
-        f"Reliability (Eρ²) with more scenarios and other numbers of runs{_under(found)}; {times}x{runs}: {times} "
-        f"times the scenarios, {plural(runs, 'run')} each. New scenarios are assumed to be of the present ones' kind."
+        f"Reliability (Eρ²) with more scenarios and other numbers of runs{_under(reliability)}; {times}x{runs}: "
+        f"{times} times the scenarios, {plural(runs, 'run')} each. New scenarios are assumed to be of the "
+        "present ones' kind."
     )
     return Table(
-        columns_of("", *(f"{times}x{runs}" for times, runs in found.designs)), rows, Prose(legend), brief=Prose(legend)
+        columns_of("", *(f"{times}x{runs}" for times, runs in reliability.designs)),
+        rows,
+        Prose(legend),
+        brief=Prose(legend),
     )
 
 
@@ -128,8 +135,8 @@ def _percent(noise: ReliabilityRow, name: str) -> Text:
     return Prose(BELOW) if (estimate or 0.0) < 0 else number(None if share is None else 100 * share, 0)
 
 
-def _under(found: Reliability) -> str:
-    judges = len(found.judges)
+def _under(reliability: Reliability) -> str:
+    judges = len(reliability.judges)
     return f" and {judges} judges" if judges > 1 else ""
 
 
@@ -143,9 +150,9 @@ def _signs(noises: Sequence[ReliabilityRow]) -> str:
     return said
 
 
-def _why_unknown(found: Reliability) -> str:
-    estimates = found.index.components.estimates
-    alone = [noise.title for noise in found.experiments if noise.scenarios < 2]
+def _why_unknown(reliability: Reliability) -> str:
+    estimates = reliability.index.components.estimates
+    alone = [noise.title for noise in reliability.experiments if noise.scenarios < 2]
     if alone:
         return (
             f"Not known: {', '.join(alone)} has a single scenario with points, so its difficulty cannot be "
@@ -156,12 +163,12 @@ def _why_unknown(found: Reliability) -> str:
     return "Not known: there is too little data."
 
 
-def reliability_view(found: Reliability) -> Iterator[Block]:
+def reliability_view(reliability: Reliability) -> Iterator[Block]:
     """All tables, under a heading; for a terminal."""
-    yield Title(("Where the noise comes from · ", Prose(found.protocol_name)))
-    yield Note(Prose(about(found)))
-    yield from exam_notes(found)
-    yield from reliability_blocks(found)
+    yield Title(("Where the noise comes from · ", Prose(reliability.protocol_name)))
+    yield Note(Prose(about(reliability)))
+    yield from exam_notes(reliability)
+    yield from reliability_blocks(reliability)
 
 
 # ---------------------------------------------------------------- for programs
@@ -172,17 +179,17 @@ def reliability_json(found: Sequence[Reliability]) -> str:
     return json_text({"reliability": [reliability_values(reliability) for reliability in found]})
 
 
-def reliability_values(found: Reliability) -> dict[str, Any]:
+def reliability_values(reliability: Reliability) -> dict[str, Any]:
     """One study for `json_text`. Estimates of components may be below 0; shares and coefficients count those as 0."""
-    return picked(found, f"{HEAD} judges subjects judge_exams=exams") | {
-        "runs": dict(zip(("fewest", "usual", "most"), found.runs, strict=True)),
-        "marks": [_noise(noise, found) for noise in found.marks],
-        "experiments": [_noise(noise, found) for noise in found.experiments],
-        "index": _noise(found.index, found),
+    return picked(reliability, f"{HEAD} judges subjects judge_exams=exams") | {
+        "runs": dict(zip(("fewest", "usual", "most"), reliability.runs, strict=True)),
+        "marks": [_noise(noise, reliability) for noise in reliability.marks],
+        "experiments": [_noise(noise, reliability) for noise in reliability.experiments],
+        "index": _noise(reliability.index, reliability),
     }
 
 
-def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
+def _noise(noise: ReliabilityRow, reliability: Reliability) -> dict[str, Any]:
     shares, errors = noise.components.shares, noise.components.errors
     played = picked(noise, "generalizability=played standard_error=error")
     return picked(noise, "name=title points counts_in_the_index=counts scenarios") | {
@@ -192,8 +199,8 @@ def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
         },
         "as_played": None if noise.played is None else played,
         "designs": [
-            {"times_the_scenarios": times, "runs": runs, "judges": len(found.judges), "generalizability": value}
-            for (times, runs), value in zip(found.designs, noise.more, strict=True)
+            {"times_the_scenarios": times, "runs": runs, "judges": len(reliability.judges), "generalizability": value}
+            for (times, runs), value in zip(reliability.designs, noise.more, strict=True)
         ],
     }
 
@@ -209,36 +216,36 @@ FORMS = (
 )
 
 
-def forms_view(found: FormComparison) -> Iterator[Block]:
+def forms_view(comparison: FormComparison) -> Iterator[Block]:
     """Means, agreement by dimension, each subject, and scenarios that do not fit."""
-    first, second = found.first, found.second
+    first, second = comparison.first, comparison.second
     named = [
         name if (hash_ := board.protocol.hash[:8]) in (name := board.protocol_name) else f"{name} ({hash_})"
         for board in (first, second)
     ]
     yield Title(("A  ", Prose(named[0]), "\nB  ", Prose(named[1])))
     where = " + ".join(map(str, first.configurations))
-    yield Note(Prose(f"{where} · judge: {judged_by(first)} · {plural(len(found.subjects), 'subject')} on both"))
+    yield Note(Prose(f"{where} · judge: {judged_by(first)} · {plural(len(comparison.subjects), 'subject')} on both"))
     yield from examined_by(first)
-    yield Note(f"\n{forms_statement(found)}\n", "bold")
+    yield Note(f"\n{forms_statement(comparison)}\n", "bold")
     titles = {dimension.name: dimension.title for dimension in first.protocol.dimensions}
     rows: list[Cells] = [
-        (Prose(titles.get(of.dimension or "", "Index")), *_both(of.mean, 1), number(of.correlation, 2))
-        for of in found.agreement
-        if of.mean is not None
+        (Prose(titles.get(forms.dimension or "", "Index")), *_both(forms.mean, 1), number(forms.correlation, 2))
+        for forms in comparison.agreement
+        if forms.mean is not None
     ]
     if rows:
         yield Table(columns_of("mean over subjects", "A", "B", "B - A", "CI", "correlation"), rows, FORMS)
         yield Note("")
-    yield _subjects_by_forms(found)
-    yield Note(Prose(_further_statement(found)))
+    yield _subjects_by_forms(comparison)
+    yield Note(Prose(_further_statement(comparison)))
     yield Note("")
-    yield from _odd_blocks(found)
+    yield from _odd_blocks(comparison)
 
 
-def _subjects_by_forms(found: FormComparison) -> Table:
+def _subjects_by_forms(comparison: FormComparison) -> Table:
     rows: list[Cells] = []
-    for subject in found.subjects:
+    for subject in comparison.subjects:
         index = subject.numbers.get(INDEX)
         further = [subject.numbers.get(name) for name in NEXT_TO_INDEX]
         shown = [number(value, 2) for of in further for value in ((of.first, of.second) if of else (None, None))]
@@ -249,47 +256,51 @@ def _subjects_by_forms(found: FormComparison) -> Table:
     return Table(columns, rows, long=True)
 
 
-def _both(of: FormDifference, digits: int) -> tuple[str, str, str, str]:
-    first, second = number(of.first, digits), number(of.second, digits)
-    return first, second, signed(of.difference, digits), from_to(of.interval, digits)
+def _both(difference: FormDifference, digits: int) -> tuple[str, str, str, str]:
+    first, second = number(difference.first, digits), number(difference.second, digits)
+    return first, second, signed(difference.difference, digits), from_to(difference.interval, digits)
 
 
-def forms_statement(found: FormComparison) -> str:
+def forms_statement(comparison: FormComparison) -> str:
     """What can be said of the two forms, in words."""
-    index = found.agreement[0]
+    index = comparison.agreement[0]
     if index.mean is None:
         return "No subject is ranked by both forms, so their indices are not compared."
     apart = [
         subject.label
-        for subject in found.subjects
+        for subject in comparison.subjects
         if (of := subject.numbers.get(INDEX)) and of.interval and not of.interval.holds(0.0)
     ]
-    known = sum(bool(s.numbers.get(INDEX) and s.numbers[INDEX].interval) for s in found.subjects)
+    known = sum(bool(s.numbers.get(INDEX) and s.numbers[INDEX].interval) for s in comparison.subjects)
     said = f"B is {signed(index.mean.difference, 1)} points from A in the mean of {plural(index.subjects, 'subject')}"
     if not known:
         return f"{said}; of none of them is an interval known."
     return f"{said}; of {known} with an interval {len(apart)} have another index by B than by A."
 
 
-def _further_statement(found: FormComparison) -> str:
+def _further_statement(comparison: FormComparison) -> str:
     """Who differs in what is shown in addition to the index."""
     apart = [
         f"{title} of {subject.label}"
-        for subject in found.subjects
+        for subject in comparison.subjects
         for name, title in NEXT_TO_INDEX.items()
         if (of := subject.numbers.get(name)) and of.interval and not of.interval.holds(0.0)
     ]
-    known = sum(of.interval is not None for one in found.subjects for name, of in one.numbers.items() if name != INDEX)
+    known = sum(
+        of.interval is not None for one in comparison.subjects for name, of in one.numbers.items() if name != INDEX
+    )
     said = f"Other figures that differ: {', '.join(apart) or 'none'} (95% intervals, each by itself)."
     return said if known else "Of the other figures no interval is known."
 
 
-def _odd_blocks(found: FormComparison) -> Iterator[Block]:
-    if not found.odd:
+def _odd_blocks(comparison: FormComparison) -> Iterator[Block]:
+    if not comparison.odd:
         return
-    standing = [of for of in found.odd if of.stands]
-    if found.odd[0].stands is None:
-        yield Note(f"With {plural(found.agreement[0].subjects, 'ranked subject')} no scenario can be said not to fit.")
+    standing = [scenario for scenario in comparison.odd if scenario.stands]
+    if comparison.odd[0].stands is None:
+        yield Note(
+            f"With {plural(comparison.agreement[0].subjects, 'ranked subject')} no scenario can be said not to fit."
+        )
     elif not standing:
         yield Note("No scenario lies apart from the others of its dimension (Holm, 5%).")
     else:
@@ -298,44 +309,44 @@ def _odd_blocks(found: FormComparison) -> Iterator[Block]:
         columns_of("farthest from its dimension", "in", "form", "points", "CI", "", words=2),
         [
             (
-                Name(of.scenario),
-                Prose(of.dimension),
-                "B" if of.second else "A",
-                signed(of.away, 1),
-                from_to(of.interval, 1),
-                "*" * bool(of.stands),
+                Name(scenario.scenario),
+                Prose(scenario.dimension),
+                "B" if scenario.second else "A",
+                signed(scenario.away, 1),
+                from_to(scenario.interval, 1),
+                "*" * bool(scenario.stands),
             )
-            for of in (standing or found.odd[:SHOWN_ODD])
+            for scenario in (standing or comparison.odd[:SHOWN_ODD])
         ],
         long=True,
     )
 
 
-def forms_values(found: FormComparison) -> dict[str, Any]:
+def forms_values(comparison: FormComparison) -> dict[str, Any]:
     """All of it; index and dimensions in points of 100."""
 
     def agreement(of: AgreementOfForms) -> dict[str, Any]:
         return picked(of, "dimension subjects correlation") | (_form_values(of.mean) if of.mean else {})
 
     return {
-        "forms": [picked(board.protocol, "name hash") for board in (found.first, found.second)],
-        **picked(found.first, "configurations judge judge_exam=exam"),
-        "statement": forms_statement(found),
-        "agreement": [agreement(of) for of in found.agreement],
+        "forms": [picked(board.protocol, "name hash") for board in (comparison.first, comparison.second)],
+        **picked(comparison.first, "configurations judge judge_exam=exam"),
+        "statement": forms_statement(comparison),
+        "agreement": [agreement(forms) for forms in comparison.agreement],
         "subjects": [
             {
                 "label": subject.label,
                 "ranked": subject.ranked,
-                "numbers": {n: _form_values(of) for n, of in subject.numbers.items()},
+                "numbers": {n: _form_values(difference) for n, difference in subject.numbers.items()},
             }
-            for subject in found.subjects
+            for subject in comparison.subjects
         ],
         "scenarios": [
-            {"form": "b" if of.second else "a", **picked(of, "scenario dimension away interval stands")}
-            for of in found.odd
+            {"form": "b" if scenario.second else "a", **picked(scenario, "scenario dimension away interval stands")}
+            for scenario in comparison.odd
         ],
     }
 
 
-def _form_values(of: FormDifference) -> dict[str, Any]:
-    return picked(of, "a=first b=second difference interval")
+def _form_values(difference: FormDifference) -> dict[str, Any]:
+    return picked(difference, "a=first b=second difference interval")

@@ -18,15 +18,15 @@ from independence_bench.report.table import Block, Bullets, Column, Group, Name,
 # ---------------------------------------------------------------- sentences
 
 
-def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
+def remarks(protocol: Protocol, analysis: ItemAnalysis) -> list[Text]:
     """What stands out, a sentence each, and one where nothing does."""
-    if len(found.scores) < FEWEST_SAMPLED:
-        few = plural(len(found.scores), "subject")
+    if len(analysis.scores) < FEWEST_SAMPLED:
+        few = plural(len(analysis.scores), "subject")
         return [f"What stands out is shown from {FEWEST_SAMPLED} ranked subjects on; here are {few}."]
     titles = {dimension.name: Prose(dimension.title) for dimension in protocol.dimensions}
     said: list[Text] = [
-        (Name(facts.id), " (", Prose(facts.title), ") ", _says(verdict, facts, titles, len(found.scores)))
-        for facts in found.scenarios
+        (Name(facts.id), " (", Prose(facts.title), ") ", _says(verdict, facts, titles, len(analysis.scores)))
+        for facts in analysis.scenarios
         for verdict in facts.verdicts
     ]
     none = "No scenario decides its dimension alone, fails to tell subjects apart or points the other way."
@@ -35,7 +35,7 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
             "No stem decides too much of its dimension, is at one end in every branch, fails to tell subjects apart or "
             "points the other way."
         )
-    return [*(said or [none]), *_what_would_be_gone(protocol, found, titles)]
+    return [*(said or [none]), *_what_would_be_gone(protocol, analysis, titles)]
 
 
 def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Prose], subjects: int) -> Text:
@@ -78,9 +78,9 @@ def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Pros
             )
 
 
-def _what_would_be_gone(protocol: Protocol, found: ItemAnalysis, titles: dict[str, Prose]) -> Iterator[Text]:
+def _what_would_be_gone(protocol: Protocol, analysis: ItemAnalysis, titles: dict[str, Prose]) -> Iterator[Text]:
     """Where the index without a scenario is another quantity, or none."""
-    for facts in found.scenarios:
+    for facts in analysis.scenarios:
         without = ("Without ", Name(facts.id))
         for dimension in protocol.dimensions:
             left = [mark for mark in dimension.marks if mark not in facts.without.marks_gone]
@@ -94,26 +94,26 @@ def _what_would_be_gone(protocol: Protocol, found: ItemAnalysis, titles: dict[st
 # ---------------------------------------------------------------- tables
 
 
-def scenarios_blocks(board: Board, found: ItemAnalysis) -> Iterator[Block]:
+def scenarios_blocks(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
     """Three tables, what their columns mean, and what stands out; for a terminal."""
     where = " + ".join(map(str, board.configurations))
     yield Title(("Scenarios of ", Prose(board.protocol_name)))
-    yield Note(f"{where} · judge: {judged_by(board)} · {plural(len(found.scores), 'ranked subject')}")
+    yield Note(f"{where} · judge: {judged_by(board)} · {plural(len(analysis.scores), 'ranked subject')}")
     yield from examined_by(board)
     yield Note("")
-    if not found.scores:
+    if not analysis.scores:
         yield Note("No subject is ranked, so there is nothing to compare.", "")
         return
-    yield difficulty(board.protocol, found)
+    yield difficulty(board.protocol, analysis)
     yield Title("What stands out")
-    yield Bullets(remarks(board.protocol, found))
+    yield Bullets(remarks(board.protocol, analysis))
     yield Title("In its dimension", aside="  in brackets: the dimension's weight in the index")
-    yield within_dimensions(board.protocol, found)
+    yield within_dimensions(board.protocol, analysis)
     yield Title("The index without it")
-    yield left_out(found)
+    yield left_out(analysis)
 
 
-def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
+def difficulty(protocol: Protocol, analysis: ItemAnalysis) -> Table:
     """How hard each scenario is, and whom it tells apart."""
     titles = {experiment.name: Prose(experiment.title) for experiment in protocol.experiments}
     return Table(
@@ -132,7 +132,7 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
                 *(number(facts.points, 1), number(facts.difficulty, 1), percent(facts.ceiling), percent(facts.floor)),
                 *(number(facts.discrimination, 2), span(facts.discrimination_interval), percent(facts.share)),
             )
-            for facts in found.scenarios
+            for facts in analysis.scenarios
         ],
         "{Points}: the scenario's share of the index's 100; {Difficulty}: the percent of them that "
         "subjects lose on average; {Ceiling}, {Floor}: percent of all conversations with all of the points, and with "
@@ -147,7 +147,7 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
     )
 
 
-def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
+def within_dimensions(protocol: Protocol, analysis: ItemAnalysis) -> Table:
     """Each scenario among those of its dimension."""
     rows: list[tuple[Text, ...] | Group] = []
     for dimension in protocol.dimensions:
@@ -157,7 +157,7 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
                 *(span(one.item_rest_interval), percent(one.share), percents(one.share_interval)),
                 percent(one.explained),
             )
-            for facts in found.scenarios
+            for facts in analysis.scenarios
             for one in facts.within
             if one.dimension == dimension.name
         ]
@@ -182,7 +182,7 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
     )
 
 
-def left_out(found: ItemAnalysis) -> Table:
+def left_out(analysis: ItemAnalysis) -> Table:
     """What the ranking would be without each scenario."""
     return Table(
         [
@@ -199,7 +199,7 @@ def left_out(found: ItemAnalysis) -> Table:
                 number(one.spearman, 3),
                 "–" if one.most_ranks is None else str(one.most_ranks),
             )
-            for facts in found.scenarios
+            for facts in analysis.scenarios
             for one in (facts.without,)
         ],
         "The index of every subject if the scenario is left out of all means. {Mean change}: in "
@@ -218,14 +218,14 @@ def scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str:
     """All of it. Points in [0, 100], shares and scores in fractions of 1."""
     values = [
         picked(board, f"{HEAD} judge main_judge")
-        | {"subjects": [label for label, _ in found.scores]}
-        | scenario_values(found)
-        for board, found in measured
+        | {"subjects": [label for label, _ in analysis.scores]}
+        | scenario_values(analysis)
+        for board, analysis in measured
     ]
     return json_text(values)
 
 
-def scenario_values(found: ItemAnalysis) -> dict[str, Any]:
+def scenario_values(analysis: ItemAnalysis) -> dict[str, Any]:
     """Every scenario, and every subject's score in each."""
-    scores = [{"label": label, "scores": scores} for label, scores in found.scores]
-    return {"scenarios": found.scenarios, "scenario_scores": scores}
+    scores = [{"label": label, "scores": scores} for label, scores in analysis.scores]
+    return {"scenarios": analysis.scenarios, "scenario_scores": scores}

@@ -167,7 +167,7 @@ _IN_ORDER = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script
 def counted(connection: Connection) -> tuple[int, int]:
     """How many transcripts and how many judgements there are, whether or not they count."""
     transcripts_there, judgements_there = (
-        connection.execute(select(func.count()).select_from(of)).scalar_one() for of in (transcripts, judgements)
+        connection.execute(select(func.count()).select_from(table)).scalar_one() for table in (transcripts, judgements)
     )
     return transcripts_there, judgements_there
 

@@ -220,7 +220,11 @@ def configurations_table(answer: SubjectSettingsAnswer) -> bytes:
         [
             (answer.label, one.configuration, other.configuration, *line)
             for one, other in combinations(answer.configurations, 2)
-            for apart in (of.apart for of in one.others if of.configuration == other.configuration)
+            for apart in (
+                configuration.apart
+                for configuration in one.others
+                if configuration.configuration == other.configuration
+            )
             for line in score_lines(answer.compared, one.values, other.values, apart)
         ],
     )

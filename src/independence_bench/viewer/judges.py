@@ -75,16 +75,16 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
         protocol=fragments.protocol_entry(catalog, edition),
         panels=tuple(
             JudgePanel(
-                found=replace(found, disputes=found.disputes[:MOST], flagged=found.flagged[:MOST]),
-                exams=tuple(exam_line(judge.exam) for judge in found.judges),
-                subjects=tuple(ids.get(subject.label, "") for subject in found.subjects),
-                disputes=found_at(found.disputes),
-                disputed=len(found.disputes),
-                flagged=found_at(found.flagged),
-                flagged_in_all=len(found.flagged),
-                plots=pair_plots(catalog, edition, found),
+                found=replace(validation, disputes=validation.disputes[:MOST], flagged=validation.flagged[:MOST]),
+                exams=tuple(exam_line(judge.exam) for judge in validation.judges),
+                subjects=tuple(ids.get(subject.label, "") for subject in validation.subjects),
+                disputes=found_at(validation.disputes),
+                disputed=len(validation.disputes),
+                flagged=found_at(validation.flagged),
+                flagged_in_all=len(validation.flagged),
+                plots=pair_plots(catalog, edition, validation),
             )
-            for found in catalog.validations(edition)
+            for validation in catalog.validations(edition)
         ),
     )
 
@@ -127,11 +127,11 @@ class PairPlot:
     other_higher: int
 
 
-def pair_plots(catalog: Catalog, edition: Edition, found: Validation) -> tuple[PairPlot, ...]:
+def pair_plots(catalog: Catalog, edition: Edition, validation: Validation) -> tuple[PairPlot, ...]:
     """The plots of the pairs in *found* that have a conversation in common, those with the main judge first."""
-    ordered = sorted(found.pairs, key=lambda pair: found.main not in (pair.one, pair.other))[:MOST_DRAWN]
+    ordered = sorted(validation.pairs, key=lambda pair: validation.main not in (pair.one, pair.other))[:MOST_DRAWN]
     wanted = {label for pair in ordered for label in (pair.one, pair.other)}
-    scores = {label: _scores(catalog, edition, found, label) for label in wanted}
+    scores = {label: _scores(catalog, edition, validation, label) for label in wanted}
     ids: dict[Place, str] = {}
     for stored in edition.transcripts:
         place = (stored.row.subject_hash, stored.row.run, stored.configuration, stored.unit)
@@ -157,14 +157,14 @@ def _plot(
     )
 
 
-def _scores(catalog: Catalog, edition: Edition, found: Validation, judge: str) -> dict[Place, int]:
+def _scores(catalog: Catalog, edition: Edition, validation: Validation, judge: str) -> dict[Place, int]:
     """The score of every conversation by *judge*, in whole points; without those that have none."""
     entry = next(
         (
             board_entry
             for board_entry in catalog.entries.values()
             if board_entry.edition is edition
-            and (board_entry.configurations, board_entry.judge) == (found.configurations, judge)
+            and (board_entry.configurations, board_entry.judge) == (validation.configurations, judge)
             and (board_entry.rules, board_entry.weights) == (OWN.name, None)
         ),
         None,

@@ -217,13 +217,13 @@ def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
 
 
 def _read(
-    catalog: Catalog, wanted: Sequence[StoredTranscript], of: ExaminedJudges | None = None
+    catalog: Catalog, wanted: Sequence[StoredTranscript], exams: ExaminedJudges | None = None
 ) -> dict[str, Conversation]:
     """The conversations by their ids. Raises NotThere where one was deleted."""
     places = {one.id: Place(one.row, one.scenario, one.configuration, one.key, one.reading) for one in wanted}
     try:
         with catalog.store.reading() as opened:
-            return dict(zip(places, read_conversations(opened, [*places.values()], catalog.judges, of), strict=True))
+            return dict(zip(places, read_conversations(opened, [*places.values()], catalog.judges, exams), strict=True))
     except KeyError as error:
         raise NotThere(str(error)) from None
 

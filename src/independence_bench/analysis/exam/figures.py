@@ -260,7 +260,7 @@ RISK = 0.05
 def kind_results(rubrics: Sequence[RubricResult], there: Collection[str]) -> tuple[KindResult, ...]:
     """Each kind of those *there* are questions of, over *rubrics*; in the order of `GROUPS`."""
     names = [name for name in GROUPS if name in there]
-    parts = [[of.kinds[name] for of in rubrics if name in of.kinds] for name in names]
+    parts = [[result.kinds[name] for result in rubrics if name in result.kinds] for name in names]
     rights = [ExamShare(sum(share.hits for share in of), sum(share.of for share in of)) if of else None for of in parts]
     least = fewest_successes([right.of if right else 0 for right in rights], 1 - ERRORS, RISK)
     return tuple(map(KindResult, names, rights, least))
@@ -270,15 +270,16 @@ def fitness_with(kinds: Sequence[KindResult], fitness: Fitness) -> Fitness:
     """*fitness*, which rubrics have shown, and what *kinds* keep it from; it names those that cannot be told."""
     told = fitness.fit in ("ranking", "screening")  # otherwise it is not for these that it is fit for nothing
     below = tuple(
-        f"{of.title}: {of.right.hits:.3g} of {of.right.of} right, at least {of.least} needed"
-        for of in kinds
-        if told and of.failed and of.right
+        f"{result.title}: {result.right.hits:.3g} of {result.right.of} right, at least {result.least} needed"
+        for result in kinds
+        if told and result.failed and result.right
     )
     fit: Fit = "screening" if below and fitness.fit == "ranking" else fitness.fit
     untold = tuple(
-        f"{of.kind.replace('_', ' ') if of.kind in HARD else of.title} ({of.right.of if of.right else 0})"
-        for of in kinds
-        if of.least is None
+        f"{result.kind.replace('_', ' ') if result.kind in HARD else result.title} "
+        f"({result.right.of if result.right else 0})"
+        for result in kinds
+        if result.least is None
     )
     return Fitness(fit, (*fitness.why, *below), untold)
 

@@ -77,7 +77,7 @@ def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
         rubrics=rubrics,
         kinds=kinds,
         styles=tuple(style_results(every)),
-        fitness=fitness_with(kinds, weakest([(of.rubric, of.fitness) for of in rubrics])),
+        fitness=fitness_with(kinds, weakest([(result.rubric, result.fitness) for result in rubrics])),
         cost=sum(costs) if costs else None,
         when=max(answer.when for answer in every),
     )

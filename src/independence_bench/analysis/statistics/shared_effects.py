@@ -285,7 +285,7 @@ class JudgeNoise:
     room: float = 0.0  # the subjects' average mean x (1 - mean); 0: not known, the same is added to every score
 
 
-def judge_noise(of: JuryMarks, means: Floats | None = None) -> JudgeNoise | None:
+def judge_noise(marks: JuryMarks, means: Floats | None = None) -> JudgeNoise | None:
     """How unlike the judges of a jury are; *means* [subjects]: the jury's scores, in [0, 1].
 
     For judges g and h let d_j be how far they are apart on subject j, over the part p_j of its score that both marked.
@@ -302,9 +302,9 @@ def judge_noise(of: JuryMarks, means: Floats | None = None) -> JudgeNoise | None
     is severity.
     None with fewer than two judges, and where no two have marked the same.
     """
-    subjects, judges = of.voices.shape
+    subjects, judges = marks.voices.shape
     pairs = np.triu_indices(judges, 1)
-    apart, shared = of.apart[:, *pairs], of.shared[:, *pairs]
+    apart, shared = marks.apart[:, *pairs], marks.shared[:, *pairs]
     together = shared.sum(axis=0) > 0
     if not subjects or not together.any():
         return None
@@ -315,7 +315,7 @@ def judge_noise(of: JuryMarks, means: Floats | None = None) -> JudgeNoise | None
     taste = float((shared * np.square(apart - mean)).sum()) / (2 * free) if free > _NOTHING else 0.0
     severity = float((total * (mean**2 / 2 - taste * squares / total**2)).sum() / total.sum())
     room = 0.0 if means is None else float((means * (1 - means)).mean())
-    return JudgeNoise(max(severity, 0.0), taste, of.voices, room)
+    return JudgeNoise(max(severity, 0.0), taste, marks.voices, room)
 
 
 def with_judges(scores: Scores, noise: JudgeNoise | None) -> Scores:

@@ -67,7 +67,9 @@ class Uncertainty:
 
     def scaled(self, factor: float) -> Uncertainty:
         """In another unit."""
-        rerun, new_scenarios = (None if of is None else of.scaled(factor) for of in (self.rerun, self.new_scenarios))
+        rerun, new_scenarios = (
+            None if interval is None else interval.scaled(factor) for interval in (self.rerun, self.new_scenarios)
+        )
         return Uncertainty(rerun, new_scenarios)
 
 
@@ -119,7 +121,7 @@ class ScoreDifferences:
 
     def __getitem__(self, number: int) -> ScoreDifference:
         """That of one of the pairs."""
-        rerun, new_scenarios = (_one_of(of, number) for of in (self.rerun, self.new_scenarios))
+        rerun, new_scenarios = (_one_of(differences, number) for differences in (self.rerun, self.new_scenarios))
         intervals = Uncertainty(rerun[0], new_scenarios[0])
         seen_and_p = rerun[1], new_scenarios[1], rerun[2], new_scenarios[2]
         return ScoreDifference(float(self.difference[number]), intervals, *seen_and_p)

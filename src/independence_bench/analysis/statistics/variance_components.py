@@ -74,7 +74,9 @@ class Components:
         hardly; and for fewer than `FEWEST_LEFT_OUT` subjects.
         """
         return {
-            name: None if name in OF_NO_SUBJECT else jackknife([of.estimates[name] for of in self.left_out])
+            name: None
+            if name in OF_NO_SUBJECT
+            else jackknife([components.estimates[name] for components in self.left_out])
             for name in self.estimates
         }
 
@@ -94,7 +96,7 @@ class Components:
         """Those of one scenario's mark, where these are of the mean over so many."""
         return Components(
             {n: v and v * scenarios if n in OF_SCENARIOS else v for n, v in self.estimates.items()},
-            left_out=tuple(of.of_one_scenario(scenarios) for of in self.left_out),
+            left_out=tuple(components.of_one_scenario(scenarios) for components in self.left_out),
         )
 
 
@@ -170,7 +172,7 @@ def _components(cells: _Cells, points: Floats, members: Sequence[_Stratum]) -> C
         nothing = {name: None for name in names if name in OF_SCENARIOS}
         return Components(dict.fromkeys(names), tuple(nothing for _ in members))
     tables = _tables(cells)
-    within = [_within(tables, of, names) for of in members]
+    within = [_within(tables, stratum, names) for stratum in members]
     estimates = {
         name: sum(of[name] for of in within) if name in OF_SCENARIOS else _between(tables[name], points, members)
         for name in names
@@ -244,31 +246,31 @@ def _between(table: Floats, points: Floats, members: Sequence[_Stratum]) -> floa
     weighted = np.outer(points, points) * table
     np.fill_diagonal(weighted, 0.0)
     total = float(weighted.sum())
-    for of in members:
-        total += of.all_points * _common(table, of) - float(weighted[of.pairs].sum())
+    for stratum in members:
+        total += stratum.all_points * _common(table, stratum) - float(weighted[stratum.pairs].sum())
     return total
 
 
-def _common(table: Floats, of: _Stratum) -> float:
+def _common(table: Floats, stratum: _Stratum) -> float:
     """The mean of *table* over two different scenarios of a stratum, weighted with their points; nan for one alone."""
-    if not of.weight:
+    if not stratum.weight:
         return nan
-    return float(np.sum(of.weights * np.where(of.weights > 0, table[of.pairs], 0.0))) / of.weight
+    return float(np.sum(stratum.weights * np.where(stratum.weights > 0, table[stratum.pairs], 0.0))) / stratum.weight
 
 
-def _within(tables: Mapping[str, Floats], of: _Stratum, names: Sequence[str]) -> dict[str, float]:
+def _within(tables: Mapping[str, Floats], stratum: _Stratum, names: Sequence[str]) -> dict[str, float]:
     """The components with scenarios in them, of one stratum; nan: unknown."""
-    own, squares = of.own, of.squares
+    own, squares = stratum.own, stratum.squares
     components: dict[str, float] = {}
     for whole, part in (("p", "pi"), ("h", "ih"), ("ph", "pih")):
         if part in names:
-            left = np.diag(tables[whole])[own] - _common(tables[whole], of)
+            left = np.diag(tables[whole])[own] - _common(tables[whole], stratum)
             components[part] = float(squares @ left)
     for name in ("r:pi", "residual"):
         if name in names:
             components[name] = float(squares @ np.diag(tables[name])[own])
     # the variance of the scenarios' means: half the squared difference of any two
-    products, scenarios = tables["i"][of.pairs], len(own)
+    products, scenarios = tables["i"][stratum.pairs], len(own)
     trace = float(np.trace(products))
     others = (float(products.sum()) - trace) / (scenarios * (scenarios - 1)) if scenarios > 1 else nan
     components["i"] = float(squares.sum()) * (trace / scenarios - others)
