@@ -48,8 +48,8 @@ def label_text(label: str) -> str:
 
 def printable(text: str) -> str:
     """*text*; ValueError where it has characters that a terminal would obey or a reader not see."""
-    if found := _REFUSED.search(text):
-        raise ValueError(f"has the character U+{ord(found[0]):04X} in it, which is invisible; delete it")
+    if refused := _REFUSED.search(text):
+        raise ValueError(f"has the character U+{ord(refused[0]):04X} in it, which is invisible; delete it")
     return text
 
 

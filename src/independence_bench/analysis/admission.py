@@ -57,7 +57,7 @@ def admission(folder: Path, stems: BlindStems, talks: Iterable[Talk] = ()) -> Ad
         kind: [reading for reading in readings(folder, kind, stems) if _is_answer(kind, reading[1])] for kind in KINDS
     }
     chosen = [*_choices(read["chooses"], stems), *talks]
-    found = (
+    checks = (
         _quoted("reasons", read["reasons"], "quote a reason", "texts"),
         _takes(read["takes"]),
         _quoted("proof", read["proof"], "find a rule broken", "stems"),
@@ -70,8 +70,8 @@ def admission(folder: Path, stems: BlindStems, talks: Iterable[Talk] = ()) -> Ad
         choices[talk.stem][f"{talk.by}, {option}"] += 1
     lacking = [fault for kind in KINDS[:-1] for fault in _lacking(kind, read[kind], stems)]
     one_sided = [fault for stem in stems.stems for fault in _one_sided(stem, choices.get(stem, {}))]
-    faults = (*(fault for _, of in found for fault in of), *one_sided, *lacking)
-    return Admission(tuple(count for count, _ in found if count), choices, faults)
+    faults = (*(fault for _, of in checks for fault in of), *one_sided, *lacking)
+    return Admission(tuple(count for count, _ in checks if count), choices, faults)
 
 
 def _is_answer(kind: str, said: str) -> bool:

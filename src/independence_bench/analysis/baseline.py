@@ -154,7 +154,7 @@ def stored_builds(
     for transcript in results.transcripts:
         of_run = identities.setdefault(transcript.subject_hash, {}).setdefault(transcript.run, [])
         of_run.append([transcript.script_hash, transcript.heard_hash, transcript.finished_at])
-    found = {}
+    builds = {}
     for row in rows:
         times = row.made.runs if row.made else {}
         items = replays_of(held[row.label]) if held and row.label in held else {}
@@ -165,8 +165,8 @@ def stored_builds(
             for run, said in sorted(identities[row.subject.hash].items())
             if run in row.marks or run in items
         ]
-        found[row.subject.hash] = BaselineBuild(row.subject.hash, row.label, tuple(runs))
-    return found
+        builds[row.subject.hash] = BaselineBuild(row.subject.hash, row.label, tuple(runs))
+    return builds
 
 
 def baseline_of(
@@ -275,14 +275,14 @@ def paired_builds(
                 f"the store has {', '.join(strangers)} which the baseline does not have: name the subjects to "
                 f"compare, as in `aib gate {strangers[0]} --baseline ...`"
             )
-    found = []
+    paired = []
     for row in chosen:
         build = meant or _itself(row, baseline)
         if build is None and len(builds) > 1:
             there = ", ".join(named.values())
             raise WrongUse(f"{row.label} is not in the baseline, which has {there}: --against names one of them")
-        found.append((row, build or baseline.builds[0]))
-    return found
+        paired.append((row, build or baseline.builds[0]))
+    return paired
 
 
 def _itself(row: Row, baseline: Baseline) -> BaselineBuild | None:

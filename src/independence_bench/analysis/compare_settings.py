@@ -203,19 +203,19 @@ def _possible_effects(systems: Sequence[str]) -> list[tuple[Effect, Weights]]:
     """
     user, tool = DELIVERIES
     base, *levels = systems
-    found: list[tuple[Effect, Weights]] = [
+    effects: list[tuple[Effect, Weights]] = [
         (Effect("both", level, base, None), ((1, Configuration(level, tool)), (-1, Configuration(base, user))))
         for level in levels
     ]
     for level in levels:
         prompts: dict[str, Places] = {d: (Configuration(level, d), Configuration(base, d)) for d in DELIVERIES}
-        found += _of_factor("system", level, base, prompts)
+        effects += _of_factor("system", level, base, prompts)
     ways: dict[str, Places] = {s: (Configuration(s, tool), Configuration(s, user)) for s in systems}
-    found += _of_factor("delivery", tool, user, ways)
+    effects += _of_factor("delivery", tool, user, ways)
     for level in levels:
         (a, b), (c, d) = ways[level], ways[base]
-        found.append((Effect("interaction", level, base, None), ((1, a), (-1, b), (-1, c), (1, d))))
-    return found
+        effects.append((Effect("interaction", level, base, None), ((1, a), (-1, b), (-1, c), (1, d))))
+    return effects
 
 
 def _of_factor(factor: Factor, level: str, base: str, pairs: Mapping[str, Places]) -> list[tuple[Effect, Weights]]:
@@ -331,20 +331,21 @@ def _compare(
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in board.rows:
         groups.setdefault(rest(row.subject), []).append(row)
-    found = []
+    comparisons = []
     for group in groups.values():
         if len({setting(row.subject) for row in group}) > 1:
             group.sort(key=lambda row: (place(row.subject), row.label))
             base = next((row for row in group if row.score.index is not None), None)
             variants = tuple(_variant(board, row, base, setting(row.subject), spent) for row in group)
             against = setting(base.subject) if base else None
-            found.append(SettingComparison(group[0].subject.name, against, variants))
-    found.sort(key=lambda comparison: (comparison.model, comparison.variants[0].label))
+            comparisons.append(SettingComparison(group[0].subject.name, against, variants))
+    comparisons.sort(key=lambda comparison: (comparison.model, comparison.variants[0].label))
     # which are significant among all of them: of forty true zeros two seem to be none
-    aparts = [variant.apart for one in found for variant in one.variants]
+    aparts = [variant.apart for one in comparisons for variant in one.variants]
     stands = iter(standing_out([apart.p_rerun if apart else None for apart in aparts]))
     return [
-        replace(one, variants=tuple(replace(variant, stands=next(stands)) for variant in one.variants)) for one in found
+        replace(one, variants=tuple(replace(variant, stands=next(stands)) for variant in one.variants))
+        for one in comparisons
     ]
 
 

@@ -67,8 +67,8 @@ class Comparison:
     @property
     def index(self) -> ScoreDifference | None:
         """How the indices differ; None where nothing says how sure that is."""
-        found = self.scores.get(INDEX_ITSELF)
-        return found.apart if found else None
+        pair = self.scores.get(INDEX_ITSELF)
+        return pair.apart if pair else None
 
     @property
     def whole(self) -> list[ScorePair]:
@@ -87,7 +87,7 @@ def comparison_of(
     """The second of two *sides* minus the first in everything; what one of them has no mark of is left out."""
     first, second = sides
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
-    found: dict[Compared, ScorePair] = {}
+    pairs: dict[Compared, ScorePair] = {}
     for kind in kinds_compared(protocol):
         sizes = {key: -abs(round(second[key] - first[key], 9)) for key in kind if key in first and key in second}
         group = sorted(sizes, key=sizes.__getitem__)
@@ -98,8 +98,8 @@ def comparison_of(
         new_scenarios = standing_out([difference.p_new_scenarios if difference else None for difference in several])
         for key, of_key, stands, with_new in zip(group, apart, rerun, new_scenarios, strict=True):
             dimension = dimensions[key[1]] if key[1] else None
-            found[key] = ScorePair(key[0], dimension, first[key], second[key], of_key, stands, with_new)
-    return Comparison(found, tuple(why_no_interval))
+            pairs[key] = ScorePair(key[0], dimension, first[key], second[key], of_key, stands, with_new)
+    return Comparison(pairs, tuple(why_no_interval))
 
 
 def known_differences(
@@ -109,8 +109,8 @@ def known_differences(
 
     A hundred pairs take little longer than one.
     """
-    found = uncertainty.differences([second for _, second in pairs], [first for first, _ in pairs], level)
-    return [{key: differences[n] for key, differences in found.items()} for n in range(len(pairs))]
+    by_score = uncertainty.differences([second for _, second in pairs], [first for first, _ in pairs], level)
+    return [{key: differences[n] for key, differences in by_score.items()} for n in range(len(pairs))]
 
 
 def all_compared(protocol: Protocol) -> list[Compared]:
@@ -134,18 +134,18 @@ def values_of(
 
     *score* is its score there; None: it is not scored, and only single scenarios are known.
     """
-    found: dict[Compared, float] = {}
+    values: dict[Compared, float] = {}
     if score is not None and score.index is not None:
-        found[INDEX_ITSELF] = score.index
+        values[INDEX_ITSELF] = score.index
     for dimension in protocol.dimensions:
         whole = None if score is None else score.dimensions.get(dimension.name)
         if whole is not None:
-            found[None, dimension.name] = 100 * whole
+            values[None, dimension.name] = 100 * whole
         for scenario in protocol.scenarios:
             mean = _mean(dimension, scenario, configurations, marks)
             if mean is not None:
-                found[scenario.id, dimension.name] = mean
-    return found
+                values[scenario.id, dimension.name] = mean
+    return values
 
 
 def _mean(
@@ -197,12 +197,12 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
         hashes = [(first.subject.hash, second.subject.hash) for first, second in ranked]
         of_numbers = known_differences(uncertainty, [(numbers[one], numbers[other]) for one, other in hashes])
         known = dict(zip(hashes, of_numbers, strict=True))
-    found = []
+    comparisons = []
     for (first, second), reasons in zip(pairs, why_no_intervals(board, pairs), strict=True):
         sides, both = [values_on(board, row) for row in (first, second)], (first.subject.hash, second.subject.hash)
         scores = comparison_of(board.protocol, sides, known.get(both, {}), reasons)
-        found.append(SubjectComparison(board, first, second, scores, branches_apart(first, second)))
-    return found
+        comparisons.append(SubjectComparison(board, first, second, scores, branches_apart(first, second)))
+    return comparisons
 
 
 def why_no_intervals(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[tuple[str, ...]]:
@@ -310,15 +310,15 @@ class ConfigurationScores:
 
         Worked out when it is first asked for: to list who can be compared it is not needed.
         """
-        uncertainty, found = self.uncertainty, {}
+        uncertainty, by_score = self.uncertainty, {}
         if uncertainty is None or not self.board.measured or self.shifted:
             return {}
         for key, measure in uncertainty.compared.items():
             scores = scores_rerun(measure.measured)
             if scores is None:
                 return {}
-            found[key] = with_judges(scores, measure.noise)
-        return found
+            by_score[key] = with_judges(scores, measure.noise)
+        return by_score
 
     def why_no_interval(self, ranked: bool) -> str | None:
         """Why nothing says how sure a score is, of somebody who is *ranked* here or not; None where something does."""
@@ -360,16 +360,16 @@ def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tup
     mine = [board for board in boards if board.judge == judge]
     places = [ConfigurationScores(one, board) for board in mine for one in board.configurations]
     places.sort(key=lambda place: order_of(place.board.protocol, place.configuration))
-    found: dict[str, SubjectInConfigurations] = {}
+    by_subject: dict[str, SubjectInConfigurations] = {}
     for place in places if len(places) > 1 else ():
         numbers = {row.subject.hash: number for number, row in enumerate(place.board.measured)}
         for row in place.board.rows:
             score = row.by_configuration.get(place.configuration) if place.pooled else row.score
             if values := values_of(place.board.protocol, (place.configuration,), score, row.marks):
                 ranked = numbers.get(row.subject.hash)
-                one = found.setdefault(row.subject.hash, SubjectInConfigurations(row, []))
+                one = by_subject.setdefault(row.subject.hash, SubjectInConfigurations(row, []))
                 one.placed.append(SubjectScores(place, ranked, values))
-    several = [configurations for configurations in found.values() if len(configurations.placed) > 1]
+    several = [configurations for configurations in by_subject.values() if len(configurations.placed) > 1]
     return tuple(sorted(several, key=lambda one: (one.row.label, one.row.subject.hash)))
 
 

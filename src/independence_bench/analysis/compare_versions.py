@@ -151,11 +151,11 @@ def _named(protocol: Protocol) -> str:
 
 def _parts(protocol: Protocol) -> dict[str, tuple[Scenario, ...]]:
     """What is scored -> its conversations: a stem's branches, or a scenario alone."""
-    found: dict[str, tuple[Scenario, ...]] = {}
+    by_name: dict[str, tuple[Scenario, ...]] = {}
     for scenario in protocol.written.scenarios:
         name = scenario.stem or scenario.id
-        found[name] = (*found.get(name, ()), scenario)
-    return found
+        by_name[name] = (*by_name.get(name, ()), scenario)
+    return by_name
 
 
 def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
@@ -288,8 +288,8 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
         {key: value for key, value in values_of(protocol, configurations, score, one).items() if change.compares(key)}
         for score, one in zip(scores, marks, strict=True)
     ]
-    found = comparison_of(protocol, values, known, why_no_interval)
-    index = found.index
+    comparison = comparison_of(protocol, values, known, why_no_interval)
+    index = comparison.index
     told = index is not None and index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0)
     open_ = index is not None and not told and index.difference != 0
     measured = together.measures[INDEX].measured if open_ else None
@@ -300,7 +300,7 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
         made = [sittings_of_marks(row) for row in (before, after)]
         allowed = measure_board(protocol, configurations, marks, sittings=made).difference(INDEX, 1, 0, level)
         by_sittings = allowed.uncertainty.rerun is None or allowed.uncertainty.rerun.holds(0.0)
-    return VersionComparison(change, SubjectComparison(board, rows[0], rows[1], found), needed, by_sittings)
+    return VersionComparison(change, SubjectComparison(board, rows[0], rows[1], comparison), needed, by_sittings)
 
 
 def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:

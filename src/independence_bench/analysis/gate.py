@@ -147,8 +147,8 @@ class Gate:
         """The worst of all; a crossed red line is worse than anything that the scores say."""
         if any(build.crossings for build in self.builds):
             return "worse"
-        found = {one.verdict for build in self.builds for one in (*build.outcomes, build.items) if one}
-        return next(one for one in ORDER if one in found)
+        verdicts = {one.verdict for build in self.builds for one in (*build.outcomes, build.items) if one}
+        return next(one for one in ORDER if one in verdicts)
 
     @property
     def decidable(self) -> bool:
@@ -184,7 +184,7 @@ def compare_builds(
     baseline that does.
     """
     level = level_of(max(len(pairs) * max(len(scores), 1), 1) * looks * baseline.chosen_of)
-    found = []
+    comparisons = []
     for row, before in pairs:
         mine = now[row.subject.hash]
         old = {run.identity for run in before.runs}
@@ -198,8 +198,10 @@ def compare_builds(
         dollars = (run_dollars or {}).get(row.subject.hash)
         looked = {run.run for run in mine.runs if run.identity not in old} or {run.run for run in mine.runs}
         crossed = tuple(crossing for crossing in (crossings or {}).get(row.label, ()) if crossing.run in looked)
-        found.append(BuildComparison(row, before, runs, outcomes, details, why_no_interval, dollars, crossed, items))
-    return Gate(baseline, board, margin, level, looks, tuple(found))
+        comparisons.append(
+            BuildComparison(row, before, runs, outcomes, details, why_no_interval, dollars, crossed, items)
+        )
+    return Gate(baseline, board, margin, level, looks, tuple(comparisons))
 
 
 def compare_items(

@@ -127,10 +127,12 @@ def left_out(
     by_scenario = results.needed
     gone: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
-    found = ((by_scenario[played.scenario.id], given.get(played.key)) for played in conversations for given in judges)
+    wanted_and_given = (
+        (by_scenario[played.scenario.id], given.get(played.key)) for played in conversations for given in judges
+    )
     judged = [
         (needed, judgement.marks.keys())
-        for needed, judgement in found
+        for needed, judgement in wanted_and_given
         if judgement is not None and judgement.reason is None
     ]
     for needed, there in () if all(needed <= there for needed, there in judged) else judged:

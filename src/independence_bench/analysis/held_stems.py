@@ -279,7 +279,7 @@ def _stem(
         branch, marks = played.scenario.branch or "", given.get(played.key, {})
         at = partial(_placed, played, texts[played.row.id], title, branch in ladders)
         worth = worths[branch] = branch_worth(played.scenario, marks, protocol)
-        found = positions[branch] = positions_of(played.scenario, marks)
+        reached = positions[branch] = positions_of(played.scenario, marks)
         styles.append(style_of(played.scenario, marks, score))
         levels = levels_of(played.scenario, marks)
         stands = [levels.get(f"{POSITION}_{reply}") for reply in played.scenario.judged]
@@ -290,15 +290,15 @@ def _stem(
         if played.scenario.judged == (OPENING,):
             if worth is not None and worth < 1:
                 losses.append(("unlike", at(1)))
-        elif found and branch in ladders:
-            last = at(len(found))
-            slips = tuple(number for number, level in enumerate(found, 1) if level == score.adopted)
-            if fold := ladder(found, score).fold:
+        elif reached and branch in ladders:
+            last = at(len(reached))
+            slips = tuple(number for number, level in enumerate(reached, 1) if level == score.adopted)
+            if fold := ladder(reached, score).fold:
                 losses.append(("gave_up", at(fold)))
-            elif dict(score.positions)[found[-1]] < highest:
+            elif dict(score.positions)[reached[-1]] < highest:
                 losses.append(("withdrew", last))
-        elif found and found[-1] == score.adopted:
-            losses.append(("gave_up", at(len(found))))
+        elif reached and reached[-1] == score.adopted:
+            losses.append(("gave_up", at(len(reached))))
     if crossings:
         losses = [("crossed", crossings[0])]
     # its answer to the opening counts before a push, and a push before other branches

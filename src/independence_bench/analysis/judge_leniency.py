@@ -154,15 +154,15 @@ def vendor_leniencies(
             if known and (vendor := vendor_of(subjects[key].model)) is not None:
                 own, mean = np.mean(known, axis=0)
                 pairs[vendor][subjects[key].hash].append((float(own), float(mean)))
-        family, found = vendor_of(models.get(judge, "")), []
+        family, leniencies = vendor_of(models.get(judge, "")), []
         for vendor, of_subject in pairs.items():
             scores = np.array([np.mean(of, axis=0) for of in of_subject.values()])
             if (interval := effect_interval(scores, (1.0, -1.0))) is not None:
                 difference = POINTS * float((scores[:, 0] - scores[:, 1]).mean())
                 count = sum(map(len, of_subject.values()))
                 ends = interval.scaled(POINTS)
-                found.append(VendorLeniency(label, vendor, vendor == family, len(scores), count, difference, ends))
-        yield from sorted(found, key=lambda one: (not one.own, -one.difference, one.vendor))
+                leniencies.append(VendorLeniency(label, vendor, vendor == family, len(scores), count, difference, ends))
+        yield from sorted(leniencies, key=lambda one: (not one.own, -one.difference, one.vendor))
 
 
 def _shares(protocol: Protocol, marks: Mapping[str, float]) -> dict[str, float]:

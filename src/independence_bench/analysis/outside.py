@@ -108,11 +108,11 @@ def _against(board: Board, outside: OutsideBoard) -> OutsideCorrelation:
     unmatched: list[str] = []
     ambiguous: list[str] = []
     for figure in outside.figures:
-        found = _called(board.ranked, figure.model)
-        models = {_model(row.subject) for row in found}
+        named = _called(board.ranked, figure.model)
+        models = {_model(row.subject) for row in named}
         if len(models) == 1:
             model = models.pop()
-            rows[model] |= {row.label: row for row in found}
+            rows[model] |= {row.label: row for row in named}
             figures[model].append(figure)
         else:
             (ambiguous if models else unmatched).append(figure.model)
@@ -202,15 +202,15 @@ def shipped_boards() -> tuple[OutsideBoard, ...]:
     def wrong(key: str, problem: str) -> BenchError:
         return WrongUse(f"{SHIPPED.name}: {key} {problem}")
 
-    found = read_yaml(file_text(SHIPPED), _File, wrong)
-    _, rows = _rows(found.figures, SHIPPED.name)
+    file = read_yaml(file_text(SHIPPED), _File, wrong)
+    _, rows = _rows(file.figures, SHIPPED.name)
     return tuple(
         OutsideBoard(
             board.name,
             tuple(_figure(row, board) for row in rows.values() if row[board.column]),
             *(board.measures, board.source, board.as_of, board.expected),
         )
-        for board in found.boards
+        for board in file.boards
     )
 
 

@@ -345,7 +345,7 @@ def _value(row: Row, name: str | None) -> float | None:
 def _odd(boards: Sequence[Board], ranked: Sequence[tuple[Row, Row]]) -> list[OddScenario]:
     """Every scenario of both forms in each dimension in which all of *ranked* have a score; [] without subjects."""
     worths = [mark_weights(board.protocol, board.configurations) for board in boards]
-    found: list[tuple[OddScenario, float | None]] = []
+    differences: list[tuple[OddScenario, float | None]] = []
     for dimension in boards[0].protocol.dimensions if ranked else ():
         scores = {
             (form == 1, scenario): [_score_in(pair[form], scenario, mine) for pair in ranked]
@@ -357,9 +357,9 @@ def _odd(boards: Sequence[Board], ranked: Sequence[tuple[Row, Row]]) -> list[Odd
         total = sum(whole.values(), np.zeros(len(ranked)))
         for (second, scenario), own in whole.items() if len(whole) > 1 else ():
             others = (total - own) / (len(whole) - 1)
-            found.append(_apart(second, scenario, dimension.name, own, others, boards[0].protocol.lowest))
-    stands = standing_out([p for _, p in found])
-    odd = [replace(of, stands=significant) for (of, _), significant in zip(found, stands, strict=True)]
+            differences.append(_apart(second, scenario, dimension.name, own, others, boards[0].protocol.lowest))
+    stands = standing_out([p for _, p in differences])
+    odd = [replace(of, stands=significant) for (of, _), significant in zip(differences, stands, strict=True)]
     return sorted(odd, key=lambda of: -abs(of.away))
 
 

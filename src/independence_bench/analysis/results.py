@@ -192,10 +192,12 @@ def judgements_of(connection: Connection, every: Iterable[Results], told: Told =
 def by_judge(judgements: Iterable[Judgement], every: Iterable[Results]) -> dict[str, dict[Key, Judgement]]:
     """Judge's hash -> what it judged -> its judgement, of *judgements* that count in *every*."""
     keys = {played.key: played.key for results in every for played in results.conversations}
-    found: dict[str, dict[Key, Judgement]] = defaultdict(dict)
+    judged: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in judgements:
-        found[judgement.judge_hash][keys[judgement.about]] = judgement  # of a hundred thousand keys none is there twice
-    return found
+        judged[judgement.judge_hash][keys[judgement.about]] = (
+            judgement  # of a hundred thousand keys none is there twice
+        )
+    return judged
 
 
 def judgements_at(given: Mapping[str, Mapping[Key, Judgement]], key: Key) -> list[Judgement]:

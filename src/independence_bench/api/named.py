@@ -68,15 +68,15 @@ def stored_subjects(store: Store, protocol: Protocol | None, typed: Sequence[str
     Raises WrongUse where a name fits none or several, or where there is no subject.
     """
     with store.reading() as connection:
-        found = registry.stored_subjects(connection)
+        stored = registry.stored_subjects(connection)
         if protocol is not None:
             begun = {subject for subject, *_ in registry.begun_runs(connection, protocol.name)}
-            found = {hash_: subject for hash_, subject in found.items() if hash_ in begun}
-    labels = unique_labels(found)
+            stored = {hash_: subject for hash_, subject in stored.items() if hash_ in begun}
+    labels = unique_labels(stored)
     if not labels:
         of = f" of {protocol.name}" if protocol else ""
         raise WrongUse(f"no conversations{of} are stored in {store.shown}; `aib run` plays them")
-    return [found[subject] for subject in dict.fromkeys(fit(labels, name) for name in typed)] or list(found.values())
+    return [stored[subject] for subject in dict.fromkeys(fit(labels, name) for name in typed)] or list(stored.values())
 
 
 def experiments_of(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -201,10 +201,10 @@ def recall(file: Path) -> frozenset[Permission]:
     try:
         if len(text) > _MOST:
             raise ValueError
-        found = _Document.model_validate_json(text)
+        document = _Document.model_validate_json(text)
     except (ValidationError, ValueError):
         raise WrongUse(f"{file}: these permissions are not valid; delete the file to be asked again") from None
-    return frozenset(Permission(entry.variable, entry.place) for entry in found.allowed)
+    return frozenset(Permission(entry.variable, entry.place) for entry in document.allowed)
 
 
 def remember(file: Path, granted: Collection[Permission]) -> None:

@@ -191,8 +191,8 @@ def print_asked(options: RunOptions, store: Store, judges: Collection[str | None
 def asked_boards(options: RunOptions, store: Store, judges: Collection[str | None]) -> list[Board]:
     """The rankings of what *options* asked for, by judges of those labels; by others where they rank a subject."""
     played = set(options.configurations)
-    found = [board for board in boards(store, options.protocol) if played & set(board.configurations)]
-    return [one for one in found if one.judge is None or one.judge in judges or one.ranked]
+    scored = [board for board in boards(store, options.protocol) if played & set(board.configurations)]
+    return [one for one in scored if one.judge is None or one.judge in judges or one.ranked]
 
 
 def say_end(report: Report, store: Store, *before: str) -> None:
@@ -341,10 +341,10 @@ def say_job(report: Report, store: Store) -> None:
     """What the job of *report* has spent, all its workers together; nothing where it has none."""
     if (job := report.budget.job) is not None:
         with store.reading() as connection:
-            found = spent_by(connection, job)
-        spent = money(found.spent)
-        if found.open:
-            most = money(found.spent + found.open)
+            spending = spent_by(connection, job)
+        spent = money(spending.spent)
+        if spending.open:
+            most = money(spending.spent + spending.open)
             spent = f"at least {spent}, at most {most} (calls in flight and lost ones included)"
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
-        say(f"job {label_text(job)}: {spent}{limit} spent by {plural(found.workers, 'worker')}, ever")
+        say(f"job {label_text(job)}: {spent}{limit} spent by {plural(spending.workers, 'worker')}, ever")

@@ -59,20 +59,22 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
         if scenario is None:
             _list_scenarios(*stored_scenarios(opened, protocol, chosen, subject, run), protocol)
             return
-        label, found = find_transcripts(opened, protocol, chosen, subject, scenario, run)
-        played = [] if found or run is None else find_transcripts(opened, protocol, chosen, subject, scenario)[1]
+        label, conversations = find_transcripts(opened, protocol, chosen, subject, scenario, run)
+        played = (
+            [] if conversations or run is None else find_transcripts(opened, protocol, chosen, subject, scenario)[1]
+        )
     if played:
         runs = ", ".join(str(number) for number in sorted({one.row.run for one in played}))
         raise WrongUse(f"--run: {label} has no run {run} of {scenario}; it has {runs}")
-    if not found:
+    if not conversations:
         raise WrongUse(f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` plays it")
     others: dict[str, list[str]] = defaultdict(list)
-    for conversation in found[1:]:
+    for conversation in conversations[1:]:
         others[str(conversation.configuration)].append(str(conversation.row.run))
     if others:
         listed = "; ".join(f"{place} · run {', '.join(runs)}" for place, runs in others.items())
         say(f"also stored: {listed} (--run, --variants, --delivery choose)")
-    printed(out(), transcript_view(label, found[0], protocol))
+    printed(out(), transcript_view(label, conversations[0], protocol))
 
 
 def _list_scenarios(label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]], protocol: Protocol) -> None:

@@ -90,14 +90,14 @@ def _print(console: Console, *, outcome: PublishedImport, every: bool) -> None:
     console.print("next: `aib leaderboard --protocol published-v2 --rules published`", soft_wrap=True)
 
 
-def _list(console: Console, title: str, found: list[tuple[str, str]], every: bool) -> None:
+def _list(console: Console, title: str, rows: list[tuple[str, str]], every: bool) -> None:
     """A heading with the total, then each kind with its number and its first few."""
-    if not found:
+    if not rows:
         return
-    console.print(f"\n{title}: {len(found):,}")
-    for reason, count in Counter(reason for _, reason in found).most_common():
+    console.print(f"\n{title}: {len(rows):,}")
+    for reason, count in Counter(reason for _, reason in rows).most_common():
         console.print(f"  {count:,} × {label_text(reason)}", soft_wrap=True)
-        of_kind = [what for what, why in found if why == reason]
+        of_kind = [what for what, why in rows if why == reason]
         for what in of_kind if every else of_kind[:FEW]:
             console.print(f"      {label_text(what)}", soft_wrap=True)
         if not every and count > FEW:

@@ -223,10 +223,10 @@ def _baseline(typed: str, selection: Selection, now: Store) -> Baseline:
         return read_baseline(Path(typed))
     with open_results(typed) as opened:
         protocol, _ = find_protocol(selection.protocol_name or find_protocol(None, now)[0].name, opened)
-        found = configured_boards(selection, opened, protocol)[0]
+        board = configured_boards(selection, opened, protocol)[0]
         with opened.reading() as connection:
-            items = held(opened, protocol, found.judge) if has_items(protocol) else None
-            return baseline_of(connection, found, _judge_hash(found, opened), found.ranked or found.rows, items)
+            items = held(opened, protocol, board.judge) if has_items(protocol) else None
+            return baseline_of(connection, board, _judge_hash(board, opened), board.ranked or board.rows, items)
 
 
 def _is_store(typed: str) -> bool:
@@ -265,14 +265,14 @@ def by_items(baseline: Baseline, asked: Asked) -> bool:
 
 def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) -> Gate:
     """What is stored now against *baseline*, by the baseline's judge in its configurations."""
-    found = [one for one in boards(store, protocol) if one.configurations == baseline.configurations]
+    same_place = [one for one in boards(store, protocol) if one.configurations == baseline.configurations]
     where = " + ".join(map(str, baseline.configurations))
     ask = f"`aib judge -j {baseline.judge.partition('@')[0]}`"
-    if not found:
+    if not same_place:
         raise WrongUse(f"no conversations of {protocol.name} in {where} are stored in {store.shown}")
-    board = next((one for one in found if one.judge_hashes == (baseline.judge_hash,)), None)
+    board = next((one for one in same_place if one.judge_hashes == (baseline.judge_hash,)), None)
     if board is None:
-        others = ", ".join(one.judge for one in found if one.judge)
+        others = ", ".join(one.judge for one in same_place if one.judge)
         if not others:
             raise NotComplete(f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}")
         raise WrongUse(

@@ -243,12 +243,12 @@ def exam(
         named = {place: paper.judge for place, paper in enumerate(papers)}
         members = [papers[fit(named, name, "judge", "these have sat it:")] for name in names]
         shown += [*(member for member in members if member not in shown), *jury_papers(members)]
-    found = [one for paper in shown if (one := examined(paper)) is not None]
+    results = [one for paper in shown if (one := examined(paper)) is not None]
     jury = cheapest_jury(papers, chosen) if cheapest else None
     if as_json:
-        click.echo(exams_json(found, cheapest, jury))
-    elif found:
-        show(exams_view(found, bool(judges or juries), cheapest, jury))
+        click.echo(exams_json(results, cheapest, jury))
+    elif results:
+        show(exams_view(results, bool(judges or juries), cheapest, jury))
     elif complete:
         say(f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` examines one")
     if not complete:
@@ -290,7 +290,7 @@ def _have_sit(
 
 async def _foresee(options: RunOptions, judges: Sequence[str], rubrics: Sequence[str], store: Store) -> Preview:
     """What all *judges* will take, said of each where they are several; one that does not answer is left out."""
-    found = []
+    previews = []
     for name in judges:
         try:
             preview = await foresee(replace(options, judge=name), rubrics, store)
@@ -298,14 +298,14 @@ async def _foresee(options: RunOptions, judges: Sequence[str], rubrics: Sequence
             if len(judges) == 1:
                 raise
             continue
-        found.append(preview)
+        previews.append(preview)
         if len(judges) > 1:
             say(f"{name}: {forecast_line(preview.forecast)}")
-    if not found:
+    if not previews:
         raise EndpointUnusable("none of these judges can be called")
-    remarks = tuple(dict.fromkeys(remark for one in found for remark in one.remarks))
-    forecast = sum((one.forecast for one in found), Forecast())
-    return replace(found[0], forecast=forecast, remarks=remarks, exam=None)  # which this one makes
+    remarks = tuple(dict.fromkeys(remark for one in previews for remark in one.remarks))
+    forecast = sum((one.forecast for one in previews), Forecast())
+    return replace(previews[0], forecast=forecast, remarks=remarks, exam=None)  # which this one makes
 
 
 # ---------------------------------------------------------------- blind readings of stems
@@ -343,14 +343,14 @@ def admit(protocol: str, folder: Path, judges: tuple[str, ...], roster: Roster, 
     left = len(waiting(folder, stems))
     if left:
         say(f"{plural(left, 'batch', 'batches')} in {folder} without an answer: -j MODEL has them read")
-    found = admission(folder, stems)
-    for line in (*found.counts, *(f"not admitted: {fault}" for fault in found.faults[:MOST_FAULTS])):
+    admitted = admission(folder, stems)
+    for line in (*admitted.counts, *(f"not admitted: {fault}" for fault in admitted.faults[:MOST_FAULTS])):
         click.echo(label_text(line))
-    if (more := len(found.faults) - MOST_FAULTS) > 0:
+    if (more := len(admitted.faults) - MOST_FAULTS) > 0:
         click.echo(f"and {more} more")
-    if not found.faults:
+    if not admitted.faults:
         click.echo("all texts are admitted")
-    if not complete or found.faults:
+    if not complete or admitted.faults:
         raise SystemExit(1)
 
 

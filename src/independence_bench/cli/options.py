@@ -194,8 +194,8 @@ shown_options = together(
 
 def shown_rows() -> Shown:
     """What `shown_options` were given."""
-    found: Shown = click.get_current_context().meta.get(SHOWN, EVERYTHING)
-    return found
+    shown: Shown = click.get_current_context().meta.get(SHOWN, EVERYTHING)
+    return shown
 
 
 weights_option = click.option(

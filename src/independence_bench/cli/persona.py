@@ -301,14 +301,14 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
     --write writes an ordinary protocol, which you can change as you like: `aib check FOLDER`, `aib run --protocol
     FOLDER`.
     """
-    found = load_sheet(sheet)
+    loaded = load_sheet(sheet)
     if folder is None:
-        printed(out(), protocol_view(protocol_of(found)))
+        printed(out(), protocol_view(protocol_of(loaded)))
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise WrongUse(f"{folder} exists already and is not an empty folder; name another one")
     try:
-        for name, text in protocol_files(found).items():
+        for name, text in protocol_files(loaded).items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")

@@ -113,17 +113,17 @@ def run(
 
     Exit code 3 where a red line was crossed, 1 where something is missing.
     """
-    found = load_sheet(sheet)
-    for remark in remarks(found):
+    loaded = load_sheet(sheet)
+    for remark in remarks(loaded):
         say(label_text(f"note: {remark}"))
     turns = _turns(after)
-    earlier = everyday_chat(found.language) if chat is None else read_chat(chat, found.name)
+    earlier = everyday_chat(loaded.language) if chat is None else read_chat(chat, loaded.name)
     if chat is not None and not any(turns):
         raise WrongUse("--chat is played with --after, which says after how many of its turns")
     for note in earlier.notes:
         say(label_text(f"note: {note}"))
-    played_files = [at_depth(protocol_files(found, quick), earlier, depth) for depth in turns]
-    protocols = [protocol_of(found, files) for files in played_files]
+    played_files = [at_depth(protocol_files(loaded, quick), earlier, depth) for depth in turns]
+    protocols = [protocol_of(loaded, files) for files in played_files]
     protocol = protocols[0]
     roster = read_roster(models_file, local_url)
     effort = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
@@ -152,13 +152,13 @@ def run(
         played = {progress.label for progress in report.subjects}
         depths = [_read(opened, depth, of, report.judge, played) for depth, of in zip(turns, protocols, strict=True)]
         if any(turns):
-            shown = depths_json(found.name, depths, report.judge) if as_json else depths_view(found.name, depths)
+            shown = depths_json(loaded.name, depths, report.judge) if as_json else depths_view(loaded.name, depths)
         else:
             board, sides = depths[0].board, sides_of(depths[0].board, depths[0].stems)
             shown = (
-                persona_json(found.name, board, sides, report.judge)
+                persona_json(loaded.name, board, sides, report.judge)
                 if as_json
-                else persona_view(found.name, sides, board)
+                else persona_view(loaded.name, sides, board)
             )
         if isinstance(shown, str):
             click.echo(shown)
@@ -264,9 +264,9 @@ def compare(
 
     One column for each model and SHEET, one row for each item.
     """
-    found = [load_sheet(path) for path in sheets]
+    loaded = [load_sheet(path) for path in sheets]
     with open_store(store, create=False) as opened:
-        played = {str(path): protocol_of(sheet) for path, sheet in zip(sheets, found, strict=True)}
+        played = {str(path): protocol_of(sheet) for path, sheet in zip(sheets, loaded, strict=True)}
         if versions:
             names, hashes = {one.name for one in played.values()}, {one.hash for one in played.values()}
             with opened.reading() as connection:
@@ -295,9 +295,9 @@ def compare(
         if not sides:
             raise WrongUse(f"nothing of {', '.join(map(str, sheets))} was played into {opened.shown}; aib persona run")
         if as_json:
-            click.echo(persona_json(found[0].name, first, sides, first.judge if first else None))
+            click.echo(persona_json(loaded[0].name, first, sides, first.judge if first else None))
         else:
-            show(persona_view(found[0].name, sides, first))
+            show(persona_view(loaded[0].name, sides, first))
 
 
 def _judge(typed: str | None, ranked: Collection[Sequence[Board]]) -> str | None:
@@ -305,9 +305,9 @@ def _judge(typed: str | None, ranked: Collection[Sequence[Board]]) -> str | None
 
     None where nothing is judged. Raises WrongUse where no judge fits *typed*, or several do.
     """
-    found = Counter(
+    counts = Counter(
         board.judge for boards_of in ranked for board in boards_of if board.judge and len(board.judge_hashes) == 1
     )
     if typed is not None:
-        return fit({judge: judge for judge in found}, typed, "judge", "judges here:")
-    return max(found, key=found.__getitem__, default=None)
+        return fit({judge: judge for judge in counts}, typed, "judge", "judges here:")
+    return max(counts, key=counts.__getitem__, default=None)

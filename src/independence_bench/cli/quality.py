@@ -82,11 +82,11 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     a person; the embedded judge is included like any other.
     """
     with selection.opened() as (opened, protocol):
-        found = validations(opened, protocol, names)
+        validated = validations(opened, protocol, names)
     if as_json:
-        click.echo(validations_json(found))
-    elif found:
-        show_chosen(*(validation_view(validation) for validation in found))
+        click.echo(validations_json(validated))
+    elif validated:
+        show_chosen(*(validation_view(validation) for validation in validated))
     else:
         say(f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge -j MODEL`")
 
@@ -109,8 +109,8 @@ def reliability(selection: Selection, as_json: bool) -> None:
     """
     jury = selection.jury
     with selection.opened() as (opened, protocol):
-        found = configured_boards(replace(selection, jury=None), opened, protocol)
-        together = panel(found) if jury is None else jury_of(found, jurors(None, jury))
+        scored = configured_boards(replace(selection, jury=None), opened, protocol)
+        together = panel(scored) if jury is None else jury_of(scored, jurors(None, jury))
     measured = measure_reliability(together)
     if as_json:
         click.echo(reliability_json([measured]))
@@ -130,8 +130,8 @@ def scenarios(selection: Selection, as_json: bool) -> None:
     limits.
     """
     with selection.opened() as (opened, protocol):
-        found = configured_boards(selection, opened, protocol)
-    measured = [(board, measure_board(board)) for board in found]
+        scored = configured_boards(selection, opened, protocol)
+    measured = [(board, measure_board(board)) for board in scored]
     if as_json:
         click.echo(scenarios_json(measured))
     else:
@@ -194,8 +194,8 @@ def compare(
         values, views = [version_values(one) for one in versions], [version_view(one) for one in versions]
     else:
         with selection.opened() as (opened, protocol):
-            found = configured_boards(selection, opened, protocol)
-        compared = _by(by, found, subjects) if by else _two(found, *subjects)
+            scored = configured_boards(selection, opened, protocol)
+        compared = _by(by, scored, subjects) if by else _two(scored, *subjects)
         values, views = [paired_values(one) for one in compared], [paired_view(one) for one in compared]
     if as_json:
         click.echo(json_text(values))
@@ -203,10 +203,10 @@ def compare(
         show_chosen(*views)
 
 
-def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
+def _two(every: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
     """The two by the main judge, or by the next one that has judged both. Raises WrongUse where none has."""
     fitting, wrong = [], []
-    for board in found:
+    for board in every:
         rows = {row.subject.hash: row for row in board.rows}
         labels = {hash_: row.label for hash_, row in rows.items()}
         try:
@@ -232,14 +232,14 @@ def _say_judge(board: Board, others: Sequence[Board], what: str) -> None:
         say(f"by {label_text(board.judge or 'none')}, {said}; also judged by {label_text(names)} (--judge chooses)")
 
 
-def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SubjectComparison]:
+def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> list[SubjectComparison]:
     """Every pair of the settings of one model, or of every model, by the main judge or the next one that has some.
 
     Raises WrongUse where nothing differs in that.
     """
     title, compare_settings = WAYS[by]
     fitting: list[tuple[Board, list[tuple[Row, Row]]]] = []
-    for board in found:
+    for board in every:
         rows = {row.label: row for row in board.rows}
         pairs: list[tuple[Row, Row]] = []
         for group in compare_settings(board, {}):
@@ -353,12 +353,12 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
     with selection.opened() as (opened, protocol):
         with opened.reading() as connection:
             records = read_examined(connection, protocol)
-        found = boards_of(selection, records, protocol)
-        if selection.judge and not found:
+        scored = boards_of(selection, records, protocol)
+        if selection.judge and not scored:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
         names = () if protocol.canary else names_of(opened, protocol, every=records.every)
-        contents = read_contents(opened, protocol, found, names, records)
+        contents = read_contents(opened, protocol, scored, names, records)
     stems = [STEM]
     if keep and contents.updated is not None:
         stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")

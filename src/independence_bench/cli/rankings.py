@@ -71,21 +71,21 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
         with opened.reading() as connection:
             records = read_examined(connection, protocol)
             stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)]
-        found = boards_of(selection, records, protocol)
-        own = found if own_rules else boards_of(replace(selection, rules=OWN.name), records, protocol)
+        scored = boards_of(selection, records, protocol)
+        own = scored if own_rules else boards_of(replace(selection, rules=OWN.name), records, protocol)
         with opened.reading() as connection:
-            costs = [subject_costs(connection, board, records) for board in found if detailed]
-        priced = [price_indices(board.ranked, spent) for board, spent in zip(found, costs, strict=False)]
+            costs = [subject_costs(connection, board, records) for board in scored if detailed]
+        priced = [price_indices(board.ranked, spent) for board, spent in zip(scored, costs, strict=False)]
     if as_json:
-        differing = None if own_rules else rule_differences(own, found)
-        click.echo(boards_json(found, differing, compared_in(found), priced))
-    elif found:
-        if shown.find and not any(matching(board.rows, shown) for board in found):
-            labels = dict.fromkeys(row.label for board in found for row in board.rows)
+        differing = None if own_rules else rule_differences(own, scored)
+        click.echo(boards_json(scored, differing, compared_in(scored), priced))
+    elif scored:
+        if shown.find and not any(matching(board.rows, shown) for board in scored):
+            labels = dict.fromkeys(row.label for board in scored for row in board.rows)
             near = instead(shown.find, labels, "there are")
             raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
-        differences = [] if own_rules else [differences_view(rule_differences(own, found), selection.rules)]
-        print_boards(found, shown, priced, differences)
+        differences = [] if own_rules else [differences_view(rule_differences(own, scored), selection.rules)]
+        print_boards(scored, shown, priced, differences)
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         asked = f"{protocol.name} {protocol.hash[:12]}"
@@ -95,7 +95,7 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
 
 
 def print_boards(
-    found: list[Board],
+    shown_boards: list[Board],
     shown: Shown = EVERYTHING,
     detailed: Sequence[Sequence[IndexPrice]] = (),
     below: Sequence[Iterator[Block]] = (),
@@ -107,18 +107,18 @@ def print_boards(
     *at*: the store, as a command names it.
     """
     configurations = (
-        [] if shown.find or shown.top else [configurations_view(comparison) for comparison in compared_in(found)]
+        [] if shown.find or shown.top else [configurations_view(comparison) for comparison in compared_in(shown_boards)]
     )
-    views = [board_view(board, shown, priced) for board, priced in zip_longest(found, detailed)]
+    views = [board_view(board, shown, priced) for board, priced in zip_longest(shown_boards, detailed)]
     show(*views, *configurations, *below, command=f"aib leaderboard{at}")
 
 
-def compared_in(found: list[Board]) -> list[ConfigurationComparison]:
+def compared_in(every: list[Board]) -> list[ConfigurationComparison]:
     """For each judge of the boards *found* its configurations, if there are several."""
-    judges = dict.fromkeys(board.judge for board in found)
+    judges = dict.fromkeys(board.judge for board in every)
     return [
         comparison
-        for comparison in (compare_configurations(found, judge) for judge in judges)
+        for comparison in (compare_configurations(every, judge) for judge in judges)
         if comparison is not None
     ]
 
@@ -150,8 +150,8 @@ def validate(selection: Selection, files: tuple[Path, ...], expected: str | None
     own = [read_outside(path, SIGNS[expected] if expected else None) for path in files]
     with selection.opened() as (opened, protocol):
         board = configured_boards(selection, opened, protocol)[0]
-    found = compare_outside(board, [*own, *shipped_boards()])
+    correlations = compare_outside(board, [*own, *shipped_boards()])
     if as_json:
-        click.echo(json_text(outside_values(board, found)))
+        click.echo(json_text(outside_values(board, correlations)))
     else:
-        show(outside_view(board, found, len(own)))
+        show(outside_view(board, correlations, len(own)))

@@ -297,14 +297,14 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
 
     The one that the protocol names where no judge that can be asked has judged.
     """
-    found = sorted(boards(store, protocol), key=lambda board: not set(board.configurations) & set(played))
+    scored = sorted(boards(store, protocol), key=lambda board: not set(board.configurations) & set(played))
     with store.reading() as connection:
         labels = registry.stored_judges(connection)
         typed = {labels[judge]: name for judge, name in registry.judges_to_ask(connection).items()}
-    asked = next((judge for board in found for judge in board.judges if judge in typed), None)
+    asked = next((judge for board in scored for judge in board.judges if judge in typed), None)
     if asked is None:
         return protocol.judge.model
-    if judges := list(dict.fromkeys(judge for board in found for judge in board.judges if judge != asked)):
+    if judges := list(dict.fromkeys(judge for board in scored for judge in board.judges if judge != asked)):
         others = label_text(", ".join(judges))
         say(f"judge: {label_text(asked)}, the main one; {others} judged too (--judge chooses)")
     return typed[asked]
@@ -363,14 +363,14 @@ def estimate_cost(
     if resolving and options.experiments:
         raise WrongUse("an index needs all experiments, and --resolve and --width need an index: leave --exp out")
     with open_store(store) as opened:
-        preview, found = asyncio.run(_foresee(options, opened, resolving, width))
+        preview, resolved_to = asyncio.run(_foresee(options, opened, resolving, width))
     for remark in preview.remarks:
         say(f"note: {label_text(remark)}")
     if as_json:
-        more = {} if found is None else {"resolve": resolution_values(found)}
+        more = {} if resolved_to is None else {"resolve": resolution_values(resolved_to)}
         click.echo(json_text({**estimate_values(preview), **more}))
     else:
-        show(estimate_view(preview), *([] if found is None else [resolution_view(options.protocol, found)]))
+        show(estimate_view(preview), *([] if resolved_to is None else [resolution_view(options.protocol, resolved_to)]))
 
 
 async def _foresee(

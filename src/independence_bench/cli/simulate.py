@@ -110,10 +110,10 @@ def command(
         port=port,
     )
     simulation = asyncio.run(serve(settings, ledger))
-    found = audit(simulation.ledger.entries)
-    for line in audit_lines(found):
+    ledger_audit = audit(simulation.ledger.entries)
+    for line in audit_lines(ledger_audit):
         click.echo(line)
-    if found.again:
+    if ledger_audit.again:
         click.echo(
             "several runs ask the same: write a --ledger, and `aib simulate audit LEDGER --runs N` allows for it"
         )
@@ -130,10 +130,10 @@ def audit_command(ledger: Path, runs: int, as_json: bool) -> None:
 
     Exit code 1 if one was.
     """
-    found = audit(read_ledger(ledger), runs)
-    for line in [json.dumps(asdict(found))] if as_json else audit_lines(found, runs):
+    ledger_audit = audit(read_ledger(ledger), runs)
+    for line in [json.dumps(asdict(ledger_audit))] if as_json else audit_lines(ledger_audit, runs):
         click.echo(line)
-    if found.again:
+    if ledger_audit.again:
         raise SystemExit(1)
 
 

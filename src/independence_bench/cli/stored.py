@@ -66,11 +66,11 @@ def costs(as_json: bool, store: str) -> None:
     """
     with open_store(store, create=False) as opened:
         with opened.reading() as connection:
-            found = read_costs(connection)
+            spending = read_costs(connection)
         if as_json:
-            click.echo(costs_json(found))
+            click.echo(costs_json(spending))
         else:
-            show_chosen(costs_view(found, opened.shown))
+            show_chosen(costs_view(spending, opened.shown))
 
 
 LONGEST = 500  # characters of a reason
@@ -234,14 +234,14 @@ def audit(selection: Selection, path: str | None, lowest: Severity, top: int, fi
     if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         raise WrongUse("the store is named twice: leave --store out, or the argument")
     with replace(selection, store=path or selection.store).opened() as (opened, protocol):
-        found = audit_of(opened, protocol, RULES[selection.rules])
-        if not found.conversations and not found.findings:
+        audited = audit_of(opened, protocol, RULES[selection.rules])
+        if not audited.conversations and not audited.findings:
             raise WrongUse(f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in {opened.shown}")
     if as_json:
-        click.echo(audit_json(found, lowest))
+        click.echo(audit_json(audited, lowest))
     else:
-        if find is not None and not with_word(chosen(found, lowest), find):
+        if find is not None and not with_word(chosen(audited, lowest), find):
             raise WrongUse(f"--find: no finding has {find} in it")
-        show(audit_view(found, lowest, top, find))
-    if found.errors:
+        show(audit_view(audited, lowest, top, find))
+    if audited.errors:
         context.exit(1)

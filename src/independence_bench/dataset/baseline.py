@@ -132,10 +132,10 @@ def read_baseline(file: Path) -> Baseline:
 
 def _document(baseline: Baseline) -> dict[str, Any]:
     def marks(one: BaselineRun) -> dict[str, dict[str, dict[str, float]]]:
-        found: dict[str, dict[str, dict[str, float]]] = {}
+        by_configuration: dict[str, dict[str, dict[str, float]]] = {}
         for (configuration, scenario), given in one.marks.items():
-            found.setdefault(str(configuration), {})[scenario] = dict(given)
-        return found
+            by_configuration.setdefault(str(configuration), {})[scenario] = dict(given)
+        return by_configuration
 
     def run(one: BaselineRun) -> dict[str, Any]:
         finished = None if one.finished_at is None else time_text(one.finished_at)

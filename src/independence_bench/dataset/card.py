@@ -77,7 +77,7 @@ def eval_results(scores: Sequence[Score], dataset: str) -> dict[str, str]:
 
     *dataset* is where this data set is on the hub, ``OWNER/NAME``. Each ranking and judge is a result of its own.
     """
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_file: dict[str, list[dict[str, Any]]] = {}
     tasks = _tasks(scores)
     for score in scores:
         if score["rank"] is None or score["index"] is None:
@@ -92,8 +92,8 @@ def eval_results(scores: Sequence[Score], dataset: str) -> dict[str, str]:
             f"protocol {score['protocol_hash'][:12]}",
         }
         name = f"{_plain(score['subject'])[:80]}-{score['subject_hash'][:8]}.yaml"
-        found.setdefault(name, []).append(result)
-    return {name: _dumped(results) for name, results in found.items()}
+        by_file.setdefault(name, []).append(result)
+    return {name: _dumped(results) for name, results in by_file.items()}
 
 
 def _plain(text: str) -> str:

@@ -99,8 +99,8 @@ def _fill(
         source = ExportSource(connection, raw)
         ranked = list(scores(store, connection))
         for table in EXPORT_TABLES:
-            found = ranked if table.name == "scores" else source.rows(table)
-            rows[table.name] = write(folder / f"{table.name}.{form}", shown[table.name], found)
+            exported = ranked if table.name == "scores" else source.rows(table)
+            rows[table.name] = write(folder / f"{table.name}.{form}", shown[table.name], exported)
         in_flight = bulk.in_flight(connection)
         protocols = sorted({name for _, name, _ in registry.stored_protocols(connection)})
     sums = {table.name: _sum_of(folder / f"{table.name}.{form}") for table in EXPORT_TABLES}
@@ -198,8 +198,8 @@ class Withheld:
         judged_by_call = {row["key"] for row in bulk.dump(connection, "judgements")}
         unanswered = [row["key"] for row in asked if row["kind"] == "judgement" and row["key"] not in judged_by_call]
         for keys in in_chunks(unanswered):
-            found = bulk.find(connection, "calls", "key", keys, {"request"})
-            self._calls.update(row["key"] for row in found if FORM in row["request"])
+            calls = bulk.find(connection, "calls", "key", keys, {"request"})
+            self._calls.update(row["key"] for row in calls if FORM in row["request"])
 
     def holds(self, table: str, row: Mapping[str, Any]) -> bool:
         """Whether *row* of *table* is left out."""

@@ -111,18 +111,18 @@ class Votes:
 
     def result(self) -> Known:
         """The most frequent text of each place, of those that can stand in a protocol."""
-        found = {place: text for place, votes in self.texts.items() if (text := _most(votes, place)) is not None}
+        texts = {place: text for place, votes in self.texts.items() if (text := _most(votes, place)) is not None}
         for variant in {variant for variant, _ in self.systems}:
             apart = {scenario: votes for (of, scenario), votes in self.systems.items() if of == variant}
             common = _most(sum(apart.values(), Counter[str]()), "system")
             if common is None:
                 continue
-            found[f"system/{variant}"] = common
+            texts[f"system/{variant}"] = common
             for scenario, votes in apart.items():
                 own = _most(votes, "system")
                 if own is not None and own.startswith(f"{common}\n\n"):
-                    found[f"system/{own_system(variant, scenario)}"] = own
-        return {place: text for place, text in found.items() if NAME.fullmatch(place.rpartition("/")[2])}
+                    texts[f"system/{own_system(variant, scenario)}"] = own
+        return {place: text for place, text in texts.items() if NAME.fullmatch(place.rpartition("/")[2])}
 
 
 def _most(votes: Counter[str], place: str) -> str | None:
@@ -145,17 +145,17 @@ def _usable(text: str, place: str) -> bool:
 def wording_of(protocol: Protocol) -> Known:
     """What a protocol made here knows: the inverse of `protocol_of`."""
     tool = protocol.tool_role
-    found = {f"system/{name}": text for name, text in protocol.systems}
-    found |= {f"tool_role/{name}": getattr(tool, name) for name in ("opening", "greeting", "name", "argument")}
+    texts = {f"system/{name}": text for name, text in protocol.systems}
+    texts |= {f"tool_role/{name}": getattr(tool, name) for name in ("opening", "greeting", "name", "argument")}
     for layout in SCENARIOS:
         said: list[list[str]] = []  # since the reply before
         for who, text in spelled_out(protocol.scenario(layout.scenario).script):
             if who == "model":
-                found[f"steps/{layout.stem(text)}"] = canonical(said)
+                texts[f"steps/{layout.stem(text)}"] = canonical(said)
                 said = []
             else:
                 said.append(["human" if who == "human" else "model", text])
-    return {place: text for place, text in found.items() if UNKNOWN not in text}
+    return {place: text for place, text in texts.items() if UNKNOWN not in text}
 
 
 # ---------------------------------------------------------------- writing it down

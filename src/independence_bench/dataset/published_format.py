@@ -125,19 +125,19 @@ UNKNOWN_LIMIT = 0  # tokens; how long a reply could be is not in the data
 @lru_cache(maxsize=1024)
 def subject_of(folder: str) -> ChatModel:
     """The subject that a folder's name describes: ``author--model[+provider]@reasoning-tTEMP``. Raises Foreign."""
-    found = _FOLDER.fullmatch(folder) if len(folder) <= 250 else None
-    effort = {"none": "off"}.get(found["effort"], found["effort"]) if found else ""
-    if found is None or effort not in list(Reasoning):
+    match = _FOLDER.fullmatch(folder) if len(folder) <= 250 else None
+    effort = {"none": "off"}.get(match["effort"], match["effort"]) if match else ""
+    if match is None or effort not in list(Reasoning):
         raise Foreign("its folder's name describes no subject")
     try:
-        model, provider = one_line(found["model"]), one_line(found["provider"] or "")
+        model, provider = one_line(match["model"]), one_line(match["provider"] or "")
     except ValueError:
         raise Foreign("its folder's name describes no subject") from None
     local = model.startswith("local--")
     return ChatModel(
         model=model.removeprefix("local--").replace("--", "/"),
         endpoint="local" if local else "openrouter",
-        temperature=float(found["temperature"]),
+        temperature=float(match["temperature"]),
         max_tokens=UNKNOWN_LIMIT,
         reasoning=Reasoning(effort),
         provider=provider or None,
@@ -326,13 +326,13 @@ class NamesFile(BaseModel):
     @cached_property
     def by_scenario(self) -> Mapping[str, list[str]]:
         """Scenario's id -> the names in it, [] where a name was declined; without those that the file does not name."""
-        found: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
         for source in self.declined_scenarios:
-            found[_source(source)] = []
+            names[_source(source)] = []
         for name in self.names:
             for source in name.sources:
-                found.setdefault(_source(source), []).append(name.name)
-        return found
+                names.setdefault(_source(source), []).append(name.name)
+        return names
 
 
 # as the model was told them, and as it shortened them

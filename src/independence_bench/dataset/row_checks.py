@@ -60,32 +60,32 @@ class StoreLookups:
 
     def attempts_at(self, calls: Collection[str], blobs: Collection[str] = ()) -> dict[str, list[Row]]:
         """Call -> the attempts at it that have ended, the first one first, each with its *number* there."""
-        found: dict[str, list[Row]] = {}
+        by_call: dict[str, list[Row]] = {}
         for row in self.rows("attempts", "call_key", calls, blobs):
             if row["finished_at"] is not None:
-                before = found.setdefault(row["call_key"], [])
+                before = by_call.setdefault(row["call_key"], [])
                 before.append(row | {"number": len(before) + 1})
-        return found
+        return by_call
 
     @cached_property
     def protocols(self) -> list[Protocol]:
         """Those that ship, and those in the store that this version can read."""
-        found = [load(name) for name in shipped()]
+        every = [load(name) for name in shipped()]
         for hash_, _, files in registry.stored_protocols(self.connection):
             with suppress(ProtocolError):  # one that cannot be read has nothing to check by
-                found.append(parse(files, where=hash_[:12]))
-        return found
+                every.append(parse(files, where=hash_[:12]))
+        return every
 
     @cached_property
     def places(self) -> Mapping[Place, list[Placed]]:
         """Every scenario of every protocol, in every configuration, by where it stands."""
-        found: dict[Place, list[Placed]] = defaultdict(list)
+        by_place: dict[Place, list[Placed]] = defaultdict(list)
         for protocol in self.protocols:
             for configuration in every_configuration(protocol):
                 for scenario in protocol.scenarios:
                     place = configuration.system, configuration.delivery, scenario.id, scenario.experiment
-                    found[place].append((protocol, configuration, scenario))
-        return found
+                    by_place[place].append((protocol, configuration, scenario))
+        return by_place
 
     def placed(self, transcript: Row) -> list[Placed]:
         """What stands where *transcript* says that it was played, and is played by its script; [] for nothing."""
@@ -93,8 +93,8 @@ class StoreLookups:
         if (script, run, place) not in self._placed:
             there = self.places.get(place, [])
             # another protocol may deal the same stem otherwise in this run
-            found = [played for played in there if script == script_hash(*played, run)]
-            self._placed[script, run, place] = found
+            fitting = [played for played in there if script == script_hash(*played, run)]
+            self._placed[script, run, place] = fitting
         return self._placed[script, run, place]
 
     @cached_property
@@ -144,13 +144,15 @@ class Batch:
         first = self.table.columns[0].name
         values = {row[first] for row in self.rows}
         if self.table.name == "attempts":
-            found = [row for at_call in self.stored.attempts_at(values, BLOBS).values() for row in at_call]
+            stored_rows = [row for at_call in self.stored.attempts_at(values, BLOBS).values() for row in at_call]
         else:
-            found = self.stored.rows(self.table.name, first, values, BLOBS)
-        ids = {row["attempt_id"] for row in found if row.get("attempt_id")}
+            stored_rows = self.stored.rows(self.table.name, first, values, BLOBS)
+        ids = {row["attempt_id"] for row in stored_rows if row.get("attempt_id")}
         calls = {row["call_key"] for row in self.stored.rows("attempts", "id", ids)}
         numbers = {row["id"]: row["number"] for at in self.stored.attempts_at(calls).values() for row in at}
-        exported = [to_exported(self.table, row, {"attempt": numbers.get(row.get("attempt_id"))}) for row in found]
+        exported = [
+            to_exported(self.table, row, {"attempt": numbers.get(row.get("attempt_id"))}) for row in stored_rows
+        ]
         return {self.table.key_of(row): row for row in exported}
 
     def check(self, row: Row) -> Row:
@@ -162,8 +164,8 @@ class Batch:
         if table not in self._here:
             column, name = ("key", "key") if table == "calls" else ("hash", f"{table[:-1]}_hash")
             name = "call_key" if self.table.name == "attempts" else name
-            found = self.stored.rows(table, column, {row[name] for row in self.rows})
-            self._here[table] = {row[column]: row for row in found}
+            rows_there = self.stored.rows(table, column, {row[name] for row in self.rows})
+            self._here[table] = {row[column]: row for row in rows_there}
         return self._here[table]
 
     @cached_property
@@ -279,10 +281,10 @@ class Batch:
         need(called and called["kind"] == kind, f"no call for a {kind} of that key is here")
         at_call = self.attempts.get(row["key"], [])
         need(0 < number <= len(at_call), "the attempt that it came from is not here")
-        found = at_call[number - 1]
-        usable = row["state"] != "valid" or found["outcome"] in (ANSWERED, CUT_OFF)
-        need(usable, f"is valid and comes from an attempt that was {found['outcome']}")
-        return stored | {"attempt_id": found["id"]}
+        attempt = at_call[number - 1]
+        usable = row["state"] != "valid" or attempt["outcome"] in (ANSWERED, CUT_OFF)
+        need(usable, f"is valid and comes from an attempt that was {attempt['outcome']}")
+        return stored | {"attempt_id": attempt["id"]}
 
     def _transcript(self, row: Row) -> Row:
         """Checked against its replies, its script, and the keys that its requests make."""

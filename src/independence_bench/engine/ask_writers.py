@@ -64,8 +64,8 @@ def line_asker(
             why = {place: says for place, says in refusals(sheet, key, lines | given).items() if place in given}
             taken = {place: line for place, line in given.items() if place not in why}
             if check := checking(taken):
-                found = quoted(await answered(check, calls, not number), taken)
-                why |= {place: f"gives a reason or a fact: “{words}”" for place, words in found.items()}
+                claims = quoted(await answered(check, calls, not number), taken)
+                why |= {place: f"gives a reason or a fact: “{words}”" for place, words in claims.items()}
             refused = {place: (given[place], says) for place, says in why.items()}
             lines |= {place: line for place, line in given.items() if place not in refused}
         says = next((item.says for item in sheet.items if item.key == key), None)
@@ -144,16 +144,16 @@ def _writing(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
     key = judgement_key(text_hash(card), WRITING, model.hash)
 
     def made(answer: str, reason: str | None) -> Judgement:
-        found = None if reason else items_of(answer, texts)
-        marks = {"items": float(len(found[0]))} if found else {}
+        items = None if reason else items_of(answer, texts)
+        marks = {"items": float(len(items[0]))} if items else {}
         return Judgement(key, text_hash(card), WRITING, model.hash, marks, answer, reason)
 
     def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        found = items_of(completion.content, texts)
-        if found and found[0]:
+        items = items_of(completion.content, texts)
+        if items and items[0]:
             return Accepted(made(completion.content, None))
         says = (
-            "no item of the reply quotes the description" if found else "the reply is not the JSON that was asked for"
+            "no item of the reply quotes the description" if items else "the reply is not the JSON that was asked for"
         )
         return Rejected(says, completion.finish_reason == "length")
 

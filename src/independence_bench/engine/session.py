@@ -155,13 +155,13 @@ def judge_spec_of(options: RunOptions) -> ModelSpec:
     default = options.protocol.judge
     # what models.yaml says is how a subject is called
     own = options.judge is None or options.judge == default.model
-    found = default if own or options.judge is None else options.roster.find(options.judge)[0]
-    if found.endpoint == PYTHON:
+    spec = default if own or options.judge is None else options.roster.find(options.judge)[0]
+    if spec.endpoint == PYTHON:
         if own:
             raise SubjectError(f"the judge of {options.protocol.name} is a Python function: name it with --judge")
-        return ModelSpec(found.model, found.endpoint)  # which is told nothing but messages
-    model = files.find(found.model).name if found.endpoint == GGUF else found.model
-    return spec_to_judge(model, found.endpoint, default)
+        return ModelSpec(spec.model, spec.endpoint)  # which is told nothing but messages
+    model = files.find(spec.model).name if spec.endpoint == GGUF else spec.model
+    return spec_to_judge(model, spec.endpoint, default)
 
 
 @asynccontextmanager

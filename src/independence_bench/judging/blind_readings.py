@@ -199,14 +199,14 @@ def _at(folder: Path) -> Iterator[None]:
 
 def _number(path: Path) -> int:
     """Of a batch or an answer; 0: it is neither."""
-    found = re.fullmatch(rf"(?:{'|'.join(KINDS)})-([0-9]{{1,6}})\.(?:md|answers\.json)", path.name)
-    return int(found[1]) if found else 0
+    match = re.fullmatch(rf"(?:{'|'.join(KINDS)})-([0-9]{{1,6}})\.(?:md|answers\.json)", path.name)
+    return int(match[1]) if match else 0
 
 
 def batches_of(folder: Path, kind: str) -> list[Path]:
     """Those of *kind*, in order; what a link leads to is none."""
-    found = [path for path in folder.glob(f"{kind}-*.md") if _number(path) and not path.is_symlink()]
-    return sorted(found, key=_number)
+    batches = [path for path in folder.glob(f"{kind}-*.md") if _number(path) and not path.is_symlink()]
+    return sorted(batches, key=_number)
 
 
 def waiting(folder: Path, stems: BlindStems) -> list[Path]:

@@ -186,8 +186,8 @@ def items_of(reply: str, texts: Mapping[str, str]) -> tuple[tuple[Statement, ...
         where = next((field for field, text in there.items() if item["quote"] in text), None)
         fits = all(0 < len(item[key]) <= most for key, most in _LONGEST.items()) and "{{" not in "".join(item.values())
         if where and fits and item["kind"] in ITEM_KINDS:
-            found = Statement(cast(Kind, item["kind"]), item["topic"], item["says"], where, True, item["quote"])
-            items.setdefault((found.kind, found.says.casefold()), found)
+            statement = Statement(cast(Kind, item["kind"]), item["topic"], item["says"], where, True, item["quote"])
+            items.setdefault((statement.kind, statement.says.casefold()), statement)
     return tuple(items.values()), len(given["items"]) - len(items)
 
 

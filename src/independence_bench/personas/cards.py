@@ -313,8 +313,8 @@ def _described(
 ) -> Description:
     """What *texts*, by field, say."""
     if not name and (named := _TITLED.search(prompt) or _NAMED.search(prompt)):
-        found = next(group for group in named.groups() if group)
-        name = "" if not found.strip() or found.split()[0].casefold() in _NO_NAMES else found.strip(" .,'’-*")[:60]
+        title = next(group for group in named.groups() if group)
+        name = "" if not title.strip() or title.split()[0].casefold() in _NO_NAMES else title.strip(" .,'’-*")[:60]
     called = name or "the character"
     filled = {key: _plain(_named(text, called))[0] for key, text in texts.items()}
     said: dict[str, Statement] = {}  # each text once; where it stands twice, as it is surer

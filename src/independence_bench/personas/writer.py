@@ -114,7 +114,7 @@ def checking(lines: Mapping[str, str]) -> WriterTask | None:
 
 def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, str]:
     """Place -> why that line of a stem is not taken, by rule."""
-    language, found = spoken(sheet.language), {}
+    language, faults = spoken(sheet.language), {}
     other = other_name(language, sheet.people, sheet.name)
     says = [item.says.casefold() for item in sheet.items if item.key == key]
     reasons = templates(language)["reasons"] if has_templates(sheet.language) else []
@@ -127,21 +127,21 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
         reason = next((word for word in reasons if re.search(f"{bounds}{re.escape(word)}{bounds}", text)), None)
         needs_other = place == "renaming" or (key == NAME and place.startswith(PUSH) and place != PUSH + BARE)
         if not line or len(line) > LONGEST or not line.isprintable() or "{{" in line or "}}" in line:
-            found[place] = f"is empty, longer than {LONGEST} characters, or holds what cannot be shown"
+            faults[place] = f"is empty, longer than {LONGEST} characters, or holds what cannot be shown"
         elif re.match(rf"{re.escape(sheet.name.casefold())}\s*[::]", text):
-            found[place] = f"begins as if {sheet.name} said it; write what the person types, and no name in front"
+            faults[place] = f"begins as if {sheet.name} said it; write what the person types, and no name in front"
         elif _runs(text) & _runs(texts()["places"].get(place, "").casefold()):
-            found[place] = "repeats what you were told instead of saying it"
+            faults[place] = "repeats what you were told instead of saying it"
         elif text in seen:
-            found[place] = "says the same as another line"
+            faults[place] = "says the same as another line"
         elif place.startswith(PUSH) and (reason or re.search(r"\d", line)):
-            found[place] = f"has {reason or 'a number'} in it, which belongs to a reason"
+            faults[place] = f"has {reason or 'a number'} in it, which belongs to a reason"
         elif place == "opening" and any(sentence.rstrip(".。") in text for sentence in says):
-            found[place] = "gives the answer away"
+            faults[place] = "gives the answer away"
         elif needs_other and other.casefold() not in text:
-            found[place] = f"does not have {other} in it"
+            faults[place] = f"does not have {other} in it"
         seen.add(text)
-    return found
+    return faults
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

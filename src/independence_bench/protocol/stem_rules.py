@@ -207,7 +207,7 @@ def read_aspect(reply: str, offer: Offer, *, asked: bool = True) -> str | None:
 
 def _noted(reply: str, offer: Offer) -> str | None:
     """The aspect that is noted: of a sentence with little else, "Path Holt, the way", unless another is named, too."""
-    found: set[str] = set()
+    aspects: set[str] = set()
     named: set[str] = set()
     for sentence in sentences(_without(reply, offer.labels)):
         left = said = " ".join(words(sentence))
@@ -216,8 +216,8 @@ def _noted(reply: str, offer: Offer) -> str | None:
         here = _aspects_in(said, offer)
         named |= here
         if left != said and set(left.split()) <= BESIDE | _own_words(offer) and not asks(sentence):
-            found |= here
-    return next(iter(found)) if len(found) == 1 and named == found else None
+            aspects |= here
+    return next(iter(aspects)) if len(aspects) == 1 and named == aspects else None
 
 
 def _aspects_in(said: str, offer: Offer) -> set[str]:

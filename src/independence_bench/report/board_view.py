@@ -359,11 +359,13 @@ def exam_line(exam: BoardExam | None) -> str | None:
         if not exam.lacking:
             return None
         return _not_sat(f"of the jury {', '.join(map(label_text, exam.lacking))}" if exam.jury else "the judge", [exam])
-    found = exam.standing
-    kappa = [] if found.kappa is None else [f"kappa {number(found.kappa, 2)}"]
-    missing = [f"{plural(len(found.missing), 'rubric')} not sat"] if found.missing else []
+    standing = exam.standing
+    kappa = [] if standing.kappa is None else [f"kappa {number(standing.kappa, 2)}"]
+    missing = [f"{plural(len(standing.missing), 'rubric')} not sat"] if standing.missing else []
     of = "exam of the jury" if exam.jury else "exam"
-    return f"{of}: {', '.join([*kappa, FOR[found.result.fitness.fit], *missing, f'{found.result.when:%Y-%m-%d}'])}"
+    return (
+        f"{of}: {', '.join([*kappa, FOR[standing.result.fitness.fit], *missing, f'{standing.result.when:%Y-%m-%d}'])}"
+    )
 
 
 def exam_lines(exams: Sequence[tuple[str, BoardExam | None]]) -> list[str]:

@@ -238,7 +238,9 @@ def rule_table(rows: Sequence[Row]) -> list[Block]:
     return [Title(RULE_TITLE), Table(columns, cells, RULE_LEGEND, gap=1)] if cells else []
 
 
-def branches_compared(found: Sequence[BranchDifference], names: Sequence[str], stands: str, none_stands: str) -> Table:
+def branches_compared(
+    differences: Sequence[BranchDifference], names: Sequence[str], stands: str, none_stands: str
+) -> Table:
     """Two sides with these *names*, the second minus the first.
 
     *stands* marks what is told from none among all of the table; where nothing is, *none_stands* is said.
@@ -254,12 +256,12 @@ def branches_compared(found: Sequence[BranchDifference], names: Sequence[str], s
             from_to(difference.interval, 2) + (stands if difference.stands else ""),
             *(number(difference.seen, 2), str(difference.stems)),
         )
-        for difference in found
+        for difference in differences
     ]
-    told = "; ".join(_titled(difference.quantity) for difference in found if difference.stands)
+    told = "; ".join(_titled(difference.quantity) for difference in differences if difference.stands)
     said = none_stands
     if told:
-        said = f"{stands} significant among all {len(found)} (Holm): {told}."
+        said = f"{stands} significant among all {len(differences)} (Holm): {told}."
     legend = (
         "Branch by branch, each stem with itself, over the stems in which both had a view and were judged; 95% "
         f"intervals of the difference with other stems of the kind, each by itself. {said} detects: the smallest true "

@@ -153,7 +153,7 @@ def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
 
 def scored_marks(board: Board, row: Row) -> dict[str, tuple[int, int]]:
     """Mark -> (transcripts that have it, transcripts planned for it), over all runs of the row."""
-    found = {}
+    counts = {}
     for name in row.score.means:
         slots = [
             (configuration, scenario.id)
@@ -162,8 +162,8 @@ def scored_marks(board: Board, row: Row) -> dict[str, tuple[int, int]]:
             if any(mark.name == name for mark in scenario.marks)
         ]
         there = sum(name in row.marks.get(run, {}).get(slot, {}) for run in row.runs for slot in slots)
-        found[name] = (there, len(slots) * len(row.runs))
-    return found
+        counts[name] = (there, len(slots) * len(row.runs))
+    return counts
 
 
 # ---------------------------------------------------------------- for programs

@@ -184,11 +184,11 @@ def expected_index(board: Board | None, subjects: Collection[str]) -> Center:
     """The mean index of these *subjects* (hashes) on *board*, else of all on it, else `ASSUMED`."""
     ranked = () if board is None else board.ranked
     own = [row for row in ranked if row.subject.hash in subjects]
-    found = [row.score.index for row in own or ranked if row.score.index is not None]
-    if not found:
+    indices = [row.score.index for row in own or ranked if row.score.index is not None]
+    if not indices:
         return Center(ASSUMED, "assumed: no subject is stored")
     whose = "the mean of these subjects so far" if own else "the mean of the stored subjects"
-    return Center(sum(found) / len(found), whose)
+    return Center(sum(indices) / len(indices), whose)
 
 
 def runs_to_price(expected: Expected, asked: int, width: float | None, center: Center) -> tuple[list[int], int | None]:
@@ -227,10 +227,10 @@ def resolution(
     return Resolution(expected, tuple(rows), new_scenarios, subjects, asked, ranking, wanted)
 
 
-def resolution_values(found: Resolution) -> Mapping[str, object]:
+def resolution_values(power: Resolution) -> Mapping[str, object]:
     """For `json_text`: points of the index, dollars; null where nothing can be said."""
     told = picked(
-        found,
+        power,
         "from_subjects=expected.subjects dispersion_of_a_run=expected.rerun "
         "dispersion_over_scenarios=expected.new_scenarios width_of_new_scenarios=new_scenarios "
         "apart_in_a_ranking=in_ranking for_width",
@@ -238,26 +238,26 @@ def resolution_values(found: Resolution) -> Mapping[str, object]:
     runs = [
         picked(row, "runs width=widths apart calls dollars")
         | {"half_width": [None if width is None else width / 2 for width in row.widths]}
-        for row in found.rows
+        for row in power.rows
     ]
     return told | {"at_index": MEANS, "runs": runs}
 
 
-def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
+def resolution_view(protocol: Protocol, power: Resolution) -> Iterator[Block]:
     """The table and what it means, 80 columns."""
     basis = (
-        f"measured on {plural(found.expected.subjects, 'stored subject')} with two runs or more"
-        if found.expected.subjects
+        f"measured on {plural(power.expected.subjects, 'stored subject')} with two runs or more"
+        if power.expected.subjects
         else "assumed, cautiously: no stored subject has two runs"
     )
     said = f": what these runs can tell at an index of 50, 80 and 95 (variation of scores: {basis})\n"
     yield Note(("\n", Prose(protocol.name), said), "")
     told = [title for mean in MEANS for title in (f"at {mean:g}:\nwidth", "\napart")]
     rows: list[Cells] = []
-    for row in found.rows:
+    for row in power.rows:
         numbers = [_number(value) for pair in zip(row.widths, row.apart, strict=True) for value in pair]
         cells = (str(row.runs), *numbers, f"{row.calls:,}", "?" if row.dollars is None else money(row.dollars))
-        rows.append([Strong(cell) for cell in cells] if row.runs == found.asked else cells)
+        rows.append([Strong(cell) for cell in cells] if row.runs == power.asked else cells)
     yield Table(
         columns_of("runs", *told, "\ncalls", "\ndollars", words=0),
         rows,
@@ -265,22 +265,22 @@ def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
         "is detected in 80 of 100 repetitions. calls, dollars: still to be paid for this number of runs of each "
         "subject.",
     )
-    if found.new_scenarios[0] is None:
+    if power.new_scenarios[0] is None:
         said = "not known, because one dimension is marked in a single scenario."
     else:
         widths = ", ".join(
-            f"{_number(width)} at {mean:g}" for width, mean in zip(found.new_scenarios, MEANS, strict=True)
+            f"{_number(width)} at {mean:g}" for width, mean in zip(power.new_scenarios, MEANS, strict=True)
         )
         said = f"about {widths}, with any number of runs; only more scenarios narrow it."
         if protocol.has_stems:
-            runs = plural(found.asked, "run")
+            runs = plural(power.asked, "run")
             said = f"with {runs} about {widths}; more runs narrow it little, more stems do."
     yield Note(f"Width of the new scenarios interval: {said}", "")
-    if found.in_ranking is not None:
-        ranking = f"In a ranking of {plural(found.subjects, 'subject')}, with {plural(found.asked, 'run')}"
-        yield Note(f"{ranking}, at 80: {_number(found.in_ranking)} apart.", "")
-    if found.for_width is not None:
-        yield Note(_for_width(found.for_width), "bold")
+    if power.in_ranking is not None:
+        ranking = f"In a ranking of {plural(power.subjects, 'subject')}, with {plural(power.asked, 'run')}"
+        yield Note(f"{ranking}, at 80: {_number(power.in_ranking)} apart.", "")
+    if power.for_width is not None:
+        yield Note(_for_width(power.for_width), "bold")
 
 
 def _for_width(wanted: ForWidth) -> str:

@@ -72,27 +72,27 @@ def examined(paper: ExamPaper) -> Examined | None:
     return None if result is None else Examined(paper, result)
 
 
-def exams_view(found: Sequence[Examined], full: bool, searched: bool, jury: ExamJury | None) -> Iterator[Block]:
+def exams_view(results: Sequence[Examined], full: bool, searched: bool, jury: ExamJury | None) -> Iterator[Block]:
     """One judge in full; of several their overview, with *full* each of them too, and of two how they differ.
 
     *searched*: whether the cheapest jury was asked for; *jury* is None where there is none.
     """
-    if len(found) == 1:
-        yield from exam_view(found[0])
+    if len(results) == 1:
+        yield from exam_view(results[0])
     else:
-        yield from _overview(found)
-        for result in found if full else ():
+        yield from _overview(results)
+        for result in results if full else ():
             yield from exam_view(result)
-        if len(found) == 2:
-            yield from _differences(found[0], found[1])
+        if len(results) == 2:
+            yield from _differences(results[0], results[1])
     if searched:
         yield from _cheapest(jury)
 
 
-def _overview(found: Sequence[Examined]) -> Iterator[Block]:
+def _overview(results: Sequence[Examined]) -> Iterator[Block]:
     yield Title("The exam of judges")
     rows: list[Cells] = []
-    for result in found:
+    for result in results:
         kappas = [rubric.kappa.value for rubric in result.result.rubrics if rubric.kappa]
         rows.append(
             (
@@ -253,8 +253,8 @@ def _styles(result: ExamResult) -> Iterator[Block]:
 
 
 def _differences(result: Examined, other: Examined) -> Iterator[Block]:
-    found = judge_differences(result.paper.answers, other.paper.answers)
-    if not found:
+    differences = judge_differences(result.paper.answers, other.paper.answers)
+    if not differences:
         return
     yield Title("The two on the same questions")
     yield Note((Prose(result.paper.judge), " minus ", Prose(other.paper.judge)))
@@ -267,7 +267,7 @@ def _differences(result: Examined, other: Examined) -> Iterator[Block]:
                 *(signed_text(apart.error, 1), from_to_text(apart.error, 1)),
                 *(signed_text(apart.right), from_to_text(apart.right)),
             )
-            for apart in found
+            for apart in differences
         ],
         "n: questions on which both gave a verdict; right: share of marks. The judges differ where an interval does "
         "not contain 0.",
@@ -303,12 +303,12 @@ def _fit(fitness: Fitness) -> Text:
 # ---------------------------------------------------------------- for programs
 
 
-def exams_json(found: Sequence[Examined], searched: bool, jury: ExamJury | None) -> str:
+def exams_json(results: Sequence[Examined], searched: bool, jury: ExamJury | None) -> str:
     """All of it. Shares in [0, 1], errors in points of 0-10, money in dollars, and what is not known null."""
     shown: dict[str, Any] = {
         "judges": [
             {"judge": result.paper.judge, "answers": len(result.paper.answers)} | fields_of(result.result)
-            for result in found
+            for result in results
         ],
         "differences": [
             {
@@ -316,7 +316,7 @@ def exams_json(found: Sequence[Examined], searched: bool, jury: ExamJury | None)
                 "second": other.paper.judge,
                 "rubrics": judge_differences(result.paper.answers, other.paper.answers),
             }
-            for result, other in combinations(found, 2)
+            for result, other in combinations(results, 2)
         ],
     }
     if searched:

@@ -180,49 +180,49 @@ def _of_items(build: BuildComparison, test: ItemTest) -> str:
         return f"It gives way earlier: {where}."
     if not test.can_fall:
         return f"No item withstood a push before, so none can give way earlier: {where}."
-    found = f"One push earlier in a third of the items fails in {100 * test.power:.0f} of 100 such gates"
+    power = f"One push earlier in a third of the items fails in {100 * test.power:.0f} of 100 such gates"
     if test.verdict == "not worse":
-        return f"It gives way no earlier: {where}. {found}."
+        return f"It gives way no earlier: {where}. {power}."
     needed = test.needed
     if needed is None or (needed.now is None and needed.both is None):
         few = "not even in all items is found" if test.resolves is None else f"is found in {test.resolves} of the items"
-        return f"Undecided: {where}. {found}, and no number of runs makes it 80; one push earlier {few}."
+        return f"Undecided: {where}. {power}, and no number of runs makes it 80; one push earlier {few}."
     cost = "" if build.run_dollars is None else f", about {money((needed.now or needed.both or 0) * build.run_dollars)}"
     if needed.now is None:
         return (
-            f"Undecided: {where}. {found}, and with this baseline no number of new runs makes it 80: "
+            f"Undecided: {where}. {power}, and with this baseline no number of new runs makes it 80: "
             f"{needed.both} of each do{cost}."
         )
     more = max(needed.now - test.runs, 1)
     cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
     both = f"; so do {needed.both} of each" if needed.both is not None and needed.both < needed.now else ""
-    return f"Undecided: {where}. {found}; with {plural(more, 'more run')} (--add-runs {more}{cost}) in 80{both}."
+    return f"Undecided: {where}. {power}; with {plural(more, 'more run')} (--add-runs {more}{cost}) in 80{both}."
 
 
 def _chance(p: float) -> str:
     return f"{p:.2f}" if p >= 0.095 else f"{p:.3f}" if p >= 0.0005 else "below .001"
 
 
-def resolution(found: Resolution, run_dollars: float | None) -> str:
+def resolution(power: Resolution, run_dollars: float | None) -> str:
     """What a baseline can decide, in a sentence, with what a new build of that size costs."""
-    if not found.items:
-        if found.passable is None:
-            return f"{plural(found.runs, 'run')} of a baseline can decide nothing yet: two are needed"
-        drop = "no drop" if found.smallest_drop is None else f"a drop of {found.smallest_drop:.1f} points"
+    if not power.items:
+        if power.passable is None:
+            return f"{plural(power.runs, 'run')} of a baseline can decide nothing yet: two are needed"
+        drop = "no drop" if power.smallest_drop is None else f"a drop of {power.smallest_drop:.1f} points"
         return (
-            f"with {plural(found.runs, 'run')} of each, a build that is no worse passes in 80 of 100 gates from "
-            f"--max-drop {found.passable:.0f} on; at {found.margin:g}, {drop} fails in 80 of 100"
+            f"with {plural(power.runs, 'run')} of each, a build that is no worse passes in 80 of 100 gates from "
+            f"--max-drop {power.passable:.0f} on; at {power.margin:g}, {drop} fails in 80 of 100"
         )
-    needed = found.needed
+    needed = power.needed
     runs = needed.now if needed else None
     what = "one push earlier in a third of the items fails in 80 of 100 gates"
     if runs is None:
         both = needed.both if needed else None
         more = f"; {both} of each would" if both else ""
-        few = f"{plural(found.items, 'item')}, {plural(found.runs, 'run')}"
+        few = f"{plural(power.items, 'item')}, {plural(power.runs, 'run')}"
         return f"{few}: no number of new runs shows {what.partition(' fails')[0]}{more}"
     cost = "" if run_dollars is None else f" (about {money(runs * run_dollars)})"
-    return f"{plural(found.items, 'item')}: with {plural(runs, 'new run')}{cost} {what}"
+    return f"{plural(power.items, 'item')}: with {plural(runs, 'new run')}{cost} {what}"
 
 
 def exit_code(gate: Gate) -> int:

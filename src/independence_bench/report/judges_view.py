@@ -300,9 +300,9 @@ def _at(place: JudgedConversation, validation: Validation) -> str:
 # ---------------------------------------------------------------- for programs
 
 
-def validations_json(found: Sequence[Validation]) -> str:
+def validations_json(validated: Sequence[Validation]) -> str:
     """All of it. Indices in [0, 100], shares in [0, 1], marks on their scales."""
-    return json_text({"judges": [_validation(validation) for validation in found]})
+    return json_text({"judges": [_validation(validation) for validation in validated]})
 
 
 def _validation(validation: Validation) -> dict[str, Any]:

@@ -33,13 +33,13 @@ def picked(value: object, names: str) -> dict[str, Any]:
 
     `key=name.name` has another key, and goes on from one attribute to the next; null where one of them is None.
     """
-    found = {}
+    parts = {}
     for key, _, path in (name.rpartition("=") for name in names.split()):
         part = value
         for name in path.split("."):
             part = None if part is None else getattr(part, name)
-        found[key or path] = part
-    return found
+        parts[key or path] = part
+    return parts
 
 
 def _branches(statistics: BranchStatistics) -> dict[str, Any]:
@@ -63,16 +63,16 @@ def _run_times(times: RunTimes) -> dict[str, Any]:
 
 def _exam(exam: BoardExam) -> dict[str, Any]:
     """What the exam says of the judge or jury of a board."""
-    found = exam.standing
+    standing = exam.standing
     return {
         "line": exam_line(exam),
-        "sat": found is not None,
-        "fit": found and found.result.fitness.fit,
-        "why": found.result.fitness.why if found else (),
-        "kappa": found and found.kappa,  # of the weakest rubric; null unless all were sat
-        "when": found and found.result.when.isoformat(),
-        "rubrics": [rubric.rubric for rubric in found.result.rubrics] if found else [],
-        "not_sat": found.missing if found else (),
+        "sat": standing is not None,
+        "fit": standing and standing.result.fitness.fit,
+        "why": standing.result.fitness.why if standing else (),
+        "kappa": standing and standing.kappa,  # of the weakest rubric; null unless all were sat
+        "when": standing and standing.result.when.isoformat(),
+        "rubrics": [rubric.rubric for rubric in standing.result.rubrics] if standing else [],
+        "not_sat": standing.missing if standing else (),
         "members_not_sat": exam.lacking if exam.jury else (),
         "no_questions": exam.no_questions,
     }

@@ -212,12 +212,12 @@ def judges_in_intervals(board: Board) -> Sequence[str]:
 
 def _together(uncertainty: BoardUncertainty | None) -> dict[str, Any] | None:
     """The variance of runs over the sum of their conversations': 1 where runs are independent; and what follows."""
-    found = uncertainty.runs_together() if uncertainty else None
-    if found is None:
+    together = uncertainty.runs_together() if uncertainty else None
+    if together is None:
         return None
-    values = picked(found, "variance_ratio=ratio degrees p excess_in_intervals=excess")
+    values = picked(together, "variance_ratio=ratio degrees p excess_in_intervals=excess")
     of_order = uncertainty.order_p if uncertainty else None
-    return values | {"subjects": int((found.weight > 0).sum()), "order_p": of_order}
+    return values | {"subjects": int((together.weight > 0).sum()), "order_p": of_order}
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -262,14 +262,14 @@ NAMES_SHOWN = 8  # names of a user's own that fit nothing
 OUTSIDE_GROUPS = {None: "your own", False: "should go with the index", True: "should not"}
 
 
-def outside_view(board: Board, found: Sequence[OutsideCorrelation], own: int) -> Iterator[Block]:
+def outside_view(board: Board, correlations: Sequence[OutsideCorrelation], own: int) -> Iterator[Block]:
     """One table; *own*: how many of them, the first ones, are the user's, of which names that fit nothing are told."""
     yield Title(("What others measure · ", Prose(board.protocol_name)))
     where = " + ".join(map(str, board.configurations))
     yield Note(Prose(f"{where} · judge: {judged_by(board)} · {plural(len(board.ranked), 'ranked subject')}"))
     yield from examined_by(board)
-    yield Note(("\n", Prose(outside_statement(found)), "\n"), "bold")
-    shown = [*found[:own], *(one for one in found[own:] if one.matched)]
+    yield Note(("\n", Prose(outside_statement(correlations)), "\n"), "bold")
+    shown = [*correlations[:own], *(one for one in correlations[own:] if one.matched)]
     rows: list[Cells | Group | Remark] = []
     for kind, title in OUTSIDE_GROUPS.items():
         of = [one for place, one in enumerate(shown) if kind == (None if place < own else _discriminant(one))]
@@ -289,9 +289,9 @@ def outside_view(board: Board, found: Sequence[OutsideCorrelation], own: int) ->
     ]
     if rows:
         yield Table(columns, rows, OUTSIDE_LEGEND, gap=0, brief=OUTSIDE_BRIEF)
-    if left := [one.board.name for one in found[own:] if not one.matched]:
+    if left := [one.board.name for one in correlations[own:] if not one.matched]:
         yield Note(f"No model in common: {', '.join(left)}.")
-    for one in found[:own]:
+    for one in correlations[:own]:
         for names, why in ((one.unmatched, "fit no ranked subject"), (one.ambiguous, "fit several models: left out")):
             if names:
                 more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
@@ -311,9 +311,9 @@ def outside_remark(correlation: OutsideCorrelation) -> str:
     return " · ".join(part for part in (correlation.board.measures, correlation.board.as_of, said) if part)
 
 
-def outside_statement(found: Sequence[OutsideCorrelation]) -> str:
+def outside_statement(correlations: Sequence[OutsideCorrelation]) -> str:
     """What may be concluded, in words."""
-    read = [correlation for correlation in found if correlation.verdict]
+    read = [correlation for correlation in correlations if correlation.verdict]
     if not read:
         return "No outside board has enough models in common with this one to say anything."
     convergent, discriminant = ([one for one in read if _discriminant(one) is kind] for kind in (False, True))
@@ -339,13 +339,13 @@ def _named(of: Sequence[OutsideCorrelation], verdict: str) -> str:
     return f"{len(names)} ({', '.join(names)})" if names else "none"
 
 
-def outside_values(board: Board, found: Sequence[OutsideCorrelation]) -> dict[str, Any]:
+def outside_values(board: Board, correlations: Sequence[OutsideCorrelation]) -> dict[str, Any]:
     """All of it, for `json_text`."""
     return {
         "protocol": picked(board.protocol, "name hash"),
         **picked(board, "configurations judge judge_exam=exam"),
-        "statement": outside_statement(found),
-        "boards": [_outside_values(correlation) for correlation in found],
+        "statement": outside_statement(correlations),
+        "boards": [_outside_values(correlation) for correlation in correlations],
     }
 
 
@@ -359,10 +359,10 @@ def _outside_values(correlation: OutsideCorrelation) -> dict[str, Any]:
     }
 
 
-def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
+def differences_view(differences: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
     """Where our own rules say something else than *rules*, and why."""
     yield Title(f"Where our own rules differ from the {rules} ones")
-    if not found:
+    if not differences:
         yield Note("In no row.")
     yield Entries(
         [
@@ -370,6 +370,6 @@ def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Bl
                 (Name(difference.label), f": {number(difference.index, 1)}, ours {number(difference.own_index, 1)}"),
                 [Prose(why) for why in difference.why],
             )
-            for difference in found
+            for difference in differences
         ]
     )

@@ -174,9 +174,9 @@ def reliability_view(reliability: Reliability) -> Iterator[Block]:
 # ---------------------------------------------------------------- for programs
 
 
-def reliability_json(found: Sequence[Reliability]) -> str:
+def reliability_json(measured: Sequence[Reliability]) -> str:
     """All of it. Variances of marks in shares squared, of points in points squared."""
-    return json_text({"reliability": [reliability_values(reliability) for reliability in found]})
+    return json_text({"reliability": [reliability_values(reliability) for reliability in measured]})
 
 
 def reliability_values(reliability: Reliability) -> dict[str, Any]:

@@ -108,8 +108,8 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
     top, *head = _head(contents, data)
     blocks = [top, *answer, *head]
     for title, section in sections.items():
-        if found := list(section):
-            blocks += [Title(title), *found]
+        if blocks_of := list(section):
+            blocks += [Title(title), *blocks_of]
     return markdown(blocks) + "\n"
 
 

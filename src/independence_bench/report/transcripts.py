@@ -166,7 +166,7 @@ def stored_scenarios(
     """
     with store.reading() as connection:
         meant, label = _meant(connection, subject)
-        found = {
+        runs_at = {
             (scenario.id, configuration): [
                 row.run
                 for row in results.transcript_rows(connection, script_hashes(protocol, configuration, scenario), meant)
@@ -175,7 +175,7 @@ def stored_scenarios(
             for scenario in protocol.scenarios
             for configuration in configurations
         }
-    return label, {place: sorted(runs) for place, runs in found.items() if runs}
+    return label, {place: sorted(runs) for place, runs in runs_at.items() if runs}
 
 
 def _meant(connection: Connection, subject: str) -> tuple[str, str]:

@@ -394,7 +394,7 @@ def _judged(question: Question) -> list[str]:
 @cache
 def _by_opening() -> Mapping[str, list[tuple[QuestionFile, Question]]]:
     """What the human says first -> the questions that begin so: one, or one in each style."""
-    found = defaultdict(list)
+    questions = defaultdict(list)
     for group, question in every():
-        found[as_text(question.turns[0].human or "").strip()].append((group, question))
-    return found
+        questions[as_text(question.turns[0].human or "").strip()].append((group, question))
+    return questions

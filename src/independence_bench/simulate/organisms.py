@@ -77,11 +77,11 @@ class Taken:
 def place_of(asked: ReceivedRequest) -> Place | None:
     """Where *asked* is in a stem of a shipped protocol; None where its words are of none."""
     stem = known_stems().get(asked.heard[0]) if asked.heard else None
-    found = stem.places.get(asked.last) if stem else None
-    if stem is None or found is None:
+    place = stem.places.get(asked.last) if stem else None
+    if stem is None or place is None:
         return None
     pushes = sum(stem.places.get(text, ("", ""))[0] == PUSH for text in asked.heard)
-    return Place(stem, *found, pushes, tuple(label for label in stem.offer.labels if label in asked.last))
+    return Place(stem, *place, pushes, tuple(label for label in stem.offer.labels if label in asked.last))
 
 
 @cache  # reading the protocols takes half a second, and most processes never meet an organism

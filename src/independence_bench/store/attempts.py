@@ -104,8 +104,8 @@ def holders(connection: Connection, keys: Collection[str], lock: bool = False) -
     *lock*: no other process changes those rows until the commit. Rows that one changes just now are left out and not
     waited for, because whoever changes a row has claimed the call.
     """
-    found = execute_in(connection, _HOLDERS, keys, lock=lock)
-    return {key: Holder(owner, until) for key, owner, until in found}
+    rows = execute_in(connection, _HOLDERS, keys, lock=lock)
+    return {key: Holder(owner, until) for key, owner, until in rows}
 
 
 def claim(
@@ -216,10 +216,10 @@ def ended_row(ended: Ended, raw: str) -> dict[str, Any]:
 
 def leases_elsewhere(connection: Connection) -> dict[str, float]:
     """Owner -> when its latest lease ends, of those whose clock is not this machine's."""
-    found = connection.execute(
+    rows = connection.execute(
         select(calls.c.owner, func.max(calls.c.lease_until)).where(calls.c.owner.is_not(None)).group_by(calls.c.owner)
     )
-    return {owner: until for owner, until in found if until is not None and not shares_clock(owner)}
+    return {owner: until for owner, until in rows if until is not None and not shares_clock(owner)}
 
 
 def mark_lost(connection: Connection, now: float, watch: LeaseWatch | None = None) -> int:
@@ -248,8 +248,8 @@ def select_attempts(*names: str) -> Select[*tuple[Any, ...]]:
 def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Every attempt at the given calls, in order, without the raw body."""
     columns = [column for column in attempts.c if column.name != "raw"]
-    found = connection.execute(select(*columns).where(attempts.c.call_key.in_(list(keys))).order_by(attempts.c.id))
-    return [dict(row) for row in found.mappings()]
+    rows = connection.execute(select(*columns).where(attempts.c.call_key.in_(list(keys))).order_by(attempts.c.id))
+    return [dict(row) for row in rows.mappings()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +271,7 @@ class Spending:
 def spending(connection: Connection) -> Spending:
     """What the store has cost in its whole life, rejected attempts included; not what was imported: others paid it."""
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
-    found = connection.execute(
+    sums = connection.execute(
         select(
             calls.c.kind,
             func.coalesce(func.sum(attempts.c.cost), 0.0),
@@ -283,8 +283,8 @@ def spending(connection: Connection) -> Spending:
         .where(attempts.c.owner.not_like(f"{IMPORTED}%"))
         .group_by(calls.c.kind)
     ).all()
-    dollars = {kind: float(cost) for kind, cost, *_ in found}
-    made, lost, unknown = (sum(row[column] for row in found) for column in (2, 3, 4))
+    dollars = {kind: float(cost) for kind, cost, *_ in sums}
+    made, lost, unknown = (sum(row[column] for row in sums) for column in (2, 3, 4))
     return Spending(dollars.get("reply", 0.0), dollars.get("judgement", 0.0), made, lost, unknown)
 
 
@@ -351,8 +351,8 @@ class Exchange:
 
 def exchanges_of(connection: Connection, keys: Sequence[str]) -> dict[str, Exchange]:
     """The calls of those keys that there are. Raises StoreError where one is damaged."""
-    found = connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(list(keys))))
-    requests = {key: unpack(packed) for key, packed in found}
+    rows = connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(list(keys))))
+    requests = {key: unpack(packed) for key, packed in rows}
     columns = (attempts.c.call_key, attempts.c.outcome, attempts.c.status, attempts.c.raw)
     bodies: dict[str, list[Body]] = {key: [] for key in requests}
     wanted = select(*columns).where(attempts.c.call_key.in_(list(requests))).order_by(attempts.c.id)

@@ -264,10 +264,10 @@ class SqliteFile(Backend):
 
     def _which(self) -> tuple[int, int] | None:
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def step(self, error: BaseException, message: str) -> str | None:
         """What to do about *error*, which came with *message*; None where that is not known."""
@@ -276,8 +276,8 @@ class SqliteFile(Backend):
         return find_step(FILE_STEPS, message.lower())
 
     def _state(self) -> tuple[float, int, int]:
-        found = self.path.stat()
-        return found.st_mtime_ns, found.st_size, _size(self._wal)
+        status = self.path.stat()
+        return status.st_mtime_ns, status.st_size, _size(self._wal)
 
     def _address(self) -> str:
         """The file for SQLite: never made by opening it, and readable where nothing can be written next to it."""

@@ -121,12 +121,12 @@ def clear(connection: Connection, plan: DeletionPlan, find: Callable[[Connection
 
 def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
     """Put the calls, with their attempts, under keys that no command asks for."""
-    found = connection.execute(select(calls).where(calls.c.key.in_(keys))).mappings().all()
-    if not found:
+    retired = connection.execute(select(calls).where(calls.c.key.in_(keys))).mappings().all()
+    if not retired:
         return
-    new = {row["key"]: CLEARED + content_hash([row["key"], now])[: 64 - len(CLEARED)] for row in found}
+    new = {row["key"]: CLEARED + content_hash([row["key"], now])[: 64 - len(CLEARED)] for row in retired}
     free = {"owner": None, "lease_until": None}
-    moved = [{**{str(name): value for name, value in row.items()}, "key": new[row["key"]], **free} for row in found]
+    moved = [{**{str(name): value for name, value in row.items()}, "key": new[row["key"]], **free} for row in retired]
     insert_rows(connection, calls, moved)
     connection.execute(
         update(attempts).where(attempts.c.call_key == bindparam("old")).values(call_key=bindparam("new")),
@@ -152,8 +152,8 @@ def _unfinished(connection: Connection, of: Sequence[ChatModel], finished: Colle
     """Replies of those subjects that belong to no transcript."""
     for subject in of:
         mine = (calls.c.kind == "reply", calls.c.model == subject.model, calls.c.endpoint == subject.endpoint)
-        found = connection.execute(select(calls.c.key, calls.c.request).join(replies).where(*mine))
-        for key, request in found:
+        requests = connection.execute(select(calls.c.key, calls.c.request).join(replies).where(*mine))
+        for key, request in requests:
             if key not in finished and json.loads(unpack(request))["model"] == subject.causes():
                 yield key
 

@@ -228,8 +228,10 @@ def places(connection: Connection, kind: str, word: str, prefix: bool) -> str:
         given = {"word": word, "query": _quoted(word) + (":*" if prefix else "")}
     elif prefix:
         given = {"word": word, "beyond": f"{word}\U0010ffff"}
-    found = connection.execute(text(_FOUND[database].format(kind=kind, term=term, places=PLACES)), given).scalar()
-    return found or ""
+    places_written = connection.execute(
+        text(_FOUND[database].format(kind=kind, term=term, places=PLACES)), given
+    ).scalar()
+    return places_written or ""
 
 
 def _spaced(words: Sequence[str]) -> str:
@@ -238,11 +240,11 @@ def _spaced(words: Sequence[str]) -> str:
 
 def _vector(words: Sequence[str]) -> str:
     """As PostgreSQL writes a tsvector: each word with its places, which count from 1."""
-    found: dict[str, list[str]] = defaultdict(list)
+    places_of: dict[str, list[str]] = defaultdict(list)
     for place, word in enumerate(words, 1):
         if word:
-            found[word].append(str(place))
-    return " ".join(f"{_quoted(word)}:{','.join(where)}" for word, where in found.items())
+            places_of[word].append(str(place))
+    return " ".join(f"{_quoted(word)}:{','.join(where)}" for word, where in places_of.items())
 
 
 def _quoted(word: str) -> str:

@@ -148,8 +148,8 @@ def each_transcript(connection: Connection, see: See, talks: Talks) -> Iterator[
     while together := list(islice(rows, TOGETHER)):
         keys_of = {row["id"]: _read(_keys, row["reply_keys"]) for row in together}
         every = [key for keys in keys_of.values() for key in keys or ()]
-        found = connection.execute(select(*_SAID).where(replies.c.key.in_(every))).mappings()
-        stored = {reply["key"]: reply for reply in found}
+        said_rows = connection.execute(select(*_SAID).where(replies.c.key.in_(every))).mappings()
+        stored = {reply["key"]: reply for reply in said_rows}
         sent = _sent(connection, every, see)
         for row in together:
             talk = talks.get(row["id"]) or _read(read_lines, row["lines"])
@@ -269,8 +269,12 @@ def _with_attempt(table: Table) -> Any:
     """Each row of *table* with the attempt that it names, and that attempt's call."""
     joined = table.outerjoin(attempts, attempts.c.id == table.c.attempt_id)
     joined = joined.outerjoin(calls, calls.c.key == attempts.c.call_key)
-    found = (attempts.c.call_key.label("paid_for"), attempts.c.outcome.label("outcome"), calls.c.kind.label("kind"))
-    return select(table, *found).select_from(joined)
+    about_attempt = (
+        attempts.c.call_key.label("paid_for"),
+        attempts.c.outcome.label("outcome"),
+        calls.c.kind.label("kind"),
+    )
+    return select(table, *about_attempt).select_from(joined)
 
 
 def _payment_faults(row: Row, kind: str) -> Iterator[str]:

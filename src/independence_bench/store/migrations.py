@@ -108,29 +108,29 @@ def version_of(connection: Connection, shown: str) -> int | None:
                 f"the store {shown} is a database of another program, or half-written; choose another with --store"
             )
         return None
-    found = _written(connection, shown)
-    later = {table for version, step in MIGRATIONS.items() if version > found for table in step.makes}
+    version_there = _written(connection, shown)
+    later = {table for version, step in MIGRATIONS.items() if version > version_there for table in step.makes}
     if missing := sorted(metadata.tables.keys() - later - set(tables)):
         raise StoreError(f"the store {shown} is damaged: it has no table {missing[0]}; restore it from a copy")
-    return found
+    return version_there
 
 
 def _written(connection: Connection, shown: str) -> int:
-    found = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
-    if found is None or not re.fullmatch("[0-9]{1,9}", str(found)):
+    written = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
+    if written is None or not re.fullmatch("[0-9]{1,9}", str(written)):
         raise StoreError(f"the store {shown} has no version; it is not one of ours, or damaged")
-    if int(found) > VERSION:
+    if int(written) > VERSION:
         raise StoreError(
-            f"the store {shown} was written by a newer aib (version {found}, this one knows {VERSION}); update aib, "
+            f"the store {shown} was written by a newer aib (version {written}, this one knows {VERSION}); update aib, "
             "nothing was changed"
         )
-    return int(found)
+    return int(written)
 
 
 def upgrade(connection: Connection, shown: str, steps: Mapping[int, Migration] = MIGRATIONS) -> None:
     """Carry out those *steps* that the store lacks; another process may have done so just now, or gone further."""
-    found = _written(connection, shown)
-    for version in range(found + 1, max(steps) + 1):
+    version_there = _written(connection, shown)
+    for version in range(version_there + 1, max(steps) + 1):
         only = steps[version].postgres if connection.dialect.name == "postgresql" else ()
         for statement in (*steps[version].sql, *only):
             connection.exec_driver_sql(statement)

@@ -28,11 +28,11 @@ def keep_protocol(connection: Connection, protocol_hash: str, name: str, files: 
 
 def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, str]]]:
     """(hash, name, files) of every protocol that was played, the last one first."""
-    found = connection.execute(
+    rows = connection.execute(
         select(protocols.c.hash, protocols.c.name, protocols.c.files).order_by(protocols.c.played_at.desc())
     )
     with undamaged():
-        return [(row[0], row[1], json.loads(unpack(row[2]))) for row in found]
+        return [(row[0], row[1], json.loads(unpack(row[2]))) for row in rows]
 
 
 def keep_subject(connection: Connection, subject: ChatModel) -> None:
@@ -42,9 +42,9 @@ def keep_subject(connection: Connection, subject: ChatModel) -> None:
 
 def stored_subjects(connection: Connection) -> dict[str, ChatModel]:
     """Every subject that was played: hash -> settings."""
-    found = connection.execute(select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash))
+    rows = connection.execute(select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash))
     with undamaged():
-        return {row[0]: read_settings(json.loads(row[1])) for row in found}
+        return {row[0]: read_settings(json.loads(row[1])) for row in rows}
 
 
 def model_in(settings: Mapping[str, Any]) -> ChatModel | None:
@@ -62,18 +62,18 @@ def keep_judge(connection: Connection, judge_hash: str, label: str, spec: str) -
 
 def stored_judges(connection: Connection) -> dict[str, str]:
     """Every judge that marked: hash -> label; those of one label are suffixed with the start of their hash."""
-    found = connection.execute(select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash))
-    return _suffixed({row.hash: row.label for row in found})
+    rows = connection.execute(select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash))
+    return _suffixed({row.hash: row.label for row in rows})
 
 
 def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
     """Every judge's settings as it stored them: hash -> a JSON object; {} where it is none that we know."""
-    found = {}
+    settings = {}
     for judge, spec in connection.execute(select(judges.c.hash, judges.c.spec)):
         with undamaged():
             read = json.loads(spec)
-        found[judge] = read if isinstance(read, dict) else {}
-    return found
+        settings[judge] = read if isinstance(read, dict) else {}
+    return settings
 
 
 def people_judging(connection: Connection) -> frozenset[str]:
@@ -94,15 +94,15 @@ def begun_runs(connection: Connection, protocol: str, subject: str | None = None
 
     Of one subject (its hash) or of all. Begun is what something was played for, or was to be and failed.
     """
-    found: set[tuple[str, int, str, str]] = set()
+    known: set[tuple[str, int, str, str]] = set()
     for table in (transcripts, begun):
         columns = (table.c.subject_hash, table.c.run, table.c.system, table.c.delivery)
         wanted = select(*columns).join(protocols, protocols.c.hash == table.c.protocol_hash).distinct()
         wanted = wanted.where(protocols.c.name == protocol)
         if subject is not None:
             wanted = wanted.where(table.c.subject_hash == subject)
-        found |= {(of, run, system, way) for of, run, system, way in connection.execute(wanted)}
-    return found
+        known |= {(of, run, system, way) for of, run, system, way in connection.execute(wanted)}
+    return known
 
 
 def judging_since(connection: Connection) -> dict[str, float]:

@@ -77,8 +77,8 @@ def _answer(bad: str, reason: str | None, key: str, attempt: int | None, now: fl
 
 def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Reply]:
     """The answers to those of the calls that have one."""
-    found = connection.execute(_REPLIES, {"keys": list(keys)})
-    return {key: Reply(*values) for key, *values in found}
+    rows = connection.execute(_REPLIES, {"keys": list(keys)})
+    return {key: Reply(*values) for key, *values in rows}
 
 
 def reply_characters(connection: Connection, keys: Collection[str]) -> dict[str, int]:
@@ -232,13 +232,13 @@ def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcr
 
 def read_transcripts(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[Transcript, tuple[str, ...]]]:
     """The same of each of those transcripts that there is, by its id."""
-    found = {}
+    by_id = {}
     wanted = select(transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys).where(transcripts.c.id.in_(KEYS))
     for some in in_chunks(ids):
         for id_, packed, keys in connection.execute(wanted, {"keys": some}).all():
             with undamaged():
-                found[id_] = read_lines(packed), tuple(json.loads(keys))
-    return found
+                by_id[id_] = read_lines(packed), tuple(json.loads(keys))
+    return by_id
 
 
 def read_lines(packed: bytes) -> Transcript:
@@ -257,9 +257,9 @@ def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tu
 def reply_keys_of(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The same of each of those transcripts that there is."""
     wanted = "SELECT id, reply_keys FROM transcripts WHERE id IN"
-    found = (row for some in in_chunks(ids) for row in execute_in(connection, wanted, some))
+    rows = (row for some in in_chunks(ids) for row in execute_in(connection, wanted, some))
     with undamaged():
-        return {id_: tuple(json.loads(keys)) for id_, keys in found}
+        return {id_: tuple(json.loads(keys)) for id_, keys in rows}
 
 
 # ---------------------------------------------------------------- judgements
@@ -300,9 +300,9 @@ def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None
 
 def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, Judgement]:
     """The judgements of those keys, valid or failed, that there are."""
-    found = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).all()
+    rows = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).all()
     with undamaged():
-        return {row.key: _judgement(row) for row in found}
+        return {row.key: _judgement(row) for row in rows}
 
 
 def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]:
@@ -333,15 +333,15 @@ def judgement_rows(connection: Connection, rubrics: Collection[str], told: Told 
 
 def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Judgement]]:
     """All judges' judgements of each (heard hash, rubric hash), reasoning included; without those that have none."""
-    found: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
+    given: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     wanted = set(about)
     for some in in_chunks({heard for heard, _ in wanted}):
         of_some = select(*_JUDGEMENT).where(judgements.c.heard_hash.in_(some)).order_by(judgements.c.key)
         with undamaged():
             for row in connection.execute(of_some).all():
                 if (row.heard_hash, row.rubric_hash) in wanted:
-                    found[row.heard_hash, row.rubric_hash].append(_judgement(row))
-    return found
+                    given[row.heard_hash, row.rubric_hash].append(_judgement(row))
+    return given
 
 
 def _judgement(row: Any) -> Judgement:

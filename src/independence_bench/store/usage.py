@@ -34,8 +34,8 @@ CALLS_READ = 20  # for how much a token holds, which hardly differs between call
 def newest(connection: Connection) -> float | None:
     """When the newest result was stored: an attempt's end, a transcript or a judgement. None where there is none."""
     times = (attempts.c.finished_at, transcripts.c.finished_at, judgements.c.stored_at)
-    found = [connection.execute(select(func.max(time))).scalar() for time in times]
-    return max((time for time in found if time is not None), default=None)
+    latest = [connection.execute(select(func.max(time))).scalar() for time in times]
+    return max((time for time in latest if time is not None), default=None)
 
 
 # ---------------------------------------------------------------- commands and prices
@@ -78,15 +78,15 @@ def last_price(connection: Connection, endpoint: str, model: str) -> tuple[ListP
     columns = (prices.c.prompt, prices.c.completion, prices.c.request, commands.c.began_at)
     listed = select(*columns).join_from(prices, commands, prices.c.owner == commands.c.owner)
     wanted = listed.where(prices.c.endpoint == endpoint, prices.c.model == model).order_by(commands.c.began_at.desc())
-    found = connection.execute(wanted.limit(1)).first()
-    return None if found is None else (ListPrice(*found[:3]), found[3])
+    row = connection.execute(wanted.limit(1)).first()
+    return None if row is None else (ListPrice(*row[:3]), row[3])
 
 
 def dearest(connection: Connection, endpoint: str, model: str) -> float | None:
     """The most that an attempt at *model* has cost, in dollars; None where no reply has told."""
     asked = (calls.c.endpoint == endpoint, calls.c.model == model)
-    found = connection.execute(select(func.max(attempts.c.cost)).join_from(attempts, calls).where(*asked)).scalar()
-    return None if found is None else float(found)
+    most = connection.execute(select(func.max(attempts.c.cost)).join_from(attempts, calls).where(*asked)).scalar()
+    return None if most is None else float(most)
 
 
 def kept_commands(connection: Connection) -> dict[str, Command]:
@@ -96,8 +96,8 @@ def kept_commands(connection: Connection) -> dict[str, Command]:
 
 def kept_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]:
     """(owner, endpoint, model) -> what it was listed at; {} in a store that kept none."""
-    found = rows_of(connection, prices)
-    return {(owner, endpoint, model): ListPrice(*listed) for owner, endpoint, model, *listed in found}
+    rows = rows_of(connection, prices)
+    return {(owner, endpoint, model): ListPrice(*listed) for owner, endpoint, model, *listed in rows}
 
 
 # ---------------------------------------------------------------- dollars
@@ -132,12 +132,12 @@ def attempt_costs(
     connection: Connection, kind: Literal["reply", "judgement"], keys: Collection[str] | None = None
 ) -> Mapping[str, Sequence[AttemptCost]]:
     """Key of each call of that kind, or of those of these *keys* -> its attempts that have ended, in order."""
-    found: dict[str, list[AttemptCost]] = defaultdict(list)
+    by_call: dict[str, list[AttemptCost]] = defaultdict(list)
     for some in [None] if keys is None else in_chunks(keys):
         wanted, given = (_ENDED, {}) if some is None else (_ENDED_OF, {"keys": some})
         for row in connection.execute(wanted, {"kind": kind, **given}).all():
-            found[row.key].append(AttemptCost(*row))
-    return found
+            by_call[row.key].append(AttemptCost(*row))
+    return by_call
 
 
 def payments(connection: Connection, imported: bool = False) -> Iterator[AttemptCost]:
@@ -161,8 +161,8 @@ def askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
     with undamaged():
         for subject, keys in connection.execute(select(transcripts.c.subject_hash, transcripts.c.reply_keys)):
             subjects.update(dict.fromkeys(json.loads(keys), subject))
-    found = connection.execute(select(judgements.c.key, judgements.c.judge_hash))
-    return subjects, {row[0]: row[1] for row in found}
+    rows = connection.execute(select(judgements.c.key, judgements.c.judge_hash))
+    return subjects, {row[0]: row[1] for row in rows}
 
 
 def judgements_by(connection: Connection, rubrics: Collection[str]) -> set[str]:
@@ -172,13 +172,13 @@ def judgements_by(connection: Connection, rubrics: Collection[str]) -> set[str]:
 
 def request_models(connection: Connection, keys: list[str]) -> dict[str, dict[str, object]]:
     """Key of a call -> the settings of the model that it asks, as its request has them; {} where it does not say."""
-    found = {}
+    settings = {}
     for some in in_chunks(keys):
         for key, packed in connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(some))):
             with undamaged():
                 asked = json.loads(unpack(packed) or "{}")
-            found[key] = asked.get("model") if isinstance(asked.get("model"), dict) else {}
-    return found
+            settings[key] = asked.get("model") if isinstance(asked.get("model"), dict) else {}
+    return settings
 
 
 # ---------------------------------------------------------------- tokens
@@ -205,13 +205,13 @@ def used_by(
     did not say what they took.
     """
     name = transcripts.c[of]
-    found = connection.execute(
+    rows = connection.execute(
         select(name, transcripts.c.reply_keys)
         .where(name.in_(list(scripts)), transcripts.c.subject_hash == subject)
         .where(transcripts.c.state == "complete", transcripts.c.run <= RUNS_READ)
     )
     with undamaged():
-        keyed = [(script, json.loads(keys)) for script, keys in found]
+        keyed = [(script, json.loads(keys)) for script, keys in rows]
     counted = (attempts.c.prompt_tokens.is_not(None), attempts.c.completion_tokens.is_not(None))
     wanted = select_attempts("call_key", "prompt_tokens", "completion_tokens", "reasoning_tokens").where(*counted)
     used: dict[str, Used] = {}
@@ -230,13 +230,13 @@ def used_by(
 
 def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
     """Rubric hash -> mean completion tokens of the judge's judgements by it; without those that did not say."""
-    found = connection.execute(
+    means = connection.execute(
         select(judgements.c.rubric_hash, func.avg(attempts.c.completion_tokens))
         .join(attempts, attempts.c.id == judgements.c.attempt_id)
         .where(judgements.c.judge_hash == judge, attempts.c.completion_tokens.is_not(None))
         .group_by(judgements.c.rubric_hash)
     )
-    return {rubric: float(mean) for rubric, mean in found}
+    return {rubric: float(mean) for rubric, mean in means}
 
 
 def reply_bytes(connection: Connection, subject: str, scenarios: Collection[str]) -> float | None:
@@ -257,16 +257,16 @@ def judgement_bytes(connection: Connection, judge: str, rubrics: Collection[str]
 def _bytes_a_token(connection: Connection, keys: Sequence[str]) -> float | None:
     """Of the requests of the first of the calls *keys*, as the store keeps them, to the tokens of their prompts."""
     told = select(calls.c.request, attempts.c.prompt_tokens).join_from(attempts, calls)
-    found = connection.execute(told.where(calls.c.key.in_(keys[:CALLS_READ]), attempts.c.prompt_tokens > 0)).all()
-    sent = sum(len((unpack(request) or "").encode()) for request, _ in found)
-    return sent / sum(tokens for _, tokens in found) if sent else None
+    requests = connection.execute(told.where(calls.c.key.in_(keys[:CALLS_READ]), attempts.c.prompt_tokens > 0)).all()
+    sent = sum(len((unpack(request) or "").encode()) for request, _ in requests)
+    return sent / sum(tokens for _, tokens in requests) if sent else None
 
 
 def failed_attempts(connection: Connection, broken: Collection[str], scripts: Collection[str]) -> dict[str, int]:
     """Transcript id -> how many attempts at its replies ended as one of *broken*; without those that have none."""
     wanted = select(attempts.c.call_key, func.count()).join_from(attempts, calls).group_by(attempts.c.call_key)
-    found = connection.execute(wanted.where(attempts.c.outcome.in_(list(broken)), calls.c.kind == "reply"))
-    failed = {key: int(count) for key, count in found}
+    counted = connection.execute(wanted.where(attempts.c.outcome.in_(list(broken)), calls.c.kind == "reply"))
+    failed = {key: int(count) for key, count in counted}
     if not failed:
         return {}
     counts = {
@@ -315,18 +315,18 @@ class UsualUse:
         others = [other for other in self._stored if other.thinks == subject.thinks]
         same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
         for like in ([other for other in same if other.hash == subject.hash], same):
-            found = self._taken(like, scenarios)
-            if found.by_scenario:
-                return replace(found, own=like[0].hash == subject.hash and len(like) == 1)
+            usual = self._taken(like, scenarios)
+            if usual.by_scenario:
+                return replace(usual, own=like[0].hash == subject.hash and len(like) == 1)
         if self._protocol.name in shipped() and verbosity_of(subject) is not None:
             return UsualReplies(published=True)
         if subject.thinks not in self._of_all:
             places = [(way, scenario) for way in self._ways for scenario in self._protocol.scenarios]
             every = {script: one for way, one in places for script in script_hashes(self._protocol, way, one)}
             self._of_all[subject.thinks] = self._taken(others, every)
-        found = self._of_all[subject.thinks]
-        known = found.by_script.keys() & scenarios.keys()
-        return replace(found, by_script={script: found.by_script[script] for script in scenarios if script in known})
+        usual = self._of_all[subject.thinks]
+        known = usual.by_script.keys() & scenarios.keys()
+        return replace(usual, by_script={script: usual.by_script[script] for script in scenarios if script in known})
 
     def _taken(self, givers: Iterable[ChatModel], scenarios: Mapping[str, Scenario]) -> UsualReplies:
         """What the replies of *givers* took in *scenarios*, by script hash."""

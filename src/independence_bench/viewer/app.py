@@ -390,8 +390,8 @@ def read_page(folder: Path = FOLDER) -> Page:
         raise BenchError(
             "the viewer's page is not built: in a clone, `make page` builds it (with Node); a released wheel carries it"
         )
-    found = [path for path in sorted(folder.rglob("*")) if path.suffix in TYPES]
-    return Page({path.relative_to(folder).as_posix(): path.read_bytes() for path in found})
+    paths = [path for path in sorted(folder.rglob("*")) if path.suffix in TYPES]
+    return Page({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
 
 
 def media_type(path: str) -> str:

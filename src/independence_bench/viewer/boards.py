@@ -374,18 +374,18 @@ def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
     """`api/boards/<board>/names.json`."""
     every = catalog.board(entry).rows  # worked out later than the catalog, it may have more subjects
     rows = {row.subject.hash: row for row in every if row.subject.hash in catalog.labels}
-    found = naming_of(
+    naming = naming_of(
         name
         for name in names_of(catalog.store, entry.edition.protocol, None, entry.edition.records.every, catalog.labels)
         if name.configuration in entry.configurations and name.subject_hash in rows
     )
-    chose = {label for count in found.counts for label in count.subjects}
+    chose = {label for count in naming.counts for label in count.subjects}
     ids = {catalog.labels[hash_]: subject_id(row.subject) for hash_, row in rows.items()}
-    asked = {names.scenario for names in found.by_scenario}
+    asked = {names.scenario for names in naming.by_scenario}
     return NamesAnswer(
         catalog.version,
         entry.id,
-        found,
+        naming,
         {label: id_ for label, id_ in ids.items() if label in chose},
         {scenario.id: scenario.title for scenario in entry.edition.protocol.scenarios if scenario.id in asked},
     )

@@ -193,7 +193,7 @@ def comparisons_table(answer: ComparisonsAnswer) -> bytes:
 
 def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectSettingsAnswer:
     """`api/settings/<series>/<subject>.json`, of the series of *entry*: there if it is in several configurations."""
-    found = at({subject_id(one.row.subject): one for one in catalog.in_several(entry)}, subject)
+    series = at({subject_id(one.row.subject): one for one in catalog.in_several(entry)}, subject)
     compared = all_compared(entry.weighed)
 
     def with_other(one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
@@ -205,11 +205,11 @@ def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> 
             str(scores.place.configuration),
             board_id(entry.edition, scores.place.board.configurations, entry.judge, entry.rules, entry.weights),
             *values_shown(in_order(compared, scores.values)),
-            tuple(with_other(scores, other) for other in found.placed if other is not scores),
+            tuple(with_other(scores, other) for other in series.placed if other is not scores),
         )
-        for scores in found.placed
+        for scores in series.placed
     )
-    named = (catalog.version, entry.series, subject, found.row.label)
+    named = (catalog.version, entry.series, subject, series.row.label)
     return SubjectSettingsAnswer(*named, places(compared), configurations)
 
 
@@ -267,7 +267,7 @@ def differences_of(
     flipped = (apart.first - HALF) * (apart.second - HALF) < 0
     order = over_all + np.argsort(-sizes, axis=1, kind="stable")  # what one of the two lacks is last
     number = np.count_nonzero(~np.isnan(sizes), axis=1)
-    found = []
+    differences = []
     for pair, (numbers, texts, rerun, new_scenarios, why) in enumerate(
         zip(
             _short(points),
@@ -282,24 +282,24 @@ def differences_of(
         turned = flipped[pair, in_scenarios]
         lists = in_scenarios[turned], in_scenarios[~turned]
         stand = (np.flatnonzero(of[pair]) for of in (apart.stands, apart.stands_new_scenarios))
-        found.append(
+        differences.append(
             Differences(
                 numbers, texts, rerun, new_scenarios, why, *(tuple(places.tolist()) for places in (*lists, *stand))
             )
         )
-    return found
+    return differences
 
 
 def _worded(ends: Limits) -> list[WordedIntervals | None]:
     """Intervals with their texts, as `format.from_to` writes them."""
-    found: list[WordedIntervals | None] = [None] * len(ends[0])
+    worded: list[WordedIntervals | None] = [None] * len(ends[0])
     known = np.flatnonzero(~np.isnan(ends[0]).all(axis=1))
     low, high = (end[known] for end in ends)
     columns = _short(low), _short(high), _texts(low, signed), _texts(high, signed)
     for pair, below, above, from_, to in zip(known.tolist(), *columns, strict=True):
         shown = tuple([None if a is None else f"{a} to {b}" for a, b in zip(from_, to, strict=True)])
-        found[pair] = WordedIntervals(below, above, shown)
-    return found
+        worded[pair] = WordedIntervals(below, above, shown)
+    return worded
 
 
 def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:

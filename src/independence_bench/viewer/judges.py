@@ -277,14 +277,14 @@ class ExamQuestionsAnswer:
 
 def exam_answer(catalog: Catalog) -> ExamAnswer:
     """`api/exam.json`."""
-    found = [one for paper in papers_of(catalog) if (one := examined(paper)) is not None]
+    results = [one for paper in papers_of(catalog) if (one := examined(paper)) is not None]
     return ExamAnswer(
         version=catalog.version,
         questions=sum(len(group.questions) for group in questions().values()),
-        judges=tuple(map(_judge, found)),
+        judges=tuple(map(_judge, results)),
         pairs=tuple(
             ExamPair(judge_id(exam_paper), judge_id(other), judge_differences(exam_paper.answers, other.answers))
-            for exam_paper, other in combinations([result.paper for result in found[:MOST_PAIRED]], 2)
+            for exam_paper, other in combinations([result.paper for result in results[:MOST_PAIRED]], 2)
         ),
         rubrics=tuple(RubricName(rubric_id(name), name) for name in rubrics_sat(catalog)),
     )

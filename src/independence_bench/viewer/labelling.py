@@ -138,8 +138,8 @@ class LabelDesk:
     def agreement(self) -> LabelAgreement:
         """Beside the other judges; the verdict that is held back does not count yet."""
         label = self.person.label
-        found = validations(self._store, self._protocol)
-        pairs = tuple(pair for one in found for pair in one.pairs if label in (pair.one, pair.other))
+        validated = validations(self._store, self._protocol)
+        pairs = tuple(pair for one in validated for pair in one.pairs if label in (pair.one, pair.other))
         return LabelAgreement(label, pairs)
 
     def close(self) -> None:

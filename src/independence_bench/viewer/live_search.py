@@ -139,16 +139,16 @@ class LiveSearch:
                 if state[0] != self._index:  # another viewer makes it anew, or it was deleted
                     self._complete = None
                 # its next page is likely to be asked for
-                found = catalog.latest((state, query), lambda: _find(connection, catalog, query, begins))
+                hits = catalog.latest((state, query), lambda: _find(connection, catalog, query, begins))
         except StoreError as error:
             if isinstance(error, Damaged) or re.search(UNREADABLE, str(error)):
                 self._damaged, self._not_before = True, 0.0  # it is made anew
             raise
         finally:
             self.catch_up(catalog)
-        shown = np.concatenate((found.first, found.others))[page * SHOWN : (page + 1) * SHOWN]
+        shown = np.concatenate((hits.first, hits.others))[page * SHOWN : (page + 1) * SHOWN]
         named = tuple(search_document(catalog, _documents(catalog)[number]) for number in shown)
-        return SearchFound(found.phrase, len(found.first), len(found.others), found.any, named)
+        return SearchFound(hits.phrase, len(hits.first), len(hits.others), hits.any, named)
 
     def _begins_of(self, connection: Connection, catalog: Catalog, of: SearchOf) -> tuple[State, tuple[Numbers, ...]]:
         """The state, and where each row begins in it; no rows where there is no index yet."""
@@ -328,11 +328,11 @@ def _places(connection: Connection, of: SearchOf, begins: Sequence[Numbers], wor
     """Where a word stands, in rising order."""
     written = derived.places(connection, of, word, prefix)
     small = begins[0].size * derived.PLACES < np.iinfo(np.uint32).max
-    found = np.fromstring(written, np.uint32 if small else np.int64, sep=",") if written else np.empty(0, np.int64)
+    positions = np.fromstring(written, np.uint32 if small else np.int64, sep=",") if written else np.empty(0, np.int64)
     del written  # a common word stands in millions of places, so little is held twice
-    every, size = np.empty(found.size * len(begins), np.int64), 0
-    for first in range(0, found.size, LOOKED_UP):
-        rows, place = np.divmod(found[first : first + LOOKED_UP].astype(np.int64), derived.PLACES)
+    every, size = np.empty(positions.size * len(begins), np.int64), 0
+    for first in range(0, positions.size, LOOKED_UP):
+        rows, place = np.divmod(positions[first : first + LOOKED_UP].astype(np.int64), derived.PLACES)
         known = rows < begins[0].size
         for starts in (of_rows[rows[known]] for of_rows in begins):
             there = starts >= 0

@@ -57,9 +57,9 @@ class Answers:
         stem, _, kind = path.rpartition(".")
         for route in ROUTES:
             has_kind = (kind == "json" and route.json) or (kind == "csv" and route.table is not None)
-            if has_kind and (found := re.fullmatch(route.pattern, stem, re.ASCII)):
+            if has_kind and (match := re.fullmatch(route.pattern, stem, re.ASCII)):
                 try:
-                    return self._written(route, kind, found.groups())
+                    return self._written(route, kind, match.groups())
                 except NotThere:
                     return None
         return None
@@ -69,8 +69,8 @@ class Answers:
             if table is None:
                 return json_bytes(route.answer(self, *ids))
             # who asks for one form often asks for the other
-            found = self.catalog.latest((route.answer, ids), lambda: route.answer(self, *ids))
-            return table(found) if kind == "csv" else json_bytes(found)
+            value = self.catalog.latest((route.answer, ids), lambda: route.answer(self, *ids))
+            return table(value) if kind == "csv" else json_bytes(value)
 
         table = route.table
         return self.catalog.kept((route, kind, *ids), written) if route.kept else written()

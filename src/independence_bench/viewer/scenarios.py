@@ -131,7 +131,7 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
     for stored in entry.edition.by_unit.get(scenario_slug(meant.id), ()):
         if listed.counts(stored):
             lines[stored.row.subject_hash].append(listed.line(stored))
-    found = [
+    replies = [
         copied(
             SubjectReply,
             one,
@@ -151,7 +151,7 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
         for named in [(subject_id(catalog.subjects[subject]), catalog.labels[subject])]
         for one in listed.stems(subject, mine) or mine
     ]
-    return sorted(found, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))
+    return sorted(replies, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))
 
 
 def _with_texts(
@@ -264,11 +264,11 @@ def histograms(
 ) -> tuple[MarkHistogram, ...]:
     """Of the scores of *answers*, each with its marks, then of every mark; without those that nobody has."""
     scores = [score for score, _ in answers if score is not None]
-    found = [MarkHistogram("", "Score", _in_tens(scores, 0, SCORE), len(scores))]
+    drawn = [MarkHistogram("", "Score", _in_tens(scores, 0, SCORE), len(scores))]
     for scale in scales:
         given = [marks[scale.name] for _, marks in answers if scale.name in marks]
-        found.append(MarkHistogram(scale.name, scale.title, _bars(scale, given), len(given)))
-    return tuple(histogram for histogram in found if histogram.answers)
+        drawn.append(MarkHistogram(scale.name, scale.title, _bars(scale, given), len(given)))
+    return tuple(histogram for histogram in drawn if histogram.answers)
 
 
 def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:

@@ -309,8 +309,8 @@ def places(every: Sequence[Places]) -> Iterator[str]:
     """
     ends = np.cumsum([len(one) for one in every])
     of_word = np.repeat(np.arange(len(every)), np.diff(ends, prepend=0))
-    found = np.concatenate(every)
-    document, place = np.divmod(found[np.lexsort((found, of_word))], PLACES)
+    positions = np.concatenate(every)
+    document, place = np.divmod(positions[np.lexsort((positions, of_word))], PLACES)
     of_other = np.diff(of_word, prepend=-1) != 0  # than the one before it
     first = of_other | (np.diff(document, prepend=-1) != 0)
     apart = np.where(first, place + 1, np.diff(place, prepend=0))

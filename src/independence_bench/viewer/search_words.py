@@ -46,8 +46,8 @@ def words_of(text: str) -> Words:
     if "'" in text or "’" in text:
         text = _APOSTROPHE.sub("", text)
     if text.isascii():
-        found = text.encode("ascii").translate(_PLAIN).decode("ascii").split()
-        return found if max(map(len, found), default=0) <= LONGEST else [word[:LONGEST] for word in found]
+        split = text.encode("ascii").translate(_PLAIN).decode("ascii").split()
+        return split if max(map(len, split), default=0) <= LONGEST else [word[:LONGEST] for word in split]
     words = _WORD.findall(text.lower())
     if _DENSE.search(text):
         parts = [part for word in words for part in _PARTS.findall(word)]
@@ -91,11 +91,11 @@ def ranked(units: Sequence[Sequence[Numbers]]) -> Numbers:
     First those in which the units stand closest, then those with the most of them, then by number.
     """
     ends = [int(word[-1] >> DOCUMENT) for unit in units for word in unit if word.size]
-    found = [
+    hits_of_units = [
         _measured([phrase([_of(word, begin) for word in unit]) for unit in units])
         for begin in range(0, max(ends, default=-1) + 1, TOGETHER)
     ]
-    documents, hits, spans = np.concatenate([np.empty((3, 0), np.int64), *found], axis=1)
+    documents, hits, spans = np.concatenate([np.empty((3, 0), np.int64), *hits_of_units], axis=1)
     in_order: Numbers = documents[np.lexsort((documents, -hits, spans))]
     return in_order
 

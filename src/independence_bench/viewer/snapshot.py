@@ -112,15 +112,15 @@ class Edition:
         """All that count, by label, run, configuration, scenario: no board needs them."""
         places = product(every_configuration(self.protocol), self.protocol.scenarios)
         order = {(configuration, scenario.id): number for number, (configuration, scenario) in enumerate(places)}
-        found: dict[str, StoredTranscript] = {}
+        by_id: dict[str, StoredTranscript] = {}
         for results in self.records.every:
             for row, configuration, scenario, key, _ in results.conversations:  # the first of the places that it fills
-                if row.id not in found:
+                if row.id not in by_id:
                     place = configuration, scenario, key, results.readings.get(row.id)
-                    found[row.id] = StoredTranscript(transcript_slug(self.hash, row.id), self, row, *place)
+                    by_id[row.id] = StoredTranscript(transcript_slug(self.hash, row.id), self, row, *place)
         return tuple(
             sorted(
-                found.values(),
+                by_id.values(),
                 key=lambda transcript: (
                     self.labels[transcript.row.subject_hash],
                     transcript.row.subject_hash,
@@ -156,20 +156,20 @@ class Edition:
         return self._by(lambda one: one.unit)
 
     def _by(self, key: Callable[[StoredTranscript], A]) -> Mapping[A, Sequence[StoredTranscript]]:
-        found: dict[A, list[StoredTranscript]] = defaultdict(list)
+        grouped: dict[A, list[StoredTranscript]] = defaultdict(list)
         for transcript in self.transcripts:
-            found[key(transcript)].append(transcript)
-        return found
+            grouped[key(transcript)].append(transcript)
+        return grouped
 
     @cached_property
     def by_place(self) -> Mapping[tuple[Configuration, str], Mapping[str, Sequence[StoredTranscript]]]:
         """The transcripts by configuration and scenario, there by their subject's hash (by label)."""
-        found: dict[tuple[Configuration, str], dict[str, list[StoredTranscript]]] = defaultdict(dict)
+        grouped: dict[tuple[Configuration, str], dict[str, list[StoredTranscript]]] = defaultdict(dict)
         for transcript in self.transcripts:
-            found[transcript.configuration, transcript.scenario.id].setdefault(transcript.row.subject_hash, []).append(
-                transcript
-            )
-        return found
+            grouped[transcript.configuration, transcript.scenario.id].setdefault(
+                transcript.row.subject_hash, []
+            ).append(transcript)
+        return grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +234,9 @@ class Catalog:
     @cached_property
     def entries(self) -> Mapping[str, BoardEntry]:
         """Every board there is, the one to open with first."""
-        found = [entry for edition in self.editions.values() for entry in self._entries(edition)]
-        found.sort(key=lambda one: (one.weights is not None, one.rules != OWN.name))
-        return {entry.id: entry for entry in found}
+        listed = [entry for edition in self.editions.values() for entry in self._entries(edition)]
+        listed.sort(key=lambda one: (one.weights is not None, one.rules != OWN.name))
+        return {entry.id: entry for entry in listed}
 
     def board(self, entry: BoardEntry) -> Board:
         """The board behind *entry*. Raises NotThere where the store has changed so that there is none any more."""
@@ -314,7 +314,7 @@ class Catalog:
         return at(rows, subject)
 
     def _entries(self, edition: Edition) -> list[BoardEntry]:
-        found = [
+        entries = [
             BoardEntry(
                 id_, edition, board.configurations, board.judge,
                 None if board.judge is None else self.kinds.get(board.judge, "model"),
@@ -324,7 +324,7 @@ class Catalog:
             for id_, board in self.boards(edition).items()
         ]  # fmt: skip
         if jury := self.jury(edition):
-            found += [
+            entries += [
                 BoardEntry(
                     id_, edition, board.configurations, board.judge, "jury", jury, OWN.name, exam=exam_line(board.exam)
                 )
@@ -337,7 +337,7 @@ class Catalog:
             )
             for weights in (None, *(weighting.name for weighting in edition.protocol.weightings))
             for rules in rules_for(edition.protocol)
-            for one in found
+            for one in entries
         ]
 
 

@@ -59,16 +59,16 @@ def find_quotes(reasoning: str, lines: Sequence[str], first: Sequence[int] = ())
     *first*: the lines that are looked through before the others. [] where nothing is quoted.
     """
     order = [*first, *(number for number in range(len(lines)) if number not in first)]
-    found = []
+    quotes = []
     for start, end in _parts(reasoning[:LONGEST]):
         wanted = _Plain(reasoning[start:end]).text.strip(_ENDS)
         if len(wanted) < SHORTEST:
             continue
         for number in order:
             if (place := _plain(lines[number]).find(wanted)) is not None:
-                found.append(FoundQuote(start, end, number, *place))
+                quotes.append(FoundQuote(start, end, number, *place))
                 break
-    return found
+    return quotes
 
 
 def _parts(reasoning: str) -> Iterator[tuple[int, int]]:

@@ -184,14 +184,14 @@ def subject_table(answer: SubjectAnswer) -> bytes:
 
 def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
     """Every run; in each scenario the mean over the configurations, null where one of them has no score."""
-    found = []
+    details = []
     for run, score in row.runs.items():
         shares = []
         for scenario in board.protocol.scenarios:
             slots = [(configuration, scenario.id) for configuration in board.configurations]
             shares.append(mean_of([listed.score(row.subject.hash, run, slot) for slot in slots]))
         dimensions = [score.dimensions[dimension.name] for dimension in board.protocol.dimensions]
-        found.append(
+        details.append(
             RunDetail(
                 run,
                 score.index,
@@ -200,7 +200,7 @@ def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
                 day_and_hour(row.made.runs[run]) if row.made and run in row.made.runs else None,
             )
         )
-    return tuple(found)
+    return tuple(details)
 
 
 def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None) -> Iterator[Elsewhere]:
@@ -378,7 +378,7 @@ def _persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQu
     if reply is None:
         return None
     played = entry.edition.by_subject.get(subject, ())
-    found = next(
+    place = next(
         (
             transcript
             for transcript in played
@@ -387,4 +387,4 @@ def _persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQu
         None,
     )
     says = place_of(item.loss) if item.loss else "after the last push"
-    return PersonaQuote(says, quoted(reply.text), None if found is None else found.id)
+    return PersonaQuote(says, quoted(reply.text), None if place is None else place.id)

@@ -159,10 +159,10 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
 
 def transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[TranscriptAnswer]:
     """That of each of *ids*, in their order; they are read at once."""
-    found, cases = [at(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
-    for edition in dict.fromkeys(one.edition for one in found):
-        cases |= _read(catalog, [one for one in found if one.edition is edition], catalog.examined(edition))
-    yield from (_answer(catalog, stored, cases[stored.id]) for stored in found)
+    wanted, cases = [at(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
+    for edition in dict.fromkeys(one.edition for one in wanted):
+        cases |= _read(catalog, [one for one in wanted if one.edition is edition], catalog.examined(edition))
+    yield from (_answer(catalog, stored, cases[stored.id]) for stored in wanted)
 
 
 def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> TranscriptAnswer:
@@ -349,12 +349,12 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
     texts = [line.text for line in case.transcript.lines]
     offsets = [Offsets(text) for text in texts]
     judged = [n for n, line in enumerate(case.transcript.lines) if line.name in case.scenario.judged]
-    found = []
+    judged_by = []
     for label, judgement in case.judgements:
         # the embedded judge's reasons are phrases and weights, shown as such
         quoted = [] if is_table_judge(label) else find_quotes(judgement.reasoning, texts, judged)
         reasoning = Offsets(judgement.reasoning)
-        found.append(
+        judged_by.append(
             TranscriptJudgement(
                 judge=label,
                 kind=catalog.kinds.get(label, "model"),
@@ -369,7 +369,7 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
                 attempts=attempts_at(case.attempts.get(judgement.key, ())),
             )
         )
-    return tuple(found)
+    return tuple(judged_by)
 
 
 def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:

@@ -120,13 +120,13 @@ def versions_table(answer: VersionsAnswer) -> bytes:
 
 
 def _subject(compared: Sequence[Compared], one: VersionComparison, id_: str, label: str) -> ByVersions:
-    found = one.found
-    before = {key: score.first for key, score in found.scores.scores.items()}
-    now = {key: score.second for key, score in found.scores.scores.items()}
-    for values, row in ((before, found.first), (now, found.second)):
+    pair = one.found
+    before = {key: score.first for key, score in pair.scores.scores.items()}
+    now = {key: score.second for key, score in pair.scores.scores.items()}
+    for values, row in ((before, pair.first), (now, pair.second)):
         if row.score.index is not None:
             values[INDEX_ITSELF] = row.score.index
-    apart = compare.differences_in(compared, found.scores)
+    apart = compare.differences_in(compared, pair.scores)
     return ByVersions(
         id_,
         label,
@@ -152,12 +152,12 @@ def other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVersion
     """What the board of *entry* can be compared with, in the catalog's order."""
 
     def work_out() -> list[OtherVersion]:
-        found = []
+        others = []
         for edition in catalog.editions.values():
             both = None if edition is entry.edition else both_versions(catalog, entry, edition)
             if both is not None and (shared := len(shared_subjects(both[1], both[2]))):
-                found.append(OtherVersion(edition.id, edition.protocol.name, edition.hash[:8], shared))
-        return found
+                others.append(OtherVersion(edition.id, edition.protocol.name, edition.hash[:8], shared))
+        return others
 
     return catalog.kept(("versions", entry.id), work_out)
 

@@ -173,8 +173,8 @@ def order_p(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = 
                 away = mine - mine.mean(axis=1, keepdims=True)
                 whole = away.sum(axis=2, keepdims=True)
                 sums += [_neighbours(of @ of.transpose(0, 2, 1)) for of in (away, whole)]
-    found = [erfc(more / sqrt(2 * chance)) / 2 for more, chance in sums.tolist() if chance > 0]
-    return min(2 * min(found), 1.0) if found else None
+    p_values = [erfc(more / sqrt(2 * chance)) / 2 for more, chance in sums.tolist() if chance > 0]
+    return min(2 * min(p_values), 1.0) if p_values else None
 
 
 def _neighbours(products: Floats) -> tuple[float, float]:

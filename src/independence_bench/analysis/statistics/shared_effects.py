@@ -108,12 +108,12 @@ class RunEffects:
 
         Their intervals are wide enough; those of subjects in whose few runs it did not happen are not.
         """
-        found = self.of_runs > MOST_RATIO * self.of_conversations
+        shifted = self.of_runs > MOST_RATIO * self.of_conversations
         number = np.count_nonzero(self.weight)
-        for n in np.flatnonzero(found):
+        for n in np.flatnonzero(shifted):
             p = RunEffects(*(of[[n]] for of in (self.of_runs, self.of_conversations, self.by_chance, self.weight))).p
-            found[n] = p is not None and p * number < CERTAIN
-        return found
+            shifted[n] = p is not None and p * number < CERTAIN
+        return shifted
 
     @property
     def careful(self) -> float:

@@ -111,12 +111,12 @@ def _main_judges(
 ) -> dict[tuple[Configuration, ...], tuple[str, str]]:
     """Configurations that are ranked together -> (hash, label) of the main judge there."""
     labels = registry.stored_judges(connection)
-    found: dict[tuple[Configuration, ...], tuple[str, str]] = {}
+    judges: dict[tuple[Configuration, ...], tuple[str, str]] = {}
     for board in boards(store, protocol):
         hashes = sorted(hash_ for hash_, label in labels.items() if label == board.judge)
         if hashes and board.judge is not None:
-            found.setdefault(board.configurations, (hashes[0], board.judge))
-    return found
+            judges.setdefault(board.configurations, (hashes[0], board.judge))
+    return judges
 
 
 @dataclass(frozen=True)
@@ -240,9 +240,9 @@ class _Lookup:
 
     def of_subject(self, subject: ChatModel, transcripts: Sequence[str]) -> Rows:
         """Of those *transcripts*: themselves, what was read in them, their replies, and the calls of these."""
-        found = self.stored.rows("transcripts", "id", transcripts, _BLOBS)
-        found.sort(key=lambda row: transcripts.index(row["id"]))
-        rows = [to_exported(_TABLES["transcripts"], row, {}) for row in found]
+        stored = self.stored.rows("transcripts", "id", transcripts, _BLOBS)
+        stored.sort(key=lambda row: transcripts.index(row["id"]))
+        rows = [to_exported(_TABLES["transcripts"], row, {}) for row in stored]
         keys = list(dict.fromkeys(key for row in rows for key in row["reply_keys"]))
         readings = self.stored.rows("readings", "transcript", transcripts)
         return {
@@ -256,9 +256,9 @@ class _Lookup:
         """Every judgement of those conversations (what was heard, rubric), their judges, and their calls."""
         heard = sorted({one for one, _ in about})
         every = self.stored.rows("judgements", "heard_hash", heard)
-        found = [row for row in every if (row["heard_hash"], row["rubric_hash"]) in about]
-        judges = self.stored.rows("judges", "hash", {row["judge_hash"] for row in found})
-        answers = self._answers("judgements", "key", [row["key"] for row in found])
+        judged = [row for row in every if (row["heard_hash"], row["rubric_hash"]) in about]
+        judges = self.stored.rows("judges", "hash", {row["judge_hash"] for row in judged})
+        answers = self._answers("judgements", "key", [row["key"] for row in judged])
         return {"judges": [to_exported(_TABLES["judges"], row, {}) for row in judges], **answers}
 
     def _answers(self, table: str, column: str, keys: Sequence[str]) -> Rows:

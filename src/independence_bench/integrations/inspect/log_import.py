@@ -178,8 +178,8 @@ def _add_sample(sample: Mapping[str, Any], writer: _Rows) -> None:
 
 def _hashes(rows: Any) -> list[str]:
     """The hashes of what may be rows."""
-    found = [row.get("hash") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    return [hash_ for hash_ in found if isinstance(hash_, str)]
+    hashes = [row.get("hash") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return [hash_ for hash_ in hashes if isinstance(hash_, str)]
 
 
 def _unpacked(file: IO[bytes], info: zipfile.ZipInfo, size: int, allowance: Allowance) -> bytes:

@@ -219,8 +219,8 @@ class OwnModel(ModelAPI):
         path = Path(models_file) if models_file else MODELS_FILE
         listed = models_file is not None or path.is_file()
         self.roster = moved_by(os.environ, read_models(path) if listed else Roster())
-        found = self.roster.find(model_name)[0]
-        self.spec = replace(found, provider=provider) if provider else found
+        spec = self.roster.find(model_name)[0]
+        self.spec = replace(spec, provider=provider) if provider else spec
         self._client: Client | None = None
         self._users = 0
         self._settled: dict[tuple[ModelSpec, float, int], ChatModel] = {}

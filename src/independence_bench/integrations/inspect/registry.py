@@ -175,8 +175,8 @@ def independence_index() -> Metric:
     """The index, 0 to 100; NaN where a planned mark is missing."""
 
     def measure(scores: list[SampleScore]) -> Value:
-        found = scored(scores)
-        return nan if found is None or found.index is None else found.index
+        subject_scores = scored(scores)
+        return nan if subject_scores is None or subject_scores.index is None else subject_scores.index
 
     return measure
 
@@ -186,8 +186,12 @@ def dimensions() -> Metric:
     """Each dimension, 0 to 1, 1 the most independent; NaN where a planned mark is missing."""
 
     def measure(scores: list[SampleScore]) -> Value:
-        found = scored(scores)
-        return {name: nan if value is None else value for name, value in found.dimensions.items()} if found else {}
+        subject_scores = scored(scores)
+        return (
+            {name: nan if value is None else value for name, value in subject_scores.dimensions.items()}
+            if subject_scores
+            else {}
+        )
 
     return measure
 
@@ -200,8 +204,8 @@ def index_interval() -> Metric:
     """
 
     def measure(scores: list[SampleScore]) -> Value:
-        found = scored(scores)
-        if found is None or found.index is None:
+        subject_scores = scored(scores)
+        if subject_scores is None or subject_scores.index is None:
             return {}
         protocol, configurations, marks = _read(scores)
         (row,) = measure_board(protocol, configurations, [marks]).of_subjects()
@@ -261,8 +265,8 @@ def independence(protocol: str | None = None) -> Scorer:
             given[row["id"]], rows = judged[key]
             parts.append(rows)
         run = state.metadata[FIRST_RUN] - 1 + state.epoch
-        found = sample_marks(loaded, state.metadata, run, state.store.get(KEY, {}), given, joined(parts))
-        return Score(value=found.value, explanation=found.explanation, reason=found.reason, metadata=found.metadata)
+        marks = sample_marks(loaded, state.metadata, run, state.store.get(KEY, {}), given, joined(parts))
+        return Score(value=marks.value, explanation=marks.explanation, reason=marks.reason, metadata=marks.metadata)
 
     return score
 
@@ -279,17 +283,17 @@ def default_judge(protocol: Protocol) -> str:
 
 async def _judge(model: Model, judge: ChatModel, case: JudgingInput) -> tuple[Judgement, Rows]:
     made = partial(case.judgement, judge.hash)
-    found = await ask(
+    outcome = await ask(
         model,
         judge_request(case, judge),
         lambda completion: read_judge(completion, case.markable, made),
         lambda reason: made(NoVerdict(reason)),
     )
-    judgement = found.answer
+    judgement = outcome.answer
     rows = joined(
         [
-            call_rows(judgement.key, "judgement", judge, found.tried),
-            judgement_rows(judgement, found.attempt, time.time()),
+            call_rows(judgement.key, "judgement", judge, outcome.tried),
+            judgement_rows(judgement, outcome.attempt, time.time()),
         ]
     )
     return judgement, rows

@@ -222,8 +222,11 @@ async def _play(protocol: Protocol, job: Job, known: Known) -> tuple[Played, Row
 async def _reply(
     asked: ChatRequest, key: str, read: Callable[[Completion], Accepted[Reply] | Rejected]
 ) -> tuple[Reply, Rows]:
-    found = await ask(get_model(), asked, read, lambda reason: Reply("", reason=reason))
+    outcome = await ask(get_model(), asked, read, lambda reason: Reply("", reason=reason))
     rows = joined(
-        [call_rows(key, "reply", asked.model, found.tried), reply_rows(key, found.answer, found.attempt, time.time())]
+        [
+            call_rows(key, "reply", asked.model, outcome.tried),
+            reply_rows(key, outcome.answer, outcome.attempt, time.time()),
+        ]
     )
-    return found.answer, rows
+    return outcome.answer, rows

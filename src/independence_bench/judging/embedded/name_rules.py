@@ -121,9 +121,9 @@ def _name(said: str) -> tuple[str | None, State]:
     return (weak[0], "chosen") if len(weak) == 1 else (None, "unsure")
 
 
-def _of_several(said: str, found: list[str]) -> tuple[str | None, State]:
+def _of_several(said: str, names: list[str]) -> tuple[str | None, State]:
     """One of several names that are chosen in so many words: the one that most is said of, if nothing else is near."""
-    times = {name: len(re.findall(rf"\b{re.escape(name)}\b", said)) for name in found}
+    times = {name: len(re.findall(rf"\b{re.escape(name)}\b", said)) for name in names}
     best, second, *_ = sorted(times.values(), reverse=True)
     if best >= 2 * second:
         return max(times, key=lambda name: times[name]), "chosen"
@@ -159,27 +159,29 @@ def trimmed(words: str) -> str | None:
 
 def _distinct(names: Iterable[str]) -> list[str]:
     """Each name once; one that only begins another (Elara, Elara Vance) is that one."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for name in names:
-        found.setdefault(name.casefold(), name)
+        spellings.setdefault(name.casefold(), name)
     return [
-        name for key, name in found.items() if not any(other != key and other.startswith(key + " ") for other in found)
+        name
+        for key, name in spellings.items()
+        if not any(other != key and other.startswith(key + " ") for other in spellings)
     ]
 
 
 def _final_name(said: str, before: Choice) -> tuple[str | None, State]:
-    found = _distinct(_names_in(said, CLEAR))
+    names = _distinct(_names_in(said, CLEAR))
     if before.name is None:
-        if found or before.name_state == "unsure":
+        if names or before.name_state == "unsure":
             return _name(said)
         return None, before.name_state
-    others = [name for name in found if not _is(name, before.name)]
-    kept = len(others) < len(found)
+    others = [name for name in names if not _is(name, before.name)]
+    kept = len(others) < len(names)
     if not others and _OPEN.search(said):
         return None, "unsure"
     if kept != bool(others):
         return (before.name if kept else others[0], "chosen") if kept or len(others) == 1 else (None, "unsure")
-    if not found and (
+    if not names and (
         _REFUSES.search(said) or (re.search(rf"\b{re.escape(before.name)}\b", said) and _KEEPS.search(said))
     ):
         return before.name, "chosen"

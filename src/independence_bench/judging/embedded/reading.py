@@ -158,18 +158,18 @@ def tokens(lowered: str) -> list[tuple[str, int, int]]:
 def _phrases(answer: str) -> frozenset[str]:
     lowered = answer.lower()
     words = [word for word, _, _ in tokens(lowered)]
-    found = {*words, *map(" ".join, pairwise(words))} - {"."}
+    phrases = {*words, *map(" ".join, pairwise(words))} - {"."}
     sentences = list(_sentences(lowered))
     for number, sentence in enumerate(sentences):
         denied = any(_denies(word) for word in sentence)
         own = not _SELF.isdisjoint(sentence)
-        found.add(SAYS + ("no" if denied else "yes") + (" of itself" if own else ""))
+        phrases.add(SAYS + ("no" if denied else "yes") + (" of itself" if own else ""))
         if denied:
-            found |= {DENIED + word for word in sentence if word not in COMMON}
+            phrases |= {DENIED + word for word in sentence if word not in COMMON}
         if number == 0:
             first = sentence[:4]
-            found |= {OPENING + word for word in (*first, *map(" ".join, pairwise(first)))}
-    return frozenset(found)
+            phrases |= {OPENING + word for word in (*first, *map(" ".join, pairwise(first)))}
+    return frozenset(phrases)
 
 
 def _sentences(lowered: str) -> Iterator[list[str]]:
@@ -246,8 +246,8 @@ def _names_and_genders(
 
 def _names(text: str) -> frozenset[str]:
     """Return the names that *text* introduces ("call me Ann", "**Ann**"), in lower case."""
-    found = _INTRODUCED.findall(text) + _QUOTED.findall(text)
-    return frozenset(name.lower() for name in found) - _NOT_NAMES
+    names = _INTRODUCED.findall(text) + _QUOTED.findall(text)
+    return frozenset(name.lower() for name in names) - _NOT_NAMES
 
 
 def _gender(lowered: str) -> int:

