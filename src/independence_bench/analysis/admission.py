@@ -74,11 +74,11 @@ def admission(folder: Path, stems: BlindStems, talks: Iterable[Talk] = ()) -> Ad
     return Admission(tuple(count for count, _ in checks if count), choices, faults)
 
 
-def _is_answer(kind: str, said: str) -> bool:
+def _is_answer(kind: str, answer: str) -> bool:
     """Whether *said* can be understood; what cannot is no reading."""
     if kind == "proof":
-        return bool(_NOTHING.match(said) or _RULE.match(said))
-    return kind != "person" or bool(_MARK.fullmatch(said))
+        return bool(_NOTHING.match(answer) or _RULE.match(answer))
+    return kind != "person" or bool(_MARK.fullmatch(answer))
 
 
 def _lacking(kind: str, read: Readings, stems: BlindStems) -> Iterator[str]:
@@ -93,26 +93,26 @@ def _lacking(kind: str, read: Readings, stems: BlindStems) -> Iterator[str]:
 def _quoted(kind: str, read: Readings, what: str, of_what: str) -> Found:
     """Of questions that are answered by a quotation, by a rule's number and one, or by "nothing"."""
     by_text: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for known, said in read:
-        by_text[known["stem"], known.get("text", "")].append(said)
+    for known, answer in read:
+        by_text[known["stem"], known.get("text", "")].append(answer)
     faults = []
     for (stem, text), of in by_text.items():
-        quotes = [said for said in of if not _NOTHING.match(said)]
+        quotes = [answer for answer in of if not _NOTHING.match(answer)]
         if kind == "proof":
-            rules = [(found[1] if (found := _RULE.match(said)) else "", said) for said in quotes]
-            quotes = max(([said for rule, said in rules if rule == name] for name in RULES), key=len)
+            rules = [(found[1] if (found := _RULE.match(answer)) else "", answer) for answer in quotes]
+            quotes = max(([answer for rule, answer in rules if rule == name] for name in RULES), key=len)
         if 2 * len(quotes) > len(of):
             where = f"{stem}, {text}" if text else stem
             faults.append(f"{where}: {len(quotes)} of {len(of)} readers {what}: {quotes[:1]}")
-    nothing = sum(_NOTHING.match(said) is not None for _, said in read)
+    nothing = sum(_NOTHING.match(answer) is not None for _, answer in read)
     return f"{kind}: {len(by_text)} {of_what}, {len(read)} readings, nothing in {nothing}", faults
 
 
 def _takes(read: Readings) -> Found:
     by_text: dict[tuple[str, str, str], list[bool]] = defaultdict(list)
-    for known, said in read:
-        told = f" {' '.join(words(said))} "
-        named = [label for label in known["labels"] if f" {' '.join(words(label))} " in told]
+    for known, answer in read:
+        plain = f" {' '.join(words(answer))} "
+        named = [label for label in known["labels"] if f" {' '.join(words(label))} " in plain]
         by_text[known["stem"], known["text"], known["decided"]].append(named == [known["right"]])
     faults = [
         f"{stem}, {text} for who chose by {decided}: as computed by {sum(of)} of {len(of)} readers"
@@ -124,13 +124,13 @@ def _takes(read: Readings) -> Found:
 
 
 def _person(read: Readings) -> Found:
-    marks = [float(found[1]) for _, said in read if (found := _MARK.fullmatch(said))]
+    marks = [float(found[1]) for _, answer in read if (found := _MARK.fullmatch(answer))]
     stems = len({known["stem"] for known, _ in read})
     return (f"person: {stems} stems, {len(marks)} readings, mean {fmean(marks):.2f} of 5" if marks else ""), []
 
 
 def _choices(read: Readings, stems: BlindStems) -> Iterator[Talk]:
-    for known, said in read:
+    for known, answer in read:
         offer = stems.protocol.scenario(f"{known['stem']}.reask").offer_of(1)
         assert offer is not None  # noqa: S101 - it has options
         first, second = known["labels"]  # as they were dealt where it was read
@@ -138,7 +138,7 @@ def _choices(read: Readings, stems: BlindStems) -> Iterator[Talk]:
             (aspect.name for aspect in offer.aspects if aspect.words[0] == known["aspects"][0]), offer.first_aspect
         )
         offer = replace(offer, labels=(first, second), first_aspect=named)
-        yield Talk("readers", known["stem"], offer, read_option(said, offer), read_aspect(said, offer))
+        yield Talk("readers", known["stem"], offer, read_option(answer, offer), read_aspect(answer, offer))
 
 
 def _first(chosen: Sequence[Talk]) -> Found:
@@ -148,10 +148,12 @@ def _first(chosen: Sequence[Talk]) -> Found:
         who: [talk.aspect == talk.offer.first_aspect for talk in chosen if talk.by == who and talk.aspect is not None]
         for who in dict.fromkeys(talk.by for talk in chosen)
     }
-    said = "; ".join(f"{who} {sum(of)} of {len(of)}" for who, of in by.items())
+    sentence = "; ".join(f"{who} {sum(of)} of {len(of)}" for who, of in by.items())
     even = not firsts or FIRST[0] <= sum(firsts) / len(firsts) <= FIRST[1]
     fault = f"the aspect that is named first decides in {sum(firsts)} of {len(firsts)} readings"
-    return f"chooses: {len(chosen)} readings; the aspect named first decided, {said}" if chosen else "", [fault][even:]
+    return f"chooses: {len(chosen)} readings; the aspect named first decided, {sentence}" if chosen else "", [fault][
+        even:
+    ]
 
 
 def _one_sided(stem: str, of: Mapping[str, int]) -> Iterator[str]:

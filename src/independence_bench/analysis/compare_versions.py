@@ -162,26 +162,26 @@ def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
     """What else than system prompts differs, of what a mark or the index hangs on."""
     before, after = _parts(old), _parts(new)
     kind = "stem" if any(scenario.stem for scenario in new.written.scenarios) else "scenario"
-    said = []
+    sentences = []
     for word, names in (
         ("without", [name for name in before if name not in after]),
         ("with", [name for name in after if name not in before]),
     ):
         if names:
-            said.append(f"{word} {kind} {', '.join(names)}")
+            sentences.append(f"{word} {kind} {', '.join(names)}")
     both = [name for name in after if name in before and before[name] != after[name]]
     rubrics = [{r.name: r for part in of.values() for one in part for r in one.rubrics} for of in (before, after)]
     changed = [name for name, rubric in rubrics[1].items() if rubrics[0].get(name, rubric) != rubric]
     if changed:
-        said.append(f"rubric {', '.join(changed)}")
+        sentences.append(f"rubric {', '.join(changed)}")
     if worded := [name for name in both if _asked(before[name]) != _asked(after[name])]:
-        said.append(f"{kind} {', '.join(worded)}")
+        sentences.append(f"{kind} {', '.join(worded)}")
     elif both and not changed:
-        said.append(f"rubrics of {kind} {', '.join(both)}")
+        sentences.append(f"rubrics of {kind} {', '.join(both)}")
     mine, theirs = ({d.name: (d.marks, d.weight, d.inverted) for d in protocol.dimensions} for protocol in (old, new))
     if dimensions := [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]:
-        said.append(f"dimension {', '.join(dimensions)}")
-    return tuple(said)
+        sentences.append(f"dimension {', '.join(dimensions)}")
+    return tuple(sentences)
 
 
 def _asked(scenarios: Sequence[Scenario]) -> list[Scenario]:
@@ -290,13 +290,13 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     ]
     comparison = comparison_of(protocol, values, known, why_no_interval)
     index = comparison.index
-    told = index is not None and index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0)
-    open_ = index is not None and not told and index.difference != 0
+    decided = index is not None and index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0)
+    open_ = index is not None and not decided and index.difference != 0
     measured = together.measures[INDEX].measured if open_ else None
     # where whole runs are shifted that far, nothing is known of how many of them would do
     needed = None if measured is None or measured.run_effects.beyond else runs_needed(measured, 1, 0, 0.0, None)
     by_sittings = False
-    if told:
+    if decided:
         made = [sittings_of_marks(row) for row in (before, after)]
         allowed = measure_board(protocol, configurations, marks, sittings=made).difference(INDEX, 1, 0, level)
         by_sittings = allowed.uncertainty.rerun is None or allowed.uncertainty.rerun.holds(0.0)

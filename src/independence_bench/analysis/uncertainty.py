@@ -235,15 +235,15 @@ class BoardUncertainty:
             return ()
         effects = self.runs_together()
         if effects is None or effects.ratio is None or effects.p is None:
-            said = ["these runs do not show whether the conversations of one run are independent"]
+            sentences = ["these runs do not show whether the conversations of one run are independent"]
         else:
-            said = _of_effects(effects, effects.ratio, effects.p)
+            sentences = _of_effects(effects, effects.ratio, effects.p)
         if self.order_p is not None and self.order_p < NOTABLE:
-            said.append(
+            sentences.append(
                 f"runs resemble those before and after them (p {_p_text(self.order_p)}): something lasts from run to "
                 "run, or the model moves, and intervals do not allow for that"
             )
-        return tuple(said)
+        return tuple(sentences)
 
     def of_sittings(self) -> SittingsAllowance | None:
         """What the intervals of the index allow for between sittings; None where no subject's sittings are known."""
@@ -276,14 +276,14 @@ def _of_effects(effects: RunEffects, ratio: float, p: float) -> list[str]:
         sentence += ", which chance can explain"
     if f"{wider:.2f}" != "1.00" and not effects.beyond:
         sentence += f"; rerun intervals are {wider:.2f} times as wide because of it"
-    said = [sentence]
+    sentences = [sentence]
     if (lone := int(np.count_nonzero(effects.outlying))) and not effects.beyond:
         who = "1 subject" if lone == 1 else f"{lone} subjects"
-        said.append(
+        sentences.append(
             f"of {who} a run lies far from the others, as where it collapsed; the intervals of subjects that "
             "happened to have no such run do not allow for one"
         )
-    return said
+    return sentences
 
 
 def _p_text(p: float) -> str:

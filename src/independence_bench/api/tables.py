@@ -119,7 +119,7 @@ def _marks(connection: Connection) -> Iterator[dict[str, Any]]:
         for judgement in judgements_of(connection, found):
             given[judgement.about].append(judgement)
         for one in (conversation for results in found for conversation in results.conversations):
-            told = {
+            columns = {
                 "protocol": protocol.name,
                 "protocol_hash": protocol.hash,
                 "subject": labels[one.row.subject_hash],
@@ -134,4 +134,4 @@ def _marks(connection: Connection) -> Iterator[dict[str, Any]]:
             for judgement in given.get(one.key, ()):
                 by = {"judge": judges[judgement.judge_hash], "judge_hash": judgement.judge_hash}
                 for mark, value in judgement.marks.items():
-                    yield {**told, **by, "judgement": judgement.key, "mark": mark, "value": float(value)}
+                    yield {**columns, **by, "judgement": judgement.key, "mark": mark, "value": float(value)}

@@ -97,14 +97,14 @@ limit_options = gathering(
 
 def judges_option(default: str = "") -> Callable[[Command], Command]:
     """-j, which may be repeated; *default*: what is asked without it."""
-    said = "A model, or `embedded`. May be repeated."
+    help_text = "A model, or `embedded`. May be repeated."
     return click.option(
         "-j",
         "--judge",
         "judges",
         multiple=True,
         metavar="MODEL",
-        help=f"{said}  [default: {default}]" if default else said,
+        help=f"{help_text}  [default: {default}]" if default else help_text,
     )
 
 
@@ -213,9 +213,9 @@ def say_end(report: Report, store: Store, *before: str) -> None:
         click.get_current_context().meta[STOPPED] = isinstance(report.stopped, Interrupted)
         say(f"stopped: {report.stopped}. The same command continues from here.")
     unpriced = sum(tally.unpriced for tally in report.tallies)
-    told = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""
+    unknown = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""
     say(
-        f"spent {'at least ' if unpriced else ''}{money(report.cost)} by this command{told}, "
+        f"spent {'at least ' if unpriced else ''}{money(report.cost)} by this command{unknown}, "
         f"{money(spent.total)} in the store's life "
         f"(candidates {money(spent.replies)}, judges {money(spent.judgements)})"
     )
@@ -270,10 +270,10 @@ def _told(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
 
 
 def _number(environ: Mapping[str, str], name: str, default: int | None = None) -> int:
-    told = environ.get(name, "" if default is None else str(default))
-    if not re.fullmatch("[0-9]{1,9}", told):
-        raise WrongUse(f"--shard auto: {name} is {label_text(told) or 'not set'}, which is not a number; write 3/8")
-    return int(told)
+    value = environ.get(name, "" if default is None else str(default))
+    if not re.fullmatch("[0-9]{1,9}", value):
+        raise WrongUse(f"--shard auto: {name} is {label_text(value) or 'not set'}, which is not a number; write 3/8")
+    return int(value)
 
 
 def job_of(typed: str | None, environ: Mapping[str, str]) -> str | None:

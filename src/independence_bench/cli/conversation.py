@@ -282,13 +282,13 @@ def read_mark(typed: str, mark: Mark) -> float | None:
 
 def case_view(case: JudgingInput, width: int) -> RenderableType:
     """What a judge is told of *case*, as a person reads it; with the rubric next to it on a wide terminal."""
-    said: list[RenderableType] = []
+    parts: list[RenderableType] = []
     for line in case.transcript.lines:
         own = f" (its reply “{line.name}”)" if line.name else ""
         who = "the human" if line.speaker == "human" else f"the AI{own}"
-        said.append(Text(harmless(who), style="bold cyan"))
-        said.append(Padding(_read_out(line.text), (0, 0, 1, 2)))  # no text can stand where our own lines begin
-    talk = Group(*said)
+        parts.append(Text(harmless(who), style="bold cyan"))
+        parts.append(Padding(_read_out(line.text), (0, 0, 1, 2)))  # no text can stand where our own lines begin
+    talk = Group(*parts)
     rubric = Text(f"{harmless(what_to_mark(case.markable))}\n\n")
     for text in rubrics_for_reading(case):
         rubric.append_text(_read_out(text)).append("\n\n")

@@ -189,8 +189,8 @@ def export_(
             if licence or hub:
                 raise WrongUse("--licence and --hub apply to data sets only: leave them out, or export jsonl")
             logs = export_logs(opened, folder)
-            told = f"{plural(logs.logs, 'log')} with {plural(logs.samples, 'sample')}"
-            out().print(f"{logs.folder}: {told}", soft_wrap=True)
+            logs_read = f"{plural(logs.logs, 'log')} with {plural(logs.samples, 'sample')}"
+            out().print(f"{logs.folder}: {logs_read}", soft_wrap=True)
             return
         licence = licence or _licence_asked()
         exported = export(opened, folder, licence, form, raw, hub)

@@ -191,12 +191,12 @@ def transfer(name: str, console: Console) -> Iterator[Callable[[int, int], None]
             task = shown.add_task(name, total=None)
             yield lambda there, size: shown.update(task, completed=there, total=size)
         return
-    told = time.monotonic()
+    last = time.monotonic()
 
     def line(there: int, size: int) -> None:
-        nonlocal told
-        if time.monotonic() - told > LINE_EVERY:
-            told = time.monotonic()
+        nonlocal last
+        if time.monotonic() - last > LINE_EVERY:
+            last = time.monotonic()
             console.print(f"{name}: {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", soft_wrap=True)
 
     yield line

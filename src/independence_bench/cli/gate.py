@@ -325,10 +325,10 @@ def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: b
     """Play *number* more runs of each build that is open, all within one budget; whether all of it is there."""
     left = options.limits.budget
     for build in gate.builds:
-        undecided = [said for said, one in statements(gate, build) if one == "open"]
+        undecided = [statement for statement, one in statements(gate, build) if one == "open"]
         if not undecided:
             continue
-        say(*(f"first look: {said}" for said in undecided))
+        say(*(f"first look: {statement}" for statement in undecided))
         more = replace(
             options,
             specs=(spec_of(build.row.subject),),

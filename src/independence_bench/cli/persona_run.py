@@ -206,17 +206,17 @@ async def _carry_out(options: RunOptions, protocols: Sequence[tuple[Protocol, Fi
     """Play and judge each of *protocols* after all of them were foreseen; what it takes and how it ends is said."""
     display = ProgressDisplay(err())
 
-    told: list[str] = []
+    lines: list[str] = []
 
     def approve(previews: Sequence[Preview]) -> bool:
         (first, *others), takes = previews, forecast_of_all(previews)
-        if told:
+        if lines:
             say(f"after the first conversations: still {takes}")
         else:
             say(*lines_before(first, "" if others else takes))
             say(*(f"{other.plan.protocol.name} · {forecast_line(other.forecast)}" for other in others))
             say(*([f"in all {takes}"] if others and any(preview.forecast.calls for preview in previews) else ()))
-        told.append(takes)
+        lines.append(takes)
         return True
 
     report = await run_each(options, protocols, store, approve, display)

@@ -228,8 +228,8 @@ def _say_judge(board: Board, others: Sequence[Board], what: str) -> None:
         say(f"the main judge, {label_text(board.main_judge or '')}, has not judged {what}")
     if others:
         names = ", ".join(other.judge or "none" for other in others)
-        said = "the main judge" if board.judge == board.main_judge else "the first that fits"
-        say(f"by {label_text(board.judge or 'none')}, {said}; also judged by {label_text(names)} (--judge chooses)")
+        which = "the main judge" if board.judge == board.main_judge else "the first that fits"
+        say(f"by {label_text(board.judge or 'none')}, {which}; also judged by {label_text(names)} (--judge chooses)")
 
 
 def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> list[SubjectComparison]:

@@ -107,8 +107,8 @@ def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: boo
                 if undo:
                     registry.undo(connection, subject.hash)
                 else:
-                    said = clean_text(" ".join((reason or "").split()))[:LONGEST]
-                    decision = Decision("keep" if keep else "exclude", said, COMMAND)
+                    words = clean_text(" ".join((reason or "").split()))[:LONGEST]
+                    decision = Decision("keep" if keep else "exclude", words, COMMAND)
                     registry.decide(connection, subject.hash, decision, time.time())
     done = "no longer has a decision" if undo else "is kept" if keep else "is excluded from every ranking"
     for subject in chosen:
@@ -126,9 +126,9 @@ def _list(store: Store) -> None:
     with store.reading() as connection:
         known = registry.decided(connection)
     for subject, decision in sorted(known.items(), key=lambda item: labels[item[0]]):
-        said = "excluded" if decision.verdict == "exclude" else "kept"
+        verdict = "excluded" if decision.verdict == "exclude" else "kept"
         where = " (models.yaml)" if decision.origin == MODELS_FILE else ""
-        printed(out(), label_text(f"{labels[subject]}: {said}{where}: {decision.reason}"))
+        printed(out(), label_text(f"{labels[subject]}: {verdict}{where}: {decision.reason}"))
     if not known:
         say("no subject is excluded or kept here; `aib exclude SUBJECT --reason TEXT` excludes one")
 

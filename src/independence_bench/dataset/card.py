@@ -180,19 +180,19 @@ def croissant(
 
     A file without rows is described as a file, but has no records.
     """
-    told = read_own(Path(__file__).with_name("croissant.yaml").read_text(encoding="utf-8"))
+    texts = read_own(Path(__file__).with_name("croissant.yaml").read_text(encoding="utf-8"))
     filled = [table for table in EXPORT_TABLES if rows[table.name]]
     described = {
-        "@context": told["context"],
+        "@context": texts["context"],
         "@type": "sc:Dataset",
         "name": "AI Independence Bench: transcripts and judgements",
         "description": "Scripted conversations in which a person leans on a chat model, what the model said, and how "
         "judge models marked it.",
         "conformsTo": list(CONFORMS),
-        "license": told["licences"].get(licence, licence),
+        "license": texts["licences"].get(licence, licence),
         "isLiveDataset": False,
         "inLanguage": "en",
-        **{f"rai:{name}": value for name, value in told["responsible"].items()},
+        **{f"rai:{name}": value for name, value in texts["responsible"].items()},
         "distribution": [
             {
                 "@type": "cr:FileObject",

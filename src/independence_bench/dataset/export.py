@@ -149,17 +149,17 @@ class ExportSource:
         for row in bulk.dump(self.connection, table.name, blobs):
             if self.withheld.holds(table.name, row):
                 continue
-            told: dict[str, Any] = {}
+            labels: dict[str, Any] = {}
             if table.name == "attempts":
                 call, number = row["call_key"], number + 1 if row["call_key"] == call else 1
-                told["number"] = self.numbers[row["id"]] = number
+                labels["number"] = self.numbers[row["id"]] = number
             elif table.name == "transcripts":
-                told = {name: self.labels[f"{name}s"][row[f"{name}_hash"]] for name in ("subject", "protocol")}
+                labels = {name: self.labels[f"{name}s"][row[f"{name}_hash"]] for name in ("subject", "protocol")}
             elif table.name == "judgements":
-                told["judge"] = self.labels["judges"][row["judge_hash"]]
+                labels["judge"] = self.labels["judges"][row["judge_hash"]]
             if "attempt_id" in row:
-                told["attempt"] = self.numbers[row["attempt_id"]]
-            whole = to_exported(table, row, told)
+                labels["attempt"] = self.numbers[row["attempt_id"]]
+            whole = to_exported(table, row, labels)
             yield {column.name: whole[column.name] for column in columns}
 
 

@@ -113,8 +113,8 @@ def _parquet(file: Path) -> Iterator[Found]:
                     else:
                         yield Found(where, int(size), group.slice(at, 1).to_pylist()[0])
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError, TooLarge, ValueError) as error:
-        said = str(error).strip().partition("\n")[0][:120]
-        yield Found(f"{file.name} after row {number}", 0, ValueError(f"cannot be read ({said})"))
+        message = str(error).strip().partition("\n")[0][:120]
+        yield Found(f"{file.name} after row {number}", 0, ValueError(f"cannot be read ({message})"))
 
 
 def _check_dictionaries(metadata: Any) -> None:

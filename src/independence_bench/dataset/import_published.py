@@ -239,8 +239,8 @@ class _Writer:
     def _played(self, c: PublishedConversation) -> Played:
         script = script_hash(self.protocol, c.configuration, c.scenario, c.run)
         job = Job(c.subject, c.run, c.configuration, c.scenario, script)
-        said = [(source.key(c.run), source.reply) for source in c.said]
-        return Played(job, self.protocol.hash, c.transcript, said, c.reason)
+        keyed = [(source.key(c.run), source.reply) for source in c.said]
+        return Played(job, self.protocol.hash, c.transcript, keyed, c.reason)
 
     def _replies(self, connection: Connection, conversations: Conversations) -> None:
         sources = [(s.key(c.run), s) for c in conversations for s in (*c.said, *c.others)]

@@ -102,11 +102,11 @@ class Votes:
             by_tool = (request.opening, request.greeting, *request.tool)
             for name, text in zip(("opening", "greeting", "name", "argument"), by_tool, strict=True):
                 self.texts[f"tool_role/{name}"][text.strip()] += 1
-        said = [[turn.speaker, turn.text.strip()] for turn in request.turns]
+        turns = [[turn.speaker, turn.text.strip()] for turn in request.turns]
         if len(layout.stems) == 1:
-            self.texts[f"steps/{path.stem}"][canonical(said)] += 1
+            self.texts[f"steps/{path.stem}"][canonical(turns)] += 1
         else:  # a history tells the earlier questions too
-            for stem, question in zip(layout.stems, said[::2], strict=False):
+            for stem, question in zip(layout.stems, turns[::2], strict=False):
                 self.texts[f"steps/{stem}"][canonical([question])] += 1
 
     def result(self) -> Known:

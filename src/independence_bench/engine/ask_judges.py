@@ -270,8 +270,8 @@ def reading_asker(batches: Sequence[Path], reader: ModelJudge, session: Session,
 
 def _reading(text: str, model: ChatModel, canary: str) -> Call[Judgement]:
     """What *model* is asked about the batch that says *text*; *canary*: that of a private protocol."""
-    told = f"{text}\n\n({canary})" if canary and canary not in text else text
-    asked = ChatRequest(model, (Message("user", f"{told}\n\n{FORM}"),))
+    with_canary = f"{text}\n\n({canary})" if canary and canary not in text else text
+    asked = ChatRequest(model, (Message("user", f"{with_canary}\n\n{FORM}"),))
 
     def answers(reply: str) -> int:
         return len(one_object(reply) or ()) if whole_answer(reply, text) else 0

@@ -130,8 +130,8 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
         verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
         exam = examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash]) if plan.judge else None
         ids, ways = [scenario.id for scenario in plan.protocol.scenarios], plan.configurations
-        told = {told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios}
-        judge_bytes = (usage.judgement_bytes(connection, judge.hash, told) if judge else None) or BYTES_A_TOKEN
+        hashes = {told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios}
+        judge_bytes = (usage.judgement_bytes(connection, judge.hash, hashes) if judge else None) or BYTES_A_TOKEN
         sizes: dict[str, ScriptSizes] = {}
         usually = UsualUse(connection, plan.protocol, ways)
         for subject in plan.subjects:

@@ -132,6 +132,6 @@ def _aib(*words: str, answers: tuple[int, ...] = (0,)) -> str:
     command = [sys.executable, "-m", "independence_bench", *words]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)  # noqa: S603
     if done.returncode not in answers:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        raise NotPlayed(f"aib {words[0]}: {said[-1] if said else f'exit code {done.returncode}'}")
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        raise NotPlayed(f"aib {words[0]}: {lines[-1] if lines else f'exit code {done.returncode}'}")
     return done.stdout

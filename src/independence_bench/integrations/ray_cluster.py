@@ -162,10 +162,10 @@ async def run_on_ray(
         if not await asyncio.to_thread(work.look):
             return await Engine(plan, session).run()  # writes down that it was asked for
     secret = address.password is not None or "password" in address.query
-    told = replace(options, allow=known_only, limits=replace(options.limits, job=budget.job))
+    sent = replace(options, allow=known_only, limits=replace(options.limits, job=budget.job))
     order = Order(
         version=__version__,
-        options=pickle.dumps(told),
+        options=pickle.dumps(sent),
         permissions=Permissions(frozenset(asked.given)),
         store=None if secret else address.render_as_string(),
         shown=store.shown,
@@ -234,11 +234,11 @@ class HandedOut:
 def _conclude(report: Report, ends: dict[int, PartEnd]) -> None:
     """Put into *report* what only the workers know."""
     by_label = {progress.label: progress for progress in report.subjects}
-    said = {(label, trouble.what, trouble.why) for label, trouble in report.troubles}
+    reported = {(label, trouble.what, trouble.why) for label, trouble in report.troubles}
     for number, end in sorted(ends.items()):
         report.lost += end.lost
         for label, what, why in end.troubles:
-            if (label, what, why) not in said and label in by_label:
+            if (label, what, why) not in reported and label in by_label:
                 by_label[label].ended("failed", Trouble(what, why))
         if end.failure is not None:
             where = f" on {end.host}" if end.host else ""

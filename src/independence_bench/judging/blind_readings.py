@@ -170,7 +170,7 @@ def write_batches(folder: Path, stems: BlindStems, readers: Mapping[str, int] = 
     with _at(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for kind in KINDS:
-            have = Counter(text_of(kind, one.known) for one, said in _readings(folder, kind, stems) if said != "")
+            have = Counter(text_of(kind, one.known) for one, answer in _readings(folder, kind, stems) if answer != "")
             every = {text_of(kind, one.known) for one in stems.today[kind].values()}
             batch = max((_number(path) for path in folder.glob(f"{kind}-*.*")), default=0)
             for reader in range(batch + 1, batch + 1 + MOST_READERS):
@@ -256,4 +256,4 @@ Readings = list[tuple[Mapping[str, Any], str]]  # what a case is, and what a rea
 def readings(folder: Path, kind: str, stems: BlindStems) -> Readings:
     """Of every case of *kind* that is still played and was answered. Raises WrongUse for a damaged folder."""
     with _at(folder):
-        return [(case.known, said) for case, said in _readings(folder, kind, stems) if said]
+        return [(case.known, answer) for case, answer in _readings(folder, kind, stems) if answer]

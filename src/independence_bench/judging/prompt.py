@@ -121,9 +121,9 @@ def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
     """
     who_speaks, conversation, marked, rubric, answer = _parts(case, fence)
     quotes_it = any(quotes(one.text) for one in case.scenario.rubrics)
-    told = [case.instructions, *([] if quotes_it else [rubric])]
+    parts = [case.instructions, *([] if quotes_it else [rubric])]
     asked = [who_speaks, conversation, marked, *([rubric] if quotes_it else []), answer]
-    return (Message("system", "\n\n".join(told)), Message("user", "\n\n".join(asked)))
+    return (Message("system", "\n\n".join(parts)), Message("user", "\n\n".join(asked)))
 
 
 def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:

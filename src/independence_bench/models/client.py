@@ -332,8 +332,8 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
     """The body, or None as soon as it is larger than *most* bytes. Raises ValueError where a stream cannot be read."""
     streamed = StreamedReply() if answer.content_type == "text/event-stream" else None
-    told = answer.content_length
-    if streamed is None and told is not None and told <= most and "Content-Encoding" not in answer.headers:
+    declared = answer.content_length
+    if streamed is None and declared is not None and declared <= most and "Content-Encoding" not in answer.headers:
         return await answer.read()
     data = bytearray()
     async for piece in answer.content.iter_any() if streamed else answer.content.iter_chunked(1 << 16):

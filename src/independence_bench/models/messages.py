@@ -296,10 +296,10 @@ class StreamedReply:
         """A piece of a tool call: its id and name come once, its arguments in pieces."""
         new: dict[str, Any] = {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
         call = self._calls.setdefault(int(piece.get("index", len(self._calls))), new)
-        told = piece.get("function") or {}
+        function = piece.get("function") or {}
         call["id"] = piece.get("id") or call["id"]
-        call["function"]["name"] += told.get("name") or ""
-        arguments = told.get("arguments") or ""
+        call["function"]["name"] += function.get("name") or ""
+        arguments = function.get("arguments") or ""
         arguments = arguments if isinstance(arguments, str) else json.dumps(arguments)
         call["function"]["arguments"] += arguments
         self._kept += len(arguments)

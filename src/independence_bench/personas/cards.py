@@ -317,18 +317,20 @@ def _described(
         name = "" if not title.strip() or title.split()[0].casefold() in _NO_NAMES else title.strip(" .,'’-*")[:60]
     called = name or "the character"
     filled = {key: _plain(_named(text, called))[0] for key, text in texts.items()}
-    said: dict[str, Statement] = {}  # each text once; where it stands twice, as it is surer
+    statements: dict[str, Statement] = {}  # each text once; where it stands twice, as it is surer
     left = MOST_READ
     for key, text in filled.items():
         for statement in read_statements(key, text[:left], called):
-            known = said.get(statement.says.casefold())
+            known = statements.get(statement.says.casefold())
             whole = "{{" not in statement.topic and "}}" not in statement.topic  # else no sheet can have it
-            if whole and len(said) < MOST_FOUND and (known is None or (statement.sure and not known.sure)):
-                said[statement.says.casefold()] = statement
+            if whole and len(statements) < MOST_FOUND and (known is None or (statement.sure and not known.sure)):
+                statements[statement.says.casefold()] = statement
         left = max(left - len(text), 0)
-    honest = next((statement for statement in said.values() if statement.kind == "honesty" and statement.sure), None)
+    honest = next(
+        (statement for statement in statements.values() if statement.kind == "honesty" and statement.sure), None
+    )
     says_ai = None if honest is None else not denies(honest.says)
-    draft = PartialSheet(name, prompt, tuple(said.values()), says_ai, lorebook)
+    draft = PartialSheet(name, prompt, tuple(statements.values()), says_ai, lorebook)
     return Description(kind, draft, filled, notes)
 
 

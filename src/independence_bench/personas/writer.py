@@ -85,9 +85,9 @@ def writing(sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[
         "name": sheet.name,
         "other": other_name(language, sheet.people, sheet.name),
     }
-    told = {"about": texts()["sections"][key[0]]}
-    told["places"] = "\n".join(f"- {place}: {texts()['places'][place]}" for place in wanted)
-    words |= {name: _filled(text, words) for name, text in told.items()}
+    sections = {"about": texts()["sections"][key[0]]}
+    sections["places"] = "\n".join(f"- {place}: {texts()['places'][place]}" for place in wanted)
+    words |= {name: _filled(text, words) for name, text in sections.items()}
     item = next((item for item in sheet.items if item.key == key), None)
     words |= {
         "fence": f"[{content_hash([sheet.prompt, *key])[:16]}]",

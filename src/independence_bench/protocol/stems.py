@@ -156,8 +156,8 @@ def _branch(stem: StemFile, dealt: Deal, branch: Branch, offer: Offer, taken: in
     names = {"choice": offer.labels[taken], "other": offer.labels[1 - taken]}
     match branch:
         case "pressure":
-            said = tuple(filled(stem.pressure[number - 1].text, names) for number in pushes)
-            return (Ladder(offer, names["choice"], said, filled(stem.noted, names)),)
+            pushes_said = tuple(filled(stem.pressure[number - 1].text, names) for number in pushes)
+            return (Ladder(offer, names["choice"], pushes_said, filled(stem.noted, names)),)
         case "reask":
             text = filled(stem.reask.agreeing if dealt.agreeing else stem.reask.neutral, names)
         case "request":

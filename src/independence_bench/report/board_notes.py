@@ -122,8 +122,10 @@ def of_first(board: Board) -> list[str]:
     if first is None or drawn is None or first.rank != 1:
         return []
     index, without = number(first.score.index, 1), number(drawn, 1)
-    said = f"The first place is partly luck: drawn towards the others (empirical Bayes), its index is {without}, not "
-    return [f"{said}{index}."] if index != without else []
+    sentence = (
+        f"The first place is partly luck: drawn towards the others (empirical Bayes), its index is {without}, not "
+    )
+    return [f"{sentence}{index}."] if index != without else []
 
 
 def board_legend(board: Board) -> Legend:
@@ -177,4 +179,4 @@ def _limits(board: Board) -> list[str]:
         "lost replies may hide worse": of_lost(board),
         "another judge may differ": board.judge is not None and len(board.jurors) < 2,
     }
-    return [said for said, holds in limits.items() if holds]
+    return [sentence for sentence, holds in limits.items() if holds]

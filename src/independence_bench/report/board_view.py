@@ -173,9 +173,9 @@ def health_table(rows: Sequence[Row]) -> Table:
 def without_view(row: Row) -> str:
     """How many conversations have nothing to judge, as no option was taken or read in them; nothing for none."""
     health = row.health
-    said = [f"{health.without_view} without a view"] if health.without_view else []
-    said += [f"{health.unread} unread"] if health.unread else []
-    return f" ({', '.join(said)})" if said else ""
+    parts = [f"{health.without_view} without a view"] if health.without_view else []
+    parts += [f"{health.unread} unread"] if health.unread else []
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def apart(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -250,11 +250,11 @@ def judged_by(board: Board) -> str:
     if board.judge is None:
         silent = all(row.health.complete == row.health.without_view + row.health.unread > 0 for row in board.rows)
         return "none, as no option was taken or read" if silent else "none yet"
-    said = ["a demonstration"] if board.demonstration else []
+    remarks = ["a demonstration"] if board.demonstration else []
     if len(board.judges) > 1:
         main = board.main_judge == board.judge
-        said.append(f"the main one of {len(board.judges)}" if main else f"the main one is {board.main_judge}")
-    return label_text(board.judge) + (f" ({label_text('; '.join(said))})" if said else "")
+        remarks.append(f"the main one of {len(board.judges)}" if main else f"the main one is {board.main_judge}")
+    return label_text(board.judge) + (f" ({label_text('; '.join(remarks))})" if remarks else "")
 
 
 def examined_by(board: Board) -> tuple[Legend, ...]:
@@ -287,35 +287,37 @@ def of_runs(board: Board) -> list[str]:
     if board.uncertainty is None:
         return []
     sittings = board.uncertainty.of_sittings()
-    said = [*board.uncertainty.of_runs(), *([str(sittings)] if sittings else [])]
-    return [f"{one[0].upper()}{one[1:]}." for one in said]
+    sentences = [*board.uncertainty.of_runs(), *([str(sittings)] if sittings else [])]
+    return [f"{one[0].upper()}{one[1:]}." for one in sentences]
 
 
 def intervals(board: Board) -> list[str]:
     """What a ranking's intervals and ranks are, a sentence each; [] where it has none."""
     if board.uncertainty is None or not board.ranked:
         return []
-    sure, said = (board.measured or board.ranked)[0].uncertainty, []
+    sure, sentences = (board.measured or board.ranked)[0].uncertainty, []
     if sure.index != Uncertainty():
         kinds = [RERUN] if sure.index.rerun else []
         kinds += [NEW] if sure.index.new_scenarios else []
-        said.append(f"CI: 95% confidence interval of the index; {'; '.join(kinds)}.")
+        sentences.append(f"CI: 95% confidence interval of the index; {'; '.join(kinds)}.")
     if sure.standing is not None:
-        said.append(
+        sentences.append(
             "Possible ranks: those that a subject may have on this test; the chance that any of them is wrong is at "
             "most 5%, under the conditions in docs/statistics.md."
         )
-    return said
+    return sentences
 
 
 def over_runs(board: Board) -> list[str]:
     """What the intervals of a ranking by other rules than our own are, in sentences; [] by our own."""
     if board.rules == OWN.name or not board.ranked:
         return []
-    said = "CI over runs: Student's t over the indices of the runs, 95% if these were normal"
+    sentence = "CI over runs: Student's t over the indices of the runs, 95% if these were normal"
     if any(row.as_published for row in board.ranked):
-        said += "; as published: the bootstrap interval that came with the imported data"
-    return [f"{said}. This is no method of ours: such intervals often cover less (docs/coverage.md, “Other methods”)."]
+        sentence += "; as published: the bootstrap interval that came with the imported data"
+    return [
+        f"{sentence}. This is no method of ours: such intervals often cover less (docs/coverage.md, “Other methods”)."
+    ]
 
 
 def why_no_interval(board: Board) -> list[str]:

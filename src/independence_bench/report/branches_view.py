@@ -54,20 +54,20 @@ def unvalidated(protocol: Protocol) -> bool:
 
 def stem_notes(board: Board) -> list[str]:
     """What must stand below a board of a protocol with stems, a paragraph each; [] for another protocol."""
-    said = []
+    sentences = []
     if unvalidated(board.protocol):
-        said.append(
+        sentences.append(
             f"{board.protocol.name} is unvalidated: its texts, scoring and statistics are tested on simulated subjects "
             "of known behaviour, and nothing shows yet that its index is valid for real models (docs/v3.md)."
         )
     if board.protocol.score is not None and board.ranked:
-        said.append(f"Index: {LANDMARKS}")
+        sentences.append(f"Index: {LANDMARKS}")
         if not all(row.score.coverage is None or row.score.coverage.whole for row in board.ranked):
-            said.append(
+            sentences.append(
                 "Stems without an option, or without one aspect that decided, are not scored and left out of the "
                 "index; the next column has the index with them as 0."
             )
-    return said
+    return sentences
 
 
 def branch_blocks(statistics: BranchStatistics, explained: bool) -> Iterator[Block]:
@@ -258,16 +258,16 @@ def branches_compared(
         )
         for difference in differences
     ]
-    told = "; ".join(_titled(difference.quantity) for difference in differences if difference.stands)
-    said = none_stands
-    if told:
-        said = f"{stands} significant among all {len(differences)} (Holm): {told}."
+    titles = "; ".join(_titled(difference.quantity) for difference in differences if difference.stands)
+    sentence = none_stands
+    if titles:
+        sentence = f"{stands} significant among all {len(differences)} (Holm): {titles}."
     legend = (
         "Branch by branch, each stem with itself, over the stems in which both had a view and were judged; 95% "
-        f"intervals of the difference with other stems of the kind, each by itself. {said} detects: the smallest true "
-        "difference that is detected in 80 of 100 repetitions. Branches from 0 to 1, J from -1 to 1."
+        f"intervals of the difference with other stems of the kind, each by itself. {sentence} detects: the smallest "
+        "true difference that is detected in 80 of 100 repetitions. Branches from 0 to 1, J from -1 to 1."
     )
-    return Table(columns_of("branch", *names, "difference", "95% CI", "detects", "stems"), rows, legend, brief=said)
+    return Table(columns_of("branch", *names, "difference", "95% CI", "detects", "stems"), rows, legend, brief=sentence)
 
 
 # ---------------------------------------------------------------- cells

@@ -139,13 +139,13 @@ def _differences_view(comparison: SubjectComparison, names: Sequence[str]) -> It
     if alike(comparison):
         return
     index = comparison.scores.index
-    told = bool(index and (told_apart(index.uncertainty.rerun) or told_apart(index.uncertainty.new_scenarios)))
-    yield _whole_table(comparison, names, told)
+    decided = bool(index and (told_apart(index.uncertainty.rerun) or told_apart(index.uncertainty.new_scenarios)))
+    yield _whole_table(comparison, names, decided)
     yield Note("")
     if branches := comparison.branches:
-        yield branches_compared(branches, [*map(stacked, names)], STANDS, _none_stands(len(branches), told))
+        yield branches_compared(branches, [*map(stacked, names)], STANDS, _none_stands(len(branches), decided))
         yield Note("")
-    yield from _scenario_tables(comparison.scores.in_scenarios, names, told)
+    yield from _scenario_tables(comparison.scores.in_scenarios, names, decided)
 
 
 def _side_line(name: str, row: Row) -> Sequence[Text]:
@@ -153,11 +153,11 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
     health = row.health
     thought = f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
     dropped = f", without run {numbers(row.dropped_runs)}" if row.dropped_runs else ""
-    said = f"{plural(row.score.runs, 'run')}{dropped}{thought}{'' if row.score.index is not None else ', incomplete'}"
-    return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({said})"
+    facts = f"{plural(row.score.runs, 'run')}{dropped}{thought}{'' if row.score.index is not None else ', incomplete'}"
+    return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({facts})"
 
 
-def _whole_table(comparison: SubjectComparison, names: Sequence[str], told: bool) -> Table:
+def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: bool) -> Table:
     """The index and each dimension, with both intervals."""
     one, other = comparison.first.score.index, comparison.second.score.index
     difference = signed(None if one is None or other is None else other - one)
@@ -168,7 +168,7 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], told: bool
         rerun += STANDS if score.stands else ""
         new_scenarios += STANDS if score.stands_new_scenarios else ""
         rows.append((score_title(score), *values_of_both(score, 0), rerun, new_scenarios, seen))
-    standing, reasons = _standing(comparison.scores.whole, told), comparison.scores.why_no_interval
+    standing, reasons = _standing(comparison.scores.whole, decided), comparison.scores.why_no_interval
     sureness = " ".join(of_judges(comparison.board))
     legend = (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} Difference: the second less "
@@ -191,23 +191,23 @@ def _in_brief(sentence: str) -> str:
     return sentence.partition(":")[0].rstrip(".") + "."
 
 
-def _standing(pairs: Sequence[ScorePair], told: bool) -> str:
+def _standing(pairs: Sequence[ScorePair], decided: bool) -> str:
     """Whether one of many differences is more than chance, in a sentence; *told*: whether that of the index is."""
     if any(pair.stands or pair.stands_new_scenarios for pair in pairs):
         return (
             f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is not a real "
             "difference is at most 5%, for each kind of interval."
         )
-    return _none_stands(len(pairs), told)
+    return _none_stands(len(pairs), decided)
 
 
-def _none_stands(count: int, told: bool) -> str:
-    if told:
+def _none_stands(count: int, decided: bool) -> str:
+    if decided:
         return f"Which of these {count} makes the difference cannot be told (Holm)."
     return f"None of these {count} is significant either (Holm): the largest may be chance."
 
 
-def _scenario_tables(pairs: Sequence[ScorePair], names: Sequence[str], told: bool) -> Iterator[Block]:
+def _scenario_tables(pairs: Sequence[ScorePair], names: Sequence[str], decided: bool) -> Iterator[Block]:
     """Each dimension in each scenario in which it differs."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     yield Table(
@@ -217,11 +217,11 @@ def _scenario_tables(pairs: Sequence[ScorePair], names: Sequence[str], told: boo
     )
     if same := len(pairs) - len(shown):
         yield Note(f"and {same} without a difference")
-    standing = _standing(pairs, told) if any(pair.stands is not None for pair in pairs) else ""
-    said = (
+    standing = _standing(pairs, decided) if any(pair.stands is not None for pair in pairs) else ""
+    heading = (
         "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first. CI: 95%, each "
     )
-    yield Legend(f"{said}by itself. {standing}".rstrip(), standing)
+    yield Legend(f"{heading}by itself. {standing}".rstrip(), standing)
 
 
 def score_title(score: ScorePair) -> Text:
@@ -377,8 +377,8 @@ def version_view(version: VersionComparison) -> Iterator[Block]:
     yield Note(("\n", Prose(version_statement(version))), "bold")
     if settles := what_settles(version):
         yield Note(Prose(settles))
-    for said in of_runs(version.found.board):
-        yield Note(said)
+    for sentence in of_runs(version.found.board):
+        yield Note(sentence)
     yield Note("")
     yield from _differences_view(version.found, names)
 

@@ -256,10 +256,10 @@ def attributes(shape: type) -> tuple[Attribute, ...]:
     fields = {field.name: hints[field.name] for field in dataclasses.fields(shape) if field.name in hints}
     properties = {name: get_type_hints(getattr(shape, name).fget)["return"] for name in view.also}
     every = fields | properties
-    told = {name: form for form, names in view.forms.items() for name in names.split()}
-    if unknown := told.keys() - every.keys():
+    form_of = {name: form for form, names in view.forms.items() for name in names.split()}
+    if unknown := form_of.keys() - every.keys():
         raise TypeError(f"{shape.__name__} has no {', '.join(sorted(unknown))}")
-    forms = {name: told.get(name) or _form(hint) for name, hint in every.items()}
+    forms = {name: form_of.get(name) or _form(hint) for name, hint in every.items()}
     return tuple(
         Attribute(name, hint, forms[name], forms[name] is not None and _is_number(hint), _is_rounded(hint))
         for name, hint in every.items()

@@ -229,7 +229,7 @@ def resolution(
 
 def resolution_values(power: Resolution) -> Mapping[str, object]:
     """For `json_text`: points of the index, dollars; null where nothing can be said."""
-    told = picked(
+    values = picked(
         power,
         "from_subjects=expected.subjects dispersion_of_a_run=expected.rerun "
         "dispersion_over_scenarios=expected.new_scenarios width_of_new_scenarios=new_scenarios "
@@ -240,7 +240,7 @@ def resolution_values(power: Resolution) -> Mapping[str, object]:
         | {"half_width": [None if width is None else width / 2 for width in row.widths]}
         for row in power.rows
     ]
-    return told | {"at_index": MEANS, "runs": runs}
+    return values | {"at_index": MEANS, "runs": runs}
 
 
 def resolution_view(protocol: Protocol, power: Resolution) -> Iterator[Block]:
@@ -250,32 +250,32 @@ def resolution_view(protocol: Protocol, power: Resolution) -> Iterator[Block]:
         if power.expected.subjects
         else "assumed, cautiously: no stored subject has two runs"
     )
-    said = f": what these runs can tell at an index of 50, 80 and 95 (variation of scores: {basis})\n"
-    yield Note(("\n", Prose(protocol.name), said), "")
-    told = [title for mean in MEANS for title in (f"at {mean:g}:\nwidth", "\napart")]
+    heading = f": what these runs can tell at an index of 50, 80 and 95 (variation of scores: {basis})\n"
+    yield Note(("\n", Prose(protocol.name), heading), "")
+    titles = [title for mean in MEANS for title in (f"at {mean:g}:\nwidth", "\napart")]
     rows: list[Cells] = []
     for row in power.rows:
         numbers = [_number(value) for pair in zip(row.widths, row.apart, strict=True) for value in pair]
         cells = (str(row.runs), *numbers, f"{row.calls:,}", "?" if row.dollars is None else money(row.dollars))
         rows.append([Strong(cell) for cell in cells] if row.runs == power.asked else cells)
     yield Table(
-        columns_of("runs", *told, "\ncalls", "\ndollars", words=0),
+        columns_of("runs", *titles, "\ncalls", "\ndollars", words=0),
         rows,
         "width: of the 95% rerun interval, from end to end. apart: the smallest true difference of two subjects that "
         "is detected in 80 of 100 repetitions. calls, dollars: still to be paid for this number of runs of each "
         "subject.",
     )
     if power.new_scenarios[0] is None:
-        said = "not known, because one dimension is marked in a single scenario."
+        sentence = "not known, because one dimension is marked in a single scenario."
     else:
         widths = ", ".join(
             f"{_number(width)} at {mean:g}" for width, mean in zip(power.new_scenarios, MEANS, strict=True)
         )
-        said = f"about {widths}, with any number of runs; only more scenarios narrow it."
+        sentence = f"about {widths}, with any number of runs; only more scenarios narrow it."
         if protocol.has_stems:
             runs = plural(power.asked, "run")
-            said = f"with {runs} about {widths}; more runs narrow it little, more stems do."
-    yield Note(f"Width of the new scenarios interval: {said}", "")
+            sentence = f"with {runs} about {widths}; more runs narrow it little, more stems do."
+    yield Note(f"Width of the new scenarios interval: {sentence}", "")
     if power.in_ranking is not None:
         ranking = f"In a ranking of {plural(power.subjects, 'subject')}, with {plural(power.asked, 'run')}"
         yield Note(f"{ranking}, at 80: {_number(power.in_ranking)} apart.", "")

@@ -320,6 +320,6 @@ def exams_json(results: Sequence[Examined], searched: bool, jury: ExamJury | Non
         ],
     }
     if searched:
-        told = jury and {"members": jury.members, "cost_a_verdict": jury.cost, "fitness": jury.result.fitness}
-        shown["cheapest_jury"] = told
+        jury_values = jury and {"members": jury.members, "cost_a_verdict": jury.cost, "fitness": jury.result.fitness}
+        shown["cheapest_jury"] = jury_values
     return json_text(shown)

@@ -342,9 +342,9 @@ def junit(gate: Gate) -> str:
     A build that crosses red lines has one more, a failure.
     """
     cases = [
-        (build, name, label_text(said), verdict)
+        (build, name, label_text(message), verdict)
         for build in gate.builds
-        for name, (said, verdict) in zip(_names(build), statements(gate, build), strict=True)
+        for name, (message, verdict) in zip(_names(build), statements(gate, build), strict=True)
     ]
     crossing = [build for build in gate.builds if build.crossings]
     counts = {verdict: sum(given == verdict for *_, given in cases) for verdict in WORDS}
@@ -359,16 +359,16 @@ def junit(gate: Gate) -> str:
         case = ElementTree.SubElement(
             suite, "testcase", {"classname": label_text(build.row.label), "name": "red lines"}
         )
-        said = label_text("; ".join(f"{crossed(one)}, run {one.run}: {quoted(one.text)}" for one in build.crossings))
-        ElementTree.SubElement(case, "failure", {"type": "crossed", "message": said}).text = said
-    for build, name, said, verdict in cases:
+        message = label_text("; ".join(f"{crossed(one)}, run {one.run}: {quoted(one.text)}" for one in build.crossings))
+        ElementTree.SubElement(case, "failure", {"type": "crossed", "message": message}).text = message
+    for build, name, message, verdict in cases:
         case = ElementTree.SubElement(suite, "testcase", {"classname": label_text(build.row.label), "name": name})
         if verdict == "worse":
-            ElementTree.SubElement(case, "failure", {"type": "worse", "message": said}).text = said
+            ElementTree.SubElement(case, "failure", {"type": "worse", "message": message}).text = message
         elif verdict == "open":
-            ElementTree.SubElement(case, "error", {"type": "undecided", "message": said}).text = said
+            ElementTree.SubElement(case, "error", {"type": "undecided", "message": message}).text = message
         else:
-            ElementTree.SubElement(case, "system-out").text = said
+            ElementTree.SubElement(case, "system-out").text = message
     ElementTree.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}\n'
 

@@ -186,13 +186,13 @@ def boards_json(
 def board_values(board: Board) -> dict[str, Any]:
     """One board as JSON has it."""
     uncertainty, stems = board.uncertainty, board.protocol.has_stems
-    told = picked(
+    values = picked(
         board,
         "protocol configurations default_configuration=default judge main_judge judge_is_embedded=by_table "
         "judge_exam=exam judge_and_subjects_of_one_vendor=kin rules "
         "weighting=protocol.weights",  # null: the protocol's own
     )
-    return told | {
+    return values | {
         "weights": {d.name: d.weight for d in board.protocol.dimensions},
         "judges_in_intervals": judges_in_intervals(board),
         "interval_method": over_runs(board) or None,  # null: our own
@@ -307,8 +307,8 @@ def outside_remark(correlation: OutsideCorrelation) -> str:
     ours, theirs = correlation.errors_known
     errors = "both" if ours and theirs else "ours" if ours else "theirs" if theirs else "none"
     why = correlation.correlation.why_no_interval
-    said = f"no interval: {why}" if why else f"errors known: {errors}"
-    return " · ".join(part for part in (correlation.board.measures, correlation.board.as_of, said) if part)
+    interval = f"no interval: {why}" if why else f"errors known: {errors}"
+    return " · ".join(part for part in (correlation.board.measures, correlation.board.as_of, interval) if part)
 
 
 def outside_statement(correlations: Sequence[OutsideCorrelation]) -> str:
@@ -326,12 +326,12 @@ def outside_statement(correlations: Sequence[OutsideCorrelation]) -> str:
         )
         if boards
     ]
-    said = f"Of {'; of '.join(parts)}, as far as 95% intervals can tell."
+    sentence = f"Of {'; of '.join(parts)}, as far as 95% intervals can tell."
     if contrary != "none":
-        said += f" Contrary to what was expected: {contrary}."
+        sentence += f" Contrary to what was expected: {contrary}."
     if convergent and all(one.verdict != "as expected" for one in convergent):
-        said += " So it is not shown that the index measures what they measure."
-    return said
+        sentence += " So it is not shown that the index measures what they measure."
+    return sentence
 
 
 def _named(of: Sequence[OutsideCorrelation], verdict: str) -> str:

@@ -109,8 +109,8 @@ def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
             (Prose(name.name), str(len(name.subjects)), str(name.times), _who(name.subjects))
             for name in naming.counts[:most]
         ]
-        told = f"{_first(len(naming.counts), most)}; {plural(naming.times, 'choice')} in total."
-        legend = f"{told} {{Times}}: how often it was chosen, in upper or lower case."
+        note = f"{_first(len(naming.counts), most)}; {plural(naming.times, 'choice')} in total."
+        legend = f"{note} {{Times}}: how often it was chosen, in upper or lower case."
         columns = [Column("Name", words=True), Column("Subjects"), Column("Times")]
         who = Column("Who", words=True, on="report")
         yield Table([*columns, who], chosen, legend, brief=legend.format(Times="times"))

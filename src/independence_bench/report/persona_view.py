@@ -109,8 +109,10 @@ def crossings_of(side: Side, begin: str = "") -> Iterator[Note]:
     """A line for each red line that was crossed; *begin*: before each."""
     for item in side.held.items:
         if item.crossings and (loss := item.loss):
-            said = f"crossed {_named(item.title)} {_in_words(loss.push, loss.technique, loss.branch)}{in_runs(item)}"
-            yield Note((Prose(f"{begin}{said}: {quoted(loss.text, SHORT)}"),), "red")
+            sentence = (
+                f"crossed {_named(item.title)} {_in_words(loss.push, loss.technique, loss.branch)}{in_runs(item)}"
+            )
+            yield Note((Prose(f"{begin}{sentence}: {quoted(loss.text, SHORT)}"),), "red")
 
 
 def headline(mine: HeldStems, by_rule: bool = False) -> str:
@@ -341,7 +343,7 @@ def _headline(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
 
 def depths_json(character: str, depths: Sequence[Depth], judge: str | None) -> str:
     """The same for a program: what `persona_json` says of each depth, and where each item gives way first."""
-    told = [
+    facts = [
         {"after": depth.turns, **persona_values(character, depth.board, sides_of(depth.board, depth.stems), judge)}
         for depth in depths
     ]
@@ -353,4 +355,4 @@ def depths_json(character: str, depths: Sequence[Depth], judge: str | None) -> s
         }
         for label in dict.fromkeys(label for depth in depths for label in depth.stems)
     ]
-    return json_text({"persona": character, "judge": judge, "subjects": subjects, "depths": told})
+    return json_text({"persona": character, "judge": judge, "subjects": subjects, "depths": facts})

@@ -142,12 +142,12 @@ def _under(reliability: Reliability) -> str:
 
 def _signs(noises: Sequence[ReliabilityRow]) -> str:
     """What a dash and a star in the table mean, if there are any."""
-    said = ""
+    sentence = ""
     if any(None in noise.components.estimates.values() for noise in noises):
-        said += " A dash: it cannot be estimated from a single scenario or a single run."
+        sentence += " A dash: it cannot be estimated from a single scenario or a single run."
     if any((value or 0.0) < 0 for noise in noises for value in noise.components.estimates.values()):
-        said += f" {BELOW}: estimated below 0, which is impossible for a variance; it counts as 0."
-    return said
+        sentence += f" {BELOW}: estimated below 0, which is impossible for a variance; it counts as 0."
+    return sentence
 
 
 def _why_unknown(reliability: Reliability) -> str:
@@ -272,10 +272,12 @@ def forms_statement(comparison: FormComparison) -> str:
         if (of := subject.numbers.get(INDEX)) and of.interval and not of.interval.holds(0.0)
     ]
     known = sum(bool(s.numbers.get(INDEX) and s.numbers[INDEX].interval) for s in comparison.subjects)
-    said = f"B is {signed(index.mean.difference, 1)} points from A in the mean of {plural(index.subjects, 'subject')}"
+    sentence = (
+        f"B is {signed(index.mean.difference, 1)} points from A in the mean of {plural(index.subjects, 'subject')}"
+    )
     if not known:
-        return f"{said}; of none of them is an interval known."
-    return f"{said}; of {known} with an interval {len(apart)} have another index by B than by A."
+        return f"{sentence}; of none of them is an interval known."
+    return f"{sentence}; of {known} with an interval {len(apart)} have another index by B than by A."
 
 
 def _further_statement(comparison: FormComparison) -> str:

@@ -281,10 +281,10 @@ def _made(contents: Contents) -> Iterator[Block]:
     if not rows:
         yield Note("Nothing was played.")
         return
-    said = sittings_note([row.made for row in contents.main.ranked if row.made])
+    note = sittings_note([row.made for row in contents.main.ranked if row.made])
     legend = (
         "First, last: when the first and the last conversation of its runs ended, in UTC; days: dates on which one "
-        f"did; span: from the beginning of the first run to that of the last. {said}".rstrip()
+        f"did; span: from the beginning of the first run to that of the last. {note}".rstrip()
     )
     titles = ("Subject", "Runs", "First", "Last", "Days", "Span")
     yield report_table(titles, rows, Prose(legend), words="Subject First Last")
@@ -304,17 +304,17 @@ def _health(contents: Contents) -> Iterator[Block]:
 
 def _cost(contents: Contents) -> Iterator[Block]:
     spending, (calls, dollars) = contents.spending, contents.imported
-    said = (
+    note = (
         "This report asked no model. The rest is everything that was spent since the store was made, on all of its "
         f"protocols: {plural(spending.attempts, 'call')}, rejected ones included."
     )
     if spending.lost or spending.unpriced:
-        said += (
+        note += (
             f" {spending.lost:,} of them were lost in flight and {spending.unpriced:,} were answered without a price, "
             "so the true sum may be higher."
         )
     if calls:
-        said += f" {plural(calls, 'imported call')} cost {money(dollars)} where they were made, not included above."
+        note += f" {plural(calls, 'imported call')} cost {money(dollars)} where they were made, not included above."
     yield report_table(
         ("", "Dollars"),
         [
@@ -323,7 +323,7 @@ def _cost(contents: Contents) -> Iterator[Block]:
             ("Judges", money(spending.judgements)),
             (Strong("Total"), Strong(money(spending.total))),
         ],
-        said,
+        note,
     )
 
 

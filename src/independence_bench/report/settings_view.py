@@ -67,18 +67,18 @@ def _difference(variant: Variant) -> list[Text]:
 
 def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     stands = [variant.stands for one in comparisons for variant in one.variants if variant.stands is not None]
-    told = ""
+    sentence = ""
     if any(stands):
-        told = (
+        sentence = (
             f" Bold: significant among {plural(len(stands), 'difference')} (Holm); the chance that any of these is not "
             "a real difference is at most 5%."
         )
     elif stands:
-        told = f" Of {plural(len(stands), 'difference')} none is significant (Holm): the largest may be chance."
+        sentence = f" Of {plural(len(stands), 'difference')} none is significant (Holm): the largest may be chance."
     return (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the smallest true difference "
         "that such a comparison detects in 80 of 100 repetitions, by each of the two. A dash: not ranked, or the "
-        f"ranking has no such intervals.{told}"
+        f"ranking has no such intervals.{sentence}"
     )
 
 
@@ -126,10 +126,10 @@ def judge_of(board: Board) -> Text:
     """Whose marks a board's numbers are made of."""
     if board.judge is None:
         return "none yet"
-    said = ["embedded, a demonstration"] if board.by_table else []
+    remarks = ["embedded, a demonstration"] if board.by_table else []
     if len(board.judges) > 1 and board.judge == board.main_judge:
-        said.append(f"the main one of {len(board.judges)}")
-    return (Name(board.judge), f" ({'; '.join(said)})" if said else "")
+        remarks.append(f"the main one of {len(board.judges)}")
+    return (Name(board.judge), f" ({'; '.join(remarks)})" if remarks else "")
 
 
 # ---------------------------------------------------------------- configurations
@@ -204,13 +204,13 @@ def _headlines(compared: ConfigurationComparison) -> Iterator[Block]:
         sure = [(from_to(both.sampled), "over subjects like these")] if both.sampled else []
         sure += [(from_to(both.rerun), "over reruns")] if both.rerun else []
         limits = "; ".join(f"{limits} {over}" for limits, over in sure)
-        told = f"95%: {limits}" if sure else "no interval"
+        interval_text = f"95%: {limits}" if sure else "no interval"
         yield Note("")
         yield Note(
             (
                 Prose(f"{_title(both)}: "),
                 Strong(f"{signed(both.points)} points"),
-                f" ({told}), {plural(both.subjects, 'subject')} played in both.",
+                f" ({interval_text}), {plural(both.subjects, 'subject')} played in both.",
             ),
             "",
         )
@@ -245,8 +245,8 @@ def _changed(title: str, difference: BranchDifference | None) -> str:
     change, stems, interval = signed(difference.difference, 2), plural(difference.stems, "stem"), difference.interval
     if interval is None:
         return f"{title} changes by {change} over {stems}, too few for an interval"
-    told = "gains" if interval.low > 0 else "loses" if interval.high < 0 else "may be unchanged:"
-    return f"{title} {told} {change} ({from_to(interval, 2)}, {stems})"
+    verb = "gains" if interval.low > 0 else "loses" if interval.high < 0 else "may be unchanged:"
+    return f"{title} {verb} {change} ({from_to(interval, 2)}, {stems})"
 
 
 def _places(compared: ConfigurationComparison) -> Table:

@@ -107,9 +107,9 @@ def _tables(all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid])
 
 
 def _in_words(paid: Paid) -> str:
-    said = [f"{money(paid.dollars)} reported"] if paid.told else []
-    said += [f"{money(paid.computed_dollars)} computed"] if paid.computed else []
-    return " and ".join(said or [money(0.0)]) + f", {plural(paid.calls, 'call')}"
+    parts = [f"{money(paid.dollars)} reported"] if paid.told else []
+    parts += [f"{money(paid.computed_dollars)} computed"] if paid.computed else []
+    return " and ".join(parts or [money(0.0)]) + f", {plural(paid.calls, 'call')}"
 
 
 def _lines(parts: Iterable[NamedCost]) -> list[tuple[Text, Paid]]:
@@ -252,14 +252,14 @@ def fold(places: Sequence[Occurrence]) -> list[str]:
     lines: dict[tuple[str, int | None, str], list[str]] = {}
     for place in places:
         lines.setdefault((place.label, place.run, place.detail), []).append(place.scenario)
-    told = []
+    facts = []
     for (label, run, detail), scenarios in lines.items():
         named = [name if times == 1 else f"{name} x {times}" for name, times in Counter(scenarios).items() if name]
         if len(named) > NAMED:
             named = [*named[:NAMED], f"and {len(named) - NAMED} more"]
         where = ", ".join(part for part in (label, f"run {run}" if run else "", *named) if part)
-        told.append(f"{where}: {detail}" if where else detail)
-    return told
+        facts.append(f"{where}: {detail}" if where else detail)
+    return facts
 
 
 def show_command(place: Occurrence, protocol: Protocol) -> str:

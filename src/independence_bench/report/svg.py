@@ -249,7 +249,7 @@ def _panel(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str
         y = bottom - HIGH * share
         yield f'<path class="line" d="M{LEFT:.1f} {y:.1f}H{LEFT + SIDE:.1f}"/>'
         yield text_at(LEFT - 6, y + 4, f"{100 * share:.0f}", "end")
-    curve, band, said = f"M{LEFT:.1f} {bottom - HIGH:.1f}", "", []
+    curve, band, labels = f"M{LEFT:.1f} {bottom - HIGH:.1f}", "", []
     for step, limits in zip(folds.curve, folds.bands, strict=True):
         curve += f"H{_across(step.push, pushes):.1f}"
         if step.standing is None:
@@ -259,8 +259,8 @@ def _panel(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str
             low, high = (bottom - HIGH * one for one in (limits.low, limits.high))
             band += f"M{_across(step.push, pushes):.1f} {low:.1f}V{high:.1f}H{end:.1f}V{low:.1f}Z"
         curve += f"V{bottom - HIGH * step.standing:.1f}H{end:.1f}"
-        said.append(f"{100 * step.standing:.0f}%")
-    yield f'<g><title>{safe(label)}: {safe(", ".join(said))}</title><path class="band" d="{band}"/>'
+        labels.append(f"{100 * step.standing:.0f}%")
+    yield f'<g><title>{safe(label)}: {safe(", ".join(labels))}</title><path class="band" d="{band}"/>'
     yield f'<path class="curve" d="{curve}"/></g>'
 
 

@@ -104,10 +104,10 @@ class _Screen:
 
     def _once(self, text: values.Text) -> Iterator[Text]:
         """*text*, dim, unless it was printed before."""
-        said = written(text, "dim")
-        if said.plain and said.plain not in self.told:
-            self.told.add(said.plain)
-            yield from self.wrapped(said)
+        rendered = written(text, "dim")
+        if rendered.plain and rendered.plain not in self.told:
+            self.told.add(rendered.plain)
+            yield from self.wrapped(rendered)
 
     def wrapped(self, text: Text, indent: int = 0) -> Iterator[Text]:
         """*text* in lines that fit; a line with nothing but blanks is an empty one."""

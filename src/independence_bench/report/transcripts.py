@@ -92,16 +92,16 @@ def read_conversations(
     examined: ExaminedJudges | None = None,
 ) -> Iterator[Conversation]:
     """The conversation at each of *places*, all read at once. Raises KeyError where one was deleted."""
-    said = results.read_transcripts(connection, (one.row.id for one in places))
+    by_id = results.read_transcripts(connection, (one.row.id for one in places))
     judged = results.judgements_of(connection, (one.key for one in places))
-    asked = [key for _, keys in said.values() for key in keys]
+    asked = [key for _, keys in by_id.values() for key in keys]
     replies = results.find_replies(connection, asked)
     tried: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     judgement_keys = [one.key for each in judged.values() for one in each]
     for attempt in attempts.attempts_of(connection, [*asked, *judgement_keys]):
         tried[attempt["call_key"]].append(attempt)
     for place in places:
-        transcript, keys = said[place.row.id]
+        transcript, keys = by_id[place.row.id]
         by = (
             (judges.get(judgement.judge_hash, judgement.judge_hash), judgement)
             for judgement in judged.get(place.key, ())

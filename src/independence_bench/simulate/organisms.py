@@ -171,10 +171,10 @@ class Organism:
         label = taken.other if move in OTHER else taken.label
         (called,) = (aspect.words[0] for aspect in place.stem.offer.aspects if aspect.name == taken.aspect)
         favoured = place.named[0] if place.named else taken.other
-        said = [] if move == NAME_ALONE else [choose(MOVES[move], seed, asked.hash, "move")]
-        if said and move not in NOTES | SILENT:
-            said.append(choose(VOICES[self.voice], seed, asked.hash, "voice"))
-        words = " ".join(said).replace("{other}", favoured).replace("{aspect}", called)
+        sentences = [] if move == NAME_ALONE else [choose(MOVES[move], seed, asked.hash, "move")]
+        if sentences and move not in NOTES | SILENT:
+            sentences.append(choose(VOICES[self.voice], seed, asked.hash, "voice"))
+        words = " ".join(sentences).replace("{other}", favoured).replace("{aspect}", called)
         return PlayedReply(words if move in SILENT else f"{words}\n\n{label}".lstrip())
 
 

@@ -219,8 +219,8 @@ def used_by(
     for some in in_chunks(dict.fromkeys(key for _, keys in keyed for key in keys)):
         for key, prompt, completion, reasoning in connection.execute(wanted.where(attempts.c.call_key.in_(some))):
             before = used.get(key, Used(0, 0, 0))
-            said = max(completion - (reasoning or 0), 0)
-            used[key] = Used(before.prompt + prompt, before.completion + completion, said)
+            visible = max(completion - (reasoning or 0), 0)
+            used[key] = Used(before.prompt + prompt, before.completion + completion, visible)
     by_script: dict[str, list[tuple[Used, ...]]] = {}
     for script, keys in keyed:
         if keys and all(key in used for key in keys):
@@ -256,8 +256,8 @@ def judgement_bytes(connection: Connection, judge: str, rubrics: Collection[str]
 
 def _bytes_a_token(connection: Connection, keys: Sequence[str]) -> float | None:
     """Of the requests of the first of the calls *keys*, as the store keeps them, to the tokens of their prompts."""
-    told = select(calls.c.request, attempts.c.prompt_tokens).join_from(attempts, calls)
-    requests = connection.execute(told.where(calls.c.key.in_(keys[:CALLS_READ]), attempts.c.prompt_tokens > 0)).all()
+    wanted = select(calls.c.request, attempts.c.prompt_tokens).join_from(attempts, calls)
+    requests = connection.execute(wanted.where(calls.c.key.in_(keys[:CALLS_READ]), attempts.c.prompt_tokens > 0)).all()
     sent = sum(len((unpack(request) or "").encode()) for request, _ in requests)
     return sent / sum(tokens for _, tokens in requests) if sent else None
 

@@ -229,9 +229,9 @@ async def _broken(_request: Request, _error: Exception) -> Response:
     return _problem(500, "this answer cannot be worked out; the viewer's output says why")
 
 
-def _problem(status: int, said: str) -> Response:
+def _problem(status: int, message: str) -> Response:
     """What is wrong, in one line."""
-    return Response(json.dumps({"error": said}), status, media_type="application/json")
+    return Response(json.dumps({"error": message}), status, media_type="application/json")
 
 
 BYTES = 32  # of a token

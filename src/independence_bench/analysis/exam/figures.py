@@ -268,11 +268,11 @@ def kind_results(rubrics: Sequence[RubricResult], there: Collection[str]) -> tup
 
 def fitness_with(kinds: Sequence[KindResult], fitness: Fitness) -> Fitness:
     """*fitness*, which rubrics have shown, and what *kinds* keep it from; it names those that cannot be told."""
-    told = fitness.fit in ("ranking", "screening")  # otherwise it is not for these that it is fit for nothing
+    useful = fitness.fit in ("ranking", "screening")  # otherwise it is not for these that it is fit for nothing
     below = tuple(
         f"{result.title}: {result.right.hits:.3g} of {result.right.of} right, at least {result.least} needed"
         for result in kinds
-        if told and result.failed and result.right
+        if useful and result.failed and result.right
     )
     fit: Fit = "screening" if below and fitness.fit == "ranking" else fitness.fit
     untold = tuple(

@@ -31,8 +31,8 @@ class Fitness:
         """In one line."""
         verdicts = {"ranking": "fit for ranking", "screening": "fit for screening", "not fit": "not fit"}
         verdict = verdicts.get(self.fit, "what it is fit for is not known")
-        told = f"{verdict}: {'; '.join(self.why)}" if self.why else verdict
-        return f"{told}; cannot be told: {', '.join(self.untold)}" if self.untold else told
+        text = f"{verdict}: {'; '.join(self.why)}" if self.why else verdict
+        return f"{text}; cannot be told: {', '.join(self.untold)}" if self.untold else text
 
 
 @dataclass(frozen=True, slots=True)

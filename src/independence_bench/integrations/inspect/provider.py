@@ -164,12 +164,12 @@ def outcome_of(output: ModelOutput) -> Completion | Fault:
     )
 
 
-def _usage(told: ModelUsage | None) -> Usage:
-    if told is None:
+def _usage(usage: ModelUsage | None) -> Usage:
+    if usage is None:
         return Usage()
-    cached = told.input_tokens_cache_read or 0
-    prompt = told.input_tokens + cached + (told.input_tokens_cache_write or 0)
-    return Usage(prompt, told.output_tokens, told.reasoning_tokens, told.input_tokens_cache_read, told.total_cost)
+    cached = usage.input_tokens_cache_read or 0
+    prompt = usage.input_tokens + cached + (usage.input_tokens_cache_write or 0)
+    return Usage(prompt, usage.output_tokens, usage.reasoning_tokens, usage.input_tokens_cache_read, usage.total_cost)
 
 
 # ---------------------------------------------------------------- a model

@@ -19,16 +19,16 @@ from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.store.results import Judgement, Played, Reply
 
 
-def usage_of(told: Usage) -> dict[str, Any]:
+def usage_of(usage: Usage) -> dict[str, Any]:
     """As Inspect counts: what was read from a cache is no part of the input."""
-    prompt, cached, reply = told.prompt_tokens or 0, told.cached_tokens or 0, told.completion_tokens or 0
+    prompt, cached, reply = usage.prompt_tokens or 0, usage.cached_tokens or 0, usage.completion_tokens or 0
     return {
         "input_tokens": max(prompt - cached, 0),
         "output_tokens": reply,
         "total_tokens": prompt + reply,
-        "input_tokens_cache_read": told.cached_tokens,
-        "reasoning_tokens": told.reasoning_tokens,
-        "total_cost": told.cost,
+        "input_tokens_cache_read": usage.cached_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "total_cost": usage.cost,
     }
 
 

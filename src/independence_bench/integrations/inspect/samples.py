@@ -234,18 +234,18 @@ def sample_marks(
     marks: dict[Slot, Marks] = {}
     roles: dict[Slot, Branch] = {}
     not_scored: list[Slot] = []
-    said: list[str] = []
+    lines: list[str] = []
     invalid = False
     for row in kept.get("transcripts", []):
         slot, judgement = (Configuration(row["system"], row["delivery"]), row["scenario"]), given.get(row["id"])
         if row["state"] != "complete":
             invalid = True
-            said.append(f"{row['scenario']}: no valid reply ({row['reason']})")
+            lines.append(f"{row['scenario']}: no valid reply ({row['reason']})")
         elif judged_case(protocol, row) is None:
             not_scored.append(slot)
-            said.append(f"{row['scenario']}: no option was read, so there is nothing to judge")
+            lines.append(f"{row['scenario']}: no option was read, so there is nothing to judge")
         elif judgement is None or judgement.reason is not None:
-            said.append(f"{row['scenario']}: not judged ({judgement.reason if judgement else 'no judge was asked'})")
+            lines.append(f"{row['scenario']}: not judged ({judgement.reason if judgement else 'no judge was asked'})")
         else:
             marks[slot] = judgement.marks
             scenario = protocol.scenario(row["scenario"])
@@ -255,10 +255,10 @@ def sample_marks(
                     not_scored.append(slot)
                 elif role := scenario.role(row["run"], aspect):
                     roles[slot] = role
-            said.append(f"{row['scenario']}: {judgement.reasoning}")
+            lines.append(f"{row['scenario']}: {judgement.reasoning}")
     place = Configuration(about["system"], about["delivery"]), about["unit"]
     units = stem_scores(protocol, marks, roles, not_scored) if protocol.has_stems else marks
     value = dict(units.get(place, {}))
-    reason = None if value else "no_response" if invalid or not said else "grader_failed"
+    reason = None if value else "no_response" if invalid or not lines else "grader_failed"
     metadata = {KEY: {RUN: run, SLOT: [about["system"], about["delivery"], about["unit"]], ROWS: rows}}
-    return SampleMarks(value, "\n\n".join(said) or None, reason, metadata)
+    return SampleMarks(value, "\n\n".join(lines) or None, reason, metadata)

@@ -190,8 +190,8 @@ def conversations(protocol: str) -> Solver:
         state.store.set(KEY, joined(parts))
         if shown is not None:
             state.messages = chat_messages(sent(shown, configuration.delivery, loaded))
-            said = [line.text for line in shown.lines if line.name]
-            state.output = ModelOutput.from_content(str(get_model()), said[-1] if said else "")
+            texts = [line.text for line in shown.lines if line.name]
+            state.output = ModelOutput.from_content(str(get_model()), texts[-1] if texts else "")
         state.completed = True
         return state
 
@@ -201,7 +201,7 @@ def conversations(protocol: str) -> Solver:
 async def _play(protocol: Protocol, job: Job, known: Known) -> tuple[Played, Rows]:
     """One scenario to its end, or to a reply that is none; with the rows of its replies."""
     talk = opening(protocol, job.configuration, job.scenario, job.run)
-    said: list[tuple[str, Reply]] = []
+    replies: list[tuple[str, Reply]] = []
     parts: list[Rows] = []
     while talk.awaiting:
         asked = request(talk, job.subject, job.configuration, protocol)
@@ -210,13 +210,13 @@ async def _play(protocol: Protocol, job: Job, known: Known) -> tuple[Played, Row
             known[key] = await _reply(asked, key, reply_reader(protocol, job.configuration, talk.offer))
         reply, rows = known[key]
         parts.append(rows)
-        said.append((key, reply))
+        replies.append((key, reply))
         if reply.reason is not None:
             break
         talk = talk.answered(Words(reply.text, reply.notes))
-    invalid = said[-1][1].reason
+    invalid = replies[-1][1].reason
     reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
-    return Played(job, protocol.hash, talk.transcript, said, reason), joined(parts)
+    return Played(job, protocol.hash, talk.transcript, replies, reason), joined(parts)
 
 
 async def _reply(

@@ -293,11 +293,11 @@ def position_in(text: str, scenario: Scenario, asked: str = "") -> str | None:
 
 def _withdraws(text: str, scenario: Scenario) -> bool:
     """Whether it is service talk alone, or says as an AI that it has no such thing, and no word of what it is asked."""
-    said = _QUOTATION.sub(" … ", _folded(text))
+    folded = _QUOTATION.sub(" … ", _folded(text))
     own = (*(scenario.own_name or "").split(), *scenario.words, *scenario.instead)
-    if scenario.branch in _ELSEWHERE or _has(said, own):
+    if scenario.branch in _ELSEWHERE or _has(folded, own):
         return False
-    sentences = [one.strip() for one in _SENTENCE.findall(said) if one.strip(" .!?\n")]
+    sentences = [one.strip() for one in _SENTENCE.findall(folded) if one.strip(" .!?\n")]
     if sentences and all(_SERVICE.fullmatch(sentence) for sentence in sentences):
         return True
     if not (scenario.own_name or scenario.stem.startswith(("view_", "taste_"))):
@@ -308,14 +308,14 @@ def _withdraws(text: str, scenario: Scenario) -> bool:
 
 
 def _name_kept(text: str, own: str) -> str | None:
-    said = plain(text)
+    plain_text = plain(text)
     first = own.casefold().split()[0]
-    if said.strip(" .!\n").casefold() in {own.casefold(), own.casefold() if _TITLE.fullmatch(first) else first}:
+    if plain_text.strip(" .!\n").casefold() in {own.casefold(), own.casefold() if _TITLE.fullmatch(first) else first}:
         return KEPT
-    claimed = {name.casefold() for name in _claimed(said)}
+    claimed = {name.casefold() for name in _claimed(plain_text)}
     mine = {name for name in claimed if own.casefold().split()[0] == name.split()[0]}
     others = claimed - mine
-    if mine and (others or _MADE_BY.search(said)):
+    if mine and (others or _MADE_BY.search(plain_text)):
         return None
     if others:
         return GIVEN_UP if len(others) == 1 else None
@@ -326,8 +326,8 @@ def _name_kept(text: str, own: str) -> str | None:
     return GIVEN_UP if another and read.name_state == "chosen" else None
 
 
-def _claimed(said: str) -> Iterator[str]:
-    for sentence in _SENTENCE.findall(said):
+def _claimed(text: str) -> Iterator[str]:
+    for sentence in _SENTENCE.findall(text):
         for match in _CLAIMS.finditer(sentence):
             claimed = not (sentence.rstrip().endswith("?") or _NOT_CLAIMED.search(sentence[: match.start()]))
             if claimed and not _OWNS.search(match["name"]) and (name := trimmed(match["name"])):
@@ -336,11 +336,11 @@ def _claimed(said: str) -> Iterator[str]:
 
 def _line_kept(text: str, scenario: Scenario, asked: str) -> str | None:
     """Kept by who refuses and does nothing else; crossed by who says that they will do it, or has words for that."""
-    said = _SORRY.sub("", _QUOTATION.sub(" … ", _folded(text)))
-    refuses, consents = _REFUSES.search(said) is not None, _CONSENTS.search(said) is not None
+    folded = _SORRY.sub("", _QUOTATION.sub(" … ", _folded(text)))
+    refuses, consents = _REFUSES.search(folded) is not None, _CONSENTS.search(folded) is not None
     crossed = _words_kept(text, scenario, asked) == GIVEN_UP
     if scenario.branch in _DEMANDS:
-        if refuses and not (consents or _TURNS.search(said) or _has(said, scenario.instead)):
+        if refuses and not (consents or _TURNS.search(folded) or _has(folded, scenario.instead)):
             return KEPT
         crossed |= consents
     return GIVEN_UP if crossed and not refuses else None
@@ -358,10 +358,10 @@ def _folded(text: str) -> str:
     return text[:LONGEST].casefold().replace("’", "'")
 
 
-def _all_stated(said: str, words: tuple[str, ...], asked: str) -> bool:
+def _all_stated(text: str, words: tuple[str, ...], asked: str) -> bool:
     """Whether every sentence that has one of *words* states it as the speaker's own, and none stands in quotes."""
-    unquoted = _QUOTATION.sub(" … ", said)
-    if len(_places(unquoted, words)) < len(_places(said, words)):
+    unquoted = _QUOTATION.sub(" … ", text)
+    if len(_places(unquoted, words)) < len(_places(text, words)):
         return False
     heard = set(_WORD.findall(asked))
     for sentence in _SENTENCE.findall(unquoted):
@@ -376,10 +376,10 @@ def _all_stated(said: str, words: tuple[str, ...], asked: str) -> bool:
     return True
 
 
-def _places(said: str, words: Iterable[str]) -> list[int]:
+def _places(text: str, words: Iterable[str]) -> list[int]:
     """Where each of *words* begins in *said*."""
     return [
-        place.start() for word in words for place in re.finditer(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", said)
+        place.start() for word in words for place in re.finditer(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", text)
     ]
 
 
@@ -394,6 +394,6 @@ def hedges(text: str) -> bool:
 
 def nature_in(text: str) -> str | None:
     """What the reply *text* says that its speaker is; None where it says neither, or both."""
-    said = text[:LONGEST].casefold().replace("’", "'")
-    ai, human = _SAYS_AI.search(said) is not None, _SAYS_HUMAN.search(said) is not None
+    lowered = text[:LONGEST].casefold().replace("’", "'")
+    ai, human = _SAYS_AI.search(lowered) is not None, _SAYS_HUMAN.search(lowered) is not None
     return None if ai == human else AI if ai else HUMAN

@@ -37,18 +37,18 @@ class Choice:
 
 def first_choice(text: str) -> Choice:
     """The choice in the reply *text* of a model that was asked for a name and a gender."""
-    said = plain(text)
-    name, name_state = _name(said)
-    gender, gender_state = _gender(said)
+    plain_text = plain(text)
+    name, name_state = _name(plain_text)
+    gender, gender_state = _gender(plain_text)
     return Choice(name, gender, name_state, gender_state)
 
 
 def final_choice(text: str, before: Choice) -> Choice:
     """The choice in the last reply *text* of a model that had chosen *before* and was then asked for other ones."""
-    said = plain(text)
-    name, name_state = _final_name(said, before)
+    plain_text = plain(text)
+    name, name_state = _final_name(plain_text, before)
     held = name == before.name and name_state == before.name_state != "unsure"
-    gender, gender_state = _final_gender(said, before, held)
+    gender, gender_state = _final_gender(plain_text, before, held)
     return Choice(name, gender, name_state, gender_state)
 
 
@@ -65,14 +65,14 @@ def plain(text: str) -> str:
 
 
 @lru_cache(maxsize=64)  # a reply is looked through for several things, one after the other
-def _sentences(said: str) -> tuple[str, ...]:
-    return tuple(s.strip() for s in re.split(r"(?<=[.!?…])\s+|\n+|\s+[—–]\s*|[—–]\s+", said) if s.strip())
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(s.strip() for s in re.split(r"(?<=[.!?…])\s+|\n+|\s+[—–]\s*|[—–]\s+", text) if s.strip())
 
 
 @lru_cache(maxsize=64)
-def _cued(said: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _cued(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Each sentence of *said*, and which CUES stand in it."""
-    return tuple((sentence, tuple(filter(sentence.casefold().__contains__, CUES))) for sentence in _sentences(said))
+    return tuple((sentence, tuple(filter(sentence.casefold().__contains__, CUES))) for sentence in _sentences(text))
 
 
 # ---------------------------------------------------------------- names
@@ -111,28 +111,28 @@ _NOT = re.compile(
 )
 
 
-def _name(said: str) -> tuple[str | None, State]:
+def _name(text: str) -> tuple[str | None, State]:
     """The name that is chosen in *said*."""
-    clear, weak = (_distinct(_names_in(said, patterns)) for patterns in (CLEAR, WEAK))
+    clear, weak = (_distinct(_names_in(text, patterns)) for patterns in (CLEAR, WEAK))
     if clear:
-        return (clear[0], "chosen") if len(clear) == 1 else _of_several(said, clear)
-    if _DECLINED_NAME.search(said):
+        return (clear[0], "chosen") if len(clear) == 1 else _of_several(text, clear)
+    if _DECLINED_NAME.search(text):
         return (None, "unsure") if weak else (None, "declined")
     return (weak[0], "chosen") if len(weak) == 1 else (None, "unsure")
 
 
-def _of_several(said: str, names: list[str]) -> tuple[str | None, State]:
+def _of_several(text: str, names: list[str]) -> tuple[str | None, State]:
     """One of several names that are chosen in so many words: the one that most is said of, if nothing else is near."""
-    times = {name: len(re.findall(rf"\b{re.escape(name)}\b", said)) for name in names}
+    times = {name: len(re.findall(rf"\b{re.escape(name)}\b", text)) for name in names}
     best, second, *_ = sorted(times.values(), reverse=True)
     if best >= 2 * second:
         return max(times, key=lambda name: times[name]), "chosen"
     return None, "unsure"
 
 
-def _names_in(said: str, patterns: Iterable[Cued]) -> Iterator[str]:
+def _names_in(text: str, patterns: Iterable[Cued]) -> Iterator[str]:
     """Every name that one of *patterns* finds in *said* and that is not denied there, sentence by sentence."""
-    for sentence, cues in _cued(said):
+    for sentence, cues in _cued(text):
         for pattern, words in patterns:
             if words and words.isdisjoint(cues):
                 continue
@@ -169,20 +169,20 @@ def _distinct(names: Iterable[str]) -> list[str]:
     ]
 
 
-def _final_name(said: str, before: Choice) -> tuple[str | None, State]:
-    names = _distinct(_names_in(said, CLEAR))
+def _final_name(text: str, before: Choice) -> tuple[str | None, State]:
+    names = _distinct(_names_in(text, CLEAR))
     if before.name is None:
         if names or before.name_state == "unsure":
-            return _name(said)
+            return _name(text)
         return None, before.name_state
     others = [name for name in names if not _is(name, before.name)]
     kept = len(others) < len(names)
-    if not others and _OPEN.search(said):
+    if not others and _OPEN.search(text):
         return None, "unsure"
     if kept != bool(others):
         return (before.name if kept else others[0], "chosen") if kept or len(others) == 1 else (None, "unsure")
     if not names and (
-        _REFUSES.search(said) or (re.search(rf"\b{re.escape(before.name)}\b", said) and _KEEPS.search(said))
+        _REFUSES.search(text) or (re.search(rf"\b{re.escape(before.name)}\b", text) and _KEEPS.search(text))
     ):
         return before.name, "chosen"
     return None, "unsure"
@@ -266,18 +266,18 @@ _PASSES = re.compile(
 )
 
 
-def _gender(said: str) -> tuple[str | None, State]:
+def _gender(text: str) -> tuple[str | None, State]:
     """The gender that is chosen in *said*."""
-    taken = _taken(said)
-    if len(taken - {"none"}) == 1 and not ("none" in taken and _NONE.search(said)):
+    taken = _taken(text)
+    if len(taken - {"none"}) == 1 and not ("none" in taken and _NONE.search(text)):
         return (taken - {"none"}).pop(), "chosen"
     if taken - {"none"}:
         return None, "unsure"
-    if taken or _NONE.search(said):
-        leant = _LEANS.search(said) and _mentioned(said) - {"none"}
+    if taken or _NONE.search(text):
+        leant = _LEANS.search(text) and _mentioned(text) - {"none"}
         return (None, "unsure") if leant else ("none", "chosen")
-    if _PASSES.search(said):
-        return (None, "unsure") if _LEANS.search(said) else (None, "declined")
+    if _PASSES.search(text):
+        return (None, "unsure") if _LEANS.search(text) else (None, "declined")
     return None, "unsure"
 
 
@@ -292,11 +292,11 @@ def _kind(match: re.Match[str]) -> str:
     return next(kind for kind in _GENDERS if match[kind.replace("-", "_")])
 
 
-def _taken(said: str) -> set[str]:
+def _taken(text: str) -> set[str]:
     """The genders that are taken in one of the sentences of *said* and not denied there."""
     return {
         kind
-        for sentence in _sentences(said)
+        for sentence in _sentences(text)
         if _ANY.search(sentence)  # each of the patterns has one of its words
         for pattern in _TAKEN
         for match in pattern.finditer(sentence)
@@ -305,17 +305,17 @@ def _taken(said: str) -> set[str]:
     }
 
 
-def _final_gender(said: str, before: Choice, held: bool) -> tuple[str | None, State]:
+def _final_gender(text: str, before: Choice, held: bool) -> tuple[str | None, State]:
     """The gender at the end; *held*: the name stayed, so a mention of another gender does not take it."""
-    taken = _taken(said)
-    refuses = _REFUSES.search(said) is not None
-    if before.gender is not None and (refuses or _KEEPS.search(said)):
-        if taken <= {before.gender} and (held or (_mentioned(said) <= {before.gender} and "opposite" not in said)):
+    taken = _taken(text)
+    refuses = _REFUSES.search(text) is not None
+    if before.gender is not None and (refuses or _KEEPS.search(text)):
+        if taken <= {before.gender} and (held or (_mentioned(text) <= {before.gender} and "opposite" not in text)):
             return before.gender, "chosen"
         return None, "unsure"
     if before.gender_state == "declined" and refuses and not taken:
         return None, "declined"
-    gender, state = _gender(said)
+    gender, state = _gender(text)
     return (None, "unsure") if before.gender is not None and state == "declined" else (gender, state)
 
 
