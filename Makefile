@@ -27,7 +27,7 @@ demo: $(VENV)/.ready weights  ## protocol v2 on a small local model (MODEL=...),
 	$(BIN)/aib run gguf:$(MODEL) --judge embedded --runs 2 -pt 2 --store $(DEMO_STORE)
 
 test:  ## lint, types, all tests, and the page in a real browser
-	$(MAKE) --jobs=4 --output-sync=target prepared lint types page-checks compiled
+	$(MAKE) --jobs=4 --output-sync=target prepared lint types page-checks
 	$(MAKE) --jobs=2 e2e unit  # what each says is seen at once
 
 prepared: setup weights postgres chromium  ## what the tests need
@@ -40,10 +40,10 @@ lint: $(VENV)/.ready
 types: $(VENV)/.ready
 	$(BIN)/pyrefly check --summary=none
 
-compiled: $(VENV)/.ready  # by one process: the workers begin together, and each would compile all tests by itself
+compiled:  # by one process: the workers begin together, and each would compile all tests by itself
 	@$(BIN)/pytest -q --collect-only >/dev/null || true  # what fails is said by `unit`
 
-unit:  # they mostly wait, and let all others go first
+unit: compiled  # they mostly wait, and let all others go first
 	nice $(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder
 
 coverage: $(VENV)/.ready weights postgres  ## the same tests, at half the speed, with what they run

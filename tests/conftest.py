@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import importlib
 import os
 import pickle
 import re
 import shutil
 import signal
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -155,26 +153,6 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):  # ignored below nohup, and then by every process that is started
         signal.signal(number, signal.SIG_DFL)
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Each worker begins to import at another file, so what one of them has compiled is there for the others."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    if not worker:
-        return
-    files = sorted(Path(path) for path in _named(session.config.args))
-    begin = len(files) * int(worker.removeprefix("gw")) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for path in (*files[begin:], *files[:begin]):
-            with suppress(Exception, pytest.skip.Exception):  # is said when it is collected
-                importlib.import_module(path.stem)
-
-
-def _named(arguments: list[str]) -> Iterator[Path]:
-    """The files of tests among *arguments*, and in the folders among them."""
-    for path in (Path(argument.partition("::")[0]) for argument in arguments):
-        yield from path.glob("test_*.py") if path.is_dir() else [path]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
