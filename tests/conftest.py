@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import forked
 import pytest
 from hypothesis import HealthCheck, settings
 from postgres import Server, running
@@ -147,8 +148,10 @@ def _share_what_is_compiled(connection: Connection) -> None:
         connection.engine._compiled_cache = _COMPILED
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """What a shell begins in the background ignores Ctrl-C, and so would every command that a test begins."""
+    if config.getoption("numprocesses", None):
+        forked.share()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):  # ignored below nohup, and then by every process that is started

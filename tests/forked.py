@@ -35,6 +35,7 @@ from independence_bench.protocol.loader import load, shipped
 from independence_bench.store.database import open_store
 
 AIB = str(Path(sys.executable).with_name("aib"))
+SHARED = "AIB_TESTS_FORKS"  # the variable with the address of the server that somebody has started already
 STATUS = struct.Struct("i")
 CLIENT = """\
 #!{python} -IS
@@ -66,7 +67,7 @@ def start(arguments: Sequence[str], *, env: Mapping[str, str], **more: Any) -> s
 def put_aib(folder: Path) -> None:
     """A program `aib` in *folder*, which stands first in somebody's PATH."""
     program = folder / "aib"
-    program.write_text(CLIENT.format(python=sys.executable, address=_server().address), encoding="utf-8")
+    program.write_text(CLIENT.format(python=sys.executable, address=_address(())), encoding="utf-8")
     program.chmod(0o755)
 
 
@@ -86,7 +87,8 @@ class _Forked(subprocess.Popen[Any]):
         self._end, ended = os.pipe()
         streams = [number if end == -1 else end for number, end in enumerate((read, written, error))]
         try:
-            self.pid = _server(*self._options).begin(
+            self.pid = _begin(
+                _address(self._options),
                 {"args": args, "cwd": os.fspath(cwd or Path.cwd()), "env": dict(env), "leads": self._leads},
                 [*streams, ended],
             )
@@ -112,14 +114,14 @@ class _Forked(subprocess.Popen[Any]):
 
 
 class _Server:
-    """The process that forks, of this one."""
+    """The process that forks. It ends with the one that has started it."""
 
     def __init__(self, options: Sequence[str]) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._alive, theirs = socket.socketpair()
         listens = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.address = str(Path(tempfile.mkdtemp(prefix="aib-")) / "forks")  # a short path; the server takes it away
         listens.bind(self.address)
-        listens.listen()
+        listens.listen(64)
         ends = [theirs.fileno(), listens.fileno()]
         self._process = subprocess.Popen(
             [sys.executable, *options, __file__, *map(str, ends)],
@@ -130,22 +132,34 @@ class _Server:
         theirs.close()
         listens.close()
 
-    def begin(self, order: Mapping[str, Any], files: Sequence[int]) -> int:
-        """The process that carries *order* out."""
-        socket.send_fds(self._socket, [json.dumps(order).encode()], list(files))
-        return int(self._socket.recv(64))
-
 
 @cache
 def _server(*options: str) -> _Server:
     return _Server(options)
 
 
+def share() -> None:
+    """Have one server fork for this process and for those that it starts: each takes seconds to import everything."""
+    os.environ[SHARED] = _server().address
+
+
+def _address(options: Sequence[str]) -> str:
+    return _server(*options).address if options or SHARED not in os.environ else os.environ[SHARED]
+
+
+def _begin(address: str, order: Mapping[str, Any], files: Sequence[int]) -> int:
+    """The process that carries *order* out, forked by the server at *address*."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+        server.connect(address)
+        socket.send_fds(server, [json.dumps(order).encode()], list(files))
+        return int(server.recv(64))
+
+
 # ---------------------------------------------------------------- the process that forks
 
 
-def serve(orders: socket.socket, listens: socket.socket) -> dict[str, Any] | None:
-    """Fork for each order until nobody is left to give one; in the child: the order."""
+def serve(alive: socket.socket, listens: socket.socket) -> dict[str, Any] | None:
+    """Fork for each order until *alive* is closed at its other end; in the child: the order."""
     for module in {entry.module for entry in COMMANDS.values()}:
         importlib.import_module(f"independence_bench.cli.{module}")
     _warm_up(Path(listens.getsockname()).parent)
@@ -158,7 +172,7 @@ def serve(orders: socket.socket, listens: socket.socket) -> dict[str, Any] | Non
     signal.signal(signal.SIGCHLD, lambda *_: None)
     ends: dict[int, int] = {}
     while True:
-        ready, _, _ = select.select([orders, listens, woken], [], [])
+        ready, _, _ = select.select([alive, listens, woken], [], [])
         if woken in ready:
             os.read(woken, 4096)
             while ends and (ended := os.waitpid(-1, os.WNOHANG))[0]:
@@ -166,12 +180,15 @@ def serve(orders: socket.socket, listens: socket.socket) -> dict[str, Any] | Non
                 with suppress(BrokenPipeError):  # who asked has gone
                     os.write(ends[pid], STATUS.pack(os.waitstatus_to_exitcode(status)))
                 os.close(ends.pop(pid))
-        if ready == [woken]:
-            continue
-        asking = orders if orders in ready else listens.accept()[0]
-        message, files, *_ = socket.recv_fds(asking, MOST, 4)
-        if not message:
+        if alive in ready:
             return None
+        if listens not in ready:
+            continue
+        asking, _ = listens.accept()
+        message, files, *_ = socket.recv_fds(asking, MOST, 4)
+        if not message:  # whoever asked has gone
+            asking.close()
+            continue
         become, became = os.pipe()
         signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
         if not (pid := os.fork()):
@@ -194,8 +211,7 @@ def serve(orders: socket.socket, listens: socket.socket) -> dict[str, Any] | Non
         for file in files:
             os.close(file)
         asking.send(str(pid).encode())
-        if asking is not orders:
-            asking.close()
+        asking.close()
 
 
 def _warm_up(folder: Path) -> None:
@@ -229,9 +245,9 @@ def _become(order: Mapping[str, Any], files: Sequence[int]) -> None:
 
 
 if __name__ == "__main__":
-    with socket.socket(fileno=int(sys.argv[1])) as orders, socket.socket(fileno=int(sys.argv[2])) as listens:
+    with socket.socket(fileno=int(sys.argv[1])) as alive, socket.socket(fileno=int(sys.argv[2])) as listens:
         folder = Path(listens.getsockname()).parent
-        told = serve(orders, listens)
+        told = serve(alive, listens)
     if told is None:
         shutil.rmtree(folder)
     else:

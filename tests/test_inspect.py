@@ -36,8 +36,8 @@ import json, sys
 from inspect_ai.analysis import evals_df, messages_df, samples_df
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-folder = sys.argv[1]
-tables = evals_df(folder), samples_df(folder), messages_df(folder)
+folder, *asked = sys.argv[1:]
+tables = [table(folder) for table in (evals_df, samples_df, messages_df)] if asked else []
 found = []
 for info in list_eval_logs(folder):
     log = read_eval_log(info, resolve_attachments="full")
@@ -54,19 +54,20 @@ for info in list_eval_logs(folder):
     })
 print(json.dumps({"logs": found, "rows": [len(table) for table in tables]}), flush=True)
 """
-Reads = Callable[[str], dict[str, Any]]  # what Inspect's own readers make of the logs in a folder of the place
+Reads = Callable[..., dict[str, Any]]  # what Inspect makes of the logs in a folder of the place; tables: as rows, too
 
 # Inspect starts loops and threads that are none of this suite's, and takes seconds to be imported, with what it imports
 # later: what it runs is forked from one process that has. Each line of the input is [program, arguments, file of what
-# is printed], and is answered with the exit code
+# is printed], and is answered with the exit code. None looks through all that memory for garbage: a second at each end
 FORKS = """
-import json, os, sys
+import gc, json, os, sys
 import acp.schema, fastapi, inspect_ai.analysis, IPython, markdown_it
 import independence_bench.integrations.inspect.registry
 from inspect_ai._cli.main import main
 from inspect_ai.model import get_model_info
 
 get_model_info("any/model")  # reads what is known of all models
+gc.freeze()
 
 for line in sys.stdin:
     program, arguments, said = json.loads(line)
@@ -76,7 +77,10 @@ for line in sys.stdin:
         os.dup2(file, 1)
         os.dup2(file, 2)
         sys.argv = [program, *arguments]
-        sys.exit(main() if program == "inspect" else exec(program, {"__name__": "__main__"}))
+        try:
+            sys.exit(main() if program == "inspect" else exec(program, {"__name__": "__main__"}))
+        finally:
+            gc.freeze()
     print("ENDED", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 Runs = Callable[..., tuple[int, str]]  # (program, arguments) -> its exit code and all that it printed
@@ -143,8 +147,8 @@ def of_task(task: str, logs: str, *more: str, subject: str = "sim:sim/coin") -> 
 def read(place: Path, run: Runs) -> Reads:
     """The reader of logs."""
 
-    def ask(logs: str) -> dict[str, Any]:
-        code, said = run(READ, str(place / logs))
+    def ask(logs: str, *, tables: bool = False) -> dict[str, Any]:
+        code, said = run(READ, str(place / logs), *(["tables"] if tables else []))
         line = next((line for line in said.splitlines() if line.startswith('{"logs"')), "")
         assert code == 0, said
         found: dict[str, Any] = json.loads(line)
@@ -170,7 +174,7 @@ def test_four_subjects_in_two_configurations_come_back_as_they_were(place: Path,
     assert ran.returncode == 0, ran.stderr
     made = aib(place, "export", "logs", "--form", "inspect", "--store", "played.db")
     assert made.returncode == 0, made.stderr
-    found = read("logs")
+    found = read("logs", tables=True)
     back = aib(place, "import", "logs", "--store", "back.db", "--json")
     before = rows(place, "played.db", "lite")
 
