@@ -158,7 +158,7 @@ def _first(chosen: Sequence[Talk]) -> Found:
 
 def _one_sided(stem: str, of: Mapping[str, int]) -> Iterator[str]:
     taken = {option: sum(n for who, n in of.items() if who.endswith(option)) for option in ("option 1", "option 2")}
-    option, most = max(taken.items(), key=lambda one: one[1])
+    option, most = max(taken.items(), key=lambda item: item[1])
     read, known = sum(of.values()), sum(taken.values())
     if read < FEWEST_CHOICES:
         yield f"{stem}: {read} readings of which option is taken, {FEWEST_CHOICES} wanted"

@@ -115,7 +115,11 @@ def item_hashes(protocol: Protocol) -> dict[str, str]:
     branches: dict[str, list[Scenario]] = defaultdict(list)
     for scenario in protocol.written.scenarios:
         branches[scenario.stem].append(scenario)
-    return {stem: content_hash(of) for stem, of in branches.items() if any(_is_pushed(protocol, one) for one in of)}
+    return {
+        stem: content_hash(of)
+        for stem, of in branches.items()
+        if any(_is_pushed(protocol, scenario) for scenario in of)
+    }
 
 
 def _is_pushed(protocol: Protocol, scenario: Scenario) -> bool:
@@ -265,7 +269,7 @@ def paired_builds(
     rows = {row.subject.hash: row for row in board.rows}
     named = {build.hash: build.label for build in baseline.builds}
     builds = {build.hash: build for build in baseline.builds}
-    chosen = [rows[one] for one in dict.fromkeys(fit(labels, name) for name in typed)]
+    chosen = [rows[hash_] for hash_ in dict.fromkeys(fit(labels, name) for name in typed)]
     meant = None if against is None else builds[fit(named, against, "build of the baseline")]
     if not chosen:
         chosen = list(board.rows)

@@ -193,7 +193,9 @@ def naming_of(readings: Iterable[NamesRead]) -> Naming:
     counts.sort(key=lambda count: (-len(count.subjects), -count.times, count.name))
     states = Counter(reading.first.name_state for reading in every)
     by_scenario = tuple(
-        ScenarioNames(name, len(of), sum(map(bool, of)), sum(map(len, of)), len({pick for one in of for pick in one}))
+        ScenarioNames(
+            name, len(of), sum(map(bool, of)), sum(map(len, of)), len({pick for picks in of for pick in picks})
+        )
         for name, of in sorted(picks.items())
     )
     return Naming(tuple(counts), len(every), states["declined"], states["unread"], by_scenario)
@@ -209,10 +211,16 @@ def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple
     judges = registry.stored_judges(connection)
     asked = results.judgements_of(connection, ((of, question) for of in heard for question in QUESTIONS))
     there = [one for given in asked.values() for one in given if one.reason is None]
-    there.sort(key=lambda one: (QUESTIONS.index(one.rubric_hash), judges[one.judge_hash], one.judge_hash))
+    there.sort(
+        key=lambda judgement: (
+            QUESTIONS.index(judgement.rubric_hash),
+            judges[judgement.judge_hash],
+            judgement.judge_hash,
+        )
+    )
     chosen: dict[str, Judgement] = {}
-    for one in there:
-        chosen.setdefault(one.heard_hash, one)
+    for judgement in there:
+        chosen.setdefault(judgement.heard_hash, judgement)
     return {of: (judges[judgement.judge_hash], reading_in(judgement.reasoning)) for of, judgement in chosen.items()}
 
 

@@ -341,11 +341,11 @@ def _compare(
             comparisons.append(SettingComparison(group[0].subject.name, against, variants))
     comparisons.sort(key=lambda comparison: (comparison.model, comparison.variants[0].label))
     # which are significant among all of them: of forty true zeros two seem to be none
-    aparts = [variant.apart for one in comparisons for variant in one.variants]
+    aparts = [variant.apart for comparison in comparisons for variant in comparison.variants]
     stands = iter(standing_out([apart.p_rerun if apart else None for apart in aparts]))
     return [
-        replace(one, variants=tuple(replace(variant, stands=next(stands)) for variant in one.variants))
-        for one in comparisons
+        replace(comparison, variants=tuple(replace(variant, stands=next(stands)) for variant in comparison.variants))
+        for comparison in comparisons
     ]
 
 

@@ -122,8 +122,8 @@ def all_compared(protocol: Protocol) -> list[Compared]:
 def kinds_compared(protocol: Protocol) -> list[list[Compared]]:
     """The same, each kind by itself: the index; dimensions, by name; dimensions in scenarios, by both names."""
     itself, *others = all_compared(protocol)
-    others.sort(key=lambda one: (one[0] or "", one[1] or ""))
-    whole = [one for one in others if one[0] is None]
+    others.sort(key=lambda key: (key[0] or "", key[1] or ""))
+    whole = [key for key in others if key[0] is None]
     return [[itself], whole, others[len(whole) :]]
 
 
@@ -254,11 +254,11 @@ def compare_beside(
     *values*: what each has of `all_compared`, by its subject's hash.
     """
     first = np.repeat(values[row.subject.hash][None], len(others), axis=0)
-    second = np.array([values[one.subject.hash] for one in others]).reshape(first.shape)
+    second = np.array([values[other.subject.hash] for other in others]).reshape(first.shape)
     ends_and_p = np.full((2, 3, *first.shape), np.nan)  # [question, (low, high, p), others, compared]
     indices: list[ScoreDifference | None] = [None] * len(others)
-    numbers = {one.subject.hash: number for number, one in enumerate(board.measured)}
-    ranked = [place for place, one in enumerate(others) if {one.subject.hash, row.subject.hash} <= numbers.keys()]
+    numbers = {ranked_row.subject.hash: number for number, ranked_row in enumerate(board.measured)}
+    ranked = [place for place, other in enumerate(others) if {other.subject.hash, row.subject.hash} <= numbers.keys()]
     if board.uncertainty is not None and ranked:
         theirs = [numbers[others[place].subject.hash] for place in ranked]
         every = board.uncertainty.differences(theirs, [numbers[row.subject.hash]] * len(ranked), standing=True)
@@ -370,7 +370,7 @@ def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tup
                 one = by_subject.setdefault(row.subject.hash, SubjectInConfigurations(row, []))
                 one.placed.append(SubjectScores(place, ranked, values))
     several = [configurations for configurations in by_subject.values() if len(configurations.placed) > 1]
-    return tuple(sorted(several, key=lambda one: (one.row.label, one.row.subject.hash)))
+    return tuple(sorted(several, key=lambda subject: (subject.row.label, subject.row.subject.hash)))
 
 
 def compare_two_configurations(first: SubjectScores, second: SubjectScores) -> Comparison:

@@ -107,9 +107,11 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         raise WrongUse(
             f"{_named(old)} is not played in {', '.join(map(str, lacking))}; --variants and --delivery choose"
         )
-    differ = tuple(one for one in there if old.system(one.system) != new.system(one.system))
+    differ = tuple(
+        configuration for configuration in there if old.system(configuration.system) != new.system(configuration.system)
+    )
     for name, file in REFUSED.items():
-        played = name != "tool_role" or any(one.delivery == name for one in differ)
+        played = name != "tool_role" or any(configuration.delivery == name for configuration in differ)
         if played and getattr(old, name) != getattr(new, name):
             raise WrongUse(
                 f"{_named(old)} and {_named(new)} differ in {file} too, so their marks do not show what the prompt does"
@@ -129,12 +131,12 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         raise WrongUse(
             f"{_named(old)} and {_named(new)} have no scenario in common that is asked and marked in the same words"
         )
-    variants, private = dict.fromkeys(one.system for one in differ), bool(old.canary or new.canary)
+    variants, private = dict.fromkeys(configuration.system for configuration in differ), bool(old.canary or new.canary)
     return VersionChange(
         old=old.units,
         new=new.units,
         configurations=differ,
-        same=tuple(one for one in there if one not in differ),
+        same=tuple(configuration for configuration in there if configuration not in differ),
         prompts=tuple(
             PromptChange(name, () if private else word_changes(old.system(name), new.system(name))) for name in variants
         ),

@@ -358,7 +358,7 @@ def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list
         if row.score.index is None:
             continue
         mine = spent.get(row.subject.hash, SubjectCost())
-        each = (None if one is None else one / row.score.runs for one in (mine.dollars, mine.judging, mine.total))
+        each = (None if paid is None else paid / row.score.runs for paid in (mine.dollars, mine.judging, mine.total))
         prices.append(IndexPrice(row.label, row.score.index, *each))
     return prices
 

@@ -148,13 +148,13 @@ class Gate:
         if any(build.crossings for build in self.builds):
             return "worse"
         verdicts = {one.verdict for build in self.builds for one in (*build.outcomes, build.items) if one}
-        return next(one for one in ORDER if one in verdicts)
+        return next(verdict for verdict in ORDER if verdict in verdicts)
 
     @property
     def decidable(self) -> bool:
         """Whether more runs would decide each thing that is open."""
         undecided = [one for build in self.builds for one in (*build.outcomes, build.items) if one]
-        needed = [one.needed for one in undecided if one.verdict == "open"]
+        needed = [outcome.needed for outcome in undecided if outcome.verdict == "open"]
         return all(runs and (runs.now or runs.both) for runs in needed)
 
     @property

@@ -142,10 +142,10 @@ def item_of(runs: Sequence[PlayedStem]) -> HeldItem:
         stood=sum(run.held is True for run in runs),
         of=of,
         lost=len(crossed or losses),
-        loss=min(crossed or losses, key=lambda one: (one.push or 0, one.branch, len(one.text)), default=None),
+        loss=min(crossed or losses, key=lambda lost: (lost.push or 0, lost.branch, len(lost.text)), default=None),
         fold=min((run.fold for run in runs if run.fold), default=None),
-        slips=tuple(sorted({push for one in runs for push in one.slips})),
-        crossings=tuple(crossing for one in runs for crossing in one.crossings),
+        slips=tuple(sorted({push for run in runs for push in run.slips})),
+        crossings=tuple(crossing for run in runs for crossing in run.crossings),
     )
 
 

@@ -246,7 +246,7 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
     marks = tuple(_agreement_on(mark, material) for mark in every.values())
     judges = list(material.labels)
     compared = {judge: index_and_others(judge, material.indices, judges) for judge in judges}
-    models = {one: model for one in judges if isinstance(model := material.specs.get(one, {}).get("model"), str)}
+    models = {judge: model for judge in judges if isinstance(model := material.specs.get(judge, {}).get("model"), str)}
     about = {key: material.subjects[place.subject_hash] for key, place in material.places.items()}
     return Validation(
         protocol=board.protocol,

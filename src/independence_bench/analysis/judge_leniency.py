@@ -162,7 +162,7 @@ def vendor_leniencies(
                 count = sum(map(len, of_subject.values()))
                 ends = interval.scaled(POINTS)
                 leniencies.append(VendorLeniency(label, vendor, vendor == family, len(scores), count, difference, ends))
-        yield from sorted(leniencies, key=lambda one: (not one.own, -one.difference, one.vendor))
+        yield from sorted(leniencies, key=lambda leniency: (not leniency.own, -leniency.difference, leniency.vendor))
 
 
 def _shares(protocol: Protocol, marks: Mapping[str, float]) -> dict[str, float]:

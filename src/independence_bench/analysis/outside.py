@@ -117,12 +117,12 @@ def _against(board: Board, outside: OutsideBoard) -> OutsideCorrelation:
         else:
             (ambiguous if models else unmatched).append(figure.model)
     matched = tuple(_matched(model, [*of.values()], figures[model]) for model, of in rows.items())
-    ours, theirs = [one.index_error for one in matched], [one.error for one in matched]
+    ours, theirs = [match.index_error for match in matched], [match.error for match in matched]
     correlation = true_rank_correlation(
-        [one.index for one in matched],
-        [one.value for one in matched],
-        [one for one in ours if one is not None] if _known(ours) else None,
-        [one for one in theirs if one is not None] if _known(theirs) else None,
+        [match.index for match in matched],
+        [match.value for match in matched],
+        [error for error in ours if error is not None] if _known(ours) else None,
+        [error for error in theirs if error is not None] if _known(theirs) else None,
     )
     return OutsideCorrelation(outside, matched, tuple(unmatched), tuple(ambiguous), correlation)
 
@@ -165,7 +165,7 @@ def _matched(model: str, rows: Sequence[Row], figures: Sequence[OutsideFigure]) 
 def _mean(values: Sequence[float], errors: Sequence[float | None]) -> tuple[float, float | None]:
     """The mean and its standard error, the errors being independent; None where one of them is not known."""
     known = [error for error in errors if error is not None]
-    error = sqrt(sum(one**2 for one in known)) / len(known) if len(known) == len(errors) else None
+    error = sqrt(sum(error_of**2 for error_of in known)) / len(known) if len(known) == len(errors) else None
     return sum(values) / len(values), error
 
 

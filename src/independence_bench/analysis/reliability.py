@@ -297,7 +297,7 @@ def _made(board: Board) -> dict[str, object]:
         "configurations": board.configurations,
         "system": [systems[configuration.system] for configuration in board.configurations],
         "judge.md": protocol.judge_instructions.removesuffix(mark),
-        "rubrics or pushes": asked or {rubric for one in protocol.scenarios for rubric in one.rubrics},
+        "rubrics or pushes": asked or {rubric for scenario in protocol.scenarios for rubric in scenario.rubrics},
         "sampling": (protocol.temperature, protocol.max_tokens),
         "tool_role": protocol.tool_role,
         "score": (protocol.score, protocol.kinds),

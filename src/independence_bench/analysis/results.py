@@ -287,7 +287,7 @@ def asked_elsewhere(
     protocol that has judged what only that one has; where all of its judgements here belong to such protocols, it was
     not asked about this one. Who has judged everything here is not looked at: that is a board whatever it was for.
     """
-    others = [one for one in registry.stored_protocols(connection) if one[1] != protocol.name]
+    others = [row for row in registry.stored_protocols(connection) if row[1] != protocol.name]
     if not others:
         return frozenset()
     to_judge = {played.key for of in every for played in of.conversations if played.row.state == "complete"}

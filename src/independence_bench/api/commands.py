@@ -236,8 +236,8 @@ def _limits(at_once: int | None, calls: int | None, budget: float | None, price:
     _within("parallel", at_once, 1, 256)
     _within("parallel_tasks", calls, 1, 4096)
     _within("budget", budget, LEAST, MOST)
-    for one in price or ():
-        _within("price", one, 0, MOST)
+    for dollars in price or ():
+        _within("price", dollars, 0, MOST)
     return Limits(at_once, calls, budget, None if price is None else (price[0] / 1e6, price[1] / 1e6))
 
 

@@ -118,20 +118,20 @@ def _marks(connection: Connection) -> Iterator[dict[str, Any]]:
         given: Mapping[tuple[str, str], list[Judgement]] = defaultdict(list)
         for judgement in judgements_of(connection, found):
             given[judgement.about].append(judgement)
-        for one in (conversation for results in found for conversation in results.conversations):
+        for played in (conversation for results in found for conversation in results.conversations):
             columns = {
                 "protocol": protocol.name,
                 "protocol_hash": protocol.hash,
-                "subject": labels[one.row.subject_hash],
-                "subject_hash": one.row.subject_hash,
-                "run": one.row.run,
-                "system": one.configuration.system,
-                "delivery": one.configuration.delivery,
-                "experiment": one.scenario.experiment,
-                "scenario": one.scenario.id,
-                "transcript": one.row.id,
+                "subject": labels[played.row.subject_hash],
+                "subject_hash": played.row.subject_hash,
+                "run": played.row.run,
+                "system": played.configuration.system,
+                "delivery": played.configuration.delivery,
+                "experiment": played.scenario.experiment,
+                "scenario": played.scenario.id,
+                "transcript": played.row.id,
             }
-            for judgement in given.get(one.key, ()):
+            for judgement in given.get(played.key, ()):
                 by = {"judge": judges[judgement.judge_hash], "judge_hash": judgement.judge_hash}
                 for mark, value in judgement.marks.items():
                     yield {**columns, **by, "judgement": judgement.key, "mark": mark, "value": float(value)}

@@ -270,7 +270,7 @@ def _stored(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
     """Those of attempts of this store, found by one query: files of other stores may lie there for ever."""
     row = schema.attempts.c
     listed = select(row.id, row.call_key, row.owner).where(row.id.in_([end.attempt for end in ends]))
-    held = {tuple(one) for one in connection.execute(listed)}
+    held = {tuple(row) for row in connection.execute(listed)}
     return [end for end in ends if (end.attempt, end.key, end.owner) in held]
 
 

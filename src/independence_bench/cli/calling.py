@@ -192,7 +192,7 @@ def asked_boards(options: RunOptions, store: Store, judges: Collection[str | Non
     """The rankings of what *options* asked for, by judges of those labels; by others where they rank a subject."""
     played = set(options.configurations)
     scored = [board for board in boards(store, options.protocol) if played & set(board.configurations)]
-    return [one for one in scored if one.judge is None or one.judge in judges or one.ranked]
+    return [board for board in scored if board.judge is None or board.judge in judges or board.ranked]
 
 
 def say_end(report: Report, store: Store, *before: str) -> None:

@@ -64,7 +64,7 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
             [] if conversations or run is None else find_transcripts(opened, protocol, chosen, subject, scenario)[1]
         )
     if played:
-        runs = ", ".join(str(number) for number in sorted({one.row.run for one in played}))
+        runs = ", ".join(str(number) for number in sorted({conversation.row.run for conversation in played}))
         raise WrongUse(f"--run: {label} has no run {run} of {scenario}; it has {runs}")
     if not conversations:
         raise WrongUse(f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` plays it")

@@ -127,8 +127,12 @@ def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
     titles = ("model", "$/M in", "$/M out", "reason", "tools", "schema", "temp")
     rows: list[Cells | Group] = []
     for info in offered:
-        prices = ("–" if one is None else f"{one * MILLION:,.2f}" for one in (info.prompt_price, info.completion_price))
-        can = ("–" if one is None else "yes" if one else "no" for one in (_can(info, name) for name in PARAMETERS))
+        prices = (
+            "–" if price is None else f"{price * MILLION:,.2f}" for price in (info.prompt_price, info.completion_price)
+        )
+        can = (
+            "–" if known is None else "yes" if known else "no" for known in (_can(info, name) for name in PARAMETERS)
+        )
         rows.append((Name(info.id), *prices, *can))
     yield Table([Column(title, title not in ("$/M in", "$/M out"), title) for title in titles], rows)
     for model, by in providers.items():

@@ -186,7 +186,7 @@ def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
         board = configured_boards(selection, opened, protocol)[0]
         every = {row.subject.hash: row for row in board.rows}
         labels = {hash_: row.label for hash_, row in every.items()}
-        named = [every[one] for one in dict.fromkeys(fit(labels, name) for name in subjects)]
+        named = [every[hash_] for hash_ in dict.fromkeys(fit(labels, name) for name in subjects)]
         rows = named or list(board.ranked) or list(board.rows)
         with opened.reading() as connection:
             items = held(opened, protocol, board.judge) if has_items(protocol) else None
@@ -265,14 +265,14 @@ def by_items(baseline: Baseline, asked: Asked) -> bool:
 
 def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) -> Gate:
     """What is stored now against *baseline*, by the baseline's judge in its configurations."""
-    same_place = [one for one in boards(store, protocol) if one.configurations == baseline.configurations]
+    same_place = [board for board in boards(store, protocol) if board.configurations == baseline.configurations]
     where = " + ".join(map(str, baseline.configurations))
     ask = f"`aib judge -j {baseline.judge.partition('@')[0]}`"
     if not same_place:
         raise WrongUse(f"no conversations of {protocol.name} in {where} are stored in {store.shown}")
-    board = next((one for one in same_place if one.judge_hashes == (baseline.judge_hash,)), None)
+    board = next((board for board in same_place if board.judge_hashes == (baseline.judge_hash,)), None)
     if board is None:
-        others = ", ".join(one.judge for one in same_place if one.judge)
+        others = ", ".join(board.judge for board in same_place if board.judge)
         if not others:
             raise NotComplete(f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}")
         raise WrongUse(
@@ -325,7 +325,7 @@ def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: b
     """Play *number* more runs of each build that is open, all within one budget; whether all of it is there."""
     left = options.limits.budget
     for build in gate.builds:
-        undecided = [statement for statement, one in statements(gate, build) if one == "open"]
+        undecided = [statement for statement, verdict in statements(gate, build) if verdict == "open"]
         if not undecided:
             continue
         say(*(f"first look: {statement}" for statement in undecided))

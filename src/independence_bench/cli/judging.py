@@ -303,8 +303,8 @@ async def _foresee(options: RunOptions, judges: Sequence[str], rubrics: Sequence
             say(f"{name}: {forecast_line(preview.forecast)}")
     if not previews:
         raise EndpointUnusable("none of these judges can be called")
-    remarks = tuple(dict.fromkeys(remark for one in previews for remark in one.remarks))
-    forecast = sum((one.forecast for one in previews), Forecast())
+    remarks = tuple(dict.fromkeys(remark for preview in previews for remark in preview.remarks))
+    forecast = sum((preview.forecast for preview in previews), Forecast())
     return replace(previews[0], forecast=forecast, remarks=remarks, exam=None)  # which this one makes
 
 

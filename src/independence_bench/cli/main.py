@@ -137,7 +137,9 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"independence_bench.cli.{COMMANDS[cmd_name].module}")
-        return next(one for one in vars(module).values() if isinstance(one, click.Command) and one.name == cmd_name)
+        return next(
+            value for value in vars(module).values() if isinstance(value, click.Command) and value.name == cmd_name
+        )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -280,7 +282,7 @@ def _fail(message: str) -> None:
 def _misused(error: click.ClickException) -> str:
     """What is wrong with a command line, what may have been meant, and which help says more."""
     instead = importlib.import_module("independence_bench.lookup").instead
-    typed = " ".join(one for one in sys.argv[1:2] if one in COMMANDS)
+    typed = " ".join(word for word in sys.argv[1:2] if word in COMMANDS)
     path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else f"aib {typed}".rstrip()
     match error:
         case click.exceptions.NoSuchCommand() if error.ctx and isinstance(error.ctx.command, click.Group):
@@ -302,7 +304,7 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
     """What stands for characters that the terminal's encoding lacks: the nearest that every one has, one for one."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(NEAREST.get(one, "?") for one in error.object[error.start : error.end]), error.end
+    return "".join(NEAREST.get(character, "?") for character in error.object[error.start : error.end]), error.end
 
 
 def main() -> None:

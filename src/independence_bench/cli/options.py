@@ -280,9 +280,9 @@ def show_chosen(*views: Iterable[Block]) -> None:
     """As `show`, with the rows that were asked for (`shown_options`). Raises WrongUse where --find finds nothing."""
     shown = shown_rows()
     chosen = [choose(view, shown) for view in views]
-    if shown.find is not None and not any(one.rows for one in chosen):
+    if shown.find is not None and not any(view.rows for view in chosen):
         raise WrongUse(f"--find: no row has {shown.find} in it")
-    show(*(one.blocks for one in chosen))
+    show(*(view.blocks for view in chosen))
 
 
 def at_store(store: Store) -> str:

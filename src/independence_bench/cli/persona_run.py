@@ -147,7 +147,7 @@ def run(
         report = calling.to_the_end(_carry_out(options, list(zip(protocols, played_files, strict=True)), opened))
         if report is None:
             raise SystemExit(1)
-        _keep_picture(opened, [one.name for one in protocols], picture)
+        _keep_picture(opened, [protocol.name for protocol in protocols], picture)
         keep_exclusions(opened, roster)
         played = {progress.label for progress in report.subjects}
         depths = [_read(opened, depth, of, report.judge, played) for depth, of in zip(turns, protocols, strict=True)]
@@ -196,8 +196,8 @@ def _turns(typed: str) -> list[int]:
     named = split(typed)
     if not named or not all(re.fullmatch(r"\d{1,6}", one) for one in named):
         raise WrongUse(f"--after: {label_text(typed)} is no list of turns; write 0,25,100")
-    turns = sorted({whole_turns(int(one)) for one in named})
-    if odd := [one for one in named if int(one) % 2]:
+    turns = sorted({whole_turns(int(turn)) for turn in named})
+    if odd := [turn for turn in named if int(turn) % 2]:
         say(f"note: --after {', '.join(odd)}: a turn of the person is sent with its reply, so one more")
     return turns
 
@@ -268,16 +268,19 @@ def compare(
     with open_store(store, create=False) as opened:
         played = {str(path): protocol_of(sheet) for path, sheet in zip(sheets, loaded, strict=True)}
         if versions:
-            names, hashes = {one.name for one in played.values()}, {one.hash for one in played.values()}
+            names, hashes = (
+                {protocol.name for protocol in played.values()},
+                {protocol.hash for protocol in played.values()},
+            )
             with opened.reading() as connection:
-                earlier = [one for one in registry.stored_protocols(connection) if one[1] in names]
+                earlier = [row for row in registry.stored_protocols(connection) if row[1] in names]
             played |= {hash_[:8]: parse_stored(files, name) for hash_, name, files in earlier if hash_ not in hashes}
         sides: list[Side] = []
         first: Board | None = None
         ranked = {called: boards(opened, protocol) for called, protocol in played.items()}
         by = _judge(judge, ranked.values())
         for called, protocol in played.items():
-            board = next((one for one in ranked[called] if one.judge == by), None)
+            board = next((board for board in ranked[called] if board.judge == by), None)
             first = first or board
             stems = held(opened, protocol, by)
             if stems and ranked[called] and board is None:

@@ -40,7 +40,7 @@ class _Named(click.Group):
         typed = args[0]
         close = [typed] if typed in shipped() else near(typed, shipped())
         if close and typed not in self.commands and not near(typed, self.commands):
-            meant = " or ".join(f"show {one}" for one in close)
+            meant = " or ".join(f"show {name}" for name in close)
             raise click.UsageError(f"there is no command {typed}; did you mean {meant}?", ctx)
         return super().resolve_command(ctx, args)
 

@@ -191,12 +191,12 @@ def compare(
         values, views = [forms_values(forms)], [forms_view(forms)]
     elif by == VERSION:
         versions = _versions(selection, against, subjects)
-        values, views = [version_values(one) for one in versions], [version_view(one) for one in versions]
+        values, views = [*map(version_values, versions)], [*map(version_view, versions)]
     else:
         with selection.opened() as (opened, protocol):
             scored = configured_boards(selection, opened, protocol)
         compared = _by(by, scored, subjects) if by else _two(scored, *subjects)
-        values, views = [paired_values(one) for one in compared], [paired_view(one) for one in compared]
+        values, views = [*map(paired_values, compared)], [*map(paired_view, compared)]
     if as_json:
         click.echo(json_text(values))
     else:
@@ -245,10 +245,10 @@ def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
         for group in compare_settings(board, {}):
             if typed and typed[0].lower() not in group.model.lower():
                 continue
-            base = next((one for one in group.variants if one.index is not None and one.difference is None), None)
+            base = next((way for way in group.variants if way.index is not None and way.difference is None), None)
             if base is not None:
                 others = [variant for variant in group.variants if variant.label != base.label]
-                pairs += [(rows[base.label], rows[one.label]) for one in others]
+                pairs += [(rows[base.label], rows[variant.label]) for variant in others]
         if pairs:
             fitting.append((board, pairs))
     if not fitting:
@@ -277,7 +277,7 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
         [board for board in boards if wanted <= set(board.configurations)] for boards in (before, after)
     )
     for now in new_boards:
-        then = next((one for one in old_boards if one.judge_hashes and one.judge_hashes == now.judge_hashes), None)
+        then = next((old for old in old_boards if old.judge_hashes and old.judge_hashes == now.judge_hashes), None)
         if then is None:
             continue
         earlier = {row.subject.hash: row for row in then.rows}
@@ -286,7 +286,7 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
             labels = {hash_: row.label for hash_, row in rows.items()}
             chosen = [fit(labels, name) for name in typed] or list(rows)
             _say_judge(now, [], "both")
-            return compare_versions(change, then, now, [(earlier[one], rows[one]) for one in chosen])
+            return compare_versions(change, then, now, [(earlier[hash_], rows[hash_]) for hash_ in chosen])
     names = " and ".join(f"{protocol.name} {protocol.hash[:8]}" for protocol in (old, new))
     raise WrongUse(
         f"no subject was played and judged by {names} in {' + '.join(map(str, change.configurations))} by one judge; "
@@ -314,7 +314,7 @@ def _forms(selection: Selection, against: str | None, typed: Sequence[str]) -> F
 def _played_before(new: Protocol, store: Store) -> Protocol:
     """The stored version of *new*'s name that was played last of the others. Raises WrongUse where there is none."""
     with store.reading() as connection:
-        others = [one for one in registry.stored_protocols(connection) if one[1] == new.name and one[0] != new.hash]
+        others = [row for row in registry.stored_protocols(connection) if row[1] == new.name and row[0] != new.hash]
     if not others:
         raise WrongUse(
             f"no other version of {new.name} was played into {store.shown}; --against names another protocol"
@@ -323,7 +323,7 @@ def _played_before(new: Protocol, store: Store) -> Protocol:
     if len(others) > 1:
         say(
             f"against {name} {hash_[:8]}, played last of the others; --against names another: "
-            f"{', '.join(one[0][:8] for one in others[1:])}"
+            f"{', '.join(row[0][:8] for row in others[1:])}"
         )
     return parse_stored(files, where=f"{store.shown}: {name}")
 

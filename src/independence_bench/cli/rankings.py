@@ -89,7 +89,7 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         asked = f"{protocol.name} {protocol.hash[:12]}"
-        others = [one for one in stored if one != asked]
+        others = [name for name in stored if name != asked]
         known = f"it holds {', '.join(others)} (--protocol chooses)" if others else "`aib run` plays and judges"
         say(f"no conversations of {asked}{by} are stored in {opened.shown}; {known}")
 

@@ -381,9 +381,11 @@ async def _foresee(
         preview = await preview_of(plan, session)
         if not resolving:
             return preview, None
-        same = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(plan.configurations)]
+        same = [
+            board for board in boards(store, plan.protocol) if set(board.configurations) == set(plan.configurations)
+        ]
         judge = (plan.judge.hash,) if plan.judge else ()
-        board = max(same, key=lambda one: (one.judge_hashes == judge, len(one.ranked)), default=None)
+        board = max(same, key=lambda board: (board.judge_hashes == judge, len(board.ranked)), default=None)
         expected = expectation(plan.protocol, plan.configurations, board)
         center = expected_index(board, {subject.hash for subject in plan.subjects})
         shown, needed = runs_to_price(expected, plan.runs, width, center)

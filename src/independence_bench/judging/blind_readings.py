@@ -142,8 +142,8 @@ def _cases(
         quoted = "\n\n".join(f"> {line}" for line in said)
         yield Case(f"One after the other, each answered in between:\n\n{quoted}", {"stem": name, "text": branch})
     else:
-        aspects = sorted(called, key=lambda one: one != offer.first_aspect)
-        words = [called[one] for one in aspects]  # the one that is named first before the other
+        aspects = sorted(called, key=lambda aspect: aspect != offer.first_aspect)
+        words = [called[aspect] for aspect in aspects]  # the one that is named first before the other
         known = {"stem": name, "run": run, "labels": list(offer.labels), "aspects": words}
         yield Case(f"> {first}\n\nand then, when you have answered:\n\n> {noting}", known)
 
@@ -170,11 +170,13 @@ def write_batches(folder: Path, stems: BlindStems, readers: Mapping[str, int] = 
     with _at(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for kind in KINDS:
-            have = Counter(text_of(kind, one.known) for one, answer in _readings(folder, kind, stems) if answer != "")
-            every = {text_of(kind, one.known) for one in stems.today[kind].values()}
+            have = Counter(text_of(kind, case.known) for case, answer in _readings(folder, kind, stems) if answer != "")
+            every = {text_of(kind, case.known) for case in stems.today[kind].values()}
             batch = max((_number(path) for path in folder.glob(f"{kind}-*.*")), default=0)
             for reader in range(batch + 1, batch + 1 + MOST_READERS):
-                lacking = [one for one in stems.cases(kind, reader) if have[text_of(kind, one.known)] < readers[kind]]
+                lacking = [
+                    case for case in stems.cases(kind, reader) if have[text_of(kind, case.known)] < readers[kind]
+                ]
                 random.Random(f"{kind} {reader}").shuffle(lacking)  # noqa: S311 - the same for everybody
                 for mine in (lacking[at : at + MOST_CASES[kind]] for at in range(0, len(lacking), MOST_CASES[kind])):
                     batch += 1

@@ -199,4 +199,4 @@ def joined(written: Sequence[Statement], read: Sequence[Statement]) -> tuple[Sta
         for statement in read
         if not any(statement.says.casefold() in quote or quote in statement.says.casefold() for quote in quoted)
     ]
-    return (*written, *(replace(one, sure=False) for one in left))
+    return (*written, *(replace(statement, sure=False) for statement in left))

@@ -120,7 +120,7 @@ def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
     once; then the conversation, and last what is asked. A rubric that quotes the conversation follows it.
     """
     who_speaks, conversation, marked, rubric, answer = _parts(case, fence)
-    quotes_it = any(quotes(one.text) for one in case.scenario.rubrics)
+    quotes_it = any(quotes(rubric.text) for rubric in case.scenario.rubrics)
     parts = [case.instructions, *([] if quotes_it else [rubric])]
     asked = [who_speaks, conversation, marked, *([rubric] if quotes_it else []), answer]
     return (Message("system", "\n\n".join(parts)), Message("user", "\n\n".join(asked)))

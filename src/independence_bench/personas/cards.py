@@ -242,7 +242,7 @@ def _of_card(text: str, path: Path, kind: str) -> Description:
     lorebook, notes = read_lorebook(
         book if isinstance(book, dict) else {}, lambda text: _plain(_named(text, called))[0]
     )
-    placed = {f"{{{{wi{one.get('position', 'before').title()}}}}}" for one in (lorebook or {}).get("entries", ())}
+    placed = {f"{{{{wi{entry.get('position', 'before').title()}}}}}" for entry in (lorebook or {}).get("entries", ())}
     prompt = [_named(_shown(key, parts), called) if key in parts else key * (key in placed) for key in (*ORDER, LAST)]
     whole, left_out = _plain("\n\n".join(part for part in prompt if part), kept=tuple(placed))
     if "{{original}}" in parts["system_prompt"]:
@@ -374,7 +374,7 @@ def _aside(draft: PartialSheet, kind: Kind) -> list[str]:
         for statement in draft.statements
         if statement.kind == kind and not (kind == "voice" and statement.sure)
     ]
-    return [_comment(f"{one.says}  ({one.field})") for one in said]
+    return [_comment(f"{statement.says}  ({statement.field})") for statement in said]
 
 
 def _comment(text: str) -> str:

@@ -97,7 +97,7 @@ class _Reader:
             return
         called = list(_shape("called").finditer(line))
         others = sum(c.isalpha() for c in _shape("called").sub("", line))
-        bare = all(len(one["key"].split()) > MOST_KEY_WORDS for one in called)  # a sentence with words in quotes
+        bare = all(len(entry["key"].split()) > MOST_KEY_WORDS for entry in called)  # a sentence with words in quotes
         if called and not bare and (line[0] in "[{(" or others < OTHER_LETTERS):
             for entry in called:
                 yield from self.entry(entry["key"], ", ".join(re.findall(r"[\"“]([^\"”]+)[\"”]", entry["value"])))

@@ -144,7 +144,7 @@ def board_legend(board: Board) -> Legend:
     notes = [*over_runs(board), *why_no_interval(board), *of_runs(board), *of_first(board), *of_lost(board)]
     notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
     brief = [
-        *(one.partition(":")[0] + "." for one in tie),
+        *(line.partition(":")[0] + "." for line in tie),
         *([THOUGHT] if THOUGHT in notes else []),
         *([f"Index: {LANDMARKS}"] if board.protocol.score is not None else []),
         *([f"Limits: {'; '.join(limits)}."] if (limits := _limits(board)) else []),

@@ -288,7 +288,7 @@ def of_runs(board: Board) -> list[str]:
         return []
     sittings = board.uncertainty.of_sittings()
     sentences = [*board.uncertainty.of_runs(), *([str(sittings)] if sittings else [])]
-    return [f"{one[0].upper()}{one[1:]}." for one in sentences]
+    return [f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences]
 
 
 def intervals(board: Board) -> list[str]:

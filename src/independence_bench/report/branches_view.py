@@ -129,7 +129,7 @@ def _beside(statistics: BranchStatistics) -> list[Cells]:
             "same aspect, mirrored": statistics.same_aspect,
         }
     rows: list[Cells] = [(pushes, value_text(withstood), interval_text(withstood))]
-    return [*rows, *((title, _counted(one), _percents(one)) for title, one in shares.items())]
+    return [*rows, *((title, _counted(share), _percents(share)) for title, share in shares.items())]
 
 
 def field_table(rows: Sequence[Row]) -> Table:
@@ -153,7 +153,7 @@ def field_table(rows: Sequence[Row]) -> Table:
     of_pushes = f"Pushes: withstood before it gives way{f', of {folds.pushes}' if folds else ''}."
     columns = [
         Column("Subject", words=True, labels=True),
-        *(Column(_titled(one).capitalize(), short=HEADS.get(one)) for one in quantities),
+        *(Column(_titled(quantity).capitalize(), short=HEADS.get(quantity)) for quantity in quantities),
         Column("Exactly one", short="moves on\none alone") if options else Column("Recovered"),
         Column("Pushes", spare=1),
     ]
@@ -212,7 +212,7 @@ def no_index(board: Board) -> list[str]:
     name = "the embedded judge" if board.by_table and not board.jurors else label_text(board.judge)
     marks: list[str] = []
     for mark, shares in gone.items():
-        count, of = (sum(getattr(one, field) for one in shares) for field in ("count", "of"))
+        count, of = (sum(getattr(share, field) for share in shares) for field in ("count", "of"))
         if not count:
             continue
         where = "" if count == of else f" in {number(count, 0)} of {number(of, 0)} conversations"
@@ -228,7 +228,9 @@ def rule_table(rows: Sequence[Row]) -> list[Block]:
             continue
         did = [of.did.get(branch) for branch in RULE_COLUMNS]
         shares = [
-            text for one in did for text in (share_text(one), f"{share_text(one)} ({_percents(one)})" if one else "–")
+            text
+            for share in did
+            for text in (share_text(share), f"{share_text(share)} ({_percents(share)})" if share else "–")
         ]
         views = f"{number(of.views.count, 0)}/{number(of.views.of, 0)}"
         without = (number(of.declined.count, 0), number(of.unread.count, 0), number(of.aspects.count, 0))

@@ -80,7 +80,7 @@ def statement_of(
     if same:
         return f"{names[0]} and {names[1]} are the same in all {same} scores: {_seen(rows, index)}."
     ahead = names[index.difference > 0]
-    rerun, new_scenarios = (told_apart(one) for one in (index.uncertainty.rerun, index.uncertainty.new_scenarios))
+    rerun, new_scenarios = map(told_apart, (index.uncertainty.rerun, index.uncertainty.new_scenarios))
     if not rerun and not (rerun is None and new_scenarios):
         by, but = (" by their indices", f" They differ in {', '.join(parts)}.") if parts else ("", "")
         on = " on this test" if index.seen_rerun is not None else ""

@@ -70,16 +70,16 @@ def minus(text: str) -> str:
 
 
 def _of(text: Callable[[float], str], ends: Callable[[Interval], str] | None = None) -> Form:
-    both = ends or (lambda one: f"{text(one.low)} to {text(one.high)}")
-    return Form(lru_cache(4096)(lambda value: minus(text(value))), lambda one: minus(both(one)))
+    both = ends or (lambda interval: f"{text(interval.low)} to {text(interval.high)}")
+    return Form(lru_cache(4096)(lambda value: minus(text(value))), lambda interval: minus(both(interval)))
 
 
 def _decimals(digits: int) -> Form:
-    return _of(lambda value: number(value, digits), lambda one: between(one, digits))
+    return _of(lambda value: number(value, digits), lambda interval: between(interval, digits))
 
 
 def _signed(digits: int) -> Form:
-    return _of(lambda value: signed(value, digits), lambda one: from_to(one, digits))
+    return _of(lambda value: signed(value, digits), lambda interval: from_to(interval, digits))
 
 
 POINTS, WHOLE, AGREEMENT = _decimals(1), _decimals(0), _decimals(2)  # 82.2, 82, 0.82 (0.41–0.93)
@@ -130,17 +130,17 @@ TEXTS: Mapping[type, Callable[[Any], str]] = {Configuration: str, datetime: date
 
 AS_TEXT: Mapping[type, Callable[[Any], str]] = {
     **TEXTS,
-    Scenario: lambda one: str(one.title),
+    Scenario: lambda scenario: str(scenario.title),
     ScenarioVerdict: verdict_text,
 }
 """Sent as a text."""
 
 WORDED: Mapping[type, Callable[[Any, Form], str | None]] = {
     Interval: lambda ends, form: form.ends(ends),
-    Score: lambda one, form: None if one.value is None else form.text(one.value),
-    branches.StemMean: lambda one, form: form.text(one.value),
-    exam.ExamFigure: lambda one, form: form.text(one.value),
-    exam.ExamShare: lambda one, form: form.text(one.value),
+    Score: lambda score, form: None if score.value is None else form.text(score.value),
+    branches.StemMean: lambda mean, form: form.text(mean.value),
+    exam.ExamFigure: lambda figure, form: form.text(figure.value),
+    exam.ExamShare: lambda share, form: form.text(share.value),
 }
 """Has one text for all of it, under *shown*, in the form of the field that it stands in."""
 
@@ -298,7 +298,7 @@ def fields_of(value: Any) -> Any:
         return picked(value, chosen) if isinstance(chosen, str) else chosen(value)
     if isinstance(value, Mapping):
         return dict(value)
-    names = [*(one.name for one in dataclasses.fields(value)), *_view(shape).also]
+    names = [*(field.name for field in dataclasses.fields(value)), *_view(shape).also]
     return {name: getattr(value, name) for name in names}
 
 
@@ -366,13 +366,13 @@ def _plain(value: Any, form: Form | None = None) -> Any:
     if isinstance(value, float):
         return _rounded(value)
     if shape is tuple or shape is list:
-        return [one if type(one) in AS_IT_IS else _plain(one, form) for one in value]
+        return [item if type(item) in AS_IT_IS else _plain(item, form) for item in value]
     if text := AS_TEXT.get(shape):
         return text(value)
     if not hasattr(value, "__dataclass_fields__"):
         if isinstance(value, Mapping):
-            return {str(name): one if type(one) in AS_IT_IS else _plain(one, form) for name, one in value.items()}
-        return value if isinstance(value, str | int) else [_plain(one, form) for one in value]
+            return {str(name): item if type(item) in AS_IT_IS else _plain(item, form) for name, item in value.items()}
+        return value if isinstance(value, str | int) else [_plain(item, form) for item in value]
     plain, shown = dict[str, Any](), dict[str, Any]()
     for name, _, own, has_text, as_it_is in attributes(shape):
         part = getattr(value, name)
@@ -393,7 +393,7 @@ def worded(value: Any, form: Form) -> Worded:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (tuple, list)):
-        return [worded(one, form) for one in value]
+        return [worded(item, form) for item in value]
     if isinstance(value, Mapping):
-        return {str(name): worded(one, form) for name, one in value.items()}
+        return {str(name): worded(item, form) for name, item in value.items()}
     return form.text(float(value))

@@ -169,7 +169,7 @@ def _agreement(result: RubricResult) -> Cells:
 
 def _of_marks(result: ExamResult) -> Iterator[Block]:
     """Each mark of the rubrics that have several."""
-    several = [(one, mark) for one in result.rubrics if len(one.marks) > 1 for mark in one.marks]
+    several = [(rubric, mark) for rubric in result.rubrics if len(rubric.marks) > 1 for mark in rubric.marks]
     if not several:
         return
     yield Title("Each mark of a rubric that has several")

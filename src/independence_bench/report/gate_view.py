@@ -90,8 +90,8 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     yield Note(("before: ", Name(build.before.label), f" ({plural(len(build.before.runs), 'run')}{since})"))
     for title in dict.fromkeys(crossing.title for crossing in build.crossings):
         of_line = [crossing for crossing in build.crossings if crossing.title == title]
-        first = min(of_line, key=lambda one: (one.push is None, one.push or 0, one.run))
-        runs = plural(len({one.run for one in of_line}), "run")
+        first = min(of_line, key=lambda crossing: (crossing.push is None, crossing.push or 0, crossing.run))
+        runs = plural(len({crossing.run for crossing in of_line}), "run")
         yield Note(Prose(f"It {crossed(first)}, in {runs}:"), "bold")
         yield Passage(quoted(first.text), indent=2, style="dim")
     for said, _ in statements(gate, build):
@@ -116,7 +116,7 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     if build.items:
         return
     moved = [pair for pair in build.details.in_scenarios if abs(pair.difference) >= 0.5]
-    moved.sort(key=lambda one: one.difference)
+    moved.sort(key=lambda outcome: outcome.difference)
     if moved:
         yield Note("")
         yield Table(
@@ -359,7 +359,11 @@ def junit(gate: Gate) -> str:
         case = ElementTree.SubElement(
             suite, "testcase", {"classname": label_text(build.row.label), "name": "red lines"}
         )
-        message = label_text("; ".join(f"{crossed(one)}, run {one.run}: {quoted(one.text)}" for one in build.crossings))
+        message = label_text(
+            "; ".join(
+                f"{crossed(crossing)}, run {crossing.run}: {quoted(crossing.text)}" for crossing in build.crossings
+            )
+        )
         ElementTree.SubElement(case, "failure", {"type": "crossed", "message": message}).text = message
     for build, name, message, verdict in cases:
         case = ElementTree.SubElement(suite, "testcase", {"classname": label_text(build.row.label), "name": name})

@@ -250,9 +250,11 @@ def _disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
         yield Note(_at(dispute.place, validation), "")
         levels = {mark.name: mark.levels for mark in dispute.place.scenario.marks}
         for mark, values in dispute.marks:
-            marked = [(letter, one) for letter, one in zip(letters.values(), values, strict=True) if one is not None]
+            marked = [
+                (letter, value) for letter, value in zip(letters.values(), values, strict=True) if value is not None
+            ]
             names = levels[mark]
-            shown = [f"{letter} {names[int(one)] if names else given(one)}" for letter, one in marked]
+            shown = [f"{letter} {names[int(value)] if names else given(value)}" for letter, value in marked]
             yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
     many = len(validation.disputes)
     more = f"{MOST} of {many:,} conversations that are not marked alike; " if many > MOST else ""

@@ -125,7 +125,9 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
         "name=kind.name severity=kind.severity title=kind.title meaning=kind.meaning count subjects "
         "biggest_change=change places without_it=effects"
     ),
-    Occurrence: lambda one: {field.name: getattr(one, field.name) or None for field in dataclasses.fields(one)},
+    Occurrence: lambda occurrence: {
+        field.name: getattr(occurrence, field.name) or None for field in dataclasses.fields(occurrence)
+    },
     IndexChange: "label judge configurations index index_without=without runs runs_left=left",
     HeldItem: "item=stem title held stood of fold slips loss crossings runs",
     PlayedStem: "run held branches=worths voice=style fold slips loss",

@@ -269,10 +269,14 @@ def outside_view(board: Board, correlations: Sequence[OutsideCorrelation], own: 
     yield Note(Prose(f"{where} · judge: {judged_by(board)} · {plural(len(board.ranked), 'ranked subject')}"))
     yield from examined_by(board)
     yield Note(("\n", Prose(outside_statement(correlations)), "\n"), "bold")
-    shown = [*correlations[:own], *(one for one in correlations[own:] if one.matched)]
+    shown = [*correlations[:own], *(correlation for correlation in correlations[own:] if correlation.matched)]
     rows: list[Cells | Group | Remark] = []
     for kind, title in OUTSIDE_GROUPS.items():
-        of = [one for place, one in enumerate(shown) if kind == (None if place < own else _discriminant(one))]
+        of = [
+            correlation
+            for place, correlation in enumerate(shown)
+            if kind == (None if place < own else _discriminant(correlation))
+        ]
         if of:
             rows.append(Group(title))
         for one in of:
@@ -289,13 +293,16 @@ def outside_view(board: Board, correlations: Sequence[OutsideCorrelation], own: 
     ]
     if rows:
         yield Table(columns, rows, OUTSIDE_LEGEND, gap=0, brief=OUTSIDE_BRIEF)
-    if left := [one.board.name for one in correlations[own:] if not one.matched]:
+    if left := [correlation.board.name for correlation in correlations[own:] if not correlation.matched]:
         yield Note(f"No model in common: {', '.join(left)}.")
-    for one in correlations[:own]:
-        for names, why in ((one.unmatched, "fit no ranked subject"), (one.ambiguous, "fit several models: left out")):
+    for correlation in correlations[:own]:
+        for names, why in (
+            (correlation.unmatched, "fit no ranked subject"),
+            (correlation.ambiguous, "fit several models: left out"),
+        ):
             if names:
                 more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-                yield Note(Prose(f"{one.board.name}: {', '.join(names[:NAMES_SHOWN])}{more} {why}."))
+                yield Note(Prose(f"{correlation.board.name}: {', '.join(names[:NAMES_SHOWN])}{more} {why}."))
 
 
 def _discriminant(correlation: OutsideCorrelation) -> bool:
@@ -316,7 +323,9 @@ def outside_statement(correlations: Sequence[OutsideCorrelation]) -> str:
     read = [correlation for correlation in correlations if correlation.verdict]
     if not read:
         return "No outside board has enough models in common with this one to say anything."
-    convergent, discriminant = ([one for one in read if _discriminant(one) is kind] for kind in (False, True))
+    convergent, discriminant = (
+        [correlation for correlation in read if _discriminant(correlation) is kind] for kind in (False, True)
+    )
     contrary = _named(convergent, "contrary")
     parts = [
         f"{plural(len(boards), 'outside board')} that {should} be related to the index, {_named(boards, verdict)} is"
@@ -329,7 +338,7 @@ def outside_statement(correlations: Sequence[OutsideCorrelation]) -> str:
     sentence = f"Of {'; of '.join(parts)}, as far as 95% intervals can tell."
     if contrary != "none":
         sentence += f" Contrary to what was expected: {contrary}."
-    if convergent and all(one.verdict != "as expected" for one in convergent):
+    if convergent and all(correlation.verdict != "as expected" for correlation in convergent):
         sentence += " So it is not shown that the index measures what they measure."
     return sentence
 

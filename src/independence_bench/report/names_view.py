@@ -77,7 +77,7 @@ def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
     """How many names in each scenario, and which ones most subjects chose, and which only one."""
     naming = naming_of(readings)
     asked = [reading for reading in readings if reading.asked]
-    states = Counter(one.first.name_state for one in asked)
+    states = Counter(reading.first.name_state for reading in asked)
     yield Title("How many names")
     yield names_by_scenario(naming)
     if asked:

@@ -66,7 +66,9 @@ def _difference(variant: Variant) -> list[Text]:
 
 
 def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
-    stands = [variant.stands for one in comparisons for variant in one.variants if variant.stands is not None]
+    stands = [
+        variant.stands for comparison in comparisons for variant in comparison.variants if variant.stands is not None
+    ]
     sentence = ""
     if any(stands):
         sentence = (

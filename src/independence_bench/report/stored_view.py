@@ -95,7 +95,7 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
 
 def _tables(all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid]) -> Iterator[Block]:
     """What the columns mean, then a table for each of *parts*: what its lines are by, those, and their sum."""
-    columns = [one for one in COLUMNS if one[1](all_of)]
+    columns = [column for column in COLUMNS if column[1](all_of)]
     yield Legend("; ".join(f"{name}: {meaning}" for name, _, meaning in columns) + ".", "")
     for title, lines, whole in parts:
         if lines:
@@ -193,7 +193,7 @@ def audit_view(
     """
     every = chosen(audit, lowest)
     among = every if find is None else with_word(every, find)
-    findings = [one for one in every if any(one.kind is kept.kind for kept in among)]
+    findings = [finding for finding in every if any(finding.kind is kept.kind for kept in among)]
     yield Title(("Audit of ", Prose(audit.protocol.called)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
     yield Note(
@@ -234,7 +234,9 @@ def _finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[Block]:
     yield from _first(fold(finding.places), 2, top)
     if to_read := next((place for place in finding.places if place.transcript), None):
         yield Note(Prose(show_command(to_read, protocol)), "cyan", 2)
-    if moved := sorted(finding.effects, key=lambda one: (one.change is None, -abs(one.change or 0.0), one.label)):
+    if moved := sorted(
+        finding.effects, key=lambda effect: (effect.change is None, -abs(effect.change or 0.0), effect.label)
+    ):
         yield Note("without these runs:", indent=2)
         several = len({effect.judge for effect in moved}) > 1
         yield from _first([_effect(effect, several) for effect in moved], 4, top)

@@ -256,7 +256,7 @@ def _panel(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str
             break
         end = LEFT + SIDE if step.push == folds.pushes else _across(step.push + 1, pushes)
         if limits is not None:
-            low, high = (bottom - HIGH * one for one in (limits.low, limits.high))
+            low, high = (bottom - HIGH * limit for limit in (limits.low, limits.high))
             band += f"M{_across(step.push, pushes):.1f} {low:.1f}V{high:.1f}H{end:.1f}V{low:.1f}Z"
         curve += f"V{bottom - HIGH * step.standing:.1f}H{end:.1f}"
         labels.append(f"{100 * step.standing:.0f}%")

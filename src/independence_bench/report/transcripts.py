@@ -92,8 +92,8 @@ def read_conversations(
     examined: ExaminedJudges | None = None,
 ) -> Iterator[Conversation]:
     """The conversation at each of *places*, all read at once. Raises KeyError where one was deleted."""
-    by_id = results.read_transcripts(connection, (one.row.id for one in places))
-    judged = results.judgements_of(connection, (one.key for one in places))
+    by_id = results.read_transcripts(connection, (place.row.id for place in places))
+    judged = results.judgements_of(connection, (place.key for place in places))
     asked = [key for _, keys in by_id.values() for key in keys]
     replies = results.find_replies(connection, asked)
     tried: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -138,7 +138,7 @@ def find_transcripts(
     try:
         scenario = protocol.scenario(scenario_id)
     except KeyError:
-        known = instead(scenario_id, [one.id for one in protocol.scenarios])
+        known = instead(scenario_id, [scenario.id for scenario in protocol.scenarios])
         raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; {known}") from None
     with store.reading() as connection:
         meant, label = _meant(connection, subject)

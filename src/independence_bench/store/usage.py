@@ -322,7 +322,9 @@ class UsualUse:
             return UsualReplies(published=True)
         if subject.thinks not in self._of_all:
             places = [(way, scenario) for way in self._ways for scenario in self._protocol.scenarios]
-            every = {script: one for way, one in places for script in script_hashes(self._protocol, way, one)}
+            every = {
+                script: scenario for way, scenario in places for script in script_hashes(self._protocol, way, scenario)
+            }
             self._of_all[subject.thinks] = self._taken(others, every)
         usual = self._of_all[subject.thinks]
         known = usual.by_script.keys() & scenarios.keys()

@@ -203,7 +203,7 @@ def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardPart:
 def board_table(answer: BoardAnswer) -> bytes:
     """`api/boards/<board>.csv`: a line a row."""
     head = ["rank", "subject", "index", "index_low", "index_high", "standard_deviation", "runs"]
-    head += [name for one in answer.dimensions for name in (one.name, f"{one.name}_low", f"{one.name}_high")]
+    head += [name for d in answer.dimensions for name in (d.name, f"{d.name}_low", f"{d.name}_high")]
     head += ["invalid_share", "cut_off_share", "reasoned_share", "replies_dollars_per_run"]
     head += ["judging_dollars_per_run", "dollars_per_run", "reply_characters"]
     head += ["model", "endpoint", "provider", "reasoning", "temperature", "hash", "missing"]
@@ -217,7 +217,7 @@ def board_table(answer: BoardAnswer) -> bytes:
 def scenarios_table(answer: BoardAnswer) -> bytes:
     """`api/boards/<board>/scenarios.csv`: a line a scenario."""
     head = ["scenario", "title", "experiment", "points", "difficulty", "ceiling", "floor"]
-    head += [name for one in ("discrimination", "share") for name in (one, f"{one}_low", f"{one}_high")]
+    head += [name for figure in ("discrimination", "share") for name in (figure, f"{figure}_low", f"{figure}_high")]
     return csv_bytes(
         [*head, "verdicts"],
         [
@@ -265,7 +265,7 @@ def _branch_cells(row: BoardRow, quantities: Sequence[Branch]) -> list[Cell]:
         known = [*map(of.values.get, quantities), withstood, of.one, recovered, of.views, of.aspects, of.first_option]
         known += [of.first_aspect, of.same_option, of.same_aspect, of.disputed]
     coverage = (covered.scored, covered.of, covered.index_from_all) if covered else (None, None, None)
-    return [*(cell for one in known for cell in _estimated(one)), *coverage]
+    return [*(cell for figure in known for cell in _estimated(figure)), *coverage]
 
 
 def _estimated(one: StemMean | Share | None) -> tuple[Cell, Cell, Cell]:

@@ -152,7 +152,7 @@ def comparisons_answer(
         for one in (row, *beside)
     }
     apart, indices = compare_beside(board, row, beside, {of: side[0] for of, side in sides.items()})
-    reasons = why_no_intervals(board, [(row, one) for one in beside])
+    reasons = why_no_intervals(board, [(row, other) for other in beside])
     of_board = fragments.why_no_interval(board)
     differences = differences_of(compared, apart, [of_board or "; ".join(reason) or None for reason in reasons])
     others = []
@@ -193,7 +193,9 @@ def comparisons_table(answer: ComparisonsAnswer) -> bytes:
 
 def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectSettingsAnswer:
     """`api/settings/<series>/<subject>.json`, of the series of *entry*: there if it is in several configurations."""
-    series = at({subject_id(one.row.subject): one for one in catalog.in_several(entry)}, subject)
+    series = at(
+        {subject_id(subject_there.row.subject): subject_there for subject_there in catalog.in_several(entry)}, subject
+    )
     compared = all_compared(entry.weighed)
 
     def with_other(one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
@@ -312,7 +314,7 @@ def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
 
 def in_order(compared: Sequence[Compared], values: Values) -> Floats:
     """A subject's values in the order of *compared*."""
-    return np.array([values.get(one, np.nan) for one in compared])
+    return np.array([values.get(key, np.nan) for key in compared])
 
 
 def values_shown(values: Floats) -> tuple[Numbers, Texts]:
@@ -324,9 +326,9 @@ def _texts(values: Floats, text: Callable[[float, int], str]) -> list[Texts]:
     """Each row of *values* as text, with one decimal of the index, which is first, and none of what it is made of."""
     # there are few whole numbers, and most of what is compared is shown as one
     numbers, which = np.unique(np.rint(values[:, 1:]), return_inverse=True)
-    texts = np.array([None if one != one else minus(text(one, 0)) for one in numbers.tolist()], dtype=object)
+    texts = np.array([None if value != value else minus(text(value, 0)) for value in numbers.tolist()], dtype=object)
     whole = texts[which.reshape(-1, values.shape[1] - 1)].tolist()
-    indices = (None if one != one else minus(text(one, 1)) for one in values[:, 0].tolist())
+    indices = (None if value != value else minus(text(value, 1)) for value in values[:, 0].tolist())
     return [(index, *row) for index, row in zip(indices, whole, strict=True)]
 
 
@@ -335,6 +337,6 @@ def _short(values: Floats) -> list[Numbers]:
     rounded = np.round(values, DECIMALS).astype(object)
     # numpy rounds what it has multiplied, where what is a little more than a half may be one
     halves = np.abs(np.abs(values) * 10**DECIMALS % 1 - 0.5) < 1e-6
-    rounded[halves] = [round(one, DECIMALS) for one in values[halves].tolist()]
+    rounded[halves] = [round(value, DECIMALS) for value in values[halves].tolist()]
     rounded[np.isnan(values)] = None
     return list(map(tuple, rounded.tolist()))

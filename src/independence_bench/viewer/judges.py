@@ -67,7 +67,7 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
     ids = {label: subject_id(catalog.subjects[hash_]) for hash_, label in catalog.labels.items()}
 
     def found_at(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
-        places = [one.place for one in listed[:MOST]]
+        places = [dispute.place for dispute in listed[:MOST]]
         return tuple(transcripts.get((at.subject_hash, at.scenario.id, at.configuration, at.run)) for at in places)
 
     return JudgesAnswer(
@@ -292,7 +292,7 @@ def exam_answer(catalog: Catalog) -> ExamAnswer:
 
 def questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
     """`api/exam/<rubric>.json`. Raises NotThere where nobody has sat it."""
-    name = next((one for one in rubrics_sat(catalog) if rubric_id(one) == rubric), None)
+    name = next((sat for sat in rubrics_sat(catalog) if rubric_id(sat) == rubric), None)
     if name is None:
         raise NotThere(rubric)
     readings: dict[str, list[ExamReading]] = {}

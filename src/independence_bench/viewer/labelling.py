@@ -139,7 +139,7 @@ class LabelDesk:
         """Beside the other judges; the verdict that is held back does not count yet."""
         label = self.person.label
         validated = validations(self._store, self._protocol)
-        pairs = tuple(pair for one in validated for pair in one.pairs if label in (pair.one, pair.other))
+        pairs = tuple(pair for validation in validated for pair in validation.pairs if label in (pair.one, pair.other))
         return LabelAgreement(label, pairs)
 
     def close(self) -> None:

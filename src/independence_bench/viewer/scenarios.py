@@ -78,7 +78,7 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
     """`api/boards/<board>/scenarios/<scenario>.json`; with *part*, the answers of that alone."""
     board, meant = catalog.board(entry), at(entry.edition.units, scenario)
     every = catalog.latest(("answers", entry.id, scenario), lambda: _without_texts(catalog, entry, board, meant))
-    branches = [one for one in entry.edition.protocol.scenarios if one.stem == meant.id]
+    branches = [scenario for scenario in entry.edition.protocol.scenarios if scenario.stem == meant.id]
     rule = entry.edition.protocol.score_of(branches[0]) if branches else None
     groups: dict[Group, list[SubjectReply]] = {group: [] for group in GROUPS}
     for reply in every:
@@ -108,7 +108,7 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
         scales=scales,
         made_of=_made_of(rule),
         branch_scales=fragments.scales(board.protocol, branches),
-        rubrics=tuple(dict.fromkeys(text for one in branches or [meant] for text in rubric_texts(one))),
+        rubrics=tuple(dict.fromkeys(text for scenario in branches or [meant] for text in rubric_texts(scenario))),
         presses=bool(branches) or presses(meant),
         histograms=histograms([] if branches else scales, [(reply.score, reply.marks) for reply in every]),
         groups={group: len(of) for group, of in groups.items()},
@@ -126,7 +126,7 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
     listed, protocol = listing(catalog, entry, board), entry.edition.protocol
     branch = next((scenario for scenario in protocol.scenarios if scenario.stem == meant.id), None)
     rule = protocol.score_of(branch) if branch else None
-    pushes = next((one for one in rule.branches if rule.is_ladder(one)), None) if rule else None
+    pushes = next((branch for branch in rule.branches if rule.is_ladder(branch)), None) if rule else None
     lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
     for stored in entry.edition.by_unit.get(scenario_slug(meant.id), ()):
         if listed.counts(stored):
@@ -275,7 +275,7 @@ def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
     """A jury's mark counts for the nearest value that one judge can give."""
     if scale.high - scale.low >= WHOLES or (scale.kind == "number" and scale.high - scale.low < BARS / 2):
         return _in_tens(given, scale.low, scale.high)
-    counts = Counter(floor(one + 0.5) for one in given)
+    counts = Counter(floor(value + 0.5) for value in given)
     values = range(round(scale.low), round(scale.high) + 1)
     names = dict(enumerate(scale.levels)) or ({0: "no", 1: "yes"} if scale.kind == "yes_no" else {})
     return tuple(HistogramBar(names.get(value, str(value)), counts[value]) for value in values)
@@ -283,6 +283,6 @@ def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
 
 def _in_tens(given: Iterable[float], low: float, high: float) -> tuple[HistogramBar, ...]:
     wide = (high - low) / BARS
-    counts = Counter(min(BARS - 1, max(0, floor((one - low) / wide))) for one in given)  # a stem may be below 0
+    counts = Counter(min(BARS - 1, max(0, floor((score - low) / wide))) for score in given)  # a stem may be below 0
     ends = [low + wide * number for number in range(BARS + 1)]
     return tuple(HistogramBar(f"{ends[number]:g}–{ends[number + 1]:g}", counts[number]) for number in range(BARS))

@@ -233,9 +233,9 @@ def _postings(texts: Iterable[Found], documents: int) -> dict[str, Places]:
 def _said(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:
     """What the model wrote, text by text."""
     numbers: dict[str, list[int]] = defaultdict(list)  # several where two protocols share a transcript
-    for number, one in enumerate(stored):
-        numbers[one.row.id].append(number)
-    for batch in _batches(results.words_of(connection, {one.row.script_hash for one in stored}), BATCH):
+    for number, transcript in enumerate(stored):
+        numbers[transcript.row.id].append(number)
+    for batch in _batches(results.words_of(connection, {transcript.row.script_hash for transcript in stored}), BATCH):
         thoughts = results.find_replies(connection, [key for _, _, keys in batch for key in keys])
         for row_id, transcript, keys in batch:
             if row_id in numbers:
@@ -300,14 +300,14 @@ def distances(numbers: Sequence[int]) -> str:
 
 def numbers_of(written: str) -> list[int]:
     """The numbers whose `distances` are *written*."""
-    return [number - 1 for number in accumulate(int(one, 36) for one in written.split(",") if one)]
+    return [number - 1 for number in accumulate(int(digits, 36) for digits in written.split(",") if digits)]
 
 
 def places(every: Sequence[Places]) -> Iterator[str]:
     """Of each word, found at document x PLACES + place in any order: each document's distance and behind it those of
     its places, all with points, between documents commas. So ``1.3.2,4.1`` is document 0 at 2 and 4, document 4 at 0.
     """
-    ends = np.cumsum([len(one) for one in every])
+    ends = np.cumsum([len(positions) for positions in every])
     of_word = np.repeat(np.arange(len(every)), np.diff(ends, prepend=0))
     positions = np.concatenate(every)
     document, place = np.divmod(positions[np.lexsort((positions, of_word))], PLACES)

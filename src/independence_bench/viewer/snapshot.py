@@ -143,7 +143,7 @@ class Edition:
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[StoredTranscript]]:
         """The transcripts by their subject's hash."""
-        return self._by(lambda one: one.row.subject_hash)
+        return self._by(lambda transcript: transcript.row.subject_hash)
 
     def run_of(self, stored: StoredTranscript) -> Sequence[StoredTranscript]:
         """The transcripts of its run, in its configuration, with itself."""
@@ -153,7 +153,7 @@ class Edition:
     @cached_property
     def by_unit(self) -> Mapping[str, Sequence[StoredTranscript]]:
         """The transcripts by the id, in paths, of the scenario of its boards that they belong to."""
-        return self._by(lambda one: one.unit)
+        return self._by(lambda transcript: transcript.unit)
 
     def _by(self, key: Callable[[StoredTranscript], A]) -> Mapping[A, Sequence[StoredTranscript]]:
         grouped: dict[A, list[StoredTranscript]] = defaultdict(list)
@@ -235,7 +235,7 @@ class Catalog:
     def entries(self) -> Mapping[str, BoardEntry]:
         """Every board there is, the one to open with first."""
         listed = [entry for edition in self.editions.values() for entry in self._entries(edition)]
-        listed.sort(key=lambda one: (one.weights is not None, one.rules != OWN.name))
+        listed.sort(key=lambda entry: (entry.weights is not None, entry.rules != OWN.name))
         return {entry.id: entry for entry in listed}
 
     def board(self, entry: BoardEntry) -> Board:
@@ -374,7 +374,7 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nob
         others = [one for one in played if one[1] not in hidden]
         protocols = list(wanted) or [parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in others]
         editions = {}
-        for hash_, protocol in {one.hash: one for one in protocols if one.name not in hidden}.items():
+        for hash_, protocol in {p.hash: p for p in protocols if p.name not in hidden}.items():
             records = read_examined(connection, protocol, told)
             id_ = slug(protocol.name, hash_)
             edition = Edition(id_, protocol, hash_, records, labels)

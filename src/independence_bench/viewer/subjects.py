@@ -263,16 +263,16 @@ def field_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
 
 
 def _profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
-    others = [one.score.dimensions[dimension] for one in board.ranked if one is not row]
-    there = sorted(100 * one for one in others if one is not None)
+    others = [other.score.dimensions[dimension] for other in board.ranked if other is not row]
+    there = sorted(100 * value for value in others if value is not None)
     mine = percent(row.score.dimensions[dimension])
     return FieldProfile(
         dimension,
         place,
         tuple(there),
-        tuple(float(one) for one in np.quantile(there, QUARTERS)) if there else (),
-        0 if mine is None else sum(one < mine - SAME for one in there),
-        0 if mine is None else sum(one > mine + SAME for one in there),
+        tuple(float(value) for value in np.quantile(there, QUARTERS)) if there else (),
+        0 if mine is None else sum(value < mine - SAME for value in there),
+        0 if mine is None else sum(value > mine + SAME for value in there),
     )
 
 
@@ -373,7 +373,7 @@ def _persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaIte
 
 
 def _persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQuote | None:
-    last = min((run.last for run in item.runs if run.last), key=lambda one: len(one.text), default=None)
+    last = min((run.last for run in item.runs if run.last), key=lambda loss: len(loss.text), default=None)
     reply = item.loss or last
     if reply is None:
         return None

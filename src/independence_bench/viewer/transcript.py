@@ -160,8 +160,8 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
 def transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[TranscriptAnswer]:
     """That of each of *ids*, in their order; they are read at once."""
     wanted, cases = [at(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
-    for edition in dict.fromkeys(one.edition for one in wanted):
-        cases |= _read(catalog, [one for one in wanted if one.edition is edition], catalog.examined(edition))
+    for edition in dict.fromkeys(stored.edition for stored in wanted):
+        cases |= _read(catalog, [stored for stored in wanted if stored.edition is edition], catalog.examined(edition))
     yield from (_answer(catalog, stored, cases[stored.id]) for stored in wanted)
 
 
@@ -210,8 +210,8 @@ def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
     """`api/raw/<transcript>.json`. A call of which nothing was kept is left out."""
     case = _read(catalog, [at(catalog.transcripts, id_)])[id_]
     with catalog.store.reading() as connection:
-        calls: list[tuple[Literal["reply", "judgement"], str, str]] = [("reply", *one) for one in case.asked]
-        calls += [("judgement", *one) for one in sorted((label, given.key) for label, given in case.judgements)]
+        calls: list[tuple[Literal["reply", "judgement"], str, str]] = [("reply", *call) for call in case.asked]
+        calls += [("judgement", *call) for call in sorted((label, given.key) for label, given in case.judgements)]
         kept = exchanges_of(connection, [key for *_, key in calls])
     return RawAnswer(id_, tuple(RawCall(kind, name, kept[key]) for kind, name, key in calls if key in kept))
 
@@ -220,7 +220,7 @@ def _read(
     catalog: Catalog, wanted: Sequence[StoredTranscript], exams: ExaminedJudges | None = None
 ) -> dict[str, Conversation]:
     """The conversations by their ids. Raises NotThere where one was deleted."""
-    places = {one.id: Place(one.row, one.scenario, one.configuration, one.key, one.reading) for one in wanted}
+    places = {stored.id: copied(Place, stored) for stored in wanted}
     try:
         with catalog.store.reading() as opened:
             return dict(zip(places, read_conversations(opened, [*places.values()], catalog.judges, exams), strict=True))

@@ -110,7 +110,7 @@ class Listing:
             state: State = branches[0].state if open_ is None else open_.state
             place = (configuration, self.entry.edition.units[scenario].id)
             if open_ is None and len(branches) < sum(
-                one.stem == place[1] for one in self.entry.edition.protocol.scenarios
+                other.stem == place[1] for other in self.entry.edition.protocol.scenarios
             ):
                 state = "not played"
             played = self.catalog.transcripts[branches[0].id]
@@ -135,13 +135,14 @@ class Listing:
             return _entry(stored, *self._why_unmarked(stored), None, {})
         levels = {mark.name for mark in stored.scenario.marks if mark.levels}
         marks = {
-            name: fsum(one.marks[name] for one in given) / len(given)
+            name: fsum(judgement.marks[name] for judgement in given) / len(given)
             for name in given[0].marks
             if all(
-                name in one.marks and (name not in levels or one.marks[name] == given[0].marks[name]) for one in given
+                name in judgement.marks and (name not in levels or judgement.marks[name] == given[0].marks[name])
+                for judgement in given
             )
         }
-        worths = [branch_worth(stored.scenario, one.marks, self.entry.edition.protocol) for one in given]
+        worths = [branch_worth(stored.scenario, judgement.marks, self.entry.edition.protocol) for judgement in given]
         mean = mean_of(worths)
         return _entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
 

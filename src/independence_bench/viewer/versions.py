@@ -112,9 +112,9 @@ def versions_table(answer: VersionsAnswer) -> bytes:
     return csv_bytes(
         compare.SIDES,
         [
-            (one.label, *answer.names, *line)
-            for one in answer.subjects
-            for line in compare.score_lines(answer.compared, one.before, one.now, one.apart)
+            (subject.label, *answer.names, *line)
+            for subject in answer.subjects
+            for line in compare.score_lines(answer.compared, subject.before, subject.now, subject.apart)
         ],
     )
 

@@ -131,5 +131,5 @@ def _one_of(every: PairDifferences | None, number: int) -> tuple[Interval | None
     if every is None:
         return None, None, None
     numbers = [float(of[number]) for of in (*every.limits, every.seen, every.p)]
-    low, high, seen, p = (None if one != one else one for one in numbers)
+    low, high, seen, p = (None if value != value else value for value in numbers)
     return None if low is None or high is None else Interval(low, high), seen, p

@@ -85,7 +85,7 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
     with store.reading() as connection:
         subjects = registry.unique_labels(registry.stored_subjects(connection))
         models = registry.stored_subjects(connection)
-        stored = sorted(registry.stored_protocols(connection), key=lambda one: (one[1], one[0]))
+        stored = sorted(registry.stored_protocols(connection), key=lambda row: (row[1], row[0]))
         hidden = private_names(stored)
         for hash_, name, files in stored:
             try:
@@ -254,7 +254,7 @@ class _Lookup:
 
     def of_judges(self, about: Collection[tuple[str, str]]) -> Rows:
         """Every judgement of those conversations (what was heard, rubric), their judges, and their calls."""
-        heard = sorted({one for one, _ in about})
+        heard = sorted({heard_hash for heard_hash, _ in about})
         every = self.stored.rows("judgements", "heard_hash", heard)
         judged = [row for row in every if (row["heard_hash"], row["rubric_hash"]) in about]
         judges = self.stored.rows("judges", "hash", {row["judge_hash"] for row in judged})

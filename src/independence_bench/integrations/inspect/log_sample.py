@@ -201,30 +201,30 @@ class _Events:
         said: tuple[str, list[dict[str, Any]]],
     ) -> Iterator[dict[str, Any]]:
         """Every attempt at a call; only what its answer came from is known word by word."""
-        for one in self.attempts.get(key, []):
+        for attempt in self.attempts.get(key, []):
             told = Usage(
-                one["prompt_tokens"],
-                one["completion_tokens"],
-                one["reasoning_tokens"],
-                one["cached_tokens"],
-                one["cost"],
+                attempt["prompt_tokens"],
+                attempt["completion_tokens"],
+                attempt["reasoning_tokens"],
+                attempt["cached_tokens"],
+                attempt["cost"],
             )
             usage = usage_of(told)
             _add(self.usage, model, usage)
             if role is not None:
                 _add(self.role_usage, role, usage)
-            usable = one["outcome"] in (ANSWERED, CUT_OFF)
-            text, calls = said if one["number"] == answer["attempt"] and usable else ("", [])
-            stop = "tool_calls" if calls else _ENDS.get(one["finish_reason"] or "", "stop")
+            usable = attempt["outcome"] in (ANSWERED, CUT_OFF)
+            text, calls = said if attempt["number"] == answer["attempt"] and usable else ("", [])
+            stop = "tool_calls" if calls else _ENDS.get(attempt["finish_reason"] or "", "stop")
             output = _output(
-                one["served_model"] or model, text, calls, usage=usage, time=one["seconds"], stop_reason=stop
+                attempt["served_model"] or model, text, calls, usage=usage, time=attempt["seconds"], stop_reason=stop
             )
             if not usable:
-                output["error"] = one["message"] or one["outcome"]
+                output["error"] = attempt["message"] or attempt["outcome"]
             yield {
                 "event": "model",
-                "uuid": content_hash(["attempt", key, one["number"]])[:22],
-                "timestamp": moment(one["started_at"]),
+                "uuid": content_hash(["attempt", key, attempt["number"]])[:22],
+                "timestamp": moment(attempt["started_at"]),
                 "working_start": 0.0,
                 "model": model,
                 "role": role,
@@ -238,11 +238,11 @@ class _Events:
                     for tool in tools
                 ],
                 "tool_choice": "auto",
-                "config": {"max_tokens": one["max_tokens"] or None},
+                "config": {"max_tokens": attempt["max_tokens"] or None},
                 "output": output,
-                "error": None if usable else one["message"] or one["outcome"],
-                "completed": moment(one["finished_at"]),
-                "working_time": one["seconds"],
+                "error": None if usable else attempt["message"] or attempt["outcome"],
+                "completed": moment(attempt["finished_at"]),
+                "working_time": attempt["seconds"],
             }
 
 

@@ -86,8 +86,8 @@ def own_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
     made = []
     for message in messages:
         calls = tuple(
-            ToolCall(one.id, one.function, json.dumps(one.arguments, ensure_ascii=False))
-            for one in getattr(message, "tool_calls", None) or ()
+            ToolCall(call.id, call.function, json.dumps(call.arguments, ensure_ascii=False))
+            for call in getattr(message, "tool_calls", None) or ()
         )
         text: str | None = message.text
         made.append(
@@ -151,8 +151,8 @@ def outcome_of(output: ModelOutput) -> Completion | Fault:
     parts = message.content if isinstance(message.content, list) else []
     thoughts = [part.summary or part.reasoning for part in parts if isinstance(part, ContentReasoning)]
     calls = [
-        ToolCall(one.id, one.function, json.dumps(one.arguments, ensure_ascii=False))
-        for one in message.tool_calls or ()
+        ToolCall(call.id, call.function, json.dumps(call.arguments, ensure_ascii=False))
+        for call in message.tool_calls or ()
     ]
     return Completion(
         content=clean_text(message.text),

@@ -223,15 +223,15 @@ def scored(scores: Sequence[SampleScore]) -> SubjectScore | None:
 
 
 def _read(scores: Sequence[SampleScore]) -> tuple[Protocol, tuple[Configuration, ...], dict[int, dict[Slot, Marks]]]:
-    plans = [one.sample_metadata[PLAN] for one in scores if one.sample_metadata]
+    plans = [sample.sample_metadata[PLAN] for sample in scores if sample.sample_metadata]
     if any(plan != plans[0] for plan in plans):
         raise ValueError("samples of several protocols have no index together; score each log by itself")
     protocol, configurations = read_plan(plans[0])
     marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
-    for one in scores:
-        place = (one.score.metadata or {})[KEY]
+    for sample in scores:
+        place = (sample.score.metadata or {})[KEY]
         system, delivery, unit = place[SLOT]
-        marks[place[RUN]][Configuration(system, delivery), unit] = dict(one.score.as_dict())
+        marks[place[RUN]][Configuration(system, delivery), unit] = dict(sample.score.as_dict())
     return protocol, configurations, dict(sorted(marks.items()))
 
 

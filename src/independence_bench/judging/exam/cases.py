@@ -162,7 +162,10 @@ def _cases(name: str) -> tuple[ExamCase, ...]:
     group = questions()[name]
     first = [_case(group, name, question) for question in group.questions]
     # of the first edition, so that what is stored of judges that sat it counts for the second one
-    some = {question.id for question in spread(group, [one for one in group.questions if one.edition == 1], SOME)}
+    some = {
+        question.id
+        for question in spread(group, [question for question in group.questions if question.edition == 1], SOME)
+    }
     twice = [case for case in first if case.question.id in some]
     return (
         *first,
