@@ -11,16 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from independence_bench.api.named import find_protocol, open_results
 from independence_bench.cli.options import err, out, say, store_option, stored_protocol_option
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Person
 from independence_bench.protocol.definition import Protocol
+from independence_bench.store.results import counted
 from independence_bench.viewer.app import AccessTokens, make_app, read_page
 from independence_bench.viewer.labelling import LabelDesk
-from independence_bench.viewer.live import OFFER, Live
+from independence_bench.viewer.live import OFFER, Live, steps_to_read
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import build_search
 from independence_bench.viewer.server import LOOPBACK, Server, give_back, listen
@@ -143,17 +144,25 @@ def site(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workfl
     page = read_page()
     with open_results(store) as opened:
         protocols = [_on_a_page(find_protocol(name, opened)[0]) for name in protocol_names]
-        catalog = read_catalog(opened, protocols)
-        if not catalog.entries:
-            raise WrongUse(f"nothing is stored in {opened.shown} to be shown; `aib run` plays and judges")
-        boards = [catalog.board(ranking) for ranking in catalog.entries.values()]
-        largest = max(len(board.rows) for board in boards if board is not None)
-        search = build_search(catalog)
-        answers = Answers(catalog, offer(raw, largest), lambda: search)
-        columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with opened.reading() as connection:
+            steps = steps_to_read(*counted(connection))
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
         with Progress(*columns, console=err(), transient=True) as progress:
-            task = progress.add_task("files", total=None)
-            count = freeze(answers, page, folder, lambda n, of: progress.update(task, completed=n, total=of))
+            reading = progress.add_task("reading", total=steps)
+            catalog = read_catalog(opened, protocols, lambda more: progress.advance(reading, more))
+            if not catalog.entries:
+                raise WrongUse(f"nothing is stored in {opened.shown} to be shown; `aib run` plays and judges")
+            progress.update(reading, completed=steps)  # what is not on a board was not told
+            boards = [
+                catalog.board(ranking) for ranking in progress.track(catalog.entries.values(), description="scoring")
+            ]
+            largest = max(len(board.rows) for board in boards if board is not None)
+            indexing = progress.add_task("indexing", total=None)
+            search = build_search(catalog)
+            progress.update(indexing, total=1, completed=1)
+            answers = Answers(catalog, offer(raw, largest), lambda: search)
+            writing = progress.add_task("writing", total=None)
+            count = freeze(answers, page, folder, lambda n, of: progress.update(writing, completed=n, total=of))
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     out().print(f"{count:,} files, {size / 1e6:,.0f} MB in {folder}; serve them with any web server", soft_wrap=True)
     at = shlex.quote(str(folder))

@@ -201,8 +201,7 @@ class Live:
             if self._conversations is None:
                 with self._store.reading() as connection:
                     self._conversations, judged = counted(connection)
-                # each is read, and each judgement is read, scored and measured
-                self._of = max(1, self._conversations + 3 * max(judged, self._conversations))
+                self._of = steps_to_read(self._conversations, judged)
             catalog = read_catalog(self._store, self._protocols, told)
             answers = Answers(catalog, self._offer, lambda: self._search.head(catalog))
             # what is looked at first: the list of boards, and the one to open with
@@ -211,6 +210,11 @@ class Live:
             if self._clock() - started > LONG and state == catalog.version:
                 self._unkept = cause, bodies
             self._answers, self.current = answers, (catalog.version, answers.get)
+
+
+def steps_to_read(conversations: int, judged: int) -> int:
+    """About how often `read_catalog` and the first board tell: each is read, and each judgement scored and measured."""
+    return max(1, conversations + 3 * max(judged, conversations))
 
 
 def first_looks(catalog: Catalog) -> Iterator[str]:
