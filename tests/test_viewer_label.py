@@ -68,6 +68,18 @@ def shown(browser: Browser) -> Any:
     return json.loads(browser.get("/api/label/state.json")[2])
 
 
+def test_the_queue_is_read_when_it_is_first_asked_for(store: Store) -> None:
+    """So the address is printed at once; what the person has marked until then is out of it."""
+    first, second = desk(store), desk(store)
+    case = second.state().case
+    assert case is not None
+    second.mark(case.id, {scale.name: 1.0 for scale in case.scales}, "")
+    second.close()
+
+    assert first.state().marked == 1
+    assert second.state().marked == 1
+
+
 def test_marks_are_kept_one_behind_and_the_last_one_when_the_server_ends(store: Store) -> None:
     """The one that was finished last can be undone; what is stored is what was meant in the end."""
     with served(store, desk=desk(store)) as browser:

@@ -267,12 +267,11 @@ def labelling_queue(
     """
     every: dict[Key, QueuedTranscript] = {}
     with store.reading() as connection:
-        groups_played = results_of(connection, protocol, configurations)
-        for results in groups_played:
+        for results in results_of(connection, protocol, configurations):
             for conversation in results.conversations:
                 if conversation.row.state == "complete" and conversation.configuration in configurations:
                     every.setdefault(conversation.key, QueuedTranscript(conversation.row.id, conversation.scenario))
-        marked = {own.about for own in judgements_of(connection, groups_played) if own.judge_hash == person.hash}
+        marked = stored_results.judged_by(connection, person.hash)
     taken = sorted(every, key=lambda text: content_hash(["sample", text]))[:sample]
     own = sorted(taken, key=lambda text: content_hash(["order", person.name, text]))
     return LabellingQueue(len(taken), tuple(every[text] for text in own if text not in marked))

@@ -225,6 +225,12 @@ def verdicts(
     return {(heard, rubric): reason for heard, rubric, reason in connection.execute(wanted)}
 
 
+def judged_by(connection: Connection, judge: str) -> set[tuple[str, str]]:
+    """(heard hash, rubric hash) of all that the judge was asked about."""
+    wanted = select(judgements.c.heard_hash, judgements.c.rubric_hash).where(judgements.c.judge_hash == judge)
+    return {(heard, rubric) for heard, rubric in connection.execute(wanted)}
+
+
 def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcript, tuple[str, ...]]:
     """(what was said, the keys of its replies). Raises KeyError for an unknown id."""
     return read_transcripts(connection, [transcript_id])[transcript_id]

@@ -96,9 +96,11 @@ class LabelDesk:
         sample: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        queue = labelling_queue(store, protocol, configurations, person, sample)
         self._store, self._protocol, self.person, self._clock = store, protocol, person, clock
-        self._planned, self._left = queue.planned, list(queue.waiting)
+        # read when it is first asked for: of a hundred thousand conversations it takes seconds
+        self._queue = lambda: labelling_queue(store, protocol, configurations, person, sample)
+        self._planned = -1  # not read yet
+        self._left: list[QueuedTranscript] = []
         self._skipped: list[QueuedTranscript] = []
         self._held: Draft | None = None
         self._changing: Draft | None = None  # what was undone, shown with its marks
@@ -162,6 +164,9 @@ class LabelDesk:
         return case
 
     def _current(self) -> JudgingInput | None:
+        if self._planned < 0:
+            queue = self._queue()
+            self._planned, self._left = queue.planned, list(queue.waiting)
         if not self._left and self._skipped:
             self._left, self._skipped = self._skipped, []
         if not self._left:
