@@ -90,7 +90,8 @@ _ADDED = {
 }
 # as one text: a value by itself costs the driver more than the database; in parts all would be sorted first
 _FOUND = {
-    "sqlite": 'SELECT group_concat(doc * {places} + "offset") FROM search_{kind}_places WHERE {term}',
+    # as bytes: a text of them is copied once more on its way out
+    "sqlite": 'SELECT CAST(group_concat(doc * {places} + "offset") AS BLOB) FROM search_{kind}_places WHERE {term}',
     "postgresql": "SELECT string_agg((number * {places} + place - 1)::text, ',') FROM search_{kind}, "
     "unnest(words) AS found (term, places, weights), unnest(places) AS place "
     "WHERE words @@ CAST(:query AS tsquery) AND {term}",
@@ -219,7 +220,7 @@ def each_row(connection: Connection, kind: str) -> Iterator[tuple[int, int, str,
         yield number, start, of, (first, second[0]) if second else first
 
 
-def places(connection: Connection, kind: str, word: str, prefix: bool) -> str:
+def places(connection: Connection, kind: str, word: str, prefix: bool) -> str | bytes:
     """Where *word* stands, or what begins with it: number x `PLACES` + place in that row, in no order, with commas."""
     database = connection.dialect.name
     term = _PREFIX[database] if prefix else "term = :word"
