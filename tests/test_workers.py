@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -329,3 +330,22 @@ def test_a_worker_that_cannot_join_leaves_no_task_behind(tmp_path: Path) -> None
             return asyncio.all_tasks() - {asyncio.current_task()}
 
     assert asyncio.run(tasks_left()) == set()
+
+
+def test_commands_of_one_process_leave_its_garbage_collection_as_it_was(tmp_path: Path) -> None:
+    """Also where the one that began first ends first, as the threads of a program that uses the library may."""
+
+    async def one_ends_in_the_other() -> None:
+        with open_store(tmp_path / "a.db") as first, open_store(tmp_path / "b.db") as second:
+            opened = [open_executor(store, {}, Budget(), asyncio.Event(), 1, Clocks()) for store in (first, second)]
+            for executor in opened:
+                await executor.__aenter__()
+            rare = gc.get_threshold()
+            assert rare != before
+            await opened[0].__aexit__(None, None, None)
+            assert gc.get_threshold() == rare
+            await opened[1].__aexit__(None, None, None)
+
+    before = gc.get_threshold()
+    asyncio.run(one_ends_in_the_other())
+    assert gc.get_threshold() == before
