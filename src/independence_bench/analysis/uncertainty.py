@@ -316,10 +316,11 @@ def measure_board(
             measured = measure(design, counting, sittings)
             noise = judge_noise(jury_marks(design.weights, of_judges), measured.mean) if by_judge else None
             if name == INDEX:
-                added = [np.einsum("dk,rdk->rk", design.weights, of) for of in counting]
-                of_order = order_p(added, sittings)
-            unit = 100.0 if name == INDEX else 1.0
-            measures[name] = Measure(measured, noise, unit * (1 - protocol.lowest), unit * protocol.lowest)
+                in_runs = [np.einsum("dk,rdk->rk", design.weights, of) for of in counting]
+                of_order = order_p(in_runs, sittings)  # whether runs resemble those next to them
+            whole = 100.0 if name == INDEX else 1.0
+            scale = {"unit": whole * (1 - protocol.lowest), "low": whole * protocol.lowest}
+            measures[name] = Measure(measured, noise, **scale)
     return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1), of_order)
 
 

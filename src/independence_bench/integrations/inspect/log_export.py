@@ -110,12 +110,11 @@ def _main_judges(
     store: Store, connection: Connection, protocol: Protocol
 ) -> dict[tuple[Configuration, ...], tuple[str, str]]:
     """Configurations that are ranked together -> (hash, label) of the main judge there."""
-    labels = registry.stored_judges(connection)
+    hashes = {label: hash_ for hash_, label in registry.stored_judges(connection).items()}  # each label is there once
     judges: dict[tuple[Configuration, ...], tuple[str, str]] = {}
-    for board in boards(store, protocol):
-        hashes = sorted(hash_ for hash_, label in labels.items() if label == board.judge)
-        if hashes and board.judge is not None:
-            judges.setdefault(board.configurations, (hashes[0], board.judge))
+    for board in boards(store, protocol):  # the main judge's before those of others
+        if board.judge in hashes:
+            judges.setdefault(board.configurations, (hashes[board.judge], board.judge))
     return judges
 
 
