@@ -282,6 +282,18 @@ def test_aib_site_writes_a_site(stored: str, tmp_path: Path) -> None:
     assert read_index(tmp_path / "out")["offer"]["raw"] is True
 
 
+def test_on_a_terminal_it_says_what_it_is_at(stored: str, tmp_path: Path) -> None:
+    """From the beginning, and each step to its end."""
+    terminal = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm", "FORCE_COLOR": "1"}
+
+    done = invoke(tmp_path, terminal, "site", "out", "--store", stored)
+
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", done.stderr)
+    begun = [shown.index(step) for step in ("reading", "scoring", "indexing", "writing")]
+    assert begun == sorted(begun)
+    assert re.search(r"reading\s+━+ 100%.*\s+scoring\s+━+ 100%.*\s+indexing\s+━+ 100%.*\s+writing\s+━+ 100%", shown)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -194,9 +194,8 @@ def by_judge(judgements: Iterable[Judgement], every: Iterable[Results]) -> dict[
     keys = {played.key: played.key for results in every for played in results.conversations}
     judged: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in judgements:
-        judged[judgement.judge_hash][keys[judgement.about]] = (
-            judgement  # of a hundred thousand keys none is there twice
-        )
+        # by the conversations' own keys: of a hundred thousand none is there twice
+        judged[judgement.judge_hash][keys[judgement.about]] = judgement
     return judged
 
 

@@ -319,8 +319,7 @@ def measure_board(
                 in_runs = [np.einsum("dk,rdk->rk", design.weights, of) for of in counting]
                 of_order = order_p(in_runs, sittings)  # whether runs resemble those next to them
             whole = 100.0 if name == INDEX else 1.0
-            scale = {"unit": whole * (1 - protocol.lowest), "low": whole * protocol.lowest}
-            measures[name] = Measure(measured, noise, **scale)
+            measures[name] = Measure(measured, noise, unit=whole * (1 - protocol.lowest), low=whole * protocol.lowest)
     return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1), of_order)
 
 

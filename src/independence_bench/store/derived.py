@@ -90,7 +90,7 @@ _ADDED = {
 }
 # as one text: a value by itself costs the driver more than the database; in parts all would be sorted first
 _FOUND = {
-    # as bytes: a text of them is copied once more on its way out
+    # as bytes, because a text is copied once more on its way out
     "sqlite": 'SELECT CAST(group_concat(doc * {places} + "offset") AS BLOB) FROM search_{kind}_places WHERE {term}',
     "postgresql": "SELECT string_agg((number * {places} + place - 1)::text, ',') FROM search_{kind}, "
     "unnest(words) AS found (term, places, weights), unnest(places) AS place "

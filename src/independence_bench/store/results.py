@@ -226,7 +226,7 @@ def verdicts(
 
 
 def judged_by(connection: Connection, judge: str) -> set[tuple[str, str]]:
-    """(heard hash, rubric hash) of all that the judge was asked about."""
+    """(heard hash, rubric hash) of everything that the judge has judged, also where that failed."""
     wanted = select(judgements.c.heard_hash, judgements.c.rubric_hash).where(judgements.c.judge_hash == judge)
     return {(heard, rubric) for heard, rubric in connection.execute(wanted)}
 

@@ -213,7 +213,7 @@ class Live:
 
 
 def steps_to_read(conversations: int, judged: int) -> int:
-    """About how often `read_catalog` and the first board tell: each is read, and each judgement scored and measured."""
+    """About how many steps `read_catalog` and the first board tell: one a conversation, three a judgement."""
     return max(1, conversations + 3 * max(judged, conversations))
 
 
