@@ -4,7 +4,7 @@
     python benchmarks/reading.py --store results.db      # a store of your own; nothing is written to it
     python benchmarks/reading.py --subjects 10 --runs 2
 
-    python benchmarks/reading.py --before CHECKOUT       # in turn with another checkout of this repository
+    python benchmarks/reading.py --before CHECKOUT       # in turn with another checkout, each with a store of its own
 
 Medians of a few turns. *seconds*: from start to end, what a user waits on an idle machine. *CPU*: user and system
 seconds of all its processes, which a busy machine changes little. *x bound*: *CPU* over that of a bare Python that
@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from rescore import build
 from results import Target, table, verdict
 
 HERE = Path(__file__).resolve().parents[1]
@@ -38,6 +37,8 @@ for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = '
             if isinstance(value, bytes) and value[:1] == b"x":
                 zlib.decompress(value)
 """
+BUILD = "import sys; from pathlib import Path; from rescore import build; "
+BUILD += "print(build(Path(sys.argv[1]), *map(int, sys.argv[2:])))"
 AIB = "from independence_bench.cli.main import main; main()"
 COMMANDS = (
     *(("leaderboard",), ("leaderboard", "--detailed"), ("leaderboard", "--json")),
@@ -56,15 +57,23 @@ class Taken:
     cpu: float
 
 
+def environment(checkout: Path) -> dict[str, str]:
+    """That of a process which has the modules of *checkout*, compiled once, as where a user has installed them."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{checkout / 'benchmarks'}"}
+
+
+def built(store: Path, subjects: int, runs: int, checkout: Path) -> int:
+    """Fill *store* as *checkout* does, which may know no later tables; how many conversations it holds."""
+    line = (sys.executable, "-c", BUILD, str(store), str(subjects), str(runs))
+    filled = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True, env=environment(checkout))
+    return int(filled.stdout)
+
+
 def run(command: Sequence[str], folder: Path, codes: Sequence[int] = (0,), checkout: Path = HERE) -> Taken:
     """What *command* takes in *folder*. RuntimeError where it ends otherwise than with one of *codes*."""
-    # modules are compiled once, as where a user has installed them
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    ended = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False,
-        env=kept | {"PYTHONPATH": str(checkout / "src")},
-    )  # fmt: skip
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment(checkout))
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if ended.returncode not in codes:
         raise RuntimeError(f"{' '.join(command[-4:])} ended with {ended.returncode}: {ended.stderr[-300:]}")
@@ -82,20 +91,26 @@ def main() -> int:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        store = chosen.store.absolute() if chosen.store else folder / "store.db"
+        checkouts = [HERE, *([chosen.before.absolute()] if chosen.before else [])]
+        stores = [chosen.store.absolute() if chosen.store else folder / f"{number}.db" for number in range(2)]
         if not chosen.store:
-            print(f"{build(store, chosen.subjects, chosen.runs):,} conversations\n")
+            held = {
+                built(store, chosen.subjects, chosen.runs, of) for store, of in zip(stores, checkouts, strict=False)
+            }
+            print(f"{' and '.join(map('{:,}'.format, held))} conversations\n")
 
         def measured(command: Sequence[str], codes: Sequence[int] = (0,), checkout: Path = HERE) -> Taken:
             each = [run(command, folder, codes, checkout) for _ in range(chosen.times)]
             return Taken(median(one.wall for one in each), median(one.cpu for one in each))
 
-        bound = measured((sys.executable, "-c", BOUND, str(store)))
-        checkouts = [HERE, *([chosen.before.absolute()] if chosen.before else [])]
+        bound = measured((sys.executable, "-c", BOUND, str(stores[0])))
         taken: dict[str, list[Taken]] = {}
         for command in COMMANDS:  # a comparison of one setting alone is wrong use, and an audit may find errors
-            line = (sys.executable, "-c", AIB, *command, "--store", str(store))
-            taken[" ".join(command)] = [measured(line, (0, 1, 2), one) for one in checkouts]
+            codes = {"audit": (0, 1), "compare": (0, 2)}.get(command[0], (0,))
+            taken[" ".join(command)] = [
+                measured((sys.executable, "-c", AIB, *command, "--store", str(store)), codes, of)
+                for store, of in zip(stores, checkouts, strict=False)
+            ]
         python = measured((sys.executable, "-c", "pass")).cpu
         nothing = measured((sys.executable, "-c", AIB, "leaderboard", "--store", str(folder / "none.db")), (1,)).cpu
     titles = ("median", "seconds", "CPU", "x bound", *(("before", "CPU") if chosen.before else ()))
