@@ -1,4 +1,4 @@
-"""A companion with a memory behind its prompt, as aib calls it: see docs/functions.md.
+"""A companion with a memory behind its prompt, as aib calls it: see docs/local-models.md.
 
     aib run python:companion:reply --protocol lite --modes user_role --judge embedded
 

@@ -31,7 +31,7 @@ from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
-from independence_bench.models.spec import PYTHON, vendor_of
+from independence_bench.models.spec import PYTHON, ChatModel, vendor_of
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules, RunMarks, mean_marks, with_lowest
 from independence_bench.store import registry, usage
@@ -129,12 +129,17 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     return replace(board, ranked=ranked, uncertainty=whole, uncertainty_by_configuration=alone)
 
 
-def sittings_of_marks(row: Row) -> tuple[int, ...]:
-    """The sitting of each of its runs, one and the same where that is not known; () where none can shift anything.
+def sittings_shift(subject: ChatModel) -> bool:
+    """Whether a sitting can shift what it says.
 
     What is known by a hash of its weights, as a model file is, has no provider and no other version.
     """
-    if row.subject.identity and row.subject.endpoint != PYTHON:  # a function may call whatever it likes
+    return not subject.identity or subject.endpoint == PYTHON  # a function may call whatever it likes
+
+
+def sittings_of_marks(row: Row) -> tuple[int, ...]:
+    """The sitting of each of its runs, one and the same where that is not known; () where none can shift anything."""
+    if not sittings_shift(row.subject):
         return ()
     times = row.made.sittings if row.made else {}
     return tuple(times[run] for run in row.marks) if row.marks.keys() <= times.keys() else (1,) * len(row.marks)

@@ -386,7 +386,7 @@ async def _foresee(
         ]
         judge = (plan.judge.hash,) if plan.judge else ()
         board = max(same, key=lambda board: (board.judge_hashes == judge, len(board.ranked)), default=None)
-        expected = expectation(plan.protocol, plan.configurations, board)
+        expected = expectation(plan.protocol, plan.configurations, board, plan.subjects)
         center = expected_index(board, {subject.hash for subject in plan.subjects})
         shown, needed = runs_to_price(expected, plan.runs, width, center)
         costs = {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from independence_bench.analysis.board import Board
+from independence_bench.analysis.leaderboard import sittings_shift
 from independence_bench.analysis.statistics.intervals import LEVEL
 from independence_bench.analysis.statistics.planning import (
     MOST_RUNS,
@@ -18,6 +19,7 @@ from independence_bench.analysis.statistics.planning import (
 )
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.engine.preview import Estimate, Forecast, Preview
+from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.board_view import exam_line
 from independence_bench.report.format import money, plural
@@ -173,11 +175,17 @@ class Resolution:
     for_width: ForWidth | None = None
 
 
-def expectation(protocol: Protocol, configurations: Sequence[Configuration], board: Board | None) -> Expected:
-    """How the index is expected to vary: as that of the subjects on *board* does; None: none is stored."""
+def expectation(
+    protocol: Protocol, configurations: Sequence[Configuration], board: Board | None, subjects: Iterable[ChatModel]
+) -> Expected:
+    """How the index of *subjects* is expected to vary: as that of those on *board* does; None: none is stored.
+
+    With what a board allows for one sitting, unless none of them can be shifted by it.
+    """
     uncertainty = None if board is None else board.uncertainty
     measured = uncertainty.measures[INDEX].measured if uncertainty is not None and uncertainty.measures else None
-    return replace(expect(designs(protocol.units, configurations)[INDEX], measured), lowest=protocol.lowest)
+    design, shifted = designs(protocol.units, configurations)[INDEX], any(map(sittings_shift, subjects))
+    return replace(expect(design, measured, shifted), lowest=protocol.lowest)
 
 
 def expected_index(board: Board | None, subjects: Collection[str]) -> Center:
@@ -232,8 +240,8 @@ def resolution_values(power: Resolution) -> Mapping[str, object]:
     values = picked(
         power,
         "from_subjects=expected.subjects dispersion_of_a_run=expected.rerun "
-        "dispersion_over_scenarios=expected.new_scenarios width_of_new_scenarios=new_scenarios "
-        "apart_in_a_ranking=in_ranking for_width",
+        "dispersion_over_scenarios=expected.new_scenarios variance_between_sittings=expected.between_sittings "
+        "width_of_new_scenarios=new_scenarios apart_in_a_ranking=in_ranking for_width",
     )
     runs = [
         picked(row, "runs width=widths apart calls dollars")
@@ -249,7 +257,7 @@ def resolution_view(protocol: Protocol, power: Resolution) -> Iterator[Block]:
         f"measured on {plural(power.expected.subjects, 'stored subject')} with two runs or more"
         if power.expected.subjects
         else "assumed, cautiously: no stored subject has two runs"
-    )
+    ) + ("; played in one sitting" if power.expected.between_sittings else "")
     heading = f": what these runs can tell at an index of 50, 80 and 95 (variation of scores: {basis})\n"
     yield Note(("\n", Prose(protocol.name), heading), "")
     titles = [title for mean in MEANS for title in (f"at {mean:g}:\nwidth", "\napart")]
@@ -262,7 +270,8 @@ def resolution_view(protocol: Protocol, power: Resolution) -> Iterator[Block]:
         columns_of("runs", *titles, "\ncalls", "\ndollars", words=0),
         rows,
         "width: of the 95% rerun interval, from end to end. apart: the smallest true difference of two subjects that "
-        "is detected in 80 of 100 repetitions. calls, dollars: still to be paid for this number of runs of each "
+        "is detected in 80 of 100 repetitions. Both have what a board allows for one sitting, unless all of the models "
+        "are known by a hash of their weights. calls, dollars: still to be paid for this number of runs of each "
         "subject.",
     )
     if power.new_scenarios[0] is None:
@@ -280,13 +289,14 @@ def resolution_view(protocol: Protocol, power: Resolution) -> Iterator[Block]:
         ranking = f"In a ranking of {plural(power.subjects, 'subject')}, with {plural(power.asked, 'run')}"
         yield Note(f"{ranking}, at 80: {_number(power.in_ranking)} apart.", "")
     if power.for_width is not None:
-        yield Note(_for_width(power.for_width), "bold")
+        yield Note(_for_width(power.for_width, bool(power.expected.between_sittings)), "bold")
 
 
-def _for_width(wanted: ForWidth) -> str:
+def _for_width(wanted: ForWidth, shifted: bool) -> str:
+    in_one = " in one sitting; further sittings (`aib run --sittings`) narrow it" if shifted else ""
     where = f"An interval of {wanted.width:g} at an index of {wanted.index:.1f} ({wanted.source})"
     if wanted.runs is None:
-        return f"{where} takes more than {MOST_RUNS:,} runs."
+        return f"{where} takes more than {MOST_RUNS:,} runs{in_one}."
     cost = "cost not known" if wanted.dollars is None else money(wanted.dollars)
     return f"{where} takes {plural(wanted.runs, 'run')}: {plural(wanted.calls or 0, 'more call')}, {cost}."
 

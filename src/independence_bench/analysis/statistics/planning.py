@@ -24,6 +24,7 @@ import numpy as np
 
 from independence_bench.analysis.statistics import dispersion, intervals
 from independence_bench.analysis.statistics.dispersion import Measured
+from independence_bench.analysis.statistics.shared_effects import BELIEVED_SITTINGS, LEAST_SHARE
 from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 MOST_RUNS = 1000  # in any plan; a width that needs more is not reached by runs
@@ -42,12 +43,19 @@ class Expected:
     new_scenarios_degrees: float
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
     believed_runs: float = 0.0  # what shifts whole runs, on top of the dispersion over scenarios; of stems
+    between_sittings: float = 0.0  # variance of the latent variable between sittings, of which one is expected
+    average_room: float = 0.0  # of those measured: near an end a part of it is felt, as on a board
     lowest: float = 0.0  # where the scale, which is [0, 1] here, begins in the score's own numbers: at most 0
 
+    def of_a_sitting(self, mean: float) -> float:
+        """How much what a sitting shifts adds to the dispersion of a score at *mean*, however many runs are in it."""
+        return self.between_sittings * max(mean * (1 - mean), LEAST_SHARE * self.average_room)
 
-def expect(design: dispersion.Design, measured: Measured | None = None) -> Expected:
+
+def expect(design: dispersion.Design, measured: Measured | None = None, shifted: bool = False) -> Expected:
     """What is to be expected of a score of *design*, from the subjects who were *measured* with it; None: none was.
 
+    *shifted*: whether a sitting can shift it, which no number of runs in one sitting makes smaller.
     Dispersions are the common ones of eq. 6. The degrees of a run are the median of those who have two; else what
     Satterthwaite's formula gives where each conversation varies as its weight says.
     """
@@ -57,6 +65,7 @@ def expect(design: dispersion.Design, measured: Measured | None = None) -> Expec
     met = None if measured is None else measured.new_scenarios or blank.new_scenarios
     parts = np.square(design.weights.sum(axis=0))
     common = _common(pool.rerun, pool.believed_rerun, dispersion.WEIGHT_RERUN)
+    sittings = BELIEVED_SITTINGS if pool.sittings is None else pool.sittings.variance(pool.rerun.room)
     return Expected(
         rerun=common + max(common * pool.run_effects.excess, pool.believed_runs),
         borrowed=dispersion.weight_of(pool.rerun.pool, dispersion.WEIGHT_RERUN),
@@ -67,6 +76,8 @@ def expect(design: dispersion.Design, measured: Measured | None = None) -> Expec
         new_scenarios_degrees=0.0 if over is None else float(over.degrees[0]),
         subjects=int(np.count_nonzero(pool.rerun.known)),
         believed_runs=pool.believed_runs,
+        between_sittings=sittings if shifted else 0.0,
+        average_room=0.0 if measured is None else float(measured.rerun.room.mean()),
     )
 
 
@@ -77,8 +88,9 @@ def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Sco
     """
     if runs < 2 and not expected.subjects:
         return None
-    degrees = expected.borrowed + (runs - 1) * expected.degrees
-    return intervals.plain_scores(np.array([mean]), np.array([expected.rerun / runs]), np.array([degrees]))
+    of_runs, of_sitting = expected.rerun / runs, expected.of_a_sitting(mean)
+    degrees = (expected.borrowed + (runs - 1) * expected.degrees) * (1 + of_sitting / of_runs) ** 2  # as on a board
+    return intervals.plain_scores(np.array([mean]), np.array([of_runs + of_sitting]), np.array([degrees]))
 
 
 def width_rerun(expected: Expected, mean: float, runs: int) -> float | None:
@@ -91,7 +103,7 @@ def width_new_scenarios(expected: Expected, mean: float, runs: int) -> float | N
     """The same for another test like it; None: there is none. The number of *runs* matters for stems only."""
     if expected.new_scenarios is None:
         return None
-    dispersion = expected.new_scenarios + expected.believed_runs / runs
+    dispersion = expected.new_scenarios + expected.believed_runs / runs + expected.of_a_sitting(mean)
     of = (np.array([number]) for number in (mean, dispersion, expected.new_scenarios_degrees))
     return float(widths(intervals.plain_scores(*of))[0])
 
