@@ -146,6 +146,7 @@ class Secrets:
             if (plain := _decoded(plain)) == texts[-1]:
                 break
             texts.append(plain)
+        texts += [text.replace(b"\0", b"") for text in texts if b"\0" in text]  # half of UTF-16
         return [pattern for secret, pattern in self._plain.items() if any(secret in text for text in texts)]
 
 

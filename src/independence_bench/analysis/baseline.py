@@ -248,7 +248,8 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
                 if configuration not in baseline.configurations or not known:
                     raise WrongUse(f"{where}: {protocol.name} has no such conversation in {configuration}")
                 for mark, value in marks.items():
-                    if mark not in known or not known[mark].low <= value <= known[mark].high:
+                    scale = known.get(mark)  # a stem may be worth less than nothing
+                    if scale is None or not scale.low + protocol.lowest <= value <= scale.high:
                         raise WrongUse(f"{where}: {mark} is not a mark there, or {value:g} is not on its scale")
 
 

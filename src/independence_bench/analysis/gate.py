@@ -31,6 +31,7 @@ from independence_bench.analysis.compare_subjects import (
     values_of,
 )
 from independence_bench.analysis.held_stems import Crossing
+from independence_bench.analysis.statistics.dispersion import Measured
 from independence_bench.analysis.statistics.hypothesis_tests import (
     POWER,
     RunsNeeded,
@@ -319,7 +320,7 @@ def _outcome(both: BoardUncertainty, pair: ScorePair, margin: float, level: floa
         verdict,
         test.interval.scaled(points).within(-100, 100),
         test.over_scenarios,
-        None if drop is None or points * drop > 100 else points * drop,
+        _possible(drop, measured, points),
         points * test.passable,
         runs_needed(measured, 1, 0, share, level) if verdict == "open" else None,
     )
@@ -358,6 +359,13 @@ def resolution_of(baseline: Baseline, protocol: Protocol, build: BaselineBuild, 
         runs,
         level,
         passable=None if test is None else points * test.passable,
-        smallest_drop=None if drop is None or points * drop > 100 else points * drop,
+        smallest_drop=_possible(drop, both.measures[INDEX].measured, points),
         margin=margin,
     )
+
+
+def _possible(drop: float | None, measured: Measured, points: float) -> float | None:
+    """*drop* in points, unless the baseline, number 0, is not so far above 0."""
+    if drop is None or points * drop > 100 + points * (float(measured.mean[0]) - 1):
+        return None
+    return points * drop

@@ -156,11 +156,15 @@ def missing_lines(
         for reason, count in sorted(why.items()):
             alike[reason, count].append(run)
     little = coverage is not None and not coverage.enough
-    mostly = (
-        (f"mostly takes no side: {coverage.scored} of {coverage.of} stems are scored",) if coverage and little else ()
-    )
+    mostly: tuple[str, ...] = ()
+    if coverage is not None and little:
+        why = "mostly takes no side" if 2 * coverage.scored < coverage.of else "too few stems are scored"
+        mostly = (f"{why}: {coverage.scored} of {coverage.of} stems are scored",)
+    unit = " stems" if protocol.has_stems else ""
     return mostly + tuple(
-        f"run {of[0]}: {count} × {reason}" if len(of) == 1 else f"runs {numbers(of)}: {count} × {reason} in each"
+        f"run {of[0]}: {count}{unit} × {reason}"
+        if len(of) == 1
+        else f"runs {numbers(of)}: {count}{unit} × {reason} in each"
         for (reason, count), of in alike.items()
     )
 

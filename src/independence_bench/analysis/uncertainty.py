@@ -124,7 +124,7 @@ class BoardUncertainty:
         limits_of_each = limits_of([(score.measured, score.noise) for score in self.measures.values()])
         for (name, score), limits in zip(self.measures.items(), limits_of_each, strict=True):
             number = len(score.measured.mean)
-            possible = 0.0, score.unit + score.low  # a score is shown as at least 0
+            possible = 0.0 if name == INDEX else score.low, score.unit + score.low  # an index is at least 0
             both = (_in_unit(of, score.unit, score.low, possible) if of else [None] * number for of in limits)
             by_score[name] = [Uncertainty(*ends) for ends in zip(*both, strict=True)]
         index = self.measures[INDEX]
@@ -140,7 +140,7 @@ class BoardUncertainty:
                 {name: of[n] for name, of in by_score.items()},
                 rerun[n] if rerun else None,
                 new_scenarios[n] if new_scenarios else None,
-                None if drawn is None else index.low + index.unit * float(drawn[n]),
+                None if drawn is None else max(index.low + index.unit * float(drawn[n]), 0.0),
             )
             for n, of_subject in enumerate(of_index)
         ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -245,6 +246,7 @@ def most_tokens(request: ChatRequest) -> float:
     """Tokens that the prompt of *request* has at most, whatever the tokenizer."""
     texts = [request.schema, *(message.content or "" for message in request.messages)]
     texts += [call.arguments for message in request.messages for call in message.tool_calls]
+    texts += [json.dumps(tool.wire(), ensure_ascii=False) for tool in request.tools]
     text = "".join(texts)
     if text.isascii():
         return PROMPT_OVERHEAD + len(text) / CHARACTERS_A_TOKEN

@@ -125,6 +125,8 @@ class CallLedger:
                 self.fresh.add(state.key)
                 answers[id(state)] = state.spare[1]
         answered = {state.key for state in known if answers[id(state)] is not None}
+        # what was cut off meanwhile is asked with a larger limit, for which too little is reserved
+        answered |= {state.key for state in known if asking[state.key] is state and state.limit > state.reserved}
         attempts.release(connection, got & answered, self.owner)
         got -= answered
         begun = [c for c in states if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
@@ -206,7 +208,8 @@ class Executor:
                 async with slots.preparing.hold(call.priority), alone:
                     self._may_send(state)
                     free = self.budget.limit is None or state.arrived
-                    state.most = 0.0 if free else await self.prices.most(call.request, state.limit)
+                    state.reserved = state.limit
+                    state.most = 0.0 if free else await self.prices.most(call.request, state.reserved)
                     async with self.budget.reserve(state.most) as reservation:
                         self._may_send(state)  # the budget may have been waited for
                         started: int | A | None = await self.commits.add(self.ledger.start, state)
@@ -356,7 +359,7 @@ class Executor:
         """How far the end of one call reaches where its circumstances say more than the policy."""
         if fault.kind is not Kind.BAD_REQUEST:
             return end
-        if state.counts.cut_off:
+        if state.counts.cut_off and end.reach is Reach.CALL:
             return GaveUp(Reach.REPLY, end.reason)  # the doubled limit was too much, not the subject
         if state.who in self.served:
             return end  # this conversation, too long perhaps; there were others that it could do

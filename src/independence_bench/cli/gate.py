@@ -206,7 +206,8 @@ def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
     for row, build in zip(rows, made.builds, strict=True):
         dollars = costs[row.subject.hash].total if row.subject.hash in costs else None
         run_dollars = None if dollars is None else dollars / len(build.runs)
-        say(resolution(resolution_of(made, board.protocol, build, MARGIN), run_dollars))
+        about = f"{build.label}: " if len(made.builds) > 1 else ""
+        say(about + resolution(resolution_of(made, board.protocol, build, MARGIN), run_dollars))
 
 
 def _judge_hash(board: Board, store: Store) -> str:

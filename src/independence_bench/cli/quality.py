@@ -218,13 +218,13 @@ def _two(every: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
     board, first, second = fitting[0]
     if first is second:
         raise WrongUse(f"both are {first.label}; name two subjects")
-    _say_judge(board, [other for other, *_ in fitting[1:]], "both")
+    _say_judge(board, every, [other for other, *_ in fitting[1:]], "both")
     return compare_pairs(board, [(first, second)])
 
 
-def _say_judge(board: Board, others: Sequence[Board], what: str) -> None:
-    """Name the judge that is shown, where it is not the main one or where others have judged the same."""
-    if board.main_judge not in (None, board.judge):
+def _say_judge(board: Board, every: Sequence[Board], others: Sequence[Board], what: str) -> None:
+    """Name the judge that is shown, where it is not the main one of *every* board, or where *others* fit, too."""
+    if board.main_judge not in (None, board.judge) and any(other.judge == board.main_judge for other in every):
         say(f"the main judge, {label_text(board.main_judge or '')}, has not judged {what}")
     if others:
         names = ", ".join(other.judge or "none" for other in others)
@@ -257,7 +257,7 @@ def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
             f"there are no two {title}{of} to compare: subjects that differ in nothing else, one of them complete"
         )
     board, pairs = fitting[0]
-    _say_judge(board, [other for other, _ in fitting[1:]], "them")
+    _say_judge(board, every, [other for other, _ in fitting[1:]], "them")
     return compare_pairs(board, pairs)
 
 
@@ -285,7 +285,7 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
         if rows:
             labels = {hash_: row.label for hash_, row in rows.items()}
             chosen = [fit(labels, name) for name in typed] or list(rows)
-            _say_judge(now, [], "both")
+            _say_judge(now, new_boards, [], "both")
             return compare_versions(change, then, now, [(earlier[hash_], rows[hash_]) for hash_ in chosen])
     names = " and ".join(f"{protocol.name} {protocol.hash[:8]}" for protocol in (old, new))
     raise WrongUse(
@@ -306,7 +306,7 @@ def _forms(selection: Selection, against: str | None, typed: Sequence[str]) -> F
         one, other = (configured_boards(selection, opened, form) for form in (first, second))
     for board in one:
         if board.judge_hashes and (same := [of for of in other if of.judge_hashes == board.judge_hashes]):
-            _say_judge(board, [], "both")
+            _say_judge(board, one, [], "both")
             return compare_forms(board, same[0])
     raise WrongUse(f"no judge has judged both {first.name} and {second.name}; `aib judge` has one judge what is stored")
 

@@ -104,6 +104,9 @@ def _parquet(file: Path) -> Iterator[Found]:
             paths = [plain.schema.column(at).path for at in range(len(plain.schema))]
             _check_dictionaries(plain.metadata)
         with parquet.ParquetFile(file, read_dictionary=paths) as opened:
+            _sizes(
+                pyarrow.RecordBatch.from_pylist([], schema=opened.schema_arrow).to_struct_array()
+            )  # what types it has
             for group in opened.iter_batches(batch_size=BATCH):
                 for at, size in enumerate(_sizes(group.to_struct_array()).tolist()):
                     number += 1
@@ -127,7 +130,10 @@ def _check_dictionaries(metadata: Any) -> None:
 
 
 def _sizes(array: Any) -> Any:
-    """How many bytes each value of an Arrow *array* takes when it is unpacked, as int64 of numpy."""
+    """How many bytes each value of an Arrow *array* takes when it is unpacked, as int64 of numpy.
+
+    Raises ValueError where it has a type that no export has: what that takes is not known.
+    """
     import pyarrow
     from pyarrow import compute
 
@@ -144,10 +150,10 @@ def _sizes(array: Any) -> Any:
         ends = np.concatenate([[0], np.cumsum(_sizes(array.values))])
         offsets = array.offsets.to_numpy()
         sizes += ends[offsets[1:]] - ends[offsets[:-1]]
-    elif pyarrow.types.is_map(kind) or pyarrow.types.is_fixed_size_list(kind):
-        raise ValueError(f"has a column of type {kind}, which no export has")
-    elif hasattr(array, "total_values_length") or pyarrow.types.is_binary(kind) or pyarrow.types.is_string(kind):
+    elif kind in (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary()):
         sizes += compute.fill_null(compute.binary_length(array), 0).to_numpy(zero_copy_only=False)
+    elif not (pyarrow.types.is_primitive(kind) or pyarrow.types.is_null(kind)):
+        raise ValueError(f"has a column of type {kind}, which no export has")
     return sizes
 
 

@@ -263,9 +263,12 @@ class Trajectory(BaseModel):
         """When the reply was given, seconds since 1970. Raises Foreign."""
         try:
             when = datetime.fromisoformat(self.metadata.timestamp)
-            return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+            seconds = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
         except (ValueError, OverflowError):
             raise Foreign("damaged: its timestamp is invalid") from None
+        if not 0 <= seconds <= LATEST:
+            raise Foreign("damaged: its timestamp is invalid")
+        return seconds
 
     @property
     def judge(self) -> str:

@@ -25,6 +25,7 @@ from independence_bench.yaml_io import read_own
 VERSION = 3  # of columns.yaml; an export without the file that says it is of version 1
 VERSION_FILE = "export.json"
 LARGEST_INTEGER = 2**63 - 1
+LATEST = 253_402_300_799.0  # seconds since 1970: what follows has no date
 LARGEST_NUMBER = 2.0**252
 
 Row = Mapping[str, Any]
@@ -59,6 +60,7 @@ CallKey = Annotated[str, Field(pattern=f"^([0-9a-f]{{64}}|{CLEARED}[0-9a-f]{{{64
 Integer = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
+Time = Annotated[float, Field(ge=0, le=LATEST)]
 
 
 class ValueKind(NamedTuple):
@@ -86,6 +88,7 @@ KINDS: dict[str, ValueKind] = {
     "integer": ValueKind(Integer, "integer", "int64"),
     "count": ValueKind(Count, "integer", "int64"),
     "number": ValueKind(Number, "number", "float64"),
+    "time": ValueKind(Time, "number", "float64"),
     "flag": ValueKind(bool, "true/false", "bool_"),
     "keys": ValueKind(list[Key], "list of hashes"),
     "texts": ValueKind(list[Text], "list of texts"),

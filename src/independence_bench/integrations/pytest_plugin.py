@@ -102,7 +102,7 @@ def _of_protocol(model: str, what: str, judge: str | None, boards: Sequence[dict
     if len(rows) != 1:
         raise NotPlayed(f"{model} fits {len(rows)} rows of {what}, and not one: name it as its label does")
     (row,) = rows
-    little = bool(row.get("coverage")) and not row["coverage"]["enough"]  # it mostly takes no side, so it holds none
+    little = bool(row.get("coverage")) and not row["coverage"]["enough"]  # too little is scored for an index
     if row in board["incomplete"] and not (little and len(row["missing"]) == 1):
         raise NotPlayed(f"{row['label']} is incomplete: {'; '.join(row['missing'][:1])}")
     branches = row.get("branches")

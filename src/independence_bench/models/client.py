@@ -43,6 +43,7 @@ from independence_bench.models.trust import Allow, is_this_machine
 CONNECT = 30.0  # seconds to get a connection
 SILENCE = 600.0  # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
 WHOLE = 1200.0  # seconds for one attempt in all
+LINGER = 1.0  # seconds that the end of a stream is waited for when its reply is whole
 LARGEST_REPLY = 1  # MB after decompression, unless MAX_REPLY says otherwise
 LARGEST_SETTING = 16  # MB
 MAX_REPLY = "AIB_MAX_REPLY_MB"  # environment variable
@@ -211,6 +212,8 @@ class Client:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             if begun == 200:  # it was made, and may have been paid for: not a connection to be waited for
                 fault = Fault(Kind.UNAVAILABLE, f"the reply broke off: {reason_of(error)}", begun)
+            elif isinstance(error, aiohttp.ClientResponseError) and not isinstance(error, aiohttp.ClientHttpProxyError):
+                fault = Fault(Kind.UNAVAILABLE, f"its answer is no HTTP: {reason_of(error)}", begun)
             else:
                 unsent = isinstance(error, aiohttp.ClientConnectorError)
                 fault = Fault(Kind.CONNECTION, reason_of(error), unsent=unsent)
@@ -331,21 +334,41 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
     """The body, or None as soon as it is larger than *most* bytes. Raises ValueError where a stream cannot be read."""
-    streamed = StreamedReply() if answer.content_type == "text/event-stream" else None
+    streamed = StreamedReply() if answer.content_type == "text/event-stream" and answer.status == 200 else None
     declared = answer.content_length
     if streamed is None and declared is not None and declared <= most and "Content-Encoding" not in answer.headers:
         return await answer.read()
+    if streamed is not None:
+        return await _read_stream(answer, streamed, most)
     data = bytearray()
-    async for piece in answer.content.iter_any() if streamed else answer.content.iter_chunked(1 << 16):
-        if streamed is None:
-            data += piece
-        else:
-            streamed.add(piece)
-        if (len(data) if streamed is None else streamed.size) > most:
+    async for piece in answer.content.iter_chunked(1 << 16):
+        data += piece
+        if len(data) > most:
             answer.close()
             return None
-    if streamed is None:
-        return bytes(data)
+    return bytes(data)
+
+
+async def _read_stream(answer: aiohttp.ClientResponse, streamed: StreamedReply, most: int) -> bytes | None:
+    """The reply of a stream as one answer; None as soon as it is larger than *most* bytes.
+
+    What goes wrong once it is whole is no matter: it may have been paid for.
+    """
+    try:
+        async for piece in answer.content.iter_any():
+            streamed.add(piece)
+            if streamed.size > most:
+                answer.close()
+                return None
+            if streamed.done:
+                break
+        if streamed.done:  # a connection that is read to its end can be used again
+            async with asyncio.timeout(LINGER):
+                async for _ in answer.content.iter_any():
+                    continue
+    except (aiohttp.ClientError, TimeoutError):
+        if not streamed.ended:
+            raise
     if not streamed.ended:
         raise aiohttp.ClientPayloadError("the stream ended before the reply did")
     return streamed.whole()

@@ -231,12 +231,12 @@ TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a message
 class StreamedReply:
     """Takes the bytes of an event stream as they come.
 
-    `whole` is the completion in JSON, `ended` whether the server said that it is over. What is no chunk of a
+    `whole` is the completion in JSON, `ended` whether the server said that it is over, `done` that nothing follows. What is no chunk of a
     completion is kept as it came, so an error in the stream is read like one that comes at once.
     """
 
     def __init__(self) -> None:
-        self.ended = False
+        self.ended = self.done = False
         self._kept = self._received = 0  # characters of the pieces that were kept, bytes that came
         self._rest = b""
         self._top: dict[str, Any] = {}
@@ -258,11 +258,11 @@ class StreamedReply:
                 continue  # an empty line between events, a comment that keeps the connection open
             data = line.removeprefix(DATA).strip()
             if data == DONE:
-                self.ended = True
+                self.ended = self.done = True
             elif data:
                 try:
                     self._take(json.loads(data))
-                except (TypeError, AttributeError, RecursionError) as error:
+                except (TypeError, AttributeError, RecursionError, OverflowError) as error:
                     raise ValueError(f"the stream has something else than chunks of a reply: {error}") from None
 
     def whole(self) -> bytes:

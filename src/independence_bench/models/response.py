@@ -16,6 +16,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from independence_bench.errors import SubjectError
+from independence_bench.escape import SENT
 from independence_bench.hashing import content_hash
 from independence_bench.models.messages import SETTINGS, Completion, Fault, Kind, ToolCall, Usage
 from independence_bench.models.spec import AUTO, Reasoning
@@ -194,7 +195,8 @@ def _tool_calls(value: Any) -> tuple[ToolCall, ...]:
 def _content(value: Any) -> str:
     """The text of a content, which may also come as a list of parts."""
     if isinstance(value, list):
-        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
+        # a secret whose halves stand in two parts is none before they are joined
+        return SENT.redacted_text("".join(_text(part.get("text")) for part in value if isinstance(part, dict)))
     return _text(value)
 
 

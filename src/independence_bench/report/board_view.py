@@ -30,14 +30,17 @@ from independence_bench.report.table import (
 )
 
 THINKS, SMALL, TIED, DROPPED = "†", "‡", "≈", "°"
-THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} might be the best: no other is shown to be better."
+THOUGHT, TIE = (
+    f"{THINKS} set to reason before it answers.",
+    f"{TIED} might be the best: no other is shown to be better.",
+)
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 
 
 SCORED = (
-    "Scored: stems, each in every run, with an option and one aspect that decided it; all stems: the index with the "
-    "others as 0."
+    "Scored: stems, each in every run, with an option and one aspect that decided it; who lacks some has no interval "
+    "and is compared with nobody. Unscored as 0: the index with the others as 0."
 )
 
 
@@ -269,10 +272,13 @@ def made_by(board: Board) -> tuple[str, ...]:
 
 
 def ranks(row: Row) -> str:
-    """The ranks that a subject may have: 3, or 1–12; its place in the order where nothing is known of that; or none."""
-    standing = row.uncertainty.standing
+    """The ranks that a subject may have: 3, or 1–12; its place in the order where nothing is known of that; or none.
+
+    Who has stems that are not scored has been compared with nobody.
+    """
+    standing, coverage = row.uncertainty.standing, row.score.coverage
     if standing is None:
-        return "–" if row.rank is None else str(row.rank)
+        return "–" if row.rank is None or (coverage is not None and not coverage.whole) else str(row.rank)
     return str(standing.rank_low) if standing.certain else f"{standing.rank_low}–{standing.rank_high}"
 
 
@@ -321,8 +327,11 @@ def over_runs(board: Board) -> list[str]:
 
 
 def why_no_interval(board: Board) -> list[str]:
-    """Why a ranking has no intervals of one kind or the other, a sentence each."""
-    return [f"There is {reason}." for reason in (board.uncertainty.why_no_interval() if board.uncertainty else ())]
+    """Why a ranking, or a row of it, has no intervals of one kind or the other, a sentence each."""
+    reasons = list(board.uncertainty.why_no_interval() if board.uncertainty else ())
+    if partly := len(board.ranked) - len(board.measured):
+        reasons.append(f"no interval and no rank for {plural(partly, 'subject')} with stems that are not scored")
+    return [f"There is {reason}." for reason in reasons]
 
 
 def of_judges(board: Board) -> list[str]:

@@ -207,7 +207,8 @@ def resolution(power: Resolution, run_dollars: float | None) -> str:
     """What a baseline can decide, in a sentence, with what a new build of that size costs."""
     if not power.items:
         if power.passable is None:
-            return f"{plural(power.runs, 'run')} of a baseline can decide nothing yet: two are needed"
+            why = "two are needed" if power.runs < 2 else "not all of it is scored"
+            return f"{plural(power.runs, 'run')} of a baseline can decide nothing yet: {why}"
         drop = "no drop" if power.smallest_drop is None else f"a drop of {power.smallest_drop:.1f} points"
         return (
             f"with {plural(power.runs, 'run')} of each, a build that is no worse passes in 80 of 100 gates from "

@@ -60,7 +60,9 @@ def validation_view(validation: Validation) -> Iterator[Block]:
         yield Bullets([Prose(line) for line in lines])
     yield from _costs(validation, letters)
     if len(validation.judges) == 1:
-        yield Note("\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.", "")
+        alone = validation.main in (None, validation.judges[0].label)
+        if alone:
+            yield Note("\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.", "")
     else:
         yield from _indices(validation, letters)
         yield from _self_preference(validation, letters)

@@ -110,7 +110,7 @@ def board_view(
         yield Note(f"Not ranked: {not_ranked(missing)}")
     if shown.find and not rows and not missing:
         yield Note(Prose(f"No subject here has {shown.find} in its label."))
-    yield from rule_table(missing if detailed is None else rows)
+    yield from rule_table(missing if detailed is None else [*rows, *missing])
 
 
 def _apart(board: Board, rows: Sequence[Row]) -> Table:

@@ -22,8 +22,7 @@ from independence_bench.report.format import from_to, number, plural, signed
 from independence_bench.report.keys import HEAD, picked
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Text, Title, columns_of
 
-SHORT = {"r:pi": "r", "residual": "rest"}  # of components in a report
-HEADS = {  # of components on a terminal
+HEADS = {  # of components, with where they break on a terminal
     **{"p": "sub-\njects", "i": "scen-\narios", "pi": "subject x\nscenario", "r:pi": "\nruns", "residual": "\nrest"},
     **{"h": "\njudges", "ph": "judge x\nsubject", "ih": "judge x\nscenario", "pih": "all\nthree"},
 }
@@ -33,12 +32,12 @@ BRIEF = (
 )
 BELOW = "0*"  # a component that was estimated below 0
 _ONE_JUDGE = (
-    "p: how far subjects differ, which the test is meant to measure; i: scenarios that are harder for all subjects; "
-    "pi: scenarios that are hard for some subjects and easy for others; r: the same conversation played again."
+    "Subjects: how far they differ, which the test is meant to measure; scenarios: harder for all subjects; subject x "
+    "scenario: hard for some subjects and easy for others; runs: the same conversation played again."
 )
 _JUDGES = (
-    " h: judges that are milder with all subjects; ph, ih, pih: with some subjects, in some scenarios, or with some "
-    "subjects in some scenarios; rest: the variance that none of these explains."
+    " Judges: milder with all subjects; judge x subject, judge x scenario, all three: with some subjects, in some "
+    "scenarios, or with some subjects in some scenarios; rest: the variance that none of these explains."
 )
 
 
@@ -81,10 +80,10 @@ def _sources(reliability: Reliability) -> Table:
     noises = (reliability.index, *reliability.experiments, *reliability.marks)
     legend = (
         "Percent of the variance: of the index and of an experiment of its points over n scenarios that were each "
-        "played once, so i, pi and r are smaller than of a mark, where it is one conversation's. "
+        "played once, so what comes from scenarios and runs is smaller than of a mark, where it is one conversation's. "
         + _ONE_JUDGE
         + (_JUDGES if len(reliability.judges) > 1 else " With one judge, none of it includes how far judges differ.")
-        + " pts: the points that can be reached. n: scenarios. Eρ²: how far the order of subjects over these n "
+        + " Points: those that can be reached. Reliability, Eρ²: how far the order of subjects over these "
         f"scenarios, {plural(reliability.runs[1], 'run')} each{_under(reliability)}, would be the same with other "
         "scenarios of the kind, 0 to 1; ±: its standard error, for other subjects." + _signs(noises)
     )
@@ -92,17 +91,21 @@ def _sources(reliability: Reliability) -> Table:
     rows: list[Cells] = [
         (
             *(Prose(noise.title), number(noise.points, 0), str(noise.scenarios)),
-            *(_percent(noise, name) for name in components),
             *(number(noise.played, 2), number(noise.error, 2)),
+            *(_percent(noise, name) for name in components),
         )
         for noise in noises
     ]
     columns = [
-        *(Column("", words=True), Column("pts", short="points"), Column("n", short="scenarios")),
-        *(Column(SHORT.get(name, name), short=HEADS[name]) for name in components),
-        *(Column("Eρ²", short="relia-\nbility"), Column("±", short="±", spare=1)),
+        *(Column("", words=True), Column("Points"), Column("Scenarios", short="scenarios")),
+        *(Column("Reliability", short="relia-\nbility"), Column("±", short="±", spare=1)),
+        *(Column(_unbroken(HEADS[name]).capitalize(), short=HEADS[name]) for name in components),
     ]
     return Table(columns, rows, Prose(legend), brief=Prose(BRIEF + _signs(noises)))
+
+
+def _unbroken(head: str) -> str:
+    return head.replace("-\n", "").replace("\n", " ").strip()
 
 
 def _more(reliability: Reliability) -> Table:

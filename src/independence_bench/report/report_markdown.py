@@ -335,7 +335,7 @@ def _details(contents: Contents) -> Iterator[Block]:
     )
     for place, detail in enumerate(contents.details):
         row, spent = detail.row, detail.spent
-        yield Title((f"{row.rank}. " if row.rank else "", Name(row.label)), level=3)
+        yield Title(Name(row.label), level=3)
         if row.health.judged or not row.excluded:
             yield marks_table(contents.protocol, row, detail.scored)
             if row.branches:

@@ -21,8 +21,7 @@ from independence_bench.report.table import Block, Bullets, Column, Group, Name,
 def remarks(protocol: Protocol, analysis: ItemAnalysis) -> list[Text]:
     """What stands out, a sentence each, and one where nothing does."""
     if len(analysis.scores) < FEWEST_SAMPLED:
-        few = plural(len(analysis.scores), "subject")
-        return [f"What stands out is shown from {FEWEST_SAMPLED} ranked subjects on; here are {few}."]
+        return [f"What stands out is shown from {FEWEST_SAMPLED} ranked subjects on; here: {len(analysis.scores)}."]
     titles = {dimension.name: Prose(dimension.title) for dimension in protocol.dimensions}
     said: list[Text] = [
         (Name(facts.id), " (", Prose(facts.title), ") ", _says(verdict, facts, titles, len(analysis.scores)))

@@ -122,11 +122,16 @@ def claim(
     dead or silent process left in flight there is lost.
     """
     claimed = {"owner": owner, "lease_until": now + LEASE}
+
+    def is_free(holder: Holder) -> bool:
+        # another task of ours is at it, whatever the clock says: it may have been set, or the machine have slept
+        return holder.owner != owner and holder.is_gone(now, watch)
+
     new = {call.key: call for call in wanted if call.key not in held}
     got = insert_new(connection, calls, [call_row(call) | claimed for call in new.values()])
-    gone = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now, watch)}
+    gone = {call.key for call in wanted if call.key in held and is_free(held[call.key])}
     # another process may have taken one since *held* was read
-    free = {key: holder for key, holder in holders(connection, gone, lock=True).items() if holder.is_gone(now, watch)}
+    free = {key: holder for key, holder in holders(connection, gone, lock=True).items() if is_free(holder)}
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
     if taken_over := [key for key, holder in free.items() if holder.owner is not None]:

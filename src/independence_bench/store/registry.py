@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, Connection, cast, delete, func, insert, select, update
 
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
@@ -216,20 +216,25 @@ def stored_picture(connection: Connection, protocol: str) -> str | None:
     return connection.execute(select(meta.c.value).where(meta.c.name == PICTURE + protocol)).scalar()
 
 
+def _sum_of(time: ColumnElement[float]) -> ColumnElement[int]:
+    """A sum of *time*, in milliseconds, in whole numbers: those have no order. Other times hardly have the same."""
+    return func.sum(cast(func.round(time * 1000), BigInteger) % 1_000_003)
+
+
 def state_of(connection: Connection) -> str:
     """A short text that changes with what was played, judged and decided; attempts without a result do not change it.
 
     The same records give the same text, in whatever store they are. Looks at every transcript and judgement:
     milliseconds for ten thousand of them.
     """
-    counted = [
-        connection.execute(select(func.count(), func.max(time))).one()
-        for time in (transcripts.c.finished_at, judgements.c.stored_at)
-    ]
+    times = (transcripts.c.finished_at, judgements.c.stored_at)
+    counted = [connection.execute(select(func.count(), func.max(time), _sum_of(time))).one() for time in times]
     others = [connection.execute(select(func.count()).select_from(table)).scalar() for table in (begun, protocols)]
     verdicts = {subject: [decision.verdict, decision.reason] for subject, decision in decided(connection).items()}
     rows = [fields_of(row) for row in published_rows(connection).values()]
     end = func.substr(meta.c.value, func.length(meta.c.value) - 47)  # has the sum of a picture's bytes
     pictures = select(meta.c.name, end).where(meta.c.name.startswith(PICTURE, autoescape=True)).order_by(meta.c.name)
     shown = [list(row) for row in connection.execute(pictures)]
-    return content_hash([[list(row) for row in counted], others, verdicts, *rows, *shown])[:16]
+    return content_hash(
+        [[[count, latest, int(total or 0)] for count, latest, total in counted], others, verdicts, *rows, *shown]
+    )[:16]

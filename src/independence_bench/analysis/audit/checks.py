@@ -183,11 +183,13 @@ def known_futures(evidence: AuditEvidence) -> Occurrences:
     for played in evidence.conversations:
         asks = played.scenario.asks
         texts = {line.name: line.text.strip() for _, line in played.replies}
+        lines = played.transcript.lines
         for key, line in played.replies:
             if line.name in asks[:-1]:
                 turn = asks.index(line.name)
                 there = {text.strip() for text in evidence.bodies.histories.get(key, ())}
-                there -= {"", *(texts.get(name, "") for name in asks[:turn])}
+                # a later reply may have the words of an earlier one, or of a note, which no script asks for
+                there -= {"", *(earlier.text.strip() for earlier in lines[: lines.index(line)])}
                 if later := [name for name in asks[turn + 1 :] if texts.get(name, "") in there]:
                     yield _at(played, f"{line.name} was asked with {', '.join(later)} in its history")
 
