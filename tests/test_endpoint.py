@@ -69,6 +69,9 @@ def failed(server: ScriptedModel | str, request: ChatRequest = REQUEST, **more: 
     return outcome
 
 
+EVENTS = {"Content-Type": "text/event-stream"}  # as some servers say of errors, too
+
+
 def always(answer: Answer) -> Callable[[object], Answer]:
     """A script with one answer."""
     return lambda _asked: answer
@@ -217,6 +220,8 @@ def test_invalid_utf8_in_a_reply_costs_one_character_and_not_the_reply(serve: Se
         (Answer(b"[" * 200_000), Kind.UNAVAILABLE, "not JSON"),
         (Answer(b"not gzip", headers={"Content-Encoding": "deflate"}), Kind.UNAVAILABLE, "the reply broke off"),
         (Answer(drop="before"), Kind.CONNECTION, ""),
+        (Answer({"error": {"message": "bad key"}}, 401, EVENTS), Kind.UNAUTHORIZED, "bad key"),
+        (Answer({"error": {"message": "slowly"}}, 429, EVENTS), Kind.RATE_LIMITED, "slowly"),
         (Answer(completion("long " * 1000), drop="inside"), Kind.UNAVAILABLE, "the reply broke off"),
         (Answer(completion("long " * 1000), 500, drop="inside"), Kind.CONNECTION, ""),
     ],

@@ -490,6 +490,26 @@ def test_a_cut_off_answer_survives_the_end_of_its_command(bench: Benches) -> Non
     assert attempt == ("cut off",), "the answer is booked on the attempt that gave it"
 
 
+def test_a_wrong_address_is_no_answer_to_a_call_that_was_cut_off_before(bench: Benches) -> None:
+    """It stops the subject, and the call is asked again when the address is right."""
+
+    def cut(asked: Asked) -> Answer:
+        answer = Answer(completion("<think>Who am I", finish="length"))
+        return answer if asked.body["max_tokens"] == 100 else failure(502, "down")
+
+    made = bench(on("Be somebody else", cut))
+    made.play()
+    server = server_of(made)
+    server.script = lambda _: Answer(b"<html>not here</html>", 404)
+    made.play()
+    assert made.rows("select count(*) from replies where state = 'invalid'") == [(0,)]
+    server.forget()
+    server.script = on("Be somebody else", lambda asked: says(asked, "In full."))
+
+    assert made.play().complete
+    assert server.played
+
+
 BROKEN = [
     pytest.param(completion(""), "empty", id="empty"),
     pytest.param(completion("Half", finish="content_filter"), "provider's filter", id="filter"),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from scripted import completion
 
 from independence_bench.calls.budget import most_tokens
 from independence_bench.calls.call import Call, CallState, Tally
 from independence_bench.calls.executor import CallLedger
-from independence_bench.models.messages import ChatRequest, Message, Rejected, ToolCall
+from independence_bench.models.messages import ChatRequest, Message, Rejected, Tool, ToolCall, Usage
 from independence_bench.models.spec import ChatModel
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store import results
@@ -115,6 +118,35 @@ def test_a_process_that_slept_beyond_its_lease_asks_no_more_while_another_has_th
     assert attempts(store) == [("sleeper", "lost"), ("other", None)], "what was in flight is lost"
 
 
+def test_a_process_never_takes_its_own_call_for_left(store: Store) -> None:
+    """Its clock is set, or the machine has slept: the task that asks is still at it, and another one waits for it."""
+    clock = Clock()
+    mine = ledger_of("mine", clock)
+    start(store, mine, case())
+
+    clock.now += 10 * LEASE
+
+    assert start(store, mine, case()) == [None]
+    assert attempts(store) == [("mine", None)]
+
+
+def test_a_larger_limit_is_reserved_before_it_is_sent(store: Store) -> None:
+    """Another process's attempt was cut off meanwhile: what was reserved is for half of what the next one may take."""
+    clock = Clock()
+    other, mine = ledger_of("other", clock), ledger_of("mine", clock)
+    (number,) = start(store, other, case())
+    cut = stored_attempts.Ended("cut off", "", Usage(), 1.0, json.dumps(completion("Half", finish="length")))
+    with store.writing() as connection:
+        stored_attempts.end_attempts(connection, [(number, cut)], clock.now)
+        stored_attempts.release(connection, ["k1"], other.owner)
+    waiting = case()
+
+    assert start(store, mine, waiting) == [None]
+    assert waiting.limit == 200
+    assert attempts(store) == [("other", "cut off")]
+    assert isinstance(start(store, mine, waiting)[0], int), "with that limit"
+
+
 def test_a_claim_of_another_clock_is_taken_when_nothing_moves_for_a_lease(store: Store) -> None:
     """Five minutes behind, its lease has run out at once and it lives; only its silence says anything."""
     clock = Clock()
@@ -176,3 +208,11 @@ def test_a_prompt_is_never_reserved_with_too_few_tokens(text: str, tokens: float
     called = ChatRequest(MODEL, (Message("assistant", None, (ToolCall("1", "say", text),)),))
 
     assert most_tokens(said) == most_tokens(called) == tokens
+
+
+def test_the_words_of_a_tool_are_reserved_for() -> None:
+    """They are sent with every call, and a protocol's own may be long."""
+    tool = Tool("say", "Says it. " * 1000, "words", "The words.")
+    asked = ChatRequest(MODEL, (Message("user", "Hello"),), (tool,))
+
+    assert most_tokens(asked) > most_tokens(replace(asked, tools=())) + 9 * 1000 / 2.5

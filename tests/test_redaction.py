@@ -61,8 +61,10 @@ def test_a_secret_is_cut_out_in_every_coding(secret: str, coding: str) -> None:
     [
         LONG.replace("-", "\\" * 40 + "-"),
         nested(LONG.replace("-", '"') and LONG, 1).replace("v1", "%" + "25" * 30 + "761"),
+        LONG.encode("utf-16-le").decode("latin-1"),
+        LONG.encode("utf-16-be").decode("latin-1"),
     ],
-    ids=["forty backslashes", "thirty times %25"],
+    ids=["forty backslashes", "thirty times %25", "UTF-16", "UTF-16, the other way round"],
 )
 def test_what_cannot_be_cut_out_is_withheld(said: str) -> None:
     """A coding that nobody uses does not smuggle the secret out."""

@@ -96,6 +96,7 @@ def test_calls_and_thoughts_come_in_pieces(serve: Serve) -> None:
         (sent({"choices": 3}), Kind.UNAVAILABLE),
         (sent({"choices": [{"delta": {"tool_calls": [7]}}]}), Kind.UNAVAILABLE),
         (sent("[" * 100_000), Kind.UNAVAILABLE),
+        (sent('{"choices": [{"delta": {"tool_calls": [{"index": 1e999}]}}]}'), Kind.UNAVAILABLE),
         (sent(chunk(content="x" * 1_100_000), chunk("stop")), Kind.TOO_LARGE),
         (Answer(b"data: " + b"x" * 1_100_000, headers=STREAM), Kind.TOO_LARGE),
     ],
@@ -103,6 +104,14 @@ def test_calls_and_thoughts_come_in_pieces(serve: Serve) -> None:
 def test_a_stream_that_is_none_is_a_fault(serve: Serve, answer: Answer, kind: Kind) -> None:
     """Whatever a server sends becomes a value, and never words that the model did not say to their end."""
     assert failed(serve(always(answer)), dialect="local").kind is kind
+
+
+@pytest.mark.parametrize("more", [b"data: ", b": still here\n\n" * 1000])
+def test_what_comes_after_a_whole_reply_takes_nothing_from_it(serve: Serve, more: bytes) -> None:
+    """The connection breaks off behind its end: it was said, and may have been paid for."""
+    server = serve(always(Answer(events(*WORDS) + more * 10_000, headers=STREAM, drop="inside")))
+
+    assert answered(server, dialect="local").content == "No, I stay."
 
 
 def test_an_error_in_the_stream_is_read_like_one_that_comes_at_once(serve: Serve) -> None:

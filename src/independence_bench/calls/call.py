@@ -74,7 +74,6 @@ class CallState(Generic[A]):
     ours: bool = False  # the call is claimed
     arrived: bool = False  # *spare* is its answer, which an earlier process could not store
     most: float = 0.0  # dollars that the next attempt can cost, where a budget bounds them
-    reserved: int = 0  # tokens that these are for
 
     @property
     def key(self) -> str:

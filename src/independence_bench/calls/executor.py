@@ -118,6 +118,7 @@ class CallLedger:
         # a call without a holder was never asked. Looked up after it was claimed, because until then another process
         # could still answer it: then it would be bought twice
         known = [state for state in states if id(state) not in ours and state.key in held]
+        limits = [state.limit for state in known]
         answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
         for state in known:
             if state.arrived and state.spare is not None and asking[state.key] is state and state.key in got:
@@ -126,9 +127,9 @@ class CallLedger:
                 answers[id(state)] = state.spare[1]
         answered = {state.key for state in known if answers[id(state)] is not None}
         # what was cut off meanwhile is asked with a larger limit, for which too little is reserved
-        answered |= {state.key for state in known if asking[state.key] is state and state.limit > state.reserved}
-        attempts.release(connection, got & answered, self.owner)
-        got -= answered
+        larger = {state.key for state, limit in zip(known, limits, strict=True) if state.limit > limit}
+        attempts.release(connection, got & (answered | larger), self.owner)
+        got -= answered | larger
         begun = [c for c in states if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
         numbers = attempts.begin_attempts(connection, [(state.key, state.limit) for state in begun], self.owner, now)
         if self.job is not None:
@@ -208,8 +209,7 @@ class Executor:
                 async with slots.preparing.hold(call.priority), alone:
                     self._may_send(state)
                     free = self.budget.limit is None or state.arrived
-                    state.reserved = state.limit
-                    state.most = 0.0 if free else await self.prices.most(call.request, state.reserved)
+                    state.most = 0.0 if free else await self.prices.most(call.request, state.limit)
                     async with self.budget.reserve(state.most) as reservation:
                         self._may_send(state)  # the budget may have been waited for
                         started: int | A | None = await self.commits.add(self.ledger.start, state)

@@ -36,7 +36,7 @@ from independence_bench.store.attempts import LEASE, LOST, Ended
 from independence_bench.store.database import Store
 from independence_bench.store.group_commit import Commits, Operation
 from independence_bench.store.owners import LeaseWatch, host_of, new_owner
-from independence_bench.store.rows import in_chunks
+from independence_bench.store.rows import in_chunks, shared_time
 from independence_bench.store.usage import Command, keep_command
 from independence_bench.store.workers import Grant
 
@@ -145,7 +145,7 @@ class _Upkeep:
         return await self._commits.do(partial(attempts.mark_lost, now=self.now(), watch=self.watch))
 
     async def _set_clock(self) -> float | None:
-        server_time = await self._commits.do(self._store.backend.time)
+        server_time = await self._commits.do(shared_time)
         self._behind = 0.0 if server_time is None else server_time - self._clocks.now()
         return server_time
 

@@ -22,6 +22,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
 from independence_bench.dataset.archive import File
+from independence_bench.dataset.schema import LATEST
 from independence_bench.escape import one_line
 from independence_bench.models.messages import Message, ToolCall, Usage
 from independence_bench.models.response import LENIENT, clean_text

@@ -231,8 +231,8 @@ TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a message
 class StreamedReply:
     """Takes the bytes of an event stream as they come.
 
-    `whole` is the completion in JSON, `ended` whether the server said that it is over, `done` that nothing follows. What is no chunk of a
-    completion is kept as it came, so an error in the stream is read like one that comes at once.
+    `whole` is the completion in JSON, `ended` whether the server said that it is over, `done` that nothing follows.
+    What is no chunk of a completion is kept as it came, so an error in the stream is read like one that comes at once.
     """
 
     def __init__(self) -> None:

@@ -22,6 +22,7 @@ from independence_bench.store.rows import (
     insert_rows,
     next_numbers,
     pack,
+    shared_time,
     unpack,
     write_rows,
 )
@@ -127,9 +128,14 @@ def claim(
         # another task of ours is at it, whatever the clock says: it may have been set, or the machine have slept
         return holder.owner != owner and holder.is_gone(now, watch)
 
+    def free_of(held: Mapping[str, Holder]) -> set[str]:
+        return {call.key for call in wanted if call.key in held and is_free(held[call.key])}
+
     new = {call.key: call for call in wanted if call.key not in held}
     got = insert_new(connection, calls, [call_row(call) | claimed for call in new.values()])
-    gone = {call.key for call in wanted if call.key in held and is_free(held[call.key])}
+    if (gone := free_of(held)) and (shared := shared_time(connection)) is not None:
+        now = shared  # our own clock may have been set since it was compared with that one
+        gone = free_of(held)
     # another process may have taken one since *held* was read
     free = {key: holder for key, holder in holders(connection, gone, lock=True).items() if is_free(holder)}
     if free:

@@ -51,10 +51,6 @@ class Backend(ABC):
         """Raise StoreError where what was read inside the block may be two moments."""
         yield
 
-    def time(self, connection: Connection) -> float | None:
-        """Seconds since 1970 on the clock that all who use the store share; None where there is no such clock."""
-        return None
-
     def is_replaced(self) -> bool:
         """Whether what was opened is no longer what is in its place: deleted, or another one."""
         return False

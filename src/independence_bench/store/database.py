@@ -30,7 +30,7 @@ from independence_bench.escape import KNOWN
 from independence_bench.store.backends import Backend, SqliteFile, find_step
 from independence_bench.store.integrity import check
 from independence_bench.store.migrations import VERSION, make_tables, upgrade, version_of
-from independence_bench.store.rows import Damaged
+from independence_bench.store.rows import Damaged, shared_time
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 
@@ -82,7 +82,7 @@ class Store:
 
     def now(self, connection: Connection) -> float:
         """Seconds since 1970 on the clock that all who use the store share; else on this machine's."""
-        server_time = self.backend.time(connection)
+        server_time = shared_time(connection)
         return time.time() if server_time is None else server_time
 
     def close(self) -> None:
@@ -325,10 +325,6 @@ class PostgresDatabase(Backend):
                     "database with `createdb -E UTF8 -T template0 NAME`"
                 )
             fill(connection)
-
-    def time(self, connection: Connection) -> float | None:
-        """The server's clock: those of its clients may differ."""
-        return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
 
     def transaction(self, connection: Connection) -> int | None:
         """As the server counts them."""

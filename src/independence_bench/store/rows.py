@@ -71,6 +71,16 @@ def next_numbers(connection: Connection, table: Table, numbers: Sequence_, count
     return range(first, first + count)
 
 
+def shared_time(connection: Connection) -> float | None:
+    """Seconds since 1970 on the clock that all who use the store share, a server's; None where there is no such clock.
+
+    Those of its clients may differ.
+    """
+    if connection.dialect.name != "postgresql":
+        return None
+    return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
+
+
 def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
     """Insert *row* unless its primary key is there already."""
     insert_rows(connection, table, [row], "ON CONFLICT DO NOTHING")
