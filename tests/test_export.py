@@ -492,6 +492,41 @@ def test_parquet_of_other_types_is_refused_row_by_row(played: Path, tmp_path: Pa
     assert "replies.parquet, row 1: text: Input should be a valid string" in summary.findings
 
 
+@pytest.mark.parametrize("kind", ["json", "fixed", "view"])
+def test_parquet_of_types_of_unknown_size_is_not_unpacked(played: Path, tmp_path: Path, kind: str) -> None:
+    """A thousandth of what such a column holds stands in its file, so its size is known only when memory is full."""
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    exported(played, tmp_path / "one", form="parquet")
+    file = tmp_path / "one" / "replies.parquet"
+    table = parquet.read_table(file)
+    texts = [json.dumps("x" * 1000)] * len(table)
+    column = {
+        "json": lambda: arrow.array(texts, arrow.json_()),
+        "fixed": lambda: arrow.array([b"x" * 1000] * len(table), arrow.binary(1000)),
+        "view": lambda: arrow.array([["x"]] * len(table), arrow.list_view(arrow.string())),
+    }[kind]()
+    parquet.write_table(table.set_column(table.schema.get_field_index("text"), "text", column), file)
+    summary = imported(tmp_path / "one", tmp_path / "two.db")
+
+    assert summary.counts["replies"].added == 0
+    assert "which no export has" in " ".join(summary.findings)
+
+
+@pytest.mark.parametrize("moment", [1.7e12, -1.0])
+def test_a_time_without_a_date_is_refused(played: Path, tmp_path: Path, moment: float) -> None:
+    """In milliseconds, say: nothing that shows it could."""
+    exported(played, tmp_path / "one", form="jsonl")
+    file = tmp_path / "one" / "transcripts.jsonl"
+    lines = [json.loads(line) for line in file.read_text().split("\n") if line]
+    file.write_text("".join(json.dumps(line | {"finished_at": moment}) + "\n" for line in lines))
+    summary = imported(tmp_path / "one", tmp_path / "two.db")
+
+    assert summary.counts["transcripts"].added == 0
+    assert "finished_at" in " ".join(summary.findings)
+
+
 # ---------------------------------------------------------------- the card, the columns, the command
 
 

@@ -26,7 +26,7 @@ from independence_bench.analysis.baseline import (
     asked_hash,
     check_same_test,
 )
-from independence_bench.analysis.gate import compare_items
+from independence_bench.analysis.gate import compare_items, resolution_of
 from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_rerun
 from independence_bench.analysis.statistics.hypothesis_tests import (
     POWER,
@@ -39,6 +39,7 @@ from independence_bench.analysis.statistics.hypothesis_tests import (
     runs_needed,
 )
 from independence_bench.analysis.statistics.intervals import differences, smallest_seen
+from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration
@@ -291,6 +292,41 @@ def test_what_is_wrong_in_a_baseline_is_named(tmp_path: Path, place: tuple[Any, 
 
     with pytest.raises(WrongUse, match="is not a baseline"):
         read_baseline(tmp_path / "base.json")
+
+
+def below_nothing() -> tuple[Baseline, float]:
+    """The baseline with a second run, every stem in both worth less than nothing, as J can make it; how much less."""
+    made = a_baseline()
+    (run,) = made.builds[0].runs
+    worth = LITE.lowest / 2
+    low = {place: dict.fromkeys(marks, worth) for place, marks in run.marks.items()}
+    runs = tuple(replace(run, run=number, marks=low) for number in (1, 2))
+    return replace(made, builds=(replace(made.builds[0], runs=runs),)), worth
+
+
+def test_a_stem_may_be_worth_less_than_nothing() -> None:
+    """The file is read; and what has an index of 0 cannot drop, so no drop is said to fail."""
+    made, worth = below_nothing()
+
+    assert worth < 0
+    check_same_test(made, LITE)
+    power = resolution_of(made, LITE.units, made.builds[0], 3.0)
+    assert power.passable is not None
+    assert power.smallest_drop is None
+
+
+def test_a_dimension_below_nothing_lies_in_its_own_interval() -> None:
+    """An index is shown as at least 0, and so are its interval and what it is drawn to; a dimension is not."""
+    made, worth = below_nothing()
+    marks = made.builds[0].marks
+    (row, _) = measure_board(LITE.units, made.configurations, [marks, marks]).of_subjects()
+
+    assert row.index.rerun is not None
+    assert row.index.rerun.low == 0
+    assert row.drawn_index == 0
+    for of_dimension in row.dimensions.values():
+        assert of_dimension.rerun is not None
+        assert of_dimension.rerun.low <= worth <= of_dimension.rerun.high
 
 
 def test_marks_that_the_protocol_does_not_give_are_refused() -> None:

@@ -124,6 +124,25 @@ def test_after_as_many_runs_as_there_are_all_is_as_it_is() -> None:
 # ---------------------------------------------------------------- protocols with stems
 
 
+def test_what_a_sitting_shifts_is_foreseen_as_a_board_allows_for_it() -> None:
+    """Of equal subjects in one sitting each: no number of runs makes an interval narrower than that."""
+    every = [shares(0.7, 0.8, 0.9), shares(0.9, 0.7, 0.8)]
+    measured = measure(ONE, every, [(1, 1, 1)] * 2)
+    now = scores_rerun(measured)
+    assert now is not None
+
+    expected = expect(ONE, measured, shifted=True)
+
+    room = measured.rerun.room[0]
+    assert expected.between_sittings * room == pytest.approx(measured.of_sittings[0])
+    low, high = intervals(now)
+    assert width_rerun(expected, 0.8, 3) == pytest.approx(float((high - low)[0]), rel=0.1)
+    floor = 2 * 1.96 * sqrt(expected.of_a_sitting(0.8) * 0.16)
+    assert floor < (width_rerun(expected, 0.8, 1000) or 0) < 1.05 * floor
+    assert runs_for_width(expected, 0.8, 0.9 * floor) is None
+    assert expect(ONE, measured).of_a_sitting(0.8) == 0, "a model file has no other version"
+
+
 def test_runs_narrow_another_test_of_stems_a_little() -> None:
     """What shifts a whole run is in it once for each run; of other designs runs make no difference."""
     believed = expect(replace(FOUR, believed_runs=0.012))

@@ -215,7 +215,18 @@ def test_every_heading_is_explained(bench: Benches) -> None:
     """What a table says in a heading, a sentence under it says in words."""
     made = played(bench, judges=(JUDGE, SECOND))
     text = " ".join(displayed(reliability_view(measured(made))).split())
-    for word in ("p:", "i:", "pi:", "r:", "h:", "ph, ih, pih:", "rest:", "n:", "Eρ²:", "±:", "pts:", "4x6:"):
+    several = "judge x subject, judge x scenario, all three:"
+    one = (
+        "Subjects:",
+        "scenarios:",
+        "subject x scenario:",
+        "runs:",
+        "Judges:",
+        "rest:",
+        "Points:",
+        "Reliability, Eρ²:",
+    )
+    for word in (*one, several, "±:", "4x6:"):
         assert f" {word} " in text
 
 
@@ -226,7 +237,8 @@ def test_an_estimate_below_nothing_is_shown_as_nothing(one_judge: Bench) -> None
 
     text = displayed(reliability_view(replace(found, index=index)))
 
-    assert ["Index", "100", "4", "90", "0*", "10", "0"] in [line.split()[:7] for line in text.splitlines()]
+    (line,) = (line.split() for line in text.splitlines() if line.startswith("Index   "))
+    assert line[:3] + line[5:] == ["Index", "100", "4", "90", "0*", "10", "0"]
     assert "0*: estimated below 0" in " ".join(text.split())
 
 
@@ -240,8 +252,8 @@ def test_the_report_has_the_same_numbers(one_judge: Bench) -> None:
     assert contents.reliability == found
     section = text.partition("## Where the noise comes from")[2].partition("\n## ")[0]
     assert found.index.played is not None
-    assert f"| Index | 100 | 4 | {100 * (found.index.components.shares['p'] or 0):.0f} |" in section
-    assert f"{found.index.played:.2f}" in section
+    both = f"{found.index.played:.2f} | {found.index.error:.2f}"
+    assert f"| Index | 100 | 4 | {both} | {100 * (found.index.components.shares['p'] or 0):.0f} |" in section
 
 
 def test_json_has_every_variance_with_its_error(one_judge: Bench) -> None:

@@ -188,9 +188,11 @@ def known_futures(evidence: AuditEvidence) -> Occurrences:
             if line.name in asks[:-1]:
                 turn = asks.index(line.name)
                 there = {text.strip() for text in evidence.bodies.histories.get(key, ())}
+                after = asks[turn + 1 :]
                 # a later reply may have the words of an earlier one, or of a note, which no script asks for
-                there -= {"", *(earlier.text.strip() for earlier in lines[: lines.index(line)])}
-                if later := [name for name in asks[turn + 1 :] if texts.get(name, "") in there]:
+                before = (earlier for earlier in lines[: lines.index(line)] if earlier.name not in after)
+                there -= {"", *(earlier.text.strip() for earlier in before)}
+                if later := [name for name in after if texts.get(name, "") in there]:
                     yield _at(played, f"{line.name} was asked with {', '.join(later)} in its history")
 
 
