@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import shlex
+import shutil
 import signal
 import socket
 import sqlite3
@@ -751,6 +752,45 @@ def test_a_reader_that_goes_away_is_no_error(played: User) -> None:
         )  # fmt: skip
 
         assert (done.returncode, done.stderr) == (0, ""), pipe
+
+
+def test_a_reader_that_goes_away_changes_no_exit_code(played: User) -> None:
+    """It may be a verdict, as of `aib gate` and `aib audit`: here that the store contradicts itself."""
+    put_aib(played.folder)
+    shutil.copy(played.folder / "aib.db", played.folder / "wrong.db")
+    with contextlib.closing(sqlite3.connect(played.folder / "wrong.db")) as store:
+        store.execute("UPDATE replies SET text = text || '!'")
+        store.commit()
+    for command in ("audit wrong.db", "audit wrong.db --json"):
+        for line in (f"./aib {command}", f"./aib {command} | true"):
+            done = subprocess.run(
+                ["bash", "-o", "pipefail", "-c", line],
+                cwd=played.folder,
+                env=played.env,
+                capture_output=True,
+                check=False,
+            )
+
+            assert (done.returncode, done.stderr) == (1, b""), line
+
+
+@pytest.mark.parametrize("option", ["--provider", "--judge", "--exp", "--variants", "--weights"])
+def test_an_option_without_a_word_is_not_its_default(user: User, option: str) -> None:
+    """A variable of a shell that is not set would buy something else than was meant."""
+    done = user.run(option, "")
+
+    assert done.returncode == 2
+    assert (
+        "it is empty" in done.stderr or "no such option" in done.stderr.lower() or "there is no option" in done.stderr
+    )
+    assert user.server.asked == []
+
+
+def test_what_is_not_played_is_not_the_protocol_that_was_played_last(played: User) -> None:
+    """A command that finds nothing to judge leaves all others where they were."""
+    assert played.aib("judge", "-j", "scripted:judge/one", "--protocol", "v2").returncode in (0, 1, 2)
+
+    assert "Independence Index · small" in played.aib("leaderboard").stdout
 
 
 def test_the_store_is_where_aib_store_says(user: User) -> None:

@@ -607,7 +607,7 @@ def test_what_the_hub_reads_holds_no_foreign_word_but_in_its_place(played: Path,
     ("arguments", "said"),
     [
         (["out", "--licence", "mit", "--store", "none.db"], "there is no store at none.db"),
-        (["file", "--licence", "mit", "--store", "s.db"], "file is not empty"),
+        (["file", "--licence", "mit", "--store", "s.db"], "file is a file"),
         (["file/out", "--licence", "mit", "--store", "s.db"], "file/out cannot be written"),
         (["out", "--store", "s.db", "--license", "MIT\nx: y"], "is not a licence identifier"),
         (["out", "--store", "s.db"], "There is no terminal to answer at; use --licence ID"),

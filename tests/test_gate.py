@@ -329,6 +329,26 @@ def test_a_dimension_below_nothing_lies_in_its_own_interval() -> None:
         assert of_dimension.rerun.low <= worth <= of_dimension.rerun.high
 
 
+def test_a_gate_replaces_no_store_and_no_baseline_by_what_it_writes(place: Place) -> None:
+    """What was paid for would be gone, and so would what the next gate compares with."""
+    store = place.folder / "kept.db"
+    shutil.copy(place.folder / "base.db", store)
+    (place.folder / "notes.txt").write_text("mine")
+    kept = store.read_bytes()
+    for arguments in (
+        ("--write", "kept.db"),
+        ("--write", "notes.txt"),
+        ("--baseline", "base.json", "--junit", "kept.db"),
+        ("--baseline", "base.json", "--summary", "base.json"),
+        ("--write", ""),
+    ):
+        done = aib(place.folder, "gate", *arguments, "--store", "kept.db")
+
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert store.read_bytes() == kept
+    assert (place.folder / "notes.txt").read_text() == "mine"
+
+
 def test_marks_that_the_protocol_does_not_give_are_refused() -> None:
     """A mark off its scale, or of a scenario that there is not, would be a number about nothing."""
     made = a_baseline()

@@ -237,7 +237,7 @@ def test_an_estimate_below_nothing_is_shown_as_nothing(one_judge: Bench) -> None
 
     text = displayed(reliability_view(replace(found, index=index)))
 
-    (line,) = (line.split() for line in text.splitlines() if line.startswith("Index   "))
+    line = next(line.split() for line in text.splitlines() if line.startswith("Index   "))
     assert line[:3] + line[5:] == ["Index", "100", "4", "90", "0*", "10", "0"]
     assert "0*: estimated below 0" in " ".join(text.split())
 

@@ -26,6 +26,7 @@ from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.api.named import find_protocol, open_results, weighed
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
+    FILLED,
     Number,
     command_line,
     configuration_options,
@@ -43,7 +44,7 @@ from independence_bench.cli.selection import (
     judge_option,
     selecting,
 )
-from independence_bench.dataset.baseline import read_baseline, write_baseline
+from independence_bench.dataset.baseline import is_baseline, read_baseline, write_baseline
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
 from independence_bench.lookup import fit
@@ -82,7 +83,7 @@ class Asked:
     metavar="FILE",
     help="Write what is stored now as a baseline: marks and identities, no texts.",
 )
-@click.option("--against", metavar="NAME", help="Which build of the baseline, where it has several.")
+@click.option("--against", type=FILLED, metavar="NAME", help="Which build of the baseline, where it has several.")
 @click.option(
     "--max-drop",
     "margin",
@@ -149,6 +150,9 @@ def command(
         raise WrongUse("say either --baseline FILE, to compare with it, or --write FILE, to make one")
     if baseline is None and (add_runs or dimensions or against):
         raise WrongUse("--add-runs, --dimension and --against are about a comparison: say --baseline FILE")
+    for option, file in (("--write", target), ("--junit", junit_file), ("--summary", summary)):
+        if file is not None:
+            _check_replaceable(option, file)
     if target is not None:
         _write(selection, subjects, target)
         return
@@ -179,6 +183,15 @@ def command(
 
 
 # ---------------------------------------------------------------- the two sides
+
+
+def _check_replaceable(option: str, file: Path) -> None:
+    """Raises WrongUse where writing *file* would replace what nobody can want to be replaced by it."""
+    there = "a store" if _is_store(str(file)) else "a baseline" if is_baseline(file) else ""
+    if there and (option, there) != ("--write", "a baseline"):
+        raise WrongUse(f"{option}: {file} is {there}; name another file")
+    if option == "--write" and not there and file.is_file() and file.stat().st_size:
+        raise WrongUse(f"{option}: {file} is there already, and no baseline; name another file, or delete it")
 
 
 def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:

@@ -244,12 +244,13 @@ class _Redacted:
             self._trouble(error)
 
     def _trouble(self, error: OSError) -> None:
-        """Raises OutputLost; BrokenPipeError, which Rich and click know, as it is; nothing for a closed terminal."""
-        if error.errno == errno.EIO:  # whoever sat there has gone
+        """Raises OutputLost, but not where the reader has gone (`| head`, a closed terminal): nothing is wrong then.
+
+        The command goes on, for its exit code may be a verdict.
+        """
+        if error.errno in (errno.EIO, errno.EPIPE):
             _drop(self._stream)
             return
-        if isinstance(error, BrokenPipeError):
-            raise error
         raise OutputLost(f"the output cannot be written: {error.strerror}; what was stored is safe") from None
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -317,7 +318,6 @@ def main() -> None:
     # a stream that was closed before (`>&-`) is None
     stdout, stderr = (stream or open(os.devnull, "w", encoding="utf-8") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     sys.stdout, sys.stderr = cast(TextIO, _Redacted(stdout)), cast(TextIO, _Remarks(stderr))
-    shown = sys.stdout
     try:
         with interrupting():
             code = cli.main(standalone_mode=False)
@@ -338,10 +338,5 @@ def main() -> None:
     except BenchError as error:
         _fail(str(error))
         code = error.exit_code
-    except SystemExit:
-        # the reader of a pipe has gone (`| head`): nothing is wrong, but click replaces stdout and makes it a failure
-        if sys.stdout is shown:
-            raise
-        code = 0
     gc.freeze()  # the process's end gives all back: looking for garbage in it once more is an eighth of `aib --help`
     sys.exit(code if isinstance(code, int) else 0)

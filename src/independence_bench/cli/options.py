@@ -99,14 +99,30 @@ class GroupedCommand(click.Command):
 
 
 class Number(click.FloatRange):
-    """A number in a range. NaN is refused, which no comparison does."""
+    """A number in a range. NaN is refused, which no comparison does, and what is endless."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """*value* as a number; click's usage error where it is none."""
         number = float(super().convert(value, param, ctx))
-        if math.isnan(number):
+        if not math.isfinite(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
         return number
+
+
+EMPTY = "it is empty; leave the option out, or say what is meant"
+
+
+class Filled(click.types.StringParamType):
+    """A text that says something: a shell's variable that is not set must not be taken for the default."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """*value*; click's usage error where it is empty."""
+        if not str(value).strip(" ,"):
+            self.fail(EMPTY, param, ctx)
+        return str(value)
+
+
+FILLED = Filled()
 
 
 def split(listed: str | None) -> list[str]:
@@ -116,6 +132,8 @@ def split(listed: str | None) -> list[str]:
 
 def as_list(_context: click.Context, _option: click.Parameter, typed: str | tuple[str, ...] | None) -> tuple[str, ...]:
     """Callback of an option or argument that takes a list with commas."""
+    if isinstance(typed, str) and not split(typed):
+        raise click.BadParameter(EMPTY)
     return tuple(split(typed if isinstance(typed, str) else ",".join(typed or ())))
 
 
@@ -199,7 +217,10 @@ def shown_rows() -> Shown:
 
 
 weights_option = click.option(
-    "--weights", metavar="NAME", help="A weighting that the protocol defines.  [default: the protocol's weights]"
+    "--weights",
+    type=FILLED,
+    metavar="NAME",
+    help="A weighting that the protocol defines.  [default: the protocol's weights]",
 )
 
 
@@ -255,19 +276,10 @@ class Plain(Console):
         return super().render_str(harmless(text), **options)
 
 
-class Output(Plain):
-    """A console whose reader may leave early (`| head`): nothing is wrong then."""
-
-    def on_broken_pipe(self) -> None:
-        """End quietly and well."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0)
-
-
 def out(piped: int = UNBOUNDED) -> Console:
     """Where results go: stdout, as wide as the terminal or as COLUMNS says, else *piped* columns."""
-    console = Output()
-    return console if console.is_terminal or os.environ.get("COLUMNS", "").isdigit() else Output(width=piped)
+    console = Plain()
+    return console if console.is_terminal or os.environ.get("COLUMNS", "").isdigit() else Plain(width=piped)
 
 
 def show(*views: Iterable[Block], command: str = "") -> None:

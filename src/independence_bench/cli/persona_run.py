@@ -27,6 +27,7 @@ from independence_bench.api.orders import (
 )
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
+    FILLED,
     Number,
     at_store,
     command_line,
@@ -64,11 +65,13 @@ CROSSED = 3  # exit code, as of `aib gate` for what is worse
 
 @click.command()
 @click.argument("sheet", type=click.Path(path_type=Path), metavar="SHEET")
-@click.option("--model", "-m", "models", multiple=True, required=True, metavar="MODEL", help="May be repeated.")
+@click.option(
+    "--model", "-m", "models", type=FILLED, multiple=True, required=True, metavar="MODEL", help="May be repeated."
+)
 @click.option(
     "--runs", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of runs, stored ones included."
 )
-@click.option("--judge", "-j", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
+@click.option("--judge", "-j", type=FILLED, metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
 @click.option("--temperature", type=Number(0, 2), help="For every model.  [default: 0.7]")
 @click.option("--max-tokens", type=click.IntRange(1, 1_000_000), help="Limit of one reply.")
 @click.option(
@@ -251,8 +254,12 @@ def _next(depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store) 
 
 @click.command()
 @click.argument("sheets", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SHEET...")
-@click.option("--model", "-m", "models", multiple=True, metavar="MODEL", help="Only this one. May be repeated.")
-@click.option("--judge", "-j", metavar="MODEL", help="By this judge.  [default: who judged the most of it]")
+@click.option(
+    "--model", "-m", "models", type=FILLED, multiple=True, metavar="MODEL", help="Only this one. May be repeated."
+)
+@click.option(
+    "--judge", "-j", type=FILLED, metavar="MODEL", help="By this judge.  [default: who judged the most of it]"
+)
 @click.option("--versions", is_flag=True, help="Also every earlier version of a SHEET in the store.")
 @legend_option
 @store_option
@@ -296,7 +303,10 @@ def compare(
                 if not models or any(model in side.label for model in models)
             ]
         if not sides:
-            raise WrongUse(f"nothing of {', '.join(map(str, sheets))} was played into {opened.shown}; aib persona run")
+            by = f" by {' or '.join(models)}" if models else ""
+            raise WrongUse(
+                f"nothing of {', '.join(map(str, sheets))} was played{by} into {opened.shown}; aib persona run"
+            )
         if as_json:
             click.echo(persona_json(loaded[0].name, first, sides, first.judge if first else None))
         else:

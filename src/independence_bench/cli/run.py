@@ -16,6 +16,7 @@ from independence_bench.api.orders import EFFORTS, RunOrder, lines_before, run_o
 from independence_bench.cli import calling, progress
 from independence_bench.cli.calling import Worker, price_option
 from independence_bench.cli.options import (
+    FILLED,
     GroupedCommand,
     Number,
     as_list,
@@ -70,7 +71,7 @@ plan_options = gathering(
         "--all",
         "every",
         is_flag=True,
-        help="All active subjects of models.yaml; without that file, of the shipped list.",
+        help="All active subjects of models.yaml; where it names none, of the shipped list.",
     ),
     models_file_option,
     trust_option,
@@ -105,9 +106,10 @@ plan_options = gathering(
         type=click.Choice(EFFORTS),
         help="Reasoning effort of every subject; `none` is the same as `off`.  [default: off, where it can be]",
     ),
-    click.option("--provider", metavar="SLUG", help="Use only this provider (OpenRouter)."),
+    click.option("--provider", type=FILLED, metavar="SLUG", help="Use only this provider (OpenRouter)."),
     click.option(
         "--judge",
+        type=FILLED,
         metavar="MODEL",
         help="A model, or `embedded`.  [default: the protocol's; embedded where that is the only MODEL]",
     ),

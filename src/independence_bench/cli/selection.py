@@ -13,6 +13,7 @@ from independence_bench.analysis.board import Board, BoardRecords
 from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.api.named import configurations, find_protocol, not_stored, open_results, weighed
 from independence_bench.cli.options import (
+    FILLED,
     Command,
     command_line,
     gathering,
@@ -77,7 +78,7 @@ class Selection:
         return configurations(protocol, self.variants, self.delivery)
 
 
-judge_option = click.option("--judge", metavar="NAME", help="Only judges whose label contains NAME.")
+judge_option = click.option("--judge", type=FILLED, metavar="NAME", help="Only judges whose label contains NAME.")
 rules_option = click.option(
     "--rules",
     type=click.Choice(list(RULES)),

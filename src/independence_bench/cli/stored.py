@@ -14,6 +14,7 @@ from independence_bench.analysis.audit.audit import audit as audit_of
 from independence_bench.analysis.costs import read_costs
 from independence_bench.api.named import find_protocol, open_results, stored_subjects
 from independence_bench.cli.options import (
+    FILLED,
     confirmed,
     json_option,
     legend_option,
@@ -137,7 +138,7 @@ def _list(store: Store) -> None:
 @click.argument("what", type=click.Choice(["responses", "judgements"]))
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
 @click.option("--protocol", "protocol_name", metavar="NAME|PATH|HASH", help="Only of this protocol.  [default: all]")
-@click.option("--judge", metavar="NAME", help="Only judgements by judges whose label contains this.")
+@click.option("--judge", type=FILLED, metavar="NAME", help="Only judgements by judges whose label contains this.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask first.")
 @store_option
 def clear(

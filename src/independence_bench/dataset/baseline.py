@@ -92,6 +92,15 @@ class _File(_Part):
     builds: Annotated[list[_Build], Field(min_length=1, max_length=MOST)]
 
 
+def is_baseline(file: Path) -> bool:
+    """Whether *file* looks like one, of whatever version; False where it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return b'"aib_baseline"' in opened.read(1000)
+    except OSError:
+        return False
+
+
 def write_baseline(file: Path, baseline: Baseline) -> None:
     """Write *baseline* to *file*, in one step, in the place of what is there. Raises WrongUse where that cannot be."""
     text = json.dumps(_document(baseline), indent=1, sort_keys=True) + "\n"

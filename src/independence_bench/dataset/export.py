@@ -81,7 +81,8 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         target = folder.resolve()
         take_away_leftovers(target)  # of an export that was killed, although this one may be refused
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise WrongUse(f"{folder} is not empty; name another folder for the export, or delete it")
+            why = "is not empty" if folder.is_dir() else "is a file"
+            raise WrongUse(f"{folder} {why}; name another folder for the export")
         target.parent.mkdir(parents=True, exist_ok=True)
         with staging(target) as building:
             building.mkdir()

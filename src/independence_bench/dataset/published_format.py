@@ -22,7 +22,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
 from independence_bench.dataset.archive import File
-from independence_bench.dataset.schema import LATEST
+from independence_bench.dataset.schema import in_calendar
 from independence_bench.escape import one_line
 from independence_bench.models.messages import Message, ToolCall, Usage
 from independence_bench.models.response import LENIENT, clean_text
@@ -264,12 +264,9 @@ class Trajectory(BaseModel):
         """When the reply was given, seconds since 1970. Raises Foreign."""
         try:
             when = datetime.fromisoformat(self.metadata.timestamp)
-            seconds = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+            return in_calendar((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
         except (ValueError, OverflowError):
             raise Foreign("damaged: its timestamp is invalid") from None
-        if not 0 <= seconds <= LATEST:
-            raise Foreign("damaged: its timestamp is invalid")
-        return seconds
 
     @property
     def judge(self) -> str:

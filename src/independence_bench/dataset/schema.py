@@ -54,13 +54,20 @@ def _body(value: Any) -> str:
     return value
 
 
+def in_calendar(seconds: float) -> float:
+    """*seconds* since 1970, where a date can be shown for them. Raises ValueError for others."""
+    if not 0 <= seconds <= LATEST:
+        raise ValueError("no date has so many seconds since 1970")
+    return seconds
+
+
 Text = Annotated[str, AfterValidator(_storable)]
 Key = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 CallKey = Annotated[str, Field(pattern=f"^([0-9a-f]{{64}}|{CLEARED}[0-9a-f]{{{64 - len(CLEARED)}}})$")]
 Integer = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
-Time = Annotated[float, Field(ge=0, le=LATEST)]
+Time = Annotated[float, AfterValidator(in_calendar)]
 
 
 class ValueKind(NamedTuple):

@@ -173,7 +173,7 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: b
     legend = (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} Difference: the second less "
         "the first. Detects: the smallest true difference that each of the two detects in 80 of 100 repetitions. "
-        f"Dimensions from {_ends(comparison)}, 100 being the independent end. {sureness}"
+        f"Dimensions from {100 * comparison.board.protocol.lowest:.0f} to 100, the independent end. {sureness}"
     )
     brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {sureness}"
     sure = comparison.scores.index is not None
@@ -185,11 +185,6 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: b
         *(Column("New scenarios CI", short="new\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
     ]
     return Table(columns, rows, Prose(legend), 1, Prose(brief))
-
-
-def _ends(comparison: SubjectComparison) -> str:
-    """Between what a dimension lies: a stem may be worth less than nothing."""
-    return f"{signed(100 * comparison.board.protocol.lowest, 0) if comparison.board.protocol.lowest else 0} to 100"
 
 
 def _in_brief(sentence: str) -> str:

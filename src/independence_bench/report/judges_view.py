@@ -60,8 +60,7 @@ def validation_view(validation: Validation) -> Iterator[Block]:
         yield Bullets([Prose(line) for line in lines])
     yield from _costs(validation, letters)
     if len(validation.judges) == 1:
-        alone = validation.main in (None, validation.judges[0].label)
-        if alone:
+        if validation.main in (None, validation.judges[0].label):
             yield Note("\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.", "")
     else:
         yield from _indices(validation, letters)
@@ -294,8 +293,7 @@ def _flagged(validation: Validation, letters: Letters) -> Iterator[Block]:
 def _at(place: JudgedConversation, validation: Validation) -> str:
     """The command that shows it."""
     words = ["aib", "show", label_text(place.subject), place.scenario.id, "--run", str(place.run)]
-    if (name := label_text(validation.protocol.called)) != "v2":
-        words += ["--protocol", name]
+    words += ["--protocol", label_text(validation.protocol.called)]
     if validation.protocol.configurations != (place.configuration,):
         words += ["--variants", place.configuration.system, "--delivery", place.configuration.delivery]
     return shlex.join(words)

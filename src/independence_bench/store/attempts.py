@@ -134,7 +134,7 @@ def claim(
     new = {call.key: call for call in wanted if call.key not in held}
     got = insert_new(connection, calls, [call_row(call) | claimed for call in new.values()])
     if (gone := free_of(held)) and (shared := shared_time(connection)) is not None:
-        now = shared  # our own clock may have been set since it was compared with that one
+        now = min(now, shared)  # our own clock may have been set since it was compared with that one
         gone = free_of(held)
     # another process may have taken one since *held* was read
     free = {key: holder for key, holder in holders(connection, gone, lock=True).items() if is_free(holder)}

@@ -19,10 +19,18 @@ from independence_bench.store.rows import fields_of, insert_once, insert_rows, p
 from independence_bench.store.schema import begun, decisions, judgements, judges, meta, protocols, subjects, transcripts
 
 
-def keep_protocol(connection: Connection, protocol_hash: str, name: str, files: Mapping[str, str], now: float) -> None:
-    """Store the protocol's files, once for each of its versions, and that it is played now."""
-    row = {"hash": protocol_hash, "name": name, "files": pack(canonical(dict(files))), "played_at": now}
+def keep_protocol(
+    connection: Connection, protocol_hash: str, name: str, files: Mapping[str, str], now: float | None
+) -> None:
+    """Store the protocol's files, once for each of its versions; and that it is played *now*, unless that is None."""
+    row = {"hash": protocol_hash, "name": name, "files": pack(canonical(dict(files))), "played_at": now or 0.0}
     insert_once(connection, protocols, row)
+    if now is not None:
+        keep_played(connection, protocol_hash, now)
+
+
+def keep_played(connection: Connection, protocol_hash: str, now: float) -> None:
+    """Store that the protocol is played *now*: where none is named, it is meant from here on."""
     connection.execute(update(protocols).where(protocols.c.hash == protocol_hash).values(played_at=now))
 
 

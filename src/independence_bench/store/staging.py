@@ -7,6 +7,7 @@ command that makes something in the same place takes it away, and nothing else. 
 from __future__ import annotations
 
 import ctypes
+import errno
 import glob
 import os
 import shutil
@@ -31,6 +32,8 @@ def staging(target: Path) -> Iterator[Path]:
 
     The folder of *target* has to exist. Raises OSError where it cannot be written.
     """
+    if not target.name:  # "", "." and "/" name a folder that is there
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     take_away_leftovers(target)
     name, lock = _begin(target)
     folder = target.with_name(name + _FOLDER)

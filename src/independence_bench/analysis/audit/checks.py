@@ -181,9 +181,8 @@ def _letters(texts: Sequence[str]) -> str:
 def known_futures(evidence: AuditEvidence) -> Occurrences:
     """Replies in whose history stands a reply that the script asks for later."""
     for played in evidence.conversations:
-        asks = played.scenario.asks
+        asks, lines = played.scenario.asks, played.transcript.lines
         texts = {line.name: line.text.strip() for _, line in played.replies}
-        lines = played.transcript.lines
         for key, line in played.replies:
             if line.name in asks[:-1]:
                 turn = asks.index(line.name)
