@@ -110,7 +110,7 @@ def test_limits_of_v2_are_what_their_commands_print(
         aib(tmp_path_factory.mktemp("readme"), command, *at).stdout for command in ("reliability", "scenarios")
     )
 
-    (stability,) = re.findall(r"^Preference stability +30 +5 .*?(0\.\d+)  +0\.\d+$", reliability, re.MULTILINE)
+    (stability,) = re.findall(r"^Preference stability +30 +5 +(0\.\d+) ", reliability, re.MULTILINE)
     shares = [int(share) for share in re.findall(r"^pt\d\d .* (\d+)  +\d+ to \d+ ", scenarios, re.MULTILINE)]
     assert len(shares) == 5
     assert f"a reliability of {stability}, and one scenario makes {max(shares)}% of it." in limits

@@ -89,14 +89,15 @@ function CurrentPage({ index, hash }: { index: Index; hash: string }) {
     document.title = "AI Independence Bench"; // until the page knows its own
   }, [page]);
   useScrollMemory(hash, page);
-  const previous = useRef(page);
+  const previous = useRef({ page, hash });
   useEffect(() => {
-    // screen readers are told of another page
-    if (page !== previous.current) {
+    const before = previous.current;
+    // screen readers are told of another page, and what had the focus may be gone
+    if (page !== before.page || (hash !== before.hash && document.activeElement === document.body)) {
       document.getElementById("content")?.focus({ preventScroll: true });
     }
-    previous.current = page;
-  }, [page]);
+    previous.current = { page, hash };
+  }, [page, hash]);
   if (!context) return null;
   const { address, board } = context;
   const PageComponent = PAGES[address.page] as ComponentType<{ address: Address }>;
@@ -128,6 +129,7 @@ function usePreload() {
 }
 
 function EmptyStore() {
+  useDocumentTitle("Nothing played yet");
   return (
     <Empty title="Nothing has been played yet.">
       <p>

@@ -119,7 +119,8 @@ async function fetchFile(path: string, how: RequestInit): Promise<Response> {
   }
   if (response.status === 404) throw missing();
   if (!response.ok) {
-    const next = "Reload the page; if it stays so, look at the server's output.";
+    const next =
+      response.status === 400 ? "Ask for less." : "Reload the page; if it stays so, look at the server's output.";
     throw new ApiError("refused", await errorIn(response), next);
   }
   return response;

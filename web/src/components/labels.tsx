@@ -44,7 +44,9 @@ function standingOf(row: BoardRow, kind: Kind): Standing | null {
 /** The ranks that a row may have, with the letters of its tie groups; its place where nothing is known of that. */
 export function PossibleRanks({ row, kind }: { row: BoardRow; kind: Kind }) {
   const standing = standingOf(row, kind);
-  if (row.rank === null || !standing) return <span className="text-faint">{row.rank ?? "–"}</span>;
+  // who has stems that are not scored was compared with nobody
+  if (row.rank === null || !standing)
+    return <span className="text-faint">{(row.coverage?.whole ?? true) ? (row.rank ?? "–") : "–"}</span>;
   const { rank_low, rank_high, groups, tied_with_best } = standing;
   const ties = groups ? `; tie groups ${groups}: rows that share a letter cannot be told apart` : "";
   return (

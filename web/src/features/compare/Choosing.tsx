@@ -191,8 +191,8 @@ export function PickedTable({ rows, pairs, kind }: PickedProps) {
         caption="Price and index of the picked subjects"
       />
       <p className="mt-1 text-sm text-soft">
-        Where the interval of a difference includes 0, the two cannot be told apart. Choose another one to see it beside
-        A below.
+        Where the interval of a difference includes 0, those two cannot be told apart, each pair by itself. Choose
+        another one to see it beside the first below.
       </p>
     </Section>
   );

@@ -36,6 +36,8 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
   const isScenario = (index: number) => compared[index]?.scenario != null;
   const rest = differences.order.filter(isScenario);
   const itself = sides[0].subject === sides[1].subject;
+  const stems = board.rows.some(({ coverage }) => coverage); // whose score is not only whether it holds
+  const opposite = itself ? "Holds on one side, gives in on the other" : "One holds, the other gives in";
   const list = { board, compared, sides, differences, openRow };
   return (
     <>
@@ -43,7 +45,7 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
       {children}
       <ScenarioList
         {...list}
-        title={itself ? "Holds on one side, gives in on the other" : "One holds, the other gives in"}
+        title={stems ? "More than half of the points on one side, less on the other" : opposite}
         description="One is above 50, the other below. Open a row to read both answers."
         none="In no scenario: both are above 50, or both below."
         indices={differences.flipped.filter(isScenario)}
@@ -137,8 +139,10 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
           <>
             <SignificanceMark /> differs by more than chance, corrected for the number of dimensions (Holm).
           </>
-        ) : (
+        ) : rows.some(({ index }) => interval(index)) ? (
           "No dimension differs by more than chance, corrected for the number of dimensions (Holm)."
+        ) : (
+          "Whether a dimension differs by more than chance cannot be told."
         )}
       </p>
       {differences.why ? (

@@ -59,8 +59,8 @@ function Ranking({ board, address, ask }: RankingProps) {
   const { update } = page;
   const { view, find, only, most, picked, interval } = address;
   const rows = useMemo(
-    () => board.rows.filter((row) => passes(row, find, only, picked, most)),
-    [board, find, only, picked, most],
+    () => board.rows.filter((row) => passes(row, { find, only, picked, most, interval })),
+    [board, find, only, picked, most, interval],
   );
   const ranked = useMemo(() => rows.filter((row) => row.index.value !== null), [rows]);
   const incomplete = useMemo(() => rows.filter((row) => row.index.value === null), [rows]);
@@ -101,7 +101,7 @@ function Ranking({ board, address, ask }: RankingProps) {
         {view === "forest" ? <ForestLegend /> : null}
         {view !== "scatter" && ranked.some((row) => row.standing?.groups) ? (
           <p className="text-sm text-soft max-sm:hidden">
-            <sup>a b</sup> rows that share a letter cannot be told apart on this test
+            <sup>a b</sup> rows that share a letter cannot be told apart where all are compared
           </p>
         ) : null}
         <div className="sm:ml-auto">
@@ -122,15 +122,15 @@ function Ranking({ board, address, ask }: RankingProps) {
           scroll={`mt-1 ${fitting(address, board)}`}
         />
       ) : (
-        <Empty title={board.rows.length ? "Nothing fits these filters." : "No subject is ranked yet."}>
-          {board.rows.length
+        <Empty title={board.ranked ? "Nothing fits these filters." : "No subject is ranked yet."}>
+          {board.ranked
             ? "Remove one of them, or shorten the search."
             : "Play the whole protocol with `aib run`, and judge it with `aib judge`."}
         </Empty>
       )}
       <div ref={end} />
       {left ? <Button onClick={ask}>All {count(board.subjects)} subjects</Button> : null}
-      <Notes board={board} />
+      <Notes board={board} address={address} />
       <StemPictures board={board} ranked={ranked} picked={picked} />
       {incomplete.length ? <NotRanked board={board} rows={incomplete} /> : null}
       <RuleTable rows={incomplete} />
@@ -162,12 +162,16 @@ function ForestLegend() {
   );
 }
 
-function Notes({ board }: { board: Board }) {
+function Notes({ board, address }: { board: Board; address: AddressOf<"leaderboard"> }) {
   const reasons = new Set(board.rows.flatMap((row) => row.index.why ?? []));
   return (
     <div className="mt-3 max-w-4xl space-y-1 text-sm text-soft">
       {board.rows.some((row) => row.standing) ? (
-        <p>Possible ranks: those that a subject may have on this test; the chance that any is wrong is at most 5%.</p>
+        <p>
+          Possible ranks: those that a subject may have{" "}
+          {address.interval === "like" ? "on another test like it" : "on this test"}; the chance that any is wrong is at
+          most 5%.
+        </p>
       ) : null}
       {board.remarks.map((remark) => (
         <p key={remark}>

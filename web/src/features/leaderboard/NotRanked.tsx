@@ -15,8 +15,11 @@ export function NotRanked({ board, rows }: { board: Board; rows: readonly BoardR
     <>
       {lacking.length ? (
         <Unranked board={board} rows={lacking} title="Not ranked" why="What is missing">
-          Replies or marks are missing, or too few stems have an option and one aspect that decided it; an index without
-          them would measure something else. A subject&apos;s page lists all that is missing.
+          Replies or marks are missing
+          {rows.some(({ coverage }) => coverage)
+            ? ", or too few stems have an option and one aspect that decided it"
+            : ""}
+          ; an index without them would measure something else. A subject&apos;s page lists all that is missing.
         </Unranked>
       ) : null}
       {excluded.length ? (
@@ -61,7 +64,7 @@ function Unranked({ board, rows, title, why, children }: Props) {
     {
       id: "missing",
       title: why,
-      className: "w-full max-w-0",
+      className: "w-full min-w-72 max-w-0",
       cellHint: ({ missing }) => missing.join("\n"),
       cell: ({ missing }) => (
         <span className="block truncate text-sm text-soft">
@@ -89,7 +92,7 @@ function Unranked({ board, rows, title, why, children }: Props) {
               title: dimension.title,
               hint: "0 to 100, where all of its marks are there",
               numeric: true,
-              className: "max-xl:hidden",
+              className: "max-2xl:hidden",
               sortValue: (row) => row.dimensions[place]?.value ?? null,
               cell: (row) => orDash(row.dimensions[place]?.shown ?? null),
             },

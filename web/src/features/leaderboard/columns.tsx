@@ -51,7 +51,7 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
       ),
     },
     numberColumn("rank", POSSIBLE_RANKS, (row) => <PossibleRanks row={row} kind={kind} />, {
-      hint: "The ranks that it may have on this test; rows that share a raised letter cannot be told apart",
+      hint: `The ranks that it may have on ${kind === "like" ? "another test like it" : "this test"}; rows that share a raised letter cannot be told apart`,
       ascendingFirst: true,
       className: "max-sm:!px-1",
       sortValue: (row) => row.rank,

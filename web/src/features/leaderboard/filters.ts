@@ -1,5 +1,6 @@
 import type { BoardRow } from "../../api/types";
 import { fits } from "../../lib/lists";
+import type { AddressOf } from "../../routes";
 
 /** Filters of the leaderboard; a row must pass all that are set. `vendor:NAME` is one as well. */
 export const FILTERS = {
@@ -15,12 +16,15 @@ export const EXTRAS = "extras";
 
 export const VENDOR = "vendor:";
 
+type Asked = Pick<AddressOf<"leaderboard">, "find" | "only" | "picked" | "most" | "interval">;
+
 /** Whether *row* passes the search and all filters. */
-export function passes(row: BoardRow, find: string, only: readonly string[], picked: readonly string[], most = "") {
+export function passes(row: BoardRow, asked: Asked): boolean {
   const { subject } = row;
+  const { find, only, most } = asked;
   if (!affordable(row, most)) return false;
   const text = [subject.label, subject.model, subject.family, subject.provider, subject.reasoning].join(" ");
-  return fits(text, find) && only.every((filter) => passesFilter(row, filter, picked));
+  return fits(text, find) && only.every((filter) => passesFilter(row, filter, asked));
 }
 
 /** Whether a run of it, with what its judge takes, is known to cost no more than *most* dollars; "" asks nothing. */
@@ -30,7 +34,7 @@ function affordable({ price }: BoardRow, most: string): boolean {
   return price?.dollars_per_run != null && price.dollars_per_run <= limit;
 }
 
-function passesFilter(row: BoardRow, filter: string, picked: readonly string[]): boolean {
+function passesFilter(row: BoardRow, filter: string, { picked, interval }: Asked): boolean {
   if (filter.startsWith(VENDOR)) return (row.subject.family ?? "") === filter.slice(VENDOR.length);
   switch (filter) {
     case "thinks":
@@ -38,7 +42,7 @@ function passesFilter(row: BoardRow, filter: string, picked: readonly string[]):
     case "direct":
       return !row.thinks;
     case "best":
-      return row.standing?.tied_with_best ?? false;
+      return (interval === "like" ? row.standing_new_scenarios : row.standing)?.tied_with_best ?? false;
     case "pinned":
       return row.subject.provider !== null;
     case "picked":

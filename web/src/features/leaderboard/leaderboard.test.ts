@@ -26,12 +26,14 @@ test("a logarithmic axis counts in ones, twos and fives, and over many powers in
 const row = (label: string, family: string | null, thinks = false, provider: string | null = null): BoardRow =>
   ({
     standing: { rank_low: 1, rank_high: 2, groups: "a", tied_with_best: family === "a" },
+    standing_new_scenarios: { rank_low: 1, rank_high: 3, groups: "a", tied_with_best: true },
     thinks,
     subject: { id: label, label, model: label, family, provider, reasoning: "off" },
   }) as BoardRow;
 const rows = [row("a/one", "a", true), row("b/two+fast", "b", false, "fast"), row("three", null)];
+const NOTHING = { find: "", only: [], picked: [], most: "", interval: "rerun" } as const;
 const labels = (find: string, only: string[], picked: string[] = []) =>
-  rows.filter((row) => passes(row, find, only, picked)).map((one) => one.subject.label);
+  rows.filter((row) => passes(row, { ...NOTHING, find, only, picked })).map((one) => one.subject.label);
 
 describe("the leaderboard's filters", () => {
   it("let everything pass where none is set", () => {
@@ -44,6 +46,7 @@ describe("the leaderboard's filters", () => {
     expect(labels("FAST", ["pinned"])).toEqual(["b/two+fast"]);
     expect(labels("", ["picked"], ["three"])).toEqual(["three"]);
     expect(labels("", ["best"])).toEqual(["a/one"]);
+    expect(rows.filter((row) => passes(row, { ...NOTHING, only: ["best"], interval: "like" }))).toHaveLength(3);
   });
 
   it("of another version are ignored", () => {
@@ -53,7 +56,7 @@ describe("the leaderboard's filters", () => {
   it("leave out what costs more, and what nobody knows the price of", () => {
     const [cheap, dear] = [0.009, 0.02].map((dollars_per_run) => ({ dollars_per_run }) as BoardRow["price"]);
     const priced = rows.map((row, index) => ({ ...row, price: [cheap, dear, null][index] ?? null }));
-    const left = (most: string) => priced.filter((one) => passes(one, "", [], [], most)).length;
+    const left = (most: string) => priced.filter((one) => passes(one, { ...NOTHING, most })).length;
     expect(["", "0.01", "$0,02", "much"].map(left)).toEqual([3, 1, 2, 3]);
   });
 

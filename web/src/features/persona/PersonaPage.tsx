@@ -8,12 +8,13 @@ import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { orDash, plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 
-const NO_CHARACTER = "This ranking is about no character; choose another one above.";
+const NO_CHARACTER = "This ranking is about no character; choose another one below.";
 
 /** Whether a character holds: the answer, its red lines, its items and the replies that show it. */
 export default function PersonaPage({ address }: { address: AddressOf<"persona"> }) {
   const { board } = usePage();
   const persona = useApi(endpoints.persona(board.id));
+  useDocumentTitle("Character");
   return (
     <>
       <Await query={persona} what="the character" explain={() => ({ next: NO_CHARACTER })}>

@@ -39,7 +39,7 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
           {row.deviation === null ? null : (
             <Pair name="standard deviation over runs" value={orDash(row.shown.deviation)} />
           )}
-          {row.coverage ? (
+          {row.coverage?.index_from_all != null ? (
             <Pair
               name="stems scored"
               value={`${row.coverage.scored} of ${row.coverage.of}; with the others as 0: ${orDash(row.coverage.shown.index_from_all)}`}
@@ -117,8 +117,8 @@ const COLUMNS: readonly Column<{ dimension: Dimension; score: Score; field: Fiel
     className: "max-sm:hidden",
     cellClass: "text-sm text-soft whitespace-nowrap",
     cellHint: ({ field }) => fieldInWords(field),
-    cell: ({ field }) =>
-      field.others.length ? (
+    cell: ({ field, score }) =>
+      field.others.length && score.value !== null ? (
         <>
           above {count(field.below)} of {count(field.others.length)}
           <span className="block text-xs">median {orDash(field.shown.quartiles[1])}</span>
