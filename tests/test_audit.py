@@ -339,6 +339,23 @@ def test_a_damaged_body_is_a_finding_and_hides_no_other(bench: Callable[..., Ben
     assert (found.replies, found.verdicts) == (before.replies - 1, before.verdicts - 1)
 
 
+def test_a_damaged_conversation_hides_no_other_finding(bench: Callable[..., Bench]) -> None:
+    """It is named, and the rest of the audit is made."""
+    made = bench()
+    made.play(runs=2)
+
+    def change(connection: Connection) -> None:
+        some = connection.execute(select(transcripts.c.id).limit(1)).scalar_one()
+        connection.execute(update(transcripts).where(transcripts.c.id == some).values(lines=b"no more"))
+
+    whole = audit_of(made)
+    changed(made.store, change)
+    found = audit_of(made)
+
+    assert found.conversations == whole.conversations - 1
+    assert any("cannot be read" in place.detail for place in places(found, "store"))
+
+
 def test_a_damaged_body_of_no_conversation_is_counted_too(bench: Callable[..., Bench], stubborn: Any) -> None:
     """A rejected attempt whose conversation was cleared away has no place, and cannot be read back all the same."""
     made = bench(stubborn)

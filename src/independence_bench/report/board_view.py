@@ -31,7 +31,7 @@ from independence_bench.report.table import (
 
 THINKS, SMALL, TIED, DROPPED = "†", "‡", "≈", "°"
 THOUGHT, TIE = (
-    f"{THINKS} set to reason before it answers.",
+    f"{THINKS} told to reason before it answers, or mostly does.",
     f"{TIED} might be the best: no other is shown to be better.",
 )
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"

@@ -193,6 +193,8 @@ def _in_brief(sentence: str) -> str:
 
 def _standing(pairs: Sequence[ScorePair], decided: bool) -> str:
     """Whether one of many differences is more than chance, in a sentence; *told*: whether that of the index is."""
+    if all(pair.stands is None and pair.stands_new_scenarios is None for pair in pairs):
+        return ""
     if any(pair.stands or pair.stands_new_scenarios for pair in pairs):
         return (
             f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is not a real "
@@ -210,18 +212,17 @@ def _none_stands(count: int, decided: bool) -> str:
 def _scenario_tables(pairs: Sequence[ScorePair], names: Sequence[str], decided: bool) -> Iterator[Block]:
     """Each dimension in each scenario in which it differs."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
-    yield Table(
-        columns_of("scenario", "dimension", *map(stacked, names), "difference", "rerun CI", "", words=2),
-        [score_cells(score_pair, 0) for score_pair in shown],
-        long=True,
-    )
+    if shown:
+        columns = columns_of("scenario", "dimension", *map(stacked, names), "difference", "rerun CI", "", words=2)
+        yield Table(columns, [score_cells(score_pair, 0) for score_pair in shown], long=True)
     if same := len(pairs) - len(shown):
-        yield Note(f"and {same} without a difference")
-    standing = _standing(pairs, decided) if any(pair.stands is not None for pair in pairs) else ""
-    heading = (
-        "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first. CI: 95%, each "
-    )
-    yield Legend(f"{heading}by itself. {standing}".rstrip(), standing)
+        yield Note(f"{'and ' * bool(shown)}{same} without a difference")
+    if shown:
+        standing = _standing(pairs, decided)
+        heading = (
+            "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first. CI: 95%, "
+        )
+        yield Legend(f"{heading}each by itself. {standing}".rstrip(), standing)
 
 
 def score_title(score: ScorePair) -> Text:

@@ -64,7 +64,9 @@ def about(reliability: Reliability) -> str:
     judges = "judges" if len(reliability.judges) > 1 else "judge"
     where = " + ".join(map(str, reliability.configurations))
     subjects = plural(reliability.subjects, "ranked subject")
-    return f"{where} · {judges}: {', '.join(reliability.judges)} · {subjects}, {runs}"
+    return (
+        f"{where} · {judges}: {', '.join(reliability.judges)} · {subjects}{f', {runs}' if reliability.subjects else ''}"
+    )
 
 
 def exam_notes(reliability: Reliability) -> Iterator[Note]:

@@ -97,7 +97,9 @@ def scenarios_blocks(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
     """Three tables, what their columns mean, and what stands out; for a terminal."""
     where = " + ".join(map(str, board.configurations))
     yield Title(("Scenarios of ", Prose(board.protocol_name)))
-    yield Note(f"{where} · judge: {judged_by(board)} · {plural(len(analysis.scores), 'ranked subject')}")
+    some = f"{len(analysis.scores)} of " if len(analysis.scores) < len(board.ranked) else ""
+    ranked = plural(len(board.ranked), "ranked subject")
+    yield Note(f"{where} · judge: {judged_by(board)} · {some}{ranked}{', all of whose stems are scored' * bool(some)}")
     yield from examined_by(board)
     yield Note("")
     if not analysis.scores:

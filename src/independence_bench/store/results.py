@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
@@ -19,6 +20,7 @@ from independence_bench.protocol.conversation import Line, Reading, Transcript, 
 from independence_bench.protocol.plan import Job
 from independence_bench.store.rows import (
     KEYS,
+    Damaged,
     execute_in,
     fields_of,
     in_chunks,
@@ -32,6 +34,7 @@ from independence_bench.store.schema import judgements, readings, replies, trans
 
 A = TypeVar("A")
 BATCH = 1000  # rows that are read at once
+Talk = tuple[str, Transcript, tuple[str, ...]]  # id, what was said, keys of the replies
 Told = Callable[[int], object]  # told how many more there are of what it takes a while to go through
 
 
@@ -387,11 +390,10 @@ def reasonings(connection: Connection, rubrics: Collection[str]) -> Iterator[tup
         yield row[0], row[1], row[2], row[3]
 
 
-def words_of(connection: Connection, scripts: Collection[str]) -> Iterator[tuple[str, Transcript, tuple[str, ...]]]:
-    """(id, what was said, keys of its replies) of every transcript of the given script hashes, in a fixed order."""
+def words_of(connection: Connection, scripts: Collection[str], skipping: bool = False) -> Iterator[Talk]:
+    """Every transcript of the given script hashes, in a fixed order; with *skipping* without those that are damaged."""
     columns = (transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys)
     wanted = select(*columns).where(_played(scripts)).order_by(*_IN_ORDER)
     for transcript_id, packed, keys in connection.execute(wanted.execution_options(yield_per=500)):
-        with undamaged():
-            talk, read = read_lines(packed), tuple(json.loads(keys))
-        yield transcript_id, talk, read
+        with suppress(*[Damaged] * skipping), undamaged():
+            yield transcript_id, read_lines(packed), tuple(json.loads(keys))

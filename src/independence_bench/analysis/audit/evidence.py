@@ -135,14 +135,17 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
 def _conversations(
     connection: Connection, shown: Sequence[Board], records: BoardRecords
 ) -> Iterator[AuditedConversation]:
-    """The conversations of every row that is shown, one for each place of a run that they fill."""
+    """The conversations of every row that is shown, one for each place of a run that they fill.
+
+    Without those that cannot be read back, of which the store's own check speaks.
+    """
     rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in board.rows}
     counted: dict[str, list[tuple[CountedConversation, Reading | None]]] = defaultdict(list)
     for results in records.every:
         for played in results.conversations:
             counted[played.row.id].append((played, results.readings.get(played.row.id)))
     scripts = {script for of in records.every for script in of.slots}
-    for transcript_id, transcript, keys in stored_results.words_of(connection, scripts):
+    for transcript_id, transcript, keys in stored_results.words_of(connection, scripts, skipping=True):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
         for played, reading in counted[transcript_id]:
             row = rows[played.configuration, played.row.subject_hash]
