@@ -381,7 +381,7 @@ def test_three_subjects_are_too_few_for_a_verdict() -> None:
     assert facts[held[0]].within[0].share_interval is None
     assert all(not scenario.verdicts for scenario in found.scenarios)
     assert [terminal.written(remark).plain for remark in remarks(load("v2"), found)] == [
-        "What stands out is shown from 4 ranked subjects on; here are 3 subjects."
+        "What stands out is shown from 4 ranked subjects on; here: 3."
     ]
 
 

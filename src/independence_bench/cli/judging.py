@@ -231,7 +231,7 @@ def exam(
     if any(len(set(names)) < 2 for names in panels):
         raise WrongUse("--jury: name two judges or more, with commas; `aib exam` lists those that have sat")
     complete, sat = True, None
-    with open_store(store, create=bool(judges), typed=command_line()) as opened:
+    with open_store(store, typed=command_line()) as opened:
         if judges:
             protocol = protocol_named(questions()[chosen[0]].protocol)
             options = RunOptions(protocol, {}, roster, None, limits=limits, allow=permissions())

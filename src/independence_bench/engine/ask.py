@@ -200,7 +200,7 @@ class Engine(Asker):
 
     async def ask_all(self, executor: Executor) -> None:
         """Play and judge every subject, so many at once as the plan says."""
-        unknown = await executor.commits.do(self._keep_plan)
+        unknown = await executor.commits.do(partial(self._keep_plan, now=executor.clocks.now()))
         if self.plan.judge is not None:
             self.report.judge = (await executor.commits.do(registry.stored_judges))[self.plan.judge.hash]
         at_once = asyncio.Semaphore(self.plan.at_once)
@@ -211,17 +211,17 @@ class Engine(Asker):
         async with asyncio.TaskGroup() as group:  # side by side, so that they share a commit
             for player in players:
                 group.create_task(player.find_pending())
-        if any(player.pending.progress.planned for player in players):  # none where nothing is there to be judged
-            played = partial(registry.keep_played, protocol_hash=self.protocol_hash, now=executor.clocks.now())
-            await executor.commits.do(played)
         async with asyncio.TaskGroup() as group:
             for player in players:
                 group.create_task(player.play_all(at_once))
 
-    def _keep_plan(self, connection: Connection) -> set[str]:
+    def _keep_plan(self, connection: Connection, now: float) -> set[str]:
         """Store what is played and who plays it. Returns the subjects (hashes) that the store did not know."""
         plan = self.plan
-        registry.keep_protocol(connection, self.protocol_hash, plan.protocol.name, plan.files, None)
+        # who only judges may find nothing of it
+        registry.keep_protocol(
+            connection, self.protocol_hash, plan.protocol.name, plan.files, now if plan.runs else None
+        )
         unknown = {subject.hash for subject in plan.subjects} - registry.stored_subjects(connection).keys()
         for subject in plan.subjects:
             registry.keep_subject(connection, subject)
@@ -248,6 +248,8 @@ class _Player:
         def begin(connection: Connection) -> Pending:
             pending = find_pending(connection, self.plan, self.subject)
             registry.begin_runs(connection, [(self.engine.protocol_hash, job) for job in pending.to_begin])
+            if not self.plan.runs and pending.progress.planned:
+                registry.keep_played(connection, self.engine.protocol_hash, self.executor.clocks.now())
             return pending
 
         self.pending = await self.executor.commits.do(begin)
