@@ -178,7 +178,7 @@ def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
         listed = price.cost_of(payment.prompt_tokens, payment.completion_tokens)
     if payment.cost is not None:
         return _Item(payment, "told" if payment.cost else "free", payment.cost, listed)
-    if payment.outcome not in MAY_COST:
+    if payment.outcome not in MAY_COST and payment.status != 200:  # with 200 a reply had begun
         return _Item(payment, "nothing", 0.0, None)
     if listed is None:
         return _Item(payment, "unknown", 0.0, None)

@@ -228,7 +228,7 @@ class Prices:
         unseen = isinstance(outcome, Fault) and outcome.kind in (Kind.CONNECTION, Kind.TIMEOUT) and not outcome.unsent
         if not served and not unseen:
             return 0.0
-        state.tally.unpriced += served
+        state.tally.unpriced += 1
         most = await self.most(state.call.request, state.limit)
         if served and self.budget.limit is not None and most == 0.0 and model.name not in self.dearest:
             if (await self.clients[model.endpoint].info(model.model)).most(1, 1) is not None:

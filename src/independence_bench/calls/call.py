@@ -60,7 +60,7 @@ class Tally:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0  # dollars
-    unpriced: int = 0  # attempts with a reply, readable or not, whose cost is not known
+    unpriced: int = 0  # attempts whose cost is not known: with a reply, readable or not, or one that may have been made
 
 
 @dataclass(slots=True)

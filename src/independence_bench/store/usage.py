@@ -120,6 +120,7 @@ class AttemptCost:
     cached_tokens: int | None
     provider: str | None  # that served it, by its own word
     seconds: float | None  # from sending to the end; None: not known
+    status: int | None = None  # HTTP; None: nothing came
 
 
 _ENDED = select_attempts(*AttemptCost.__dataclass_fields__).where(
