@@ -203,6 +203,7 @@ def serve(alive: socket.socket, listens: socket.socket) -> dict[str, Any] | None
             os.close(became)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
             return order
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as from a terminal, though the tests were begun by `nohup`
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
         os.close(became)
         os.read(become, 1)  # until it is what it was told to be
