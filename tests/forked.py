@@ -203,7 +203,8 @@ def serve(alive: socket.socket, listens: socket.socket) -> dict[str, Any] | None
             os.close(became)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
             return order
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as from a terminal, though the tests were begun by `nohup`
+        for number in HELD:  # as from a terminal, though who began the tests may ignore some: `nohup`, a shell's `&`
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
         os.close(became)
         os.read(become, 1)  # until it is what it was told to be
