@@ -158,8 +158,11 @@ def missing_lines(
     little = coverage is not None and not coverage.enough
     mostly: tuple[str, ...] = ()
     if coverage is not None and little:
-        why = "mostly takes no side" if 2 * coverage.scored < coverage.of else "too few stems are scored"
-        mostly = (f"{why}: {coverage.scored} of {coverage.of} stems are scored",)
+        scored = f"{coverage.scored} of {coverage.of}"
+        none = 2 * coverage.scored < coverage.of
+        mostly = (
+            f"mostly takes no side: {scored} stems are scored" if none else f"too few stems are scored: {scored}",
+        )
     unit = " stems" if protocol.has_stems else ""
     return mostly + tuple(
         f"run {of[0]}: {count}{unit} × {reason}"

@@ -104,9 +104,8 @@ def _parquet(file: Path) -> Iterator[Found]:
             paths = [plain.schema.column(at).path for at in range(len(plain.schema))]
             _check_dictionaries(plain.metadata)
         with parquet.ParquetFile(file, read_dictionary=paths) as opened:
-            _sizes(
-                pyarrow.RecordBatch.from_pylist([], schema=opened.schema_arrow).to_struct_array()
-            )  # what types it has
+            nothing = pyarrow.RecordBatch.from_pylist([], schema=opened.schema_arrow)
+            _sizes(nothing.to_struct_array())  # raises for types that no export has
             for group in opened.iter_batches(batch_size=BATCH):
                 for at, size in enumerate(_sizes(group.to_struct_array()).tolist()):
                     number += 1
