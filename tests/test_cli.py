@@ -774,22 +774,21 @@ def test_a_reader_that_goes_away_changes_no_exit_code(played: User) -> None:
             assert (done.returncode, done.stderr) == (1, b""), line
 
 
-@pytest.mark.parametrize("option", ["--provider", "--judge", "--exp", "--variants", "--weights"])
+@pytest.mark.parametrize("option", ["--provider", "--judge", "--exp", "--variants"])
 def test_an_option_without_a_word_is_not_its_default(user: User, option: str) -> None:
     """A variable of a shell that is not set would buy something else than was meant."""
     done = user.run(option, "")
 
     assert done.returncode == 2
-    assert (
-        "it is empty" in done.stderr or "no such option" in done.stderr.lower() or "there is no option" in done.stderr
-    )
+    assert "it is empty" in done.stderr
     assert user.server.asked == []
 
 
 def test_what_is_not_played_is_not_the_protocol_that_was_played_last(played: User) -> None:
     """A command that finds nothing to judge leaves all others where they were."""
-    assert played.aib("judge", "-j", "scripted:judge/one", "--protocol", "v2").returncode in (0, 1, 2)
+    done = played.aib("judge", "-j", "scripted:judge/one", "--protocol", "v2")
 
+    assert (done.returncode, "0/0 conversations" in done.stderr) == (0, True), done.stderr
     assert "Independence Index · small" in played.aib("leaderboard").stdout
 
 

@@ -159,9 +159,9 @@ def missing_lines(
     mostly: tuple[str, ...] = ()
     if coverage is not None and little:
         scored = f"{coverage.scored} of {coverage.of}"
-        none = 2 * coverage.scored < coverage.of
+        hardly = 2 * coverage.scored < coverage.of
         mostly = (
-            f"mostly takes no side: {scored} stems are scored" if none else f"too few stems are scored: {scored}",
+            f"mostly takes no side: {scored} stems are scored" if hardly else f"too few stems are scored: {scored}",
         )
     unit = " stems" if protocol.has_stems else ""
     return mostly + tuple(
