@@ -6,23 +6,17 @@ restored(tmp_path / "store.db")     # v1, v2, lite and published-v2; three judge
 from __future__ import annotations
 
 import lzma
-import sqlite3
 import subprocess
 import tarfile
 import zlib
-from contextlib import closing
 from pathlib import Path
 
+import frozen_stores
 import psycopg
+from frozen_stores import BLOBS
 from postgres import USER, Server, program
 
 MADE = Path(__file__).parent / "data" / "f7ce088"
-BLOBS = (  # table, key, column; in `data` they are not compressed one by one, so that they can be as a whole
-    ("protocols", "hash", "files"),
-    ("calls", "key", "request"),
-    ("attempts", "id", "raw"),
-    ("transcripts", "id", "lines"),
-)
 
 
 def read(name: str) -> bytes:
@@ -32,12 +26,7 @@ def read(name: str) -> bytes:
 
 def restored(store: Path) -> Path:
     """The SQLite file, at *store*."""
-    store.write_bytes(read("store.sqlite3.xz"))
-    with closing(sqlite3.connect(store)) as connection, connection:
-        connection.create_function("pack", 1, zlib.compress)
-        for table, _, blob in BLOBS:
-            connection.execute(f"UPDATE {table} SET {blob} = pack({blob}) WHERE {blob} IS NOT NULL")
-    return store
+    return frozen_stores.restored(store, MADE / "store.sqlite3.xz")
 
 
 def restored_database(server: Server, name: str) -> str:

@@ -7,20 +7,18 @@ answered, how it was marked and what that comes to must not.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from embedded import needs_model
 from first_stores import MADE, read, restored, restored_database, unpacked_export
+from frozen_stores import aib, compare_boards
 from postgres import Server
 from sqlalchemy import func, select
 
-from independence_bench.cli.main import cli
 from independence_bench.judging.prompt import rubric_hash
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.plan import every_configuration, script_hash
@@ -29,9 +27,6 @@ from independence_bench.store.schema import attempts, judgements
 
 BOARDS: Mapping[str, Any] = json.loads(read("boards.json.xz"))
 HASHES: Mapping[str, Any] = json.loads((MADE / "hashes.json").read_text(encoding="utf-8"))
-COUNTS = [f"transcripts_{state}" for state in ("planned", "complete", "invalid", "judged")]
-COUNTS += ["judgements_failed", "replies", "replies_cut_off", "replies_plain_text", "replies_with_reasoning"]
-EXCLUDED = "excluded: "  # how a reason begins that takes a row off a board though it has an index
 READINGS = {
     **{name: ("--protocol", name) for name in ("v1", "v2", "lite", "published-v2")},
     "v2 by the embedded judge": ("--protocol", "v2", "--judge", "embedded"),
@@ -79,25 +74,7 @@ def store(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(("store", "reading"), SHOWN, indirect=["store"])
 def test_the_boards_are_those_that_were_printed(store: str, reading: str) -> None:
     """Each row with its runs, marks, counts and reasons, by each judge; who was ranked still is, in the same order."""
-    printed = {key(board): board for board in BOARDS[reading]["boards"]}
-    output = aib("leaderboard", "--json", *READINGS[reading], "--store", store)
-    boards = {key(board): board for board in json.loads(output)["boards"]}
-
-    # a judge that was asked about another protocol alone had a board, with nobody ranked
-    gone = printed.keys() - boards.keys()
-    assert not any(printed.pop(one)["ranked"] for one in gone)
-    for name, before in printed.items():
-        now = boards[name]
-        rows, rows_before = everybody(now), everybody(before)
-        assert rows.keys() == rows_before.keys()
-        rounded = 0.1001 if before["rules"] == "published" else 1e-9  # published indices have one decimal
-        for label, row in rows_before.items():
-            if not any(line.startswith(EXCLUDED) for line in row["missing"]):
-                assert alike(numbers_of(rows[label]), numbers_of(row), rounded), (name, label)
-            assert facts(rows[label]) == facts(row), (name, label)
-        stood = [row["label"] for row in before["ranked"]]
-        assert [row["label"] for row in now["ranked"] if row["label"] in stood] == stood
-        assert before["weights"] == now["weights"]
+    compare_boards(aib("leaderboard", "--json", *READINGS[reading], "--store", store), BOARDS[reading])
 
 
 def test_its_money_is_what_was_spent(store: str, from_sqlite: str) -> None:
@@ -130,57 +107,6 @@ def test_the_hashes_of_shipped_protocols_never_change(name: str) -> None:
 
 
 # ---------------------------------------------------------------- what is compared
-
-
-def aib(*arguments: str) -> str:
-    """What the command prints; it may leave something uncompleted."""
-    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
-    return done.stdout
-
-
-def key(board: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Which board it is."""
-    return (board["protocol"]["hash"], *board["configurations"], board["judge"], board["rules"])
-
-
-def everybody(board: Mapping[str, Any]) -> dict[str, Any]:
-    """Every row, ranked or not."""
-    return {row["subject"]["hash"]: row for row in (*board["ranked"], *board["incomplete"])}
-
-
-def numbers_of(row: Mapping[str, Any]) -> Any:
-    """Its index, the indices of its runs, dimensions and means of marks."""
-    runs = {run: (score["index"], score["dimensions"], score["means"]) for run, score in row["run_scores"].items()}
-    return [row["index"], row["standard_deviation"], row["dimensions"], row["means"], runs]
-
-
-def alike(now: Any, before: Any, within: float) -> bool:
-    """Whether two nests of numbers say the same; numbers may differ so far."""
-    if isinstance(now, Mapping) and isinstance(before, Mapping):
-        return now.keys() == before.keys() and all(alike(now[name], before[name], within) for name in now)
-    if isinstance(now, list | tuple):
-        return len(now) == len(before) and all(alike(*pair, within) for pair in zip(now, before, strict=True))
-    if isinstance(now, float) and isinstance(before, float):
-        return abs(now - before) <= within
-    return bool(now == before)
-
-
-def facts(row: Mapping[str, Any]) -> Any:
-    """Who it is, how many runs and conversations, and what is missing."""
-    counts = {name: row["health"][name] for name in COUNTS}
-    missing = [one for line in row["missing"] if not line.startswith(EXCLUDED) for one in of_each_run(line)]
-    return row["label"], row["subject"], row["runs"], counts, sorted(missing)
-
-
-def of_each_run(line: str) -> Iterator[str]:
-    """What is missing, as it was printed: a line a run; now one line names all runs of which it is true."""
-    if found := re.fullmatch(r"runs ([-\d, ]+): (.*) in each", line):
-        for span in found[1].split(", "):
-            first, _, last = span.partition("-")
-            yield from (f"run {run}: {found[2]}" for run in range(int(first), int(last or first) + 1))
-    else:
-        yield line
 
 
 def spending(store: str) -> tuple[int, float]:
