@@ -72,7 +72,9 @@ def test_a_reply_in_careless_json_is_bought_once_and_read_alike_by_an_audit(
 
 def test_a_bare_nul_in_a_reply_costs_one_character_and_not_the_reply() -> None:
     """No database holds a NUL."""
-    read = read_completion(b'{"choices": [{"message": {"content": "I\x00 stay."}}]}', 200, None)
+    read = read_completion(
+        b'{"choices": [{"message": {"content": "I\x00 stay."}, "finish_reason": "stop"}]}', 200, None
+    )
 
     assert isinstance(read, Completion)
     assert read.content == "I� stay."

@@ -23,7 +23,7 @@ from independence_bench.models.messages import (
     ToolCall,
     Usage,
 )
-from independence_bench.models.response import one_line, read_completion, read_usage, split_thoughts
+from independence_bench.models.response import one_line, read_completion, read_usage
 from independence_bench.models.spec import ChatModel, Reasoning
 
 MODEL = ChatModel("acme/one", "openrouter", 0.7, 500)
@@ -204,10 +204,13 @@ def test_reasoning_comes_under_four_names() -> None:
 
 
 def test_content_may_come_in_parts() -> None:
-    """Text parts are joined, parts of another kind are not text."""
-    parts = [{"type": "text", "text": "No"}, {"type": "image"}, "x", {"type": "text", "text": "."}]
+    """Text parts are joined, with a type or bare; parts of another kind are not text, and thoughts are thoughts."""
+    parts = [{"type": "text", "text": "No"}, {"type": "image"}, 7, ", never", {"type": "text", "text": "."}]
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "They push."}]}
 
-    assert completed(good({"content": parts})).content == "No."
+    read = completed(good({"content": [thinking, *parts]}))
+
+    assert (read.content, read.reasoning) == ("No, never.", "They push.")
 
 
 def test_a_refusal_in_the_models_own_words_is_what_it_said() -> None:
@@ -235,7 +238,7 @@ def test_half_characters_and_nul_are_replaced() -> None:
     """No database and no terminal can hold them."""
     data = (
         rb'{"id": "a\ud800", "choices": [{"message": {"content": "N\u0000o\udc00.", "reasoning": "\ud83d\ude00",'
-        rb'"tool_calls": [{"function": {"name": "say", "arguments": "\ud800"}}]}}]}'
+        rb'"tool_calls": [{"function": {"name": "say", "arguments": "\ud800"}}]}, "finish_reason": "stop"}]}'
     )
 
     read = completed(data)
@@ -244,20 +247,10 @@ def test_half_characters_and_nul_are_replaced() -> None:
     assert read.tool_calls[0].arguments == "?"
 
 
-def test_thoughts_stand_at_the_beginning_or_nowhere() -> None:
-    """Only what a template puts in front is thinking; a tag in the middle is what the model said."""
-    assert split_thoughts("<think>a</think>b</think>") == ("b</think>", "a")
-    assert split_thoughts("x <think>a</think>b") == ("x <think>a</think>b", "")
-    assert split_thoughts("<think>a") == ("", "a")
-    assert split_thoughts("<thinking>a</think>b") == ("", "a</think>b")
-    assert split_thoughts("\n<thinking>a</thinking>b") == ("b", "a")
-    assert split_thoughts("<think></think>\n\nb") == ("b", "")
-
-
 # usage
 
 
-@pytest.mark.parametrize("nonsense", [-1, 1.5, "7", True, None, [], {}, 10**12, float("nan")])
+@pytest.mark.parametrize("nonsense", [-1, 1.5, "7.5", "x", True, None, [], {}, 10**12, float("nan")])
 def test_nonsense_tokens_are_absent(nonsense: Any) -> None:
     """Absent is None, never 0."""
     usage = read_usage(
@@ -360,7 +353,7 @@ def test_an_error_of_a_choice_is_no_answer(choice: dict[str, Any]) -> None:
     fault = failed(body(choices=[choice], usage={"cost": 0.5}))
 
     assert fault.kind is Kind.UNAVAILABLE
-    assert fault.message in ("the provider stopped with an error", "overloaded")
+    assert fault.message in ("the provider stopped with an error (error)", "overloaded")
     assert fault.usage.cost == 0.5
 
 
@@ -620,8 +613,3 @@ def test_odd_characters_have_keys() -> None:
     keys = {of_message(1, content=text)(REQUEST).key(1) for text in ("\ud800", "\ud801", "?", "\0", "")}
 
     assert len(keys) == 5
-
-
-def test_a_thought_that_the_template_opened_is_no_word() -> None:
-    """Templates that open the thought themselves leave only its end in the reply."""
-    assert split_thoughts("They insist.</think>\n\nNo.") == ("No.", "They insist.")

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from independence_bench.models.markup import own_turn, trim_template
 from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
 from independence_bench.models.response import read_completion
 from independence_bench.protocol.conversation import Line, Transcript, Words, begin
 from independence_bench.protocol.definition import DELIVERIES, Delivery, Scenario, ToolWording
-from independence_bench.protocol.delivery import Said, call_id, is_words, messages, own_turn, said, tools, trim_template
+from independence_bench.protocol.delivery import Said, call_id, is_words, messages, said, tools
 from independence_bench.protocol.loader import load
 
 V2 = load("v2")
@@ -249,11 +250,8 @@ def test_words_are_kept_when_only_what_follows_them_is_broken() -> None:
 
 def test_arguments_as_an_object_instead_of_a_string() -> None:
     """Local servers send them parsed."""
-    body = {
-        "choices": [
-            {"message": {"tool_calls": [{"function": {"name": WORDING.name, "arguments": {"message": "Grüß dich."}}}]}}
-        ]
-    }
+    call = {"function": {"name": WORDING.name, "arguments": {"message": "Grüß dich."}}}
+    body = {"choices": [{"message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}
     read = read_completion(json.dumps(body).encode(), 200, None)
     assert isinstance(read, Completion)
 
@@ -510,7 +508,10 @@ def test_the_wording_is_the_protocols() -> None:
         ('{"name": "send_message_to_human", "arguments": {"message": "I stay."}}', Said(Words("I stay."))),
         ('```json\n{"name": "x", "arguments": {"message": "I stay."}}\n```', Said(Words("I stay."))),
         ('{{"name": "x", "arguments": {{"message": "I stay."}}}}', Said(Words("I stay."))),
-        ('{"type": "function", "name": "x", "parameters": {"text": "I stay."}}', Said(Words("I stay."))),
+        (
+            '{"type": "function", "name": "send_message_to_human", "parameters": {"text": "I stay."}}',
+            Said(Words("I stay.")),
+        ),
         ('Hm.\n{"name": "x", "arguments": {"message": "I stay."}}', Said(Words("I stay.", "Hm."))),
         ('{"name": "x", "arguments": {"message": "I st', Said(Words("I st"), cut_off=True)),
         ('{"name": "x", "arguments": {"message": "She said "no" to me"}}', Said(Words('She said "no" to me'))),

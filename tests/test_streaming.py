@@ -11,8 +11,9 @@ from scripted import Answer, completion
 from test_endpoint import Serve, always, answered, failed
 
 from independence_bench.models.client import Client
-from independence_bench.models.messages import Kind, StreamedReply
+from independence_bench.models.messages import Kind
 from independence_bench.models.spec import Endpoint
+from independence_bench.models.stream import StreamedReply
 from independence_bench.simulate.server import Settings, simulate
 
 STREAM = {"Content-Type": "text/event-stream; charset=utf-8"}

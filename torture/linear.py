@@ -26,10 +26,10 @@ from independence_bench.escape import Secrets, harmless
 from independence_bench.judging.embedded.judge import nature_in, position_in
 from independence_bench.judging.embedded.name_rules import Choice, final_choice, first_choice
 from independence_bench.judging.embedded.reading import JudgedWords, read
-from independence_bench.judging.judge import stance_of
 from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
-from independence_bench.models.response import one_line, read_completion, read_model_list, split_thoughts
+from independence_bench.models.markup import leftover_tokens, own_turn, read_calls, split_thoughts
+from independence_bench.models.response import one_line, read_completion, read_model_list
 from independence_bench.protocol.loader import load
 
 SIZE = 200_000
@@ -105,6 +105,9 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "reply": lambda text: _replied(text),
         "error message": lambda text: read_completion(json.dumps({"error": {"message": text}}).encode(), 502, None),
         "thoughts": split_thoughts,
+        "own turn": own_turn,
+        "calls in the text": lambda text: read_calls(text, protocol.tool_role.name),
+        "what remains": leftover_tokens,
         "judge's reply": lambda text: parse_verdict(text, marks),
         "judge's reply, inside": lambda text: parse_verdict(f'{{"analysis": {json.dumps(text)}', marks),
         "first name": first_choice,
@@ -113,7 +116,6 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "embedded judge, own name": lambda text: position_in(text, own_name),
         "embedded judge, own words": lambda text: position_in(text, own_words),
         "embedded judge, nature": nature_in,
-        "stance": stance_of,
         "conversation for the judge": as_text,
         "models": lambda text: read_model_list({"data": [{"id": text, "root": text}]}),
         "secrets": lambda text: secrets.redacted_message(text + "sk-or-v1-0123456789abcdef0123456789abcdef"),
@@ -127,7 +129,8 @@ def _data(text: str) -> bytes:
 
 
 def _replied(text: str) -> object:
-    return read_completion(json.dumps({"choices": [{"message": {"content": text}}]}).encode(), 200, None)
+    choice = {"message": {"content": text}, "finish_reason": "stop"}
+    return read_completion(json.dumps({"choices": [choice]}).encode(), 200, None)
 
 
 def seconds(look: Callable[[str], object], text: str) -> float:

@@ -8,10 +8,11 @@ have no token of a chat template at their ends.
 from __future__ import annotations
 
 from fuzz.texts import assert_one_line, assert_storable
+from independence_bench.models.markup import split_thoughts, trim_template
 from independence_bench.models.messages import Completion, ToolCall
-from independence_bench.models.response import clean_text, split_thoughts
+from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import DELIVERIES, ToolWording
-from independence_bench.protocol.delivery import Said, is_words, said, trim_template
+from independence_bench.protocol.delivery import Said, is_words, said
 
 WORDING = ToolWording("speak", "Says.", "words", "The words.", "Speak.", "(Open.)", "Hi.")
 FINISHES = (None, "stop", "length", "tool_calls", "content_filter", "error")

@@ -290,7 +290,7 @@ def kept_as_it_came(shown: str, kind: str, asked: ChatRequest, answers: Callable
     def read(completion: Completion) -> Accepted[Judgement] | Rejected:
         if answers(completion.content):
             return Accepted(made(completion.content, None))
-        return Rejected("the reply is no JSON object with an answer to each case", completion.finish_reason == "length")
+        return Rejected("the reply is no JSON object with an answer to each case", completion.cut_off)
 
     return judgement_call(key, asked, read, partial(made, ""))
 

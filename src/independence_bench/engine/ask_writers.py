@@ -155,6 +155,6 @@ def _writing(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
         says = (
             "no item of the reply quotes the description" if items else "the reply is not the JSON that was asked for"
         )
-        return Rejected(says, completion.finish_reason == "length")
+        return Rejected(says, completion.cut_off)
 
     return judgement_call(key, ChatRequest(model, messages_of(card), schema=SHEET_SCHEMA), read, partial(made, ""))

@@ -107,9 +107,9 @@ def read_judge(
     completion: Completion, scenario: Scenario, made: Callable[[Verdict | NoVerdict], Judgement]
 ) -> Accepted[Judgement] | Rejected:
     """A judge's completion as a judgement, or why it is none."""
-    if completion.finish_reason == "content_filter":
+    if completion.filtered:
         return Rejected("stopped by the provider's filter")
-    cut_off = completion.finish_reason == "length"
+    cut_off = completion.cut_off
     verdict = parse_verdict(completion.content, scenario.marks)
     if isinstance(verdict, NoVerdict):
         return Rejected(verdict.reason, cut_off)

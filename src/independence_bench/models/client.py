@@ -27,7 +27,7 @@ from independence_bench.errors import EndpointUnusable, MissingKey, NotOffered, 
 from independence_bench.escape import KNOWN, SENT
 from independence_bench.lookup import instead
 from independence_bench.models.endpoints import DIALECTS
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, StreamedReply, Structure
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Structure
 from independence_bench.models.response import (
     FIELDS,
     ModelInfo,
@@ -38,6 +38,7 @@ from independence_bench.models.response import (
     read_providers,
 )
 from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec
+from independence_bench.models.stream import StreamedReply
 from independence_bench.models.trust import Allow, is_this_machine
 
 CONNECT = 30.0  # seconds to get a connection

@@ -1,14 +1,13 @@
 """The chat-completions format as values: requests, completions, and what went wrong with an attempt.
 
 Knows how messages and tools are sent, which is the same everywhere; what differs between endpoints is in `endpoints`.
-What comes back from an endpoint is turned into these values by `response`; what is streamed is first put together here
-(`StreamedReply`) as the server would have answered at once. Knows no HTTP, no store and nothing about conversations.
+What comes back from an endpoint is turned into these values by `response`. Knows no HTTP, no store and nothing about
+conversations.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -172,6 +171,37 @@ class AttemptFacts:
         return {name: getattr(self, name) for name in AttemptFacts.__dataclass_fields__}
 
 
+class Ending(StrEnum):
+    """How a reply ended, whatever word its provider has for that."""
+
+    ENDED = "ended"  # by the model, which had said all
+    CUT_OFF = "cut off"  # by a limit of tokens
+    FILTERED = "filtered"  # by the provider's filter
+    BROKEN = "broken"  # by a failure: what came is half a reply
+
+
+# by the words of OpenAI, Anthropic, Cohere, DeepSeek, Gemini, Mistral, Zhipu, TGI, vLLM and LM Studio, in small letters
+ENDINGS: Mapping[str, Ending] = {
+    word: ending
+    for ending, words in {
+        Ending.ENDED: "stop stop_sequence stop_token eos eos_token eosfound end_turn complete completed tool_calls "
+        "tool_call tool_use toolcalls function_call",
+        Ending.CUT_OFF: "length max_tokens max_output_tokens model_length model_context_window_exceeded "
+        "context_length contextlengthreached maxpredictedtokensreached",
+        Ending.FILTERED: "content_filter safety recitation blocklist prohibited_content spii image_safety sensitive "
+        "refusal error_toxic guardrail_intervened content_filtered",
+        Ending.BROKEN: "error abort aborted cancelled canceled timeout error_limit network_error server_error "
+        "insufficient_system_resource failed user_cancelled userstopped",
+    }.items()
+    for word in words.split()
+}
+
+
+def ending_of(finish_reason: str | None) -> Ending | None:
+    """How a reply ended by its provider's word; None where there is none, or one that nobody knows."""
+    return ENDINGS.get((finish_reason or "").strip().lower())
+
+
 @dataclass(frozen=True, slots=True)
 class Completion(AttemptFacts):
     """A reply as the endpoint gave it, before it is checked whether it is an answer."""
@@ -179,6 +209,16 @@ class Completion(AttemptFacts):
     content: str
     tool_calls: tuple[ToolCall, ...]
     reasoning: str
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether a limit of tokens ended it."""
+        return ending_of(self.finish_reason) is Ending.CUT_OFF
+
+    @property
+    def filtered(self) -> bool:
+        """Whether the provider's filter ended it."""
+        return ending_of(self.finish_reason) is Ending.FILTERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,87 +259,3 @@ class Fault(AttemptFacts):
     retry_after: float | None = None  # seconds
     refused: frozenset[str] = frozenset()  # settings of the request that the endpoint's message names, of `SETTINGS`
     unsent: bool = False  # there was no connection: nothing can have been served, or charged
-
-
-# ---------------------------------------------------------------- what comes in pieces
-
-DATA = b"data:"
-DONE = b"[DONE]"
-TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a message, which come in pieces
-
-
-class StreamedReply:
-    """Takes the bytes of an event stream as they come.
-
-    `whole` is the completion in JSON, `ended` whether the server said that it is over, `done` that nothing follows.
-    What is no chunk of a completion is kept as it came, so an error in the stream is read like one that comes at once.
-    """
-
-    def __init__(self) -> None:
-        self.ended = self.done = False
-        self._kept = self._received = 0  # characters of the pieces that were kept, bytes that came
-        self._rest = b""
-        self._top: dict[str, Any] = {}
-        self._message: dict[str, Any] = {"role": "assistant", "content": None}
-        self._calls: dict[int, dict[str, Any]] = {}
-        self._reason: str | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes that it takes. What is around a piece counts a sixty-fourth: a chunk has one token in 300 bytes."""
-        return max(self._kept + len(self._rest), self._received // 64)
-
-    def add(self, piece: bytes) -> None:
-        """Take what came. Raises ValueError where it is no event stream of chunks."""
-        self._received += len(piece)
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        for line in lines:
-            if not line.startswith(DATA):
-                continue  # an empty line between events, a comment that keeps the connection open
-            data = line.removeprefix(DATA).strip()
-            if data == DONE:
-                self.ended = self.done = True
-            elif data:
-                try:
-                    self._take(json.loads(data))
-                except (TypeError, AttributeError, RecursionError, OverflowError) as error:
-                    raise ValueError(f"the stream has something else than chunks of a reply: {error}") from None
-
-    def whole(self) -> bytes:
-        """The completion as one answer."""
-        if "error" in self._top:
-            return json.dumps({"error": self._top["error"]}).encode()
-        message = dict(self._message)
-        if self._calls:
-            message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
-        choice = {"index": 0, "message": message, "finish_reason": self._reason}
-        return json.dumps({**self._top, "object": "chat.completion", "choices": [choice]}).encode()
-
-    def _take(self, chunk: Any) -> None:
-        # usage stands in the last chunk or in each of them, growing
-        self._top |= {name: value for name, value in chunk.items() if name != "choices" and value is not None}
-        self.ended |= chunk.get("error") is not None
-        for choice in chunk.get("choices") or ():
-            if choice.get("index", 0):
-                continue
-            self._reason = choice.get("finish_reason") or self._reason
-            self.ended |= self._reason is not None
-            delta = choice.get("delta") or {}
-            for name in TEXTS:
-                if isinstance(text := delta.get(name), str):
-                    self._message[name] = (self._message.get(name) or "") + text
-                    self._kept += len(text)
-            for call in delta.get("tool_calls") or ():
-                self._take_call(call)
-
-    def _take_call(self, piece: dict[str, Any]) -> None:
-        """A piece of a tool call: its id and name come once, its arguments in pieces."""
-        new: dict[str, Any] = {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
-        call = self._calls.setdefault(int(piece.get("index", len(self._calls))), new)
-        function = piece.get("function") or {}
-        call["id"] = piece.get("id") or call["id"]
-        call["function"]["name"] += function.get("name") or ""
-        arguments = function.get("arguments") or ""
-        arguments = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        call["function"]["arguments"] += arguments
-        self._kept += len(arguments)

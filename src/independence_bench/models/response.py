@@ -18,8 +18,10 @@ from pydantic_core import from_json
 from independence_bench.errors import SubjectError
 from independence_bench.escape import SENT
 from independence_bench.hashing import content_hash
-from independence_bench.models.messages import SETTINGS, Completion, Fault, Kind, ToolCall, Usage
+from independence_bench.models.markup import split_thoughts
+from independence_bench.models.messages import SETTINGS, Completion, Ending, Fault, Kind, ToolCall, Usage, ending_of
 from independence_bench.models.spec import AUTO, Reasoning
+from independence_bench.models.stream import content_of, error_in
 
 Json = Mapping[str, Any]
 
@@ -61,7 +63,7 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
     except (ValueError, RecursionError):
         parsed = None
     reply = _object(parsed)
-    usage = read_usage(reply.get("usage"))
+    usage = read_usage(reply.get("usage") or dig(reply, "choices", 0, "usage"))
     about: dict[str, Any] = {
         "usage": usage,
         "raw": raw,
@@ -70,7 +72,7 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
         "served_provider": _text(reply.get("provider")) or None,
         "response_id": _text(reply.get("id")) or None,
     }
-    error = reply.get("error")
+    error = error_in(reply)
     if status != 200 or error:
         inside, code = status == 200, _whole(dig(error, "code"))
         shown = code if inside and code else status
@@ -88,22 +90,38 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
     if not isinstance(choice, dict):
         return Fault(Kind.UNAVAILABLE, "no choices in the reply (the model may be starting up)", status, **about)
     finish = _text(choice.get("finish_reason")) or None
-    if finish == "error" or choice.get("error"):
-        message = _error_message(choice.get("error"), reply, "the provider stopped with an error")
+    ending = ending_of(finish)
+    if ending is Ending.BROKEN or choice.get("error"):
+        message = _error_message(choice.get("error"), reply, f"the provider stopped with an error ({finish})")
         return Fault(Kind.UNAVAILABLE, message, status, finish_reason=finish, **about)
+    if ending is None:  # whether it is whole, nobody knows: it may be the first half of an answer
+        word = f"the finish reason {one_line(finish, 40)!r}, which is not known" if finish else "no finish reason"
+        return Fault(Kind.BROKEN, f"it has {word}", status, finish_reason=finish, **about)
     said = _object(choice.get("message"))
+    words, beside = _content(said.get("content", choice.get("text")))
     # OpenAI puts a refusal in the model's own words next to the content: it is what the model said
-    content, thought = split_thoughts(_content(said.get("content")) or _text(said.get("refusal")))
-    reasoning = (
-        _text(said.get("reasoning")) or _text(said.get("reasoning_content")) or _content(said.get("reasoning_details"))
-    )
+    content, thought = split_thoughts(words or _text(said.get("refusal")))
+    told = ("".join(_content(said.get(name))) for name in REASONING)
+    reasoning = next((text for text in told if text), "")
     return Completion(
         content=content,
-        tool_calls=_tool_calls(said.get("tool_calls")),
-        reasoning="\n\n".join(part for part in (reasoning, thought) if part),
+        tool_calls=_tool_calls(said.get("tool_calls"), said.get("function_call")),
+        reasoning="\n\n".join(part for part in (reasoning, beside, thought) if part),
         finish_reason=finish,
         **about,
     )
+
+
+REASONING = ("reasoning", "reasoning_content", "thinking", "reasoning_details")  # fields of thoughts, the best first
+
+
+def _content(value: Any) -> tuple[str, str]:
+    """(words, thoughts) of a content, which may also come in parts."""
+    words, thoughts = content_of(value)
+    if isinstance(value, str):
+        return words, thoughts
+    # a secret whose halves stand in two parts is none before they are joined
+    return SENT.redacted_text(words), SENT.redacted_text(thoughts)
 
 
 def read_usage(value: Any) -> Usage:
@@ -117,27 +135,19 @@ def read_usage(value: Any) -> Usage:
     inference = _money(_object(given.get("cost_details")).get("upstream_inference_cost"))
     if given.get("is_byok") is True and inference is not None:
         cost = inference + (cost or 0.0)
+    # Anthropic's names; its prompt is counted without what its cache has
+    parts = [_whole(given.get(f"{name}input_tokens")) for name in ("", "cache_read_", "cache_creation_")]
+    prompt = _whole(given.get("prompt_tokens"))
+    if prompt is None and parts[0] is not None:
+        prompt = _whole(sum(part or 0 for part in parts))
+    completion = _whole(given.get("completion_tokens"))
     return Usage(
-        prompt_tokens=_whole(given.get("prompt_tokens")),
-        completion_tokens=_whole(given.get("completion_tokens")),
+        prompt_tokens=prompt,
+        completion_tokens=_whole(given.get("output_tokens")) if completion is None else completion,
         reasoning_tokens=_whole(_object(given.get("completion_tokens_details")).get("reasoning_tokens")),
         cached_tokens=_whole(_object(given.get("prompt_tokens_details")).get("cached_tokens")),
         cost=cost,
     )
-
-
-def split_thoughts(content: str) -> tuple[str, str]:
-    """(words, thoughts) of a content that some servers begin with ``<think>...</think>``.
-
-    Templates that open the thought themselves leave only its end in the reply. Thinking that was never closed
-    is thought to the end: nothing was said.
-    """
-    opened = re.match(r"\s*<(think|thinking|thought)>", content)
-    name = opened[1] if opened else "think"
-    thought, closed, words = content[opened.end() if opened else 0 :].partition(f"</{name}>")
-    if closed and (opened or f"<{name}>" not in thought):
-        return words.lstrip(), thought.strip()
-    return ("", thought.strip()) if opened else (content, "")
 
 
 def one_line(text: str, most: int) -> str:
@@ -174,30 +184,29 @@ def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> K
 def _error_message(error: Any, reply: Json, fallback: str) -> str:
     if isinstance(error, dict):
         provider, raw = dig(error, "metadata", "provider_name"), dig(error, "metadata", "raw")
-        parts = [_text(error.get("message")), f"({_text(provider)})" if provider else "", _text(raw)]
+        said = _text(error.get("message")) or _text(error.get("detail")) or _text(error.get("text"))
+        parts = [said, f"({_text(provider)})" if provider else "", _text(raw)]
     else:
         parts = [_text(error) or _text(reply.get("message")) or _text(reply.get("detail")) or fallback]
     return one_line(" ".join(part for part in parts if part), 300) or one_line(fallback, 300) or "it says nothing"
 
 
-def _tool_calls(value: Any) -> tuple[ToolCall, ...]:
+def _tool_calls(value: Any, single: Any = None) -> tuple[ToolCall, ...]:
+    """The calls of a message: a list of them, one by itself, or the *single* function call of the older form."""
+    given = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
+    if not given and isinstance(single, dict):
+        given = [{"function": single}]
     calls = []
-    for number, call in enumerate(value if isinstance(value, list) else []):
+    for number, call in enumerate(given):
         function = dig(call, "function")
+        if function is None and isinstance(call, dict) and {"name", "arguments"} & call.keys():
+            function = call
         if not isinstance(function, dict):
             continue
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
         calls.append(ToolCall(_text(call.get("id")) or f"call{number}", _text(function.get("name")), text))
     return tuple(calls)
-
-
-def _content(value: Any) -> str:
-    """The text of a content, which may also come as a list of parts."""
-    if isinstance(value, list):
-        # a secret whose halves stand in two parts is none before they are joined
-        return SENT.redacted_text("".join(_text(part.get("text")) for part in value if isinstance(part, dict)))
-    return _text(value)
 
 
 def _object(value: Any) -> Json:
@@ -209,6 +218,11 @@ def _text(value: Any) -> str:
 
 
 def _whole(value: Any) -> int | None:
+    """A count, which may come as a float or as a text."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len(str(LARGEST_COUNT)):
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else None
 
 

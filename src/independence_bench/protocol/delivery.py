@@ -18,8 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from independence_bench.models.markup import TEMPLATE, before_next_turn, looks_like_call, own_turn, read_calls
 from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
-from independence_bench.models.response import BLANK, LENIENT, clean_text, read_json
+from independence_bench.models.response import BLANK, LENIENT, clean_text, one_line, read_json
 from independence_bench.protocol.conversation import Line, Speaker, Transcript, Words
 from independence_bench.protocol.definition import Delivery, ToolWording
 
@@ -53,28 +54,30 @@ def messages(transcript: Transcript, delivery: Delivery, wording: ToolWording) -
 def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Said | Rejected:
     """The words of *completion*, or why it has none.
 
-    In tool_role they are what the calls say: recovered also from arguments that were cut off, from several
-    calls in one reply (joined), from a wrong tool name, from a call that stands in the text, with its tags or bare,
-    and, where there is no call at all, from plain text. Words next to a call are notes and never become words
-    said. A short reply is an answer; one without a letter or a digit is not.
+    In tool_role they are what the calls say: recovered also from arguments that were cut off, from several calls in one
+    reply (joined), from a tool that the model made up if it passes our argument, from a call that stands in the text in
+    the syntax of any family, and, where there is no call at all, from plain text. Words next to a call are notes and
+    never become words said. A short reply is an answer; one without a letter or a digit is not.
     """
-    if completion.finish_reason == "content_filter":
+    if completion.filtered:
         return Rejected("stopped by the provider's filter")
+    content, calls = before_next_turn(completion.content), completion.tool_calls
     # who ran on past the end of their turn was not cut off in it
-    cut_off = completion.finish_reason == "length" and not _END_OF_TURN.search(completion.content)
-    content = own_turn(completion.content)
+    cut_off = completion.cut_off and content == completion.content
     if delivery == "user_role":
+        content = own_turn(content)
         return Said(Words(content), cut_off) if is_words(content) else _unusable(completion, content, cut_off)
-    calls = completion.tool_calls
     if not calls:
-        content, calls = _calls_in_text(content)
-        if not calls:
-            content, calls = _bare_calls(content)
+        content, calls = read_calls(content, wording.name)
+    content = own_turn(content)
     if calls:
         spoken, torn = _spoken(calls, wording)
         # a torn call without the finish reason "length" is cut off all the same
         if is_words(spoken):
             return Said(Words(spoken, content), cut_off or torn)
+        names = [call.name for call in calls]
+        if all(name and not _is_same_tool(name, wording.name) for name in names):
+            return Rejected(f"a call of another tool: {one_line(_bare_name(names[0]), 40)}", cut_off or torn)
         return Rejected("a tool call that says nothing", cut_off or torn)
     return (
         Said(Words(content), cut_off, plain_text=True) if is_words(content) else _unusable(completion, content, cut_off)
@@ -83,45 +86,8 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
 
 def is_words(text: str) -> bool:
     """Whether *text* holds anything that could be an answer: a letter, a digit or a pictograph."""
-    said = _TEMPLATE.sub("", text) if _may_hold_tokens(text) else text
+    said = TEMPLATE.sub("", text) if "<" in text or "[" in text else text
     return any(c.isalnum() or unicodedata.category(c) == "So" for c in said)
-
-
-def _may_hold_tokens(text: str) -> bool:
-    """Whether a search for a template's tokens can find any: every one of them begins with one of these."""
-    return "<" in text or "[" in text
-
-
-_TEMPLATE = re.compile(
-    r"<\|[^<>|\n]{1,40}\|>|<｜[^<>\n]{1,40}｜>|\[/?INST\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk)>"
-    r"|</?(?:start|end)_of_turn>"
-)
-_DEBRIS = re.compile(rf"(?:{_TEMPLATE.pattern}|\s)+")
-_TEMPLATE_LAST = re.compile(rf"(?:{_TEMPLATE.pattern})\Z")
-LONGEST_TOKEN = 50  # characters: a bound on what the pattern matches
-
-
-_END_OF_TURN = re.compile(r"<\|(?:im_end|eot_id|end|endoftext|end_of_text)\|>|</s>|<end_of_turn>")
-
-
-def own_turn(text: str) -> str:
-    """What *text* says before the model goes on to play the other side, without the template's tokens at its ends."""
-    if not _may_hold_tokens(text):
-        return text.strip()
-    text = trim_template(text)
-    return trim_template(text[: end.start()]) if (end := _END_OF_TURN.search(text)) else text
-
-
-def trim_template(text: str) -> str:
-    """*text* without the chat template's tokens and white space that leaked in at its two ends."""
-    leading = _DEBRIS.match(text)
-    start, end = leading.end() if leading else 0, len(text)
-    while end > start:
-        last = _TEMPLATE_LAST.search(text, max(start, end - LONGEST_TOKEN), end)
-        if last is None and not text[end - 1].isspace():
-            break
-        end = last.start() if last else end - 1
-    return text[start:end]
 
 
 def _turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
@@ -156,79 +122,44 @@ def call_id(position: int) -> str:
 
 
 def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]:
-    """(what the calls say to the human, whether one of them was cut off)."""
-    meant = [call for call in calls if call.name == wording.name] or list(calls)
-    read = [_argument(call.arguments, wording.argument) for call in meant]
+    """(what the calls say to the human, whether one of them was cut off).
+
+    Where none is of our tool, those of a tool that a model made up are heard if they pass our argument.
+    """
+    ours = [call for call in calls if not call.name or _is_same_tool(call.name, wording.name)]
+    read = [_argument(call.arguments, wording.argument, own=bool(ours)) for call in ours or calls]
     texts = [own_turn(clean_text(text)) for text, _ in read]
     # a call whose words are a call: seen of small models
-    texts = [_spoken(_bare_calls(text)[1], wording)[0] if looks_like_call(text) else text for text in texts]
+    texts = [
+        _spoken(read_calls(text, wording.name)[1], wording)[0] if looks_like_call(text) else text for text in texts
+    ]
     return "\n\n".join(text for text in texts if text), any(torn for _, torn in read)
 
 
-def _calls_in_text(content: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """(what is left of *content*, the calls that stood in it as text because the server did not read them)."""
-    calls = []
-    for leaked in _LEAKED_CALL.finditer(content):
-        try:
-            call = read_json(leaked[1])
-        except (ValueError, RecursionError):
-            inside = re.search(r'"arguments"\s*:\s*(?=[{"])', leaked[1])
-            calls.append(ToolCall("", "", leaked[1][inside.end() :] if inside else "{"))
-            continue
-        arguments = call.get("arguments") if isinstance(call, dict) else None
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        calls.append(ToolCall("", str(call.get("name")) if isinstance(call, dict) else "", text))
-    return _LEAKED_CALL.sub("", content).strip() if calls else content, tuple(calls)
+def _is_same_tool(name: str, tool: str) -> bool:
+    """Whether *name* names *tool*."""
+    return _LETTERS.sub("", _bare_name(name)).casefold() == _LETTERS.sub("", tool).casefold()
 
 
-_LEAKED_CALL = re.compile(r"<tool_call>((?:(?!<tool_call>).)*?)(?:</tool_call>|\Z)", re.DOTALL)
+def _bare_name(name: str) -> str:
+    """A tool's *name* without a namespace before it and a call's number behind it."""
+    return re.sub(r":\d{1,6}\Z", "", name.strip()).rpartition(".")[2]
 
 
-def looks_like_call(text: str) -> bool:
-    """Whether *text* begins with a tool call written out as JSON, fenced or not."""
-    return bool(_BARE_CALL.match(re.sub(r"\A[`\s]*(?:json\s)?\s*", "", text)))
+_LETTERS = re.compile(r"[^A-Za-z0-9]")
 
 
-def _bare_calls(content: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """(what is left of *content*, the calls in it that the model wrote out as JSON, without its template's tags)."""
-    heads = list(_BARE_CALL.finditer(content))
-    if not heads:
-        return content, ()
-    calls, left = [], [content[: heads[0].start()]]
-    ends = [*(head.start() for head in heads[1:]), len(content)]
-    for head, end in zip(heads, ends, strict=True):
-        arguments = content[head.end() : end].strip()
-        if arguments.startswith("{{"):
-            arguments = arguments[1:]
-        try:
-            _, after = _DECODER.raw_decode(arguments)
-        except (ValueError, RecursionError):  # cut off, or with bare quotes: `_argument` reads it
-            arguments = arguments.rstrip("`\n ")
-            if arguments.endswith("}}"):
-                arguments = arguments[:-1]  # the call's own brace
-            calls.append(ToolCall("", head["name"], arguments))
-        else:
-            calls.append(ToolCall("", head["name"], arguments[:after]))
-            left.append(arguments[after:])
-    return "\n".join(rest for part in left if (rest := _AROUND_CALLS.sub("", part))), tuple(calls)
+def _argument(arguments: str, name: str, own: bool = True) -> tuple[str, bool]:
+    """(the text passed, whether the arguments were torn off before their end).
 
-
-_DECODER = json.JSONDecoder(strict=False)
-_AROUND_CALLS = re.compile(r"```(?:json)?|\A[\s}\],;]+|[\s\[]+\Z")  # fences, and what stands between calls
-_BARE_CALL = re.compile(
-    r"""\{{1,2}\s{0,20}(?:"type"\s{0,9}:\s{0,9}"function"\s{0,9},\s{0,20})?"name"\s{0,9}:\s{0,9}"""
-    r""""(?P<name>[^"\n]{0,80})"\s{0,9},\s{0,20}"(?:arguments|parameters)"\s{0,9}:\s{0,9}"""
-)
-
-
-def _argument(arguments: str, name: str) -> tuple[str, bool]:
-    """(the text passed, whether the arguments were torn off before their end)."""
+    *own*: they are of our tool, so what they pass is meant for the human under whatever name.
+    """
     arguments = arguments.lstrip(BLANK)
     try:
         value = read_json(arguments)
     except json.JSONDecodeError as error:
         if not arguments.startswith(("{", '"')):
-            return arguments, False  # prose where JSON belongs: it says what it says
+            return arguments if own else "", False  # prose where JSON belongs: it says what it says
         # broken at its very end, or in the middle of a string: the rest never came
         torn = error.msg.startswith("Unterminated") or error.pos >= len(arguments.rstrip()) - 12
         text, whole = _broken_argument(arguments, name)
@@ -236,14 +167,14 @@ def _argument(arguments: str, name: str) -> tuple[str, bool]:
     except (ValueError, RecursionError):
         return "", False
     if isinstance(value, str) and value.lstrip(BLANK).startswith("{"):
-        return _argument(value, name) if value != arguments else (value, False)  # encoded twice
+        return _argument(value, name, own) if value != arguments else (value if own else "", False)  # encoded twice
     if isinstance(value, str):
-        return value, False
+        return value if own else "", False
     if isinstance(value, dict):
         texts = [text for text in value.values() if isinstance(text, str)]
         chosen = value.get(name)
         # another argument name is taken for a mistake where there is only one text
-        return chosen if isinstance(chosen, str) else texts[0] if len(texts) == 1 else "", False
+        return chosen if isinstance(chosen, str) else texts[0] if own and len(texts) == 1 else "", False
     return "", False
 
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from independence_bench.analysis.audit.evidence import AuditedConversation, AuditEvidence, loose_replies
 from independence_bench.analysis.board import Board, Row
 from independence_bench.judging.output import within
+from independence_bench.models.markup import looks_like_call
 from independence_bench.protocol.conversation import read_options
 from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.delivery import is_words, looks_like_call
+from independence_bench.protocol.delivery import is_words
 from independence_bench.protocol.published_scoring import is_left_out
 from independence_bench.protocol.scoring import Marks
 from independence_bench.store.results import Judgement

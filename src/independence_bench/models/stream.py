@@ -1,0 +1,160 @@
+"""Puts the pieces of a streamed reply together, as the server would have answered at once; `response` reads that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+DATA, EVENT = b"data:", b"event:"
+DONE = b"[DONE]"
+BOM = b"\xef\xbb\xbf"  # the mark that some servers begin with
+TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "refusal")  # of a message, which come in pieces
+
+
+def content_of(value: Any, deep: int = 3) -> tuple[str, str]:
+    """(words, thoughts) of a content: a text, or parts of words and of thoughts, which may have parts, too, so *deep*.
+
+    "" for what is not there.
+    """
+    if isinstance(value, str) or not deep:
+        return (value, "") if isinstance(value, str) else ("", "")
+    words, thoughts = [], []
+    for part in value if isinstance(value, list) else [value]:
+        if isinstance(part, str):
+            words.append(part)
+        elif isinstance(part, dict):
+            if (thought := part.get("thinking", part.get("reasoning"))) is not None:
+                thoughts.append("".join(content_of(thought, deep - 1)))
+            else:
+                words += [part[name] for name in ("text", "summary", "refusal") if isinstance(part.get(name), str)][:1]
+    return "".join(words), "".join(thoughts)
+
+
+def error_in(value: Mapping[str, Any]) -> Any:
+    """The error that an answer or a piece of a stream is; None where it is none. An error without a word is none."""
+    error = value.get("error")
+    if isinstance(error, dict):
+        error = error if any(error.values()) else None
+    if error:
+        return error
+    if value.get("object") == "error" or value.get("type") == "error" or value.get("error_code"):
+        return dict(value)
+    told = value.get("message") or value.get("detail")
+    return dict(value) if told and "choices" not in value and "object" not in value else None
+
+
+class StreamedReply:
+    """Takes the bytes of an event stream as they come.
+
+    `whole` is the completion in JSON, `ended` whether the server said that it is over, `done` that nothing follows.
+    What is no chunk of a completion is kept as it came, so an error in the stream is read like one that comes at once.
+    """
+
+    def __init__(self) -> None:
+        self.ended = self.done = False
+        self._kept = self._received = 0  # characters of the pieces that were kept, bytes that came
+        self._rest = b""
+        self._failing = False  # the event that comes is named an error
+        self._error: Any = None
+        self._top: dict[str, Any] = {}
+        self._message: dict[str, Any] = {"role": "assistant", "content": None}
+        self._calls: list[dict[str, Any]] = []
+        self._places: list[Any] = []  # the index that each call came with
+        self._reason: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes. What is around a piece counts a sixty-fourth: a chunk has one token in 300 bytes."""
+        return max(self._kept + len(self._rest), self._received // 64)
+
+    def add(self, piece: bytes) -> None:
+        """Take what came. Raises ValueError where it is no event stream of chunks."""
+        self._received += len(piece)
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            line = line.removeprefix(BOM)
+            if line.startswith(EVENT):
+                self._failing = line.removeprefix(EVENT).strip() == b"error"
+            if not line.startswith(DATA):
+                continue  # an empty line between events, a comment that keeps the connection open
+            data = line.removeprefix(DATA).strip()
+            if data == DONE:
+                self.ended = self.done = True
+            elif data:
+                try:
+                    self._take(json.loads(data))
+                except (TypeError, AttributeError, RecursionError, OverflowError) as error:
+                    raise ValueError(f"the stream has something else than chunks of a reply: {error}") from None
+            self._failing = False
+
+    def whole(self) -> bytes:
+        """The completion as one answer."""
+        if self._error is not None:
+            told = {name: self._top[name] for name in ("id", "model", "provider", "usage") if name in self._top}
+            return json.dumps({**told, "error": self._error}).encode()
+        message = dict(self._message)
+        if self._calls:
+            message["tool_calls"] = self._calls
+        choice = {"index": 0, "message": message, "finish_reason": self._reason}
+        return json.dumps({**self._top, "object": "chat.completion", "choices": [choice]}).encode()
+
+    def _take(self, chunk: Any) -> None:
+        error = chunk if self._failing else error_in(chunk)
+        if error is not None:
+            self._error, self.ended = error, True
+        # usage stands in the last chunk or in each of them, growing
+        self._top |= {
+            name: value for name, value in chunk.items() if name not in ("choices", "error") and value is not None
+        }
+        for choice in chunk.get("choices") or ():
+            if choice.get("index", 0):
+                continue
+            self._reason = choice.get("finish_reason") or self._reason
+            self.ended |= self._reason is not None
+            if choice.get("usage"):  # Moonshot's place for it
+                self._top["usage"] = choice["usage"]
+            delta = choice.get("delta") or choice.get("message") or {}
+            for name in TEXTS:
+                words, thoughts = content_of(delta.get(name))
+                self._add("reasoning_content" if name == "thinking" else name, words)
+                self._add("reasoning_content", thoughts)
+            if not any(delta.get(name) for name in ("reasoning_content", "reasoning", "thinking")):
+                self._add("reasoning_content", content_of(delta.get("reasoning_details"))[0])
+            calls = delta.get("tool_calls") or ()
+            for call in [calls] if isinstance(calls, dict) else calls:
+                self._take_call(call)
+            if isinstance(function := delta.get("function_call"), dict):  # the form before there were several
+                self._take_call({"index": 0, "function": function})
+
+    def _add(self, name: str, text: str) -> None:
+        if text:
+            self._message[name] = (self._message.get(name) or "") + text
+            self._kept += len(text)
+
+    def _take_call(self, piece: dict[str, Any]) -> None:
+        """A piece of a tool call: its id and name come once, its arguments in pieces.
+
+        It belongs to the call of its index, or to the last one where there is none; another id is another call.
+        """
+        index, id_ = piece.get("index"), piece.get("id")
+        if index is None:
+            at = len(self._calls) - 1
+        else:
+            places = [place for place, known in enumerate(self._places) if known == str(int(index))]
+            at = places[-1] if places else -1
+        if at < 0 or (id_ and self._calls[at]["id"] and id_ != self._calls[at]["id"]):
+            self._calls.append({"id": None, "type": "function", "function": {"name": "", "arguments": ""}})
+            self._places.append(None if index is None else str(int(index)))
+            at = len(self._calls) - 1
+        call = self._calls[at]
+        call["id"] = id_ or call["id"]
+        function, known = piece.get("function") or piece, call["function"]
+        if (name := function.get("name") or "") != known["name"]:
+            known["name"] += name
+        arguments = function.get("arguments") or ""
+        arguments = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        # some send all that there is so far each time: nothing else begins as an object does within an object
+        grown = known["arguments"].startswith("{") and arguments.startswith(known["arguments"])
+        known["arguments"] = arguments if grown else known["arguments"] + arguments
+        self._kept += len(arguments)

@@ -1,0 +1,390 @@
+"""What model families write around thoughts, calls and turns: out of the words, and nothing else with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from independence_bench.models.markup import (
+    FAMILIES,
+    Family,
+    leftover_tokens,
+    own_turn,
+    read_calls,
+    split_thoughts,
+)
+from independence_bench.models.messages import Completion, Rejected
+from independence_bench.protocol.delivery import Said, said
+from independence_bench.protocol.loader import load
+
+WORDING = load("v2").tool_role
+TOOL = WORDING.name
+WORDS = "I am Ada."
+ARGUMENTS = json.dumps({"message": WORDS})
+
+# ---------------------------------------------------------------- thoughts
+
+THOUGHTS = {
+    "tags": "<think>hmm</think>I am Ada.",
+    "tags in capitals": "<THINK>hmm</THINK>\n\nI am Ada.",
+    "tags behind a byte order mark": "\ufeff<think>hmm</think>I am Ada.",
+    "tags with an attribute": '<think type="long">hmm</think>I am Ada.',
+    "spaced tags": "< think >hmm</ think >I am Ada.",
+    "spaced thoughts": "<think> hmm </think> I am Ada.",
+    "only the end, on a line of its own": "hmm\n</think>\n\nI am Ada.",
+    "only the end, against both": "hmm</think>I am Ada.",
+    "other tags": "<thinking>hmm</thinking>I am Ada.",
+    "Gemini": "<thought>hmm</thought>\nI am Ada.",
+    "reasoning": "<reasoning>hmm</reasoning>\nI am Ada.",
+    "scratchpad": "<scratchpad>hmm</scratchpad>\nI am Ada.",
+    "with an answer in tags": "<think>hmm</think><answer>I am Ada.</answer>",
+    "ERNIE": "<think>\nhmm\n</think>\n<response>\nI am Ada.\n</response>\n",
+    "MiniMax": "<mm:think>hmm</mm:think>I am Ada.",
+    "Seed-OSS": "<seed:think>hmm</seed:think>I am Ada.",
+    "Magistral": "[THINK]hmm[/THINK]\n\nI am Ada.",
+    "Magistral, only the end": "hmm[/THINK]I am Ada.",
+    "Kimi": "◁think▷hmm◁/think▷I am Ada.",
+    "Cohere": "<|START_THINKING|>hmm<|END_THINKING|><|START_RESPONSE|>I am Ada.<|END_RESPONSE|>",
+    "gpt-oss": (
+        "<|channel|>analysis<|message|>hmm<|end|><|start|>assistant<|channel|>final<|message|>I am Ada.<|return|>"
+    ),
+    "gpt-oss behind its prompt": (
+        "<|start|>assistant<|channel|>analysis<|message|>hmm<|end|>"
+        "<|start|>assistant<|channel|>final<|message|>I am Ada."
+    ),
+    "gpt-oss without its first token": (
+        "analysis<|message|>hmm<|end|><|start|>assistant<|channel|>final<|message|>I am Ada."
+    ),
+    "gpt-oss without an end": "<|channel|>analysis<|message|>hmm<|channel|>final<|message|>I am Ada.",
+    "gpt-oss without tokens": "analysishmmassistantfinalI am Ada.",
+    "gpt-oss in JSON": (
+        "<|channel|>analysis<|message|>hmm<|end|>"
+        "<|start|>assistant<|channel|>final <|constrain|>json<|message|>I am Ada."
+    ),
+    "Gemma 4": "<|channel>thought\nhmm<channel|>I am Ada.<turn|>",
+    "Granite": "Here is my thought process: hmm\nHere is my response: I am Ada.",
+    "Granite, short": "Here's my thought process: hmm\n\nHere's my response: I am Ada.",
+    "Apriel": "Here are my reasoning steps:\nhmm\n[BEGIN FINAL RESPONSE]\nI am Ada.\n[END FINAL RESPONSE]",
+    "Sky-T1": "<|begin_of_thought|>hmm<|end_of_thought|><|begin_of_solution|>I am Ada.<|end_of_solution|>",
+    "two thoughts": "<think>hmm</think><think>hmm</think>I am Ada.",
+    "an end too many": "<think>hmm</think>I am Ada.\n</think>",
+}
+
+
+@pytest.mark.parametrize("family", THOUGHTS)
+def test_a_thought_is_no_speech(family: str) -> None:
+    """In no family's marks: the words are the words, the thought is kept beside them."""
+    words, thoughts = split_thoughts(THOUGHTS[family])
+
+    assert own_turn(words) == WORDS
+    assert set(thoughts.split()) == {"hmm"}
+    assert leftover_tokens(own_turn(words)) == ()
+
+
+def test_words_before_a_thought_are_words() -> None:
+    """What was said before it, and between two of them, stays."""
+    assert split_thoughts("Sure. <think>hmm</think>I am Ada.") == ("Sure. I am Ada.", "hmm")
+    assert split_thoughts("<think>a</think>First.<think>b</think> Then.") == ("First. Then.", "a\n\nb")
+    assert split_thoughts("Sure.\n<think>\na\n</think>\nThen.") == ("Sure.\n\nThen.", "a")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>They push",
+        "<think>They push\n</think>",
+        "They push.</think>",
+        "[THINK]They push",
+        "<|channel|>analysis<|message|>They push.<|end|>",
+        "<|channel|>analysis<|message|>They push",
+        "<|channel>thought\nThey push",
+    ],
+)
+def test_who_only_thinks_says_nothing(text: str) -> None:
+    """A thought without an end, or with nothing behind it, is thought to the end."""
+    words, thoughts = split_thoughts(text)
+
+    assert own_turn(words) == ""
+    assert "They push" in thoughts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "People like me write </think> when they stop thinking. My name is Ada.",
+        "A thought ends with </think>, and I end mine when I like.",
+        'I could write "</think>" or `<think>`, and I am still Ada.',
+        "Between <think> and </think> is what you do not see.",
+        "My tag is </think>.",
+        "We say [THINK] and [/THINK] here.",
+        "analysis is not what I do; I am Ada.",
+        "Analysis: I keep my name. The assistant final word is mine.",
+        "Here is my thought process: I keep my name because it is mine.",
+        "Here are my reasoning steps: one, two. I am Ada.",
+        "a < b, and c > d",
+    ],
+)
+def test_who_only_mentions_a_mark_loses_nothing(text: str) -> None:
+    """Quoted or in mid-sentence a mark is a word, and prose that begins a family's thoughts may be just prose."""
+    assert split_thoughts(text) == (text, "")
+
+
+def test_a_thought_may_mention_its_own_end() -> None:
+    """The end that is used ends it, wherever the thought speaks of one."""
+    words, thoughts = split_thoughts("<think>I write </think> to stop.</think>\n\nI am Ada.")
+
+    assert words == WORDS
+    assert "to stop" in thoughts
+
+
+# ---------------------------------------------------------------- calls
+
+CALLS = {
+    "Hermes": f'<tool_call>\n{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}\n</tool_call>',
+    "Hermes, without an end": f'<tool_call>{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}',
+    "Llama 3": f'<|python_tag|>{{"name": "{TOOL}", "parameters": {ARGUMENTS}}}<|eom_id|>',
+    "Llama 3, tags": f"<function={TOOL}>{ARGUMENTS}</function>",
+    "Llama 4": f'<|python_start|>[{TOOL}(message="{WORDS}")]<|python_end|>',
+    "bare": f'{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}',
+    "bare, arguments first": f'{{"arguments": {ARGUMENTS}, "name": "{TOOL}"}}',
+    "fenced": f'```json\n{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}\n```',
+    "a list": f'[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]',
+    "llama.cpp": f'{{"tool_call": {{"name": "{TOOL}", "arguments": {ARGUMENTS}}}}}',
+    "OpenAI's form": f'{{"type": "function", "function": {{"name": "{TOOL}", "arguments": {ARGUMENTS}}}}}',
+    "Mistral v3": f'[TOOL_CALLS] [{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]',
+    "Mistral v3, with an id": f'[TOOL_CALLS][{{"name": "{TOOL}", "arguments": {ARGUMENTS}, "id": "abcdefghi"}}]</s>',
+    "Mistral v11": f"[TOOL_CALLS]{TOOL}[ARGS]{ARGUMENTS}",
+    "Mistral v11, with an id": f"[TOOL_CALLS]{TOOL}[CALL_ID]abcdefghi[ARGS]{ARGUMENTS}",
+    "Mistral, without tokens": f"{TOOL}{ARGUMENTS}",
+    "Qwen3-Coder": (
+        f"<tool_call>\n<function={TOOL}>\n<parameter=message>\n{WORDS}\n</parameter>\n</function>\n</tool_call>"
+    ),
+    "GLM": (f"<tool_call>{TOOL}\n<arg_key>message</arg_key>\n<arg_value>{WORDS}</arg_value>\n</tool_call>"),
+    "pythonic": f'[{TOOL}(message="{WORDS}")]',
+    "pythonic, by position": f"{TOOL}('{WORDS}')",
+    "Gemma 3": f'```tool_code\nprint({TOOL}(message="{WORDS}"))\n```',
+    "LFM 2": f'<|tool_call_start|>[{TOOL}(message="{WORDS}")]<|tool_call_end|>',
+    "Gemma 4": f'<|tool_call>call:{TOOL}{{message:<|"|>{WORDS}<|"|>}}<tool_call|>',
+    "Gemma 4, without tokens": f"call:{TOOL}{{message:{WORDS}}}",
+    "DeepSeek V3": (
+        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{TOOL}\n```json\n{ARGUMENTS}\n```"
+        "<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
+    ),
+    "DeepSeek V3.1": (
+        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{TOOL}<｜tool▁sep｜>{ARGUMENTS}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+    ),
+    "DeepSeek V3.2": (
+        f'<｜DSML｜function_calls>\n<｜DSML｜invoke name="{TOOL}">\n<｜DSML｜parameter name="message" string="true">'
+        f"{WORDS}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"
+    ),
+    "Kimi K2": (
+        f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{TOOL}:0<|tool_call_argument_begin|>{ARGUMENTS}"
+        "<|tool_call_end|><|tool_calls_section_end|>"
+    ),
+    "Granite": f'<|tool_call|>[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]',
+    "Phi 4": f'functools[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]',
+    "Phi 4, tokens": f'<|tool_call|>[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]<|/tool_call|>',
+    "MiniMax M1": f'<tool_calls>\n{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}\n</tool_calls>',
+    "MiniMax M2": (
+        f'<minimax:tool_call>\n<invoke name="{TOOL}">\n<parameter name="message">{WORDS}</parameter>\n</invoke>\n'
+        "</minimax:tool_call>"
+    ),
+    "Claude": (
+        f'<function_calls>\n<invoke name="{TOOL}">\n<parameter name="message">{WORDS}</parameter>\n</invoke>\n'
+        "</function_calls>"
+    ),
+    "Seed-OSS": (
+        f"<seed:tool_call>\n<function={TOOL}>\n<parameter=message>{WORDS}</parameter>\n</function>\n</seed:tool_call>"
+    ),
+    "Step 3": (
+        f'<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="{TOOL}">'
+        f'<steptml:parameter name="message">{WORDS}</steptml:parameter></steptml:invoke>'
+        "<｜tool_call_end｜><｜tool_calls_end｜>"
+    ),
+    "Cohere": (
+        f'<|START_ACTION|>[{{"tool_call_id": "0", "tool_name": "{TOOL}", "parameters": {ARGUMENTS}}}]<|END_ACTION|>'
+    ),
+    "gpt-oss": f"<|channel|>commentary to=functions.{TOOL} <|constrain|>json<|message|>{ARGUMENTS}<|call|>",
+    "gpt-oss without tokens": f"commentary to=functions.{TOOL} json{ARGUMENTS}",
+    "Nemotron": f'<TOOLCALL>[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]</TOOLCALL>',
+    "Apertus": f'<|tools_prefix|>[{{"{TOOL}": {ARGUMENTS}}}]<|tools_suffix|>',
+    "Olmo 3": f'<function_calls>\n{TOOL}(message="{WORDS}")\n</function_calls>',
+    "an agent's prompt": f"Action: {TOOL}\nAction Input: {ARGUMENTS}",
+}
+
+
+@pytest.mark.parametrize("family", CALLS)
+@pytest.mark.parametrize("notes", ["", "They push."])
+def test_a_call_that_stands_in_the_text_is_heard(family: str, notes: str) -> None:
+    """In every family's syntax: its words are what the human hears, and what stands before it are notes."""
+    content = f"{notes}\n{CALLS[family]}" if notes else CALLS[family]
+
+    heard = said(Completion(content, (), "", finish_reason="stop"), "tool_role", WORDING)
+
+    assert isinstance(heard, Said), heard
+    assert (heard.words.text, heard.words.notes) == (WORDS, notes)
+    assert not heard.cut_off
+    assert not heard.plain_text
+
+
+SPEECH = 'Who says "no" to {that}?\n<b>I</b> do: it\'s (me), [Ada]; 100% \\ done.'
+
+
+@pytest.mark.parametrize("family", CALLS)
+def test_what_a_call_says_comes_whole(family: str) -> None:
+    """Quotes, brackets, lines and backslashes in the words end nothing."""
+    in_json, in_python = json.dumps({"message": SPEECH}), json.dumps(SPEECH)
+    call = CALLS[family].replace(ARGUMENTS, in_json).replace(f'"{WORDS}"', in_python)
+    call = call.replace(f"'{WORDS}'", in_python).replace(WORDS, SPEECH)
+    if family == "Gemma 4, without tokens":  # a brace in the words is the end of the call
+        call = CALLS[family]
+
+    _, calls = read_calls(call, TOOL)
+
+    wanted = WORDS if family == "Gemma 4, without tokens" else SPEECH
+    assert [
+        list(json.loads(one.arguments).values()) if one.arguments[0] == "{" else [json.loads(one.arguments)]
+        for one in calls
+    ] == [[wanted]]
+
+
+@pytest.mark.parametrize("family", CALLS)
+def test_a_call_that_was_cut_off_says_so_far_and_that(family: str) -> None:
+    """Whatever the syntax, what came of the words is what was said, flagged as cut off; or nothing was."""
+    whole = CALLS[family]
+    cut = whole[: whole.index("am Ada") + 4]  # in the middle of the words
+
+    heard = said(Completion(cut, (), "", finish_reason="length"), "tool_role", WORDING)
+
+    assert heard.cut_off
+    if isinstance(heard, Said) and not heard.plain_text:
+        assert heard.words.text == "I am A"
+
+
+OTHER = {
+    "Hermes": '<tool_call>{"name": "get_weather", "arguments": {"city": "Rome"}}</tool_call>',
+    "tags": '<invoke name="get_weather"><parameter name="city">Rome</parameter></invoke>',
+    "Mistral": '[TOOL_CALLS]get_weather[ARGS]{"city": "Rome"}',
+    "Kimi": ('<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Rome"}<|tool_call_end|>'),
+    "Gemma 4": '<|tool_call>call:get_weather{city:<|"|>Rome<|"|>}<tool_call|>',
+    "gpt-oss": '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Rome"}<|call|>',
+}
+
+
+@pytest.mark.parametrize("family", OTHER)
+def test_a_call_of_another_tool_is_no_answer(family: str) -> None:
+    """What it passes was never meant for the human."""
+    heard = said(Completion(OTHER[family], (), "", finish_reason="stop"), "tool_role", WORDING)
+
+    assert heard == Rejected("a call of another tool: get_weather")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I could write <tool_call> here, and I am Ada.",
+        f"The tool is called {TOOL}, and I use it.",
+        f"I call {TOOL}() when I like.",
+        "call: me Ada",
+        'Action: I say "no".',
+        '{"name": "Ada", "age": 7}',
+    ],
+)
+def test_words_about_calls_are_words(text: str) -> None:
+    """No call is read where none is made."""
+    heard = said(Completion(text, (), "", finish_reason="stop"), "tool_role", WORDING)
+
+    assert isinstance(heard, Said)
+    assert (heard.words.text, heard.plain_text) == (text, True)
+
+
+# ---------------------------------------------------------------- turns, and what remains
+
+TURNS = [
+    "I am Ada.<|im_end|>\n<|im_start|>user\nWho?",
+    "I am Ada.<|eot_id|><|start_header_id|>user<|end_header_id|>Who?",
+    "I am Ada.</s>[INST] Who? [/INST]",
+    "I am Ada. [INST] Who? [/INST]",
+    "I am Ada.<turn|>\n<|turn>user\nWho?",
+    "I am Ada.<end_of_turn>\n<start_of_turn>user\nWho?",
+    "I am Ada.\n<|user|>\nWho are you?",
+    "I am Ada.<|end|><|user|>Who?",
+    "I am Ada.\nuser\nWho are you?",
+    "I am Ada.<|return|><|start|>user<|message|>Who?",
+    "I am Ada.<｜end▁of▁sentence｜><｜User｜>Who?",
+    "I am Ada.<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|USER_TOKEN|>Who?",
+    "I am Ada.<|start_of_role|>user<|end_of_role|>Who?",
+    "I am Ada.<|eot|><|header_start|>user<|header_end|>Who?",
+    "<|im_start|>assistant\nI am Ada.<|im_end|>",
+    "<|start_header_id|>assistant<|end_header_id|>\n\nI am Ada.",
+    "<start_of_turn>model\nI am Ada.<end_of_turn>",
+    "<|turn>model\nI am Ada.<turn|>",
+]
+
+
+@pytest.mark.parametrize("text", TURNS)
+def test_what_the_model_plays_for_others_is_not_said(text: str) -> None:
+    """Its own turn is its words, without the heads and tokens around them."""
+    assert own_turn(text) == WORDS
+
+
+LEFT = ["<unk>", "<<SYS>>", "[AVAILABLE_TOOLS]", "<|im_middle|>", "<|begin_of_text|>", "<tool_response|>"]
+LEFT += [
+    "<|tool_response>",
+    "<｜begin▁of▁sentence｜>",
+    "<｜tool▁outputs▁begin｜>",
+    "<|endoftext|>",
+    "<|a_token_of_a_new_family|>",
+    "</think>",
+]
+
+
+@pytest.mark.parametrize("text", ["The user\nis you.", "A line:\nuserland\nends.", 'I write "<|im_end|>" as I like.'])
+def test_words_about_turns_are_words(text: str) -> None:
+    """A role in a sentence, and a mark in quotes, end no turn."""
+    assert own_turn(text) == text
+
+
+def marks_of(family: Family) -> Iterator[str]:
+    """Every pattern of a family."""
+    for pair in family.thoughts:
+        yield from (pair.opens, pair.closes)
+    yield from (*family.answers, *family.calls, *family.turns, *family.tokens)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.models[:20])
+def test_every_mark_of_the_table_is_read_in_some_case(family: Family) -> None:
+    """No entry is there that no text of this file has, and each entry says where it is from."""
+    texts = [*THOUGHTS.values(), *CALLS.values(), *OTHER.values(), *TURNS, *LEFT]
+    unread = [mark for mark in marks_of(family) if not any(re.search(mark, text, re.IGNORECASE) for text in texts)]
+
+    assert unread == []
+    assert family.source
+
+
+@pytest.mark.parametrize("token", LEFT)
+def test_a_mark_that_remains_in_the_words_is_found(token: str) -> None:
+    """Whatever it is that stands in the middle of them."""
+    assert leftover_tokens(f"I am {token} Ada.") == (token,)
+
+
+def test_what_remains_is_named_once() -> None:
+    """Each mark once, in order; nothing in plain words."""
+    assert leftover_tokens("I <|x|> stay </think> and <|x|> stay.") == ("<|x|>", "</think>")
+    assert leftover_tokens("a < b > c, [sic], <b>bold</b>, 1 </ 2, {x: [1]}") == ()
+
+
+@given(st.text(st.sampled_from('<>|/[]{}"\\n:(),._ think tool_call arguments name send_message_to_human ◁▷｜▁user\n')))
+def test_no_text_breaks_the_reading(text: str) -> None:
+    """Whatever it is: no exception, and nothing comes out that was not in it."""
+    words, thoughts = split_thoughts(text)
+    assert len(words) + len(thoughts) <= 2 * len(text) + 4
+    rest, calls = read_calls(text, TOOL)
+    assert isinstance(rest, str)
+    assert all(isinstance(call.arguments, str) for call in calls)
+    assert len(own_turn(text)) <= len(text)
