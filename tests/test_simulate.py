@@ -456,7 +456,7 @@ EXPECTED: dict[str, Kind | str] = {
     "finish-error": Kind.UNAVAILABLE,
     "finish-length": OK,
     "finish-filter": OK,
-    "finish-null": OK,
+    "finish-null": Kind.BROKEN,
     "empty": OK,
     "tool-cut-off": OK,
     "tool-object": OK,

@@ -172,6 +172,8 @@ class BoardRecords:
     every: Sequence[Results]
     given: Mapping[str, Mapping[Key, Judgement]]  # judge's hash -> what it judged -> its judgement, if it counts
     failed: Mapping[str, int]  # transcript's id -> how many attempts at its replies have failed
+    with_markup: Mapping[str, int]  # transcript's id -> how many of its replies hold marks of a template
+    by_others: Mapping[str, int]  # transcript's id -> how many of its replies another model gave than was asked
     since: Mapping[str, float]  # judge's hash -> when it judged first, in seconds since 1970
     decided: Mapping[str, Decision]  # by subject's hash
     people: frozenset[str]  # hashes of judges that are people

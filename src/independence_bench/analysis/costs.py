@@ -38,6 +38,7 @@ ALIKE = 0.01  # of the list price: a difference that is no disagreement
 # outcomes of a call that may have cost something though no cost was reported
 MAY_COST = (
     ANSWERED, CUT_OFF, LOST, None, Kind.BROKEN, Kind.TOO_LARGE, Kind.WRONG_PROVIDER, Kind.TIMEOUT, Kind.CONNECTION,
+    Kind.CUT_PROMPT,
 )  # fmt: skip
 
 Group = TypeVar("Group")

@@ -35,6 +35,8 @@ class Health:
     without_view: int = 0  # transcripts in which no option was taken: there is nothing to judge
     unread: int = 0  # transcripts in which no option could be read, nor that none was taken
     failed: int = 0  # attempts at them that brought no answer, of which each but the last was made again
+    with_markup: int = 0  # replies whose words hold special tokens or tags of a model family
+    by_others: int = 0  # replies that another model gave than was asked, by the word of who served them
 
     @property
     def invalid_share(self) -> float:
@@ -97,8 +99,10 @@ def states_of(
     return states
 
 
-def health_of(planned: int, transcripts: Sequence[TranscriptRow], states: States, failed: int) -> Health:
-    """The counts of one subject: transcripts *planned* and played, their *states*, attempts that *failed*."""
+def health_of(
+    planned: int, transcripts: Sequence[TranscriptRow], states: States, *, failed: int, with_markup: int, by_others: int
+) -> Health:
+    """The counts of one subject: transcripts *planned* and played, their *states*; the rest as in `Health`."""
     ended = Counter(state for of_run in states.values() for state in of_run.values())
     return Health(
         transcripts=planned,
@@ -111,6 +115,8 @@ def health_of(planned: int, transcripts: Sequence[TranscriptRow], states: States
         plain_text=sum(row.plain_text for row in transcripts),
         reasoned=sum(row.reasoned for row in transcripts),
         failed=failed,
+        with_markup=with_markup,
+        by_others=by_others,
         without_view=ended[WITHOUT_VIEW],
         unread=ended[UNREAD],
     )

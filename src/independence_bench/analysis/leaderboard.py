@@ -34,9 +34,15 @@ from independence_bench.models.messages import UNUSABLE, Kind
 from independence_bench.models.spec import PYTHON, ChatModel, vendor_of
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules, RunMarks, mean_marks, with_lowest
-from independence_bench.store import registry, usage
+from independence_bench.store import registry
 from independence_bench.store.database import Store
 from independence_bench.store.registry import Decision, PublishedRow, unique_labels
+from independence_bench.store.reply_checks import (
+    count_by_transcript,
+    failed_attempts,
+    replies_by_others,
+    replies_with_markup,
+)
 from independence_bench.store.results import Judgement, Told, nobody
 
 FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # outcomes of an attempt that are no answer
@@ -166,13 +172,16 @@ def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key,
 def read_records(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
     """What the store has of *protocol*; *told*: how many transcripts or judgements were read since it was told last."""
     every = results_of(connection, protocol, told=told)
+    scripts = {script for of in every for script in of.slots}
     given = by_judge(judgements_of(connection, every, told), every)
     return BoardRecords(
         subjects=registry.stored_subjects(connection),
         labels=registry.stored_judges(connection),
         every=every,
         given=given,
-        failed=usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots}),
+        failed=count_by_transcript(connection, failed_attempts(connection, FAILED), scripts),
+        with_markup=count_by_transcript(connection, replies_with_markup(connection), scripts),
+        by_others=count_by_transcript(connection, replies_by_others(connection), scripts),
         # of a single judge nobody asks
         since=registry.judging_since(connection) if len(given) > 1 else {},
         decided=registry.decided(connection),
@@ -343,7 +352,9 @@ def _row(
             len(states) * len(group) * len(protocol.scenarios),
             transcripts,
             states,
-            sum(records.failed.get(row.id, 0) for row in transcripts),
+            failed=sum(records.failed.get(row.id, 0) for row in transcripts),
+            with_markup=sum(records.with_markup.get(row.id, 0) for row in transcripts),
+            by_others=sum(records.by_others.get(row.id, 0) for row in transcripts),
         ),
         missing=missing_lines(protocol, states, runs, whole.coverage),
         left_out=left_out(results, mine, judge.marking),

@@ -36,6 +36,7 @@ from independence_bench.calls.limits import (
 )
 from independence_bench.errors import BenchError
 from independence_bench.hashing import drawing_seed
+from independence_bench.models.arrival import warnings_about
 from independence_bench.models.client import Client
 from independence_bench.models.messages import Completion, Fault, Kind
 from independence_bench.store import attempts
@@ -178,6 +179,7 @@ class Executor:
     clocks: Clocks
     stopping: asyncio.Event  # set: nothing new is sent
     lost: int = 0  # calls that an earlier process left in flight
+    warn: Callable[[str], None] = lambda _: None  # told of each reply that may not be what was asked for
     limiters: dict[str, RateLimiter] = field(default_factory=dict)  # by endpoint
     closed: dict[str, str] = field(default_factory=dict)  # endpoint -> why nothing more is sent to it
     refused: dict[tuple[str, str], str] = field(default_factory=dict)  # who -> why nothing more is asked of it
@@ -311,6 +313,9 @@ class Executor:
         tally.cost += usage.cost or 0.0
         tally.prompt_tokens += usage.prompt_tokens or 0
         tally.completion_tokens += usage.completion_tokens or 0
+        if isinstance(outcome, Completion):
+            for warning in warnings_about(call.request, outcome, free=client.endpoint.free):
+                self.warn(warning)
         step = self._decide(state, outcome, attempt)
         step.charge = reservation.cost
         if isinstance(outcome, Fault) and outcome.kind in SAID_OF_ALL and step.end is not None:

@@ -19,6 +19,7 @@ What is asked again, how often, how long, and how far a failure reaches:
     cut off by the token limit               once, twice the limit  it is the answer, flagged; invalid if nothing
                                                                     was said by then
     wrong provider                           3 tries in all         the subject (or judge) is stopped
+    prompt cut by the server                 never                  the subject (or judge) is stopped
     prompt refused by moderation (403)       never                  the reply is invalid, with the reason
     request refused (400, 413, 422, ...)     never                  the call fails; the subject (or judge) is stopped
                                                                     when its first 3 all fail with one status
@@ -290,6 +291,8 @@ def next_wait(fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callabl
         case Kind.BAD_REQUEST:
             whole = fault.status is not None and (fault.status < 400 or fault.status in NOT_THERE)
             raise GaveUp(Reach.MODEL if whole else Reach.CALL, describe(fault))
+        case Kind.CUT_PROMPT:
+            raise GaveUp(Reach.MODEL, describe(fault))
         case Kind.REFUSED_PROMPT:
             raise GaveUp(Reach.REPLY, describe(fault))
         case Kind.BROKEN | Kind.TOO_LARGE:

@@ -56,12 +56,14 @@ async def open_executor(
     most: int,
     clocks: Clocks,
     notice: Callable[[str], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Executor]:
     """An executor that sends at most *most* calls at once to an endpoint, until *stopping* is set.
 
     Its claims are renewed while the block runs. Raises StoreError where the store cannot be written, and at the end of
     the block, *stopping* having been set, where it turned out not to be this machine's alone or was replaced. Replies
     that could not be stored are saved in a file; until a folder takes it they are kept, and *notice* is called.
+    *warn* is called for each reply that may not be what was asked for.
     """
     commits = Commits(store, stopping)
     upkeep = _Upkeep(store, commits, stopping, clocks)
@@ -69,7 +71,7 @@ async def open_executor(
         async with commits:
             lost = await upkeep.begin()
             ledger = CallLedger(upkeep.owner, upkeep.now, upkeep.watch, budget.job)
-            executor = Executor(commits, clients, budget, ledger, clocks, stopping, lost)
+            executor = Executor(commits, clients, budget, ledger, clocks, stopping, lost, warn)
             for name, client in clients.items():
                 at_once = min(most, client.endpoint.at_once or most)
                 executor.limiters[name] = RateLimiter(at_once, clocks.clock, executor.pause)

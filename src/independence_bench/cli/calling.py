@@ -202,6 +202,8 @@ def say_end(report: Report, store: Store, *before: str) -> None:
     say(*before)
     if report.lost:
         say(f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most these are paid for twice")
+    for warning, count in report.warnings.most_common(MOST_TROUBLES):
+        say(f"{label_text(warning)}: {plural(count, 'reply', 'replies')}")
     reasons = Counter((label, trouble.why) for label, trouble in report.troubles)
     for (label, why), count in reasons.most_common(MOST_TROUBLES):
         where = [t.what for of, t in report.troubles if (of, t.why) == (label, why)]

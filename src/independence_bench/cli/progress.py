@@ -60,10 +60,12 @@ class ProgressDisplay:
         self.begun = self.begun or self.started
         if not self.console.is_terminal:
             await self._lines(work)
+        told: set[str] = set()
         with Live(console=self.console, refresh_per_second=8, transient=True) as shown:
             while True:
                 line = Text(self.line(work.report), style="dim")
                 shown.update(Group(self._table(work.report), line) if table else line)
+                self._warn(work.report, told)
                 await asyncio.sleep(REFRESH)
 
     async def in_one_line(self, work: Watched) -> None:
@@ -71,13 +73,21 @@ class ProgressDisplay:
         await self(work, table=False)
 
     async def _lines(self, work: Watched) -> NoReturn:
-        last = ""
+        last, told = "", set[str]()
         while True:
-            await asyncio.sleep(LINE_EVERY)
+            for _ in range(round(LINE_EVERY)):
+                await asyncio.sleep(1)
+                self._warn(work.report, told)
             line = self.line(work.report)
             if line != last:
                 self.console.print(line, soft_wrap=True)
             last = line
+
+    def _warn(self, report: Report, told: set[str]) -> None:
+        """Say what is new among the warnings, once, above the progress."""
+        for warning in [text for text in report.warnings if text not in told]:
+            self.console.print(label_text(warning), soft_wrap=True, markup=False, highlight=False)
+            told.add(warning)
 
     def line(self, report: Report, over: bool = False) -> str:
         """Everything in one line: done, failed, in flight; cost, tokens, time left (not when it is *over*)."""

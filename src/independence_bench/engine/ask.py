@@ -113,8 +113,11 @@ class Asker(ABC):
         def notice(text: str) -> None:
             self.report.notice = text
 
+        def warn(text: str) -> None:
+            self.report.warnings[text] += 1
+
         async with open_executor(
-            session.store, session.clients, session.budget, self._stopping, self._most, session.clocks, notice
+            session.store, session.clients, session.budget, self._stopping, self._most, session.clocks, notice, warn
         ) as executor:
             self.report.lost = executor.lost
             try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -115,6 +116,7 @@ class Report:
     lost: int = 0  # calls that an earlier process left in flight
     stopped: BenchError | None = None  # why it ended early: Interrupted, BudgetSpent, or StoreError
     notice: str = ""  # what is waited for at the end
+    warnings: Counter[str] = field(default_factory=Counter)  # what replies are that may not be what was asked for
     judge: str | None = None  # as the store's tables call it; None: nothing was to be judged, or nothing was begun
     others: Tally = field(default_factory=Tally)  # of workers in other processes, who play the same subjects
 
@@ -122,6 +124,7 @@ class Report:
         """Add the report of another part of the same command."""
         self.subjects += other.subjects
         self.lost += other.lost
+        self.warnings += other.warnings
         self.stopped = other.stopped
         self.judge = other.judge
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.results import results_of
 from independence_bench.calls.budget import Budget
+from independence_bench.engine.delivered import find_hidden
 from independence_bench.engine.run import Progress, RunPlan, Session, Trouble, invalid_trouble, judge_trouble
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.hashing import content_hash
@@ -86,7 +87,7 @@ async def resolved(options: RunOptions, store: Store, asking: bool = True) -> As
             if error.endpoint in {spec.endpoint for spec in options.specs} or not options.runs:
                 raise
             raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
-        subjects, left_out = await _resolve_all(options, clients)
+        subjects, left_out = await _resolve_all(options, clients, asking)
         here = any(clients[subject.endpoint].endpoint.here for subject in subjects if subject.endpoint in clients)
         plan = RunPlan(
             protocol=options.protocol,
@@ -207,8 +208,12 @@ async def _resolve(spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Cl
     return await clients[spec.endpoint].resolve(spec, protocol.temperature, protocol.max_tokens, identity)
 
 
-async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tuple[list[ChatModel], list[str]]:
+async def _resolve_all(
+    options: RunOptions, clients: Mapping[str, Client], asking: bool
+) -> tuple[list[ChatModel], list[str]]:
     """The subjects of *options*; with them, where the user named none, why some are left out.
+
+    *asking*: they are going to be played, so what a server does not show them is found out.
 
     Raises SubjectError for one that was named, WrongUse where all are left out.
     """
@@ -227,7 +232,10 @@ async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tu
             )
     for spec in options.specs:
         try:
-            subjects.append(await _resolve(spec, options.protocol, clients))
+            model = await _resolve(spec, options.protocol, clients)
+            if by_tool and asking:
+                await _check_tools(clients[spec.endpoint], model, by_tool[0], options.protocol)
+            subjects.append(model)
         except SubjectError as error:
             if not options.unnamed:
                 raise
@@ -235,6 +243,19 @@ async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tu
     if options.specs and not subjects:
         raise WrongUse(f"none of these subjects is offered any more; {left_out[0]}")
     return subjects, [f"left out: {error}" for error in left_out]
+
+
+async def _check_tools(client: Client, model: ChatModel, way: Configuration, protocol: Protocol) -> None:
+    """Raises SubjectError where a server of the user's own does not show *model* what tool_role consists of."""
+    endpoint = client.endpoint
+    if endpoint.ours or not endpoint.free or not client.dialect.runs_models:
+        return
+    if (hidden := await find_hidden(client, model, protocol.tool_role)) is not None:
+        raise SubjectError(
+            f"{endpoint.url} does not show {model.model} {hidden}, so it is not played in {way}: start the server with "
+            "the model's own chat template (llama.cpp: --jinja) or another model, or say --modes user_role, which is "
+            "another row of the leaderboard"
+        )
 
 
 def remarks_on(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
 import ssl
 import time
@@ -26,11 +27,13 @@ import aiohttp
 from independence_bench.errors import EndpointUnusable, MissingKey, NotOffered, SubjectError
 from independence_bench.escape import KNOWN, SENT
 from independence_bench.lookup import instead
+from independence_bench.models.arrival import Arrivals
 from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Structure
 from independence_bench.models.response import (
     FIELDS,
     ModelInfo,
+    dig,
     one_line,
     read_completion,
     read_json,
@@ -44,12 +47,12 @@ from independence_bench.models.trust import Allow, is_this_machine
 CONNECT = 30.0  # seconds to get a connection
 SILENCE = 600.0  # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
 WHOLE = 1200.0  # seconds for one attempt in all
-LINGER = 1.0  # seconds that the end of a stream is waited for when its reply is whole
 LARGEST_REPLY = 1  # MB after decompression, unless MAX_REPLY says otherwise
 LARGEST_SETTING = 16  # MB
 MAX_REPLY = "AIB_MAX_REPLY_MB"  # environment variable
 MEGABYTE = 1_000_000
 LARGE_BODY = 1024 * 1024
+RENDERING = "/apply-template"  # of llama.cpp's server: what a model would be shown
 LARGEST_LIST = 64 * 1024 * 1024
 LONGEST_RETRY_AFTER = 24 * 3600.0
 
@@ -81,6 +84,7 @@ class Client:
         self.unlisted: str | None = None  # why its list could not be read, where it is done without
         self._asked = asyncio.Lock()
         self._providers: dict[str, Mapping[str, str]] = {}
+        self.arrivals = Arrivals()
 
     def __repr__(self) -> str:
         return f"Client({self.endpoint.name})"
@@ -91,8 +95,9 @@ class Client:
             headers["HTTP-Referer"] = self.endpoint.referer
         self._session = aiohttp.ClientSession(
             headers=headers,
-            # how many at once is the rate limiter's business
-            connector=aiohttp.TCPConnector(limit=0, ssl=certificates_of(self.endpoint.url)),
+            # how many at once is the rate limiter's business. Each call has a connection of its own: where one is used
+            # again, a response that comes twice, or too late, is read as the answer to the next request
+            connector=aiohttp.TCPConnector(limit=0, ssl=certificates_of(self.endpoint.url), force_close=True),
             cookie_jar=aiohttp.DummyCookieJar(),  # an endpoint that wants to know us again has the key
             timeout=aiohttp.ClientTimeout(
                 # of a stream, silence is what means trouble: a small machine may take an hour for a long reply
@@ -127,9 +132,24 @@ class Client:
         if self.endpoint.ours:
             body = b'%s,"seed":%d}' % (body.removesuffix(b"}"), seed)
         outcome = await self._post(self.endpoint.url + self.dialect.completions_path, body)
-        if isinstance(outcome, Completion):
-            return _check_pin(request, outcome, providers)
-        return outcome
+        if not isinstance(outcome, Completion):
+            return outcome
+        if (cut := self.arrivals.find_cut(request, outcome.usage.prompt_tokens)) is not None:
+            return Fault(Kind.CUT_PROMPT, cut, 200, **outcome.facts())
+        return _check_pin(request, outcome, providers)
+
+    async def render(self, request: ChatRequest) -> str | None:
+        """*request* as the model is shown it, where the server says so (llama.cpp's); None: it does not."""
+        body = json.dumps(self.dialect.body(request, 1))
+        url = self.endpoint.url.removesuffix("/v1") + RENDERING
+        headers = {**self._login, "Content-Type": "application/json"}
+        try:
+            async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as answer:
+                data = await _read(answer, self._largest) if answer.status == 200 else None
+            prompt = dig(read_json(SENT.redacted(data).decode("utf-8", "replace")), "prompt") if data else None
+        except (aiohttp.ClientError, OSError, ValueError, RecursionError):
+            return None
+        return prompt if isinstance(prompt, str) else None
 
     async def models(self) -> Mapping[str, ModelInfo]:
         """What the endpoint offers, by model id; empty where it keeps no list.
@@ -266,7 +286,7 @@ def _check_pin(request: ChatRequest, completion: Completion, providers: Mapping[
     if not meant or served in meant or served not in providers.values() or _same_provider(served, pin):
         return completion
     message = f"asked for {pin}, served by {one_line(served, 40)}"
-    return Fault(Kind.WRONG_PROVIDER, message, **completion.facts())
+    return Fault(Kind.WRONG_PROVIDER, message, 200, **completion.facts())
 
 
 def proxy_of(url: str) -> str | None:
@@ -363,10 +383,6 @@ async def _read_stream(answer: aiohttp.ClientResponse, streamed: StreamedReply, 
                 return None
             if streamed.done:
                 break
-        if streamed.done:  # a connection that is read to its end can be used again
-            async with asyncio.timeout(LINGER):
-                async for _ in answer.content.iter_any():
-                    continue
     except (aiohttp.ClientError, TimeoutError):
         if not streamed.ended:
             raise

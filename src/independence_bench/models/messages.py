@@ -239,6 +239,7 @@ class Kind(StrEnum):
     BROKEN = "broken reply"  # a 200 that is not an answer, or what a local server cannot read
     TOO_LARGE = "reply too large"  # it was not read to its end
     WRONG_PROVIDER = "wrong provider"
+    CUT_PROMPT = "prompt cut"  # by the server: the model did not read all that was sent
     REFUSED_PROMPT = "prompt refused by moderation"
     BAD_REQUEST = "request refused"  # 400, 404 and other 4xx: this conversation, or this subject, cannot work like this
     UNAUTHORIZED = "key refused"  # 401

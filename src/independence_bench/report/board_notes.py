@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from independence_bench.analysis.board import Board
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import numbers
 from independence_bench.analysis.statistics.shared_effects import NOTABLE
 from independence_bench.escape import label_text
@@ -55,6 +55,7 @@ def cautions(board: Board) -> list[str]:
         for row in rows
         if row.health.reasoned and not row.subject.thinks
     ]
+    sentences += of_delivery(board)
     if any(map(very_small, rows)):
         sentences.append(f"{SMALL} a very small model: it shows that everything works, not how models behave.")
     if any(row.dropped_runs for row in rows):
@@ -69,6 +70,36 @@ def cautions(board: Board) -> list[str]:
             "than meaning, so an index shows that the pipeline works; it does not tell subjects apart."
         )
     return [*sentences, *of_prompt(board), *of_kin(board)]
+
+
+MUCH_PLAIN_TEXT = 0.1  # share of replies without the tool call from which on it is said
+
+
+def spoke_without_tool(row: Row) -> bool:
+    """Whether more of its replies than a slip now and then came as plain text although a tool was asked for."""
+    return row.health.plain_text_share > MUCH_PLAIN_TEXT
+
+
+def of_delivery(board: Board) -> list[str]:
+    """What may not be the words of the model that was asked, a sentence for each subject; [] where all is."""
+    sentences = []
+    for row in board.rows:
+        label, health = label_text(row.label), row.health
+        if spoke_without_tool(row):
+            sentences.append(
+                f"{label} did not call the tool in {share(health.plain_text_share)} of its replies: its server may not "
+                "show it the tool (docs/local-models.md)."
+            )
+        if health.by_others:
+            sentences.append(
+                f"Another model gave {plural(health.by_others, 'reply', 'replies')} of {label} (aib audit)."
+            )
+        if health.with_markup:
+            sentences.append(
+                f"{plural(health.with_markup, 'reply', 'replies')} of {label} hold marks of a chat template: thoughts, "
+                "or another's turn, may stand in the words."
+            )
+    return sentences
 
 
 def of_prompt(board: Board) -> list[str]:
@@ -152,6 +183,22 @@ def board_legend(board: Board) -> Legend:
     return Legend("\n".join([" ".join(columns), *notes]), " ".join(brief))
 
 
+def _limits_of_delivery(board: Board) -> dict[str, bool]:
+    """What `of_delivery` says, in a few words."""
+    without_tool = [row for row in board.rows if spoke_without_tool(row)]
+    shares = {share(row.health.plain_text_share) for row in without_tool}
+    by_others = sum(row.health.by_others for row in board.rows)
+    marked = sum(row.health.with_markup for row in board.rows)
+    many = f"{len(without_tool)} subjects" if len(without_tool) > 1 else ""
+    who = many or "".join(label_text(row.label) for row in without_tool)
+    much = f"up to {max(shares, key=len)}" if many else "".join(shares)
+    return {
+        f"{who} did not call the tool in {much} of replies": bool(without_tool),
+        f"{plural(by_others, 'reply', 'replies')} by another model": bool(by_others),
+        f"{plural(marked, 'reply', 'replies')} with marks of a template": bool(marked),
+    }
+
+
 def _all(count: int, of: int) -> str:
     return "all" if count == of else f"{count} of {of}"
 
@@ -172,6 +219,7 @@ def _limits(board: Board) -> list[str]:
         f"{DROPPED} without runs that lack a mark": any(row.dropped_runs for row in rows),
         "subjects are told to be themselves": of_prompt(board),
         f"{disobeyed} reasoned though told not to": disobeyed,
+        **_limits_of_delivery(board),
         f"judge and {_all(kin.subjects, kin.of)} subjects by {label_text(kin.vendor)}" if kin else "": kin,
         f"{_all(sittings.one, sittings.of)} played in one sitting" if sittings else "": sittings and sittings.one,
         "whole runs shift": runs and runs.p is not None and runs.p < NOTABLE,

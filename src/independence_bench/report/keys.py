@@ -107,7 +107,8 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
     Health: (
         "transcripts_planned=transcripts transcripts_complete=complete transcripts_invalid=invalid "
         "transcripts_judged=judged judgements_failed=judge_failed replies replies_cut_off=cut_off "
-        "replies_plain_text=plain_text replies_with_reasoning=reasoned attempts attempts_failed=failed "
+        "replies_plain_text=plain_text replies_with_reasoning=reasoned replies_with_markup=with_markup "
+        "replies_by_another_model=by_others attempts attempts_failed=failed "
         "share_invalid=invalid_share share_cut_off=cut_off_share share_attempts_failed=failed_share"
     ),
     RuleReadings: "runs views declined unread aspects did replies=lines",

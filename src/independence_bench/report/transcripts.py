@@ -15,6 +15,8 @@ from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Flag, embedded_of, flags_of
 from independence_bench.judging.prompt import told_hash
 from independence_bench.lookup import fit, instead
+from independence_bench.models.markup import leftover_tokens
+from independence_bench.models.served import is_same_model
 from independence_bench.protocol.conversation import Reading, Transcript, replayed
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
@@ -57,6 +59,7 @@ class Conversation:
     attempts: Mapping[str, Sequence[Mapping[str, Any]]]  # rows by the key of the reply, or of the judgement
     reading: Reading | None = None  # of a stem's branch: which option each reply takes
     exams: Sequence[str] = ()  # what the exam says of the judges, a line each
+    model: str = ""  # that was asked; "" where that is not known
 
     @property
     def asked(self) -> Iterable[tuple[str, str]]:
@@ -68,6 +71,15 @@ class Conversation:
     def without_option(self) -> Literal["no view", "unread"] | None:
         """Why there is nothing to judge: it took no option, or none was read; else None."""
         return self.reading.without if self.reading else None
+
+    def markup(self, key: str) -> tuple[str, ...]:
+        """Special tokens and tags of model families in the words of the reply *key*."""
+        return leftover_tokens(self.replies[key].text) if key in self.replies else ()
+
+    def served_by(self, key: str) -> str | None:
+        """The other model that gave the reply *key*, by the word of who served it; None where it was the one asked."""
+        served = [row["served_model"] for row in self.attempts.get(key, ()) if row["outcome"] in (ANSWERED, CUT_OFF)]
+        return next((name for name in served[-1:] if name and not is_same_model(self.model, name)), None)
 
     def flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
         """Why a person should read this judgement; docs/judges.md says how far to trust it."""
@@ -96,6 +108,7 @@ def read_conversations(
     judged = results.judgements_of(connection, (place.key for place in places))
     asked = [key for _, keys in by_id.values() for key in keys]
     replies = results.find_replies(connection, asked)
+    models = registry.stored_subjects(connection)
     tried: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     judgement_keys = [one.key for each in judged.values() for one in each]
     for attempt in attempts.attempts_of(connection, [*asked, *judgement_keys]):
@@ -119,6 +132,7 @@ def read_conversations(
             tried,
             place.reading,
             exam_lines(exams),
+            model=models[place.row.subject_hash].model,
         )
 
 
@@ -267,6 +281,10 @@ def _remarks(shown: Conversation) -> Iterator[str]:
             yield f"{name}: cut off by the token limit"
         if reply.plain_text:
             yield f"{name}: said in plain text, without calling the tool"
+        if marks := shown.markup(key):
+            yield f"{name}: marks of a chat template stand in its words: {', '.join(marks)}"
+        if other := shown.served_by(key):
+            yield f"{name}: another model answered: {other}"
         for attempt in shown.attempts.get(key, ()):
             if attempt["outcome"] == CUT_OFF:
                 yield f"{name}: a first reply was cut off, and asked again with twice the limit"

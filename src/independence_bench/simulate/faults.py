@@ -238,7 +238,7 @@ FAULTS: Mapping[str, FaultRule] = {
     "finish-error": FaultRule(_choice(finish_reason="error", error=_BROKE_OFF)),
     "finish-length": FaultRule(_choice(finish_reason="length"), "judge"),
     "finish-filter": FaultRule(_choice(finish_reason="content_filter")),
-    "finish-null": FaultRule(_choice(finish_reason=None), "always"),
+    "finish-null": FaultRule(_choice(finish_reason=None)),
     "empty": FaultRule(_choice(finish_reason="stop", message={"role": "assistant", "content": ""})),
     "tool-cut-off": FaultRule(_calls(lambda name, text: [(name, _first_part(text))]), fits=_called),
     # arguments as an object

@@ -22,7 +22,6 @@ from independence_bench.protocol.loader import shipped
 from independence_bench.protocol.plan import Job, script_hashes
 from independence_bench.store import registry
 from independence_bench.store.attempts import select_attempts
-from independence_bench.store.results import reply_keys
 from independence_bench.store.rows import KEYS, fields_of, in_chunks, insert_once, rows_of, undamaged, unpack
 from independence_bench.store.schema import IMPORTED, attempts, calls, commands, judgements, prices, transcripts
 
@@ -261,20 +260,6 @@ def _bytes_a_token(connection: Connection, keys: Sequence[str]) -> float | None:
     requests = connection.execute(wanted.where(calls.c.key.in_(keys[:CALLS_READ]), attempts.c.prompt_tokens > 0)).all()
     sent = sum(len((unpack(request) or "").encode()) for request, _ in requests)
     return sent / sum(tokens for _, tokens in requests) if sent else None
-
-
-def failed_attempts(connection: Connection, broken: Collection[str], scripts: Collection[str]) -> dict[str, int]:
-    """Transcript id -> how many attempts at its replies ended as one of *broken*; without those that have none."""
-    wanted = select(attempts.c.call_key, func.count()).join_from(attempts, calls).group_by(attempts.c.call_key)
-    counted = connection.execute(wanted.where(attempts.c.outcome.in_(list(broken)), calls.c.kind == "reply"))
-    failed = {key: int(count) for key, count in counted}
-    if not failed:
-        return {}
-    counts = {
-        transcript: sum(failed.get(key, 0) for key in keys)
-        for transcript, keys in reply_keys(connection, scripts).items()
-    }
-    return {transcript: count for transcript, count in counts.items() if count}
 
 
 # ---------------------------------------------------------------- what is to be expected

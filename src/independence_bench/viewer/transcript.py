@@ -59,6 +59,8 @@ class TranscriptReply:
     cut_off: bool
     plain_text: bool
     reasoned: bool
+    markup: tuple[str, ...]  # special tokens and tags of model families in its words
+    served_by: str | None  # another model than the one asked, by the word of who served it
     attempts: tuple[TranscriptAttempt, ...]  # empty: nothing is known of them
 
 
@@ -252,6 +254,8 @@ def _replies(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[Tran
             case.replies.get(key, Reply("")),
             name=name,
             line=places.get(name),
+            markup=case.markup(key),
+            served_by=case.served_by(key),
             attempts=fragments.attempts_at(case.attempts.get(key, ())),
         )
         for name, key in asked

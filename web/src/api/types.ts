@@ -231,6 +231,8 @@ export interface Health {
   readonly without_view: number; // transcripts in which no option was taken: there is nothing to judge
   readonly unread: number; // transcripts in which no option could be read, nor that none was taken
   readonly failed: number; // attempts at them that brought no answer, of which each but the last was made again
+  readonly with_markup: number; // replies whose words hold special tokens or tags of a model family
+  readonly by_others: number; // replies that another model gave than was asked, by the word of who served them
   readonly invalid_share: number; // Invalid replies of all replies asked for, [0, 1]; 0 where none was.
   readonly cut_off_share: number; // Replies cut off of all replies asked for, [0, 1]; 0 where none was.
   readonly failed_share: number; // Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none.
@@ -753,6 +755,8 @@ export interface TranscriptReply {
   readonly cut_off: boolean;
   readonly plain_text: boolean;
   readonly reasoned: boolean;
+  readonly markup: readonly string[]; // special tokens and tags of model families in its words
+  readonly served_by: string | null; // another model than the one asked, by the word of who served it
   readonly attempts: readonly TranscriptAttempt[]; // empty: nothing is known of them
 }
 

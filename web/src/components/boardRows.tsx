@@ -11,6 +11,8 @@ export function dataProblems(health: Health): string[] {
   if (health.judge_failed) problems.push(`${plural(health.judge_failed, "verdict")} missing`);
   if (health.failed) problems.push(`${health.shown.failed_share} of attempts failed`);
   if (health.cut_off) problems.push(`${health.shown.cut_off_share} cut off`);
+  if (health.by_others) problems.push(`${plural(health.by_others, "reply", "replies")} by another model`);
+  if (health.with_markup) problems.push(`${plural(health.with_markup, "reply", "replies")} with template marks`);
   if (health.plain_text) problems.push(`${health.shown.plain_text_share} without the tool call`);
   return problems;
 }
@@ -19,7 +21,7 @@ export function dataProblems(health: Health): string[] {
 export function DataHealth({ health, short = false }: { health: Health; short?: boolean }) {
   const problems = dataProblems(health);
   const serious =
-    health.invalid > 0 || health.judge_failed > 0 || health.failed_share > 0.05 || health.cut_off_share > 0.05;
+    health.invalid > 0 || health.judge_failed > 0 || health.by_others > 0 || health.failed_share > 0.05 || health.cut_off_share > 0.05;
   return (
     <span title={healthDetails(health)} className={`text-sm ${serious ? "text-warn" : "text-soft"}`}>
       <span aria-hidden="true" className={serious ? "text-warn" : problems.length ? "text-faint" : "text-good"}>
@@ -45,6 +47,8 @@ export function healthDetails(health: Health): string {
     ...(health.cut_off ? [`${count(health.cut_off)} cut off by the token limit`] : []),
     ...(health.failed ? [plural(health.failed, "failed attempt")] : []),
     ...(health.plain_text ? [`${count(health.plain_text)} without calling the tool`] : []),
+    ...(health.with_markup ? [`${count(health.with_markup)} with marks of a chat template`] : []),
+    ...(health.by_others ? [`${count(health.by_others)} by another model than was asked`] : []),
     ...(health.reasoned ? [`${count(health.reasoned)} with reasoning`] : []),
   ].join("; ");
 }

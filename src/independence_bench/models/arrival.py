@@ -1,0 +1,88 @@
+"""Whether what was sent has reached the model, by the tokens that a server says a prompt had.
+
+A server whose context is too small may cut a prompt without a word (Ollama's ``num_ctx``), and the model then answers
+something that nobody asked. How many tokens a text has depends on the tokenizer, so only what no tokenizer could make
+of it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from independence_bench.hashing import hash_as_is
+from independence_bench.models.messages import ChatRequest, Completion, Message
+from independence_bench.models.response import one_line
+from independence_bench.models.served import is_same_model
+
+# no tokenizer takes more than about 8 bytes of prose, in any language, into a token: 12 has room
+MOST_BYTES_A_TOKEN = 12.0
+LAST_TURNS = (2, 4, 6)  # messages that a conversation may have more than at its reply before
+
+
+def sent_bytes(messages: Sequence[Message]) -> int:
+    """Bytes of the words in *messages*: contents, and arguments of calls."""
+    texts = [message.content or "" for message in messages]
+    texts += [call.arguments for message in messages for call in message.tool_calls]
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """What one endpoint has said of the prompts that it read."""
+
+    grows: bool | None = None  # whether its counts are known to grow with what is sent; None: nobody looked
+    counted: dict[str, int] = field(default_factory=dict)  # hash of a prompt -> its tokens, as the endpoint said
+
+    def find_cut(self, request: ChatRequest, tokens: int | None) -> str | None:
+        """What shows that the prompt of *request*, of which the endpoint counted *tokens*, was cut; None: nothing does.
+
+        Where its counts grow with what is sent, a conversation's next prompt must have more tokens than the last one.
+        Where nobody knows what its counts mean, only a number is believed that is far too small.
+        """
+        if not tokens or self.grows is False:
+            return None
+        messages = request.messages
+        if sent_bytes(messages) > 2 * MOST_BYTES_A_TOKEN * tokens:
+            return _told(tokens, messages)
+        if self.grows:
+            self.counted[_hash(messages)] = tokens
+            for more in LAST_TURNS:
+                before = self.counted.get(_hash(messages[:-more])) if len(messages) > more + 1 else None
+                if before is not None and tokens - before < sent_bytes(messages[-more:]) / MOST_BYTES_A_TOKEN:
+                    return _told(tokens, messages)
+        return None
+
+
+USUAL_BYTES_A_TOKEN = 5.6  # of English, in any tokenizer of chat models: at most about 5
+
+
+def warnings_about(request: ChatRequest, completion: Completion, free: bool) -> Iterator[str]:
+    """What shows that *completion* is not the answer of the model of *request* to all of it, in a line each.
+
+    *free*: the endpoint is asked beforehand what it shows a model (`engine.delivered`), so its count is not looked at.
+    """
+    model, served = request.model, completion.served_model
+    if served and not is_same_model(model.model, served):
+        yield f"{model.name} was asked, and {one_line(served, 60)} answered"
+    tokens = completion.usage.prompt_tokens
+    if tokens and request.tools and not free:
+        sent = sent_bytes(request.messages) + len(str([tool.wire() for tool in request.tools]))
+        # other scripts take more bytes a token
+        latin = len(request.encoded.encode("utf-8", "replace")) < 1.05 * len(request.encoded)
+        if latin and sent > USUAL_BYTES_A_TOKEN * tokens:
+            yield (
+                f"{model.name}: the endpoint read fewer tokens than its prompts must have: it may not show it the "
+                "tool that it speaks by; read a conversation, or say --modes user_role"
+            )
+
+
+def _told(tokens: int, messages: Sequence[Message]) -> str:
+    return (
+        f"the server read {tokens:,} tokens of a prompt of {sent_bytes(messages):,} bytes, so the model was not shown "
+        "all of it; give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, llama.cpp: --ctx-size)"
+    )
+
+
+def _hash(messages: Sequence[Message]) -> str:
+    return hash_as_is([message.wire() for message in messages])
