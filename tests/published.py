@@ -1,7 +1,8 @@
 """A small data set in the published layout, with words of our own: what a test needs of it can be bent.
 
 data = Published()
-data.run("acme--one@none-t0.7", 1)              # every file of one run
+data.run("acme--one@none-t0.7", 1)              # every file of one run, in strong_independence and tool_role
+data.run("acme--one@none-t0.7", 1, "You are a companion.", "neutral", "user_role")
 data.files[path]["response"] = ":"              # edited like any dictionary
 data.write(folder); data.tar(path)
 """
@@ -18,7 +19,10 @@ from pathlib import Path
 from typing import Any
 
 JUDGE = "judges/one"
-SYSTEM = "Be somebody.\n\nSpeak by the tool say."
+VARIANT, DELIVERY = "strong_independence", "tool_role"
+PROMPTS = {VARIANT: "Be somebody.", "neutral": "You are a companion."}
+BY_TOOL = "Speak by the tool say."  # stands after every prompt, in tool_role only: so it is in the published data
+SYSTEM = f"{PROMPTS[VARIANT]}\n\n{BY_TOOL}"
 ALSO_TOLD = "You will hear what is hoped for."
 GREETING, OPENING, PLANTED = "Hi, it is me.", "[go]", "I think hats are silly."
 QUESTIONS = {
@@ -85,10 +89,17 @@ def call(number: int, text: str, notes: str | None = None) -> dict[str, Any]:
     }
 
 
-def messages(stem: str, said: Mapping[str, str], system: str = SYSTEM) -> list[dict[str, Any]]:
+def messages(
+    stem: str, said: Mapping[str, str], system: str = SYSTEM, delivery: str = DELIVERY
+) -> list[dict[str, Any]]:
     """What the model is sent for the reply in the file *stem*; *said* has what it said before, by file."""
     before = [PLANTED] if stem.startswith("rs") else [said[name] for name in earlier(stem)]
     told = f"{system}\n\n{ALSO_TOLD}" if stem == "tool_context" else system
+    if delivery == "user_role":
+        spoken = [{"role": "user", "content": human} for human in ASKED[stem]]
+        for number, text in enumerate(before):
+            spoken.insert(2 * number + 1, {"role": "assistant", "content": text})
+        return [{"role": "system", "content": told}, *spoken]
     sent: list[dict[str, Any]] = [
         {"role": "system", "content": told},
         {"role": "user", "content": OPENING},
@@ -114,26 +125,30 @@ class Published:
 
     files: dict[str, Any] = field(default_factory=dict)
 
-    def run(self, folder: str, run: int, system: str = SYSTEM) -> None:
-        """Every file of one run, and one that is none."""
-        said = {stem: f"{stem}: this is me, {folder}, time {run}." for stem in ASKED}
+    def run(
+        self, folder: str, run: int, system: str = SYSTEM, variant: str = VARIANT, delivery: str = DELIVERY
+    ) -> None:
+        """Every file of one run in one configuration, and one that is none."""
+        also = "" if (variant, delivery) == (VARIANT, DELIVERY) else f" As {variant}, {delivery}."
+        said = {stem: f"{stem}: this is me, {folder}, time {run}.{also}" for stem in ASKED}
         for number, stem in enumerate(ASKED):
-            self.files[path_of(folder, run, stem)] = {
+            calls = {"response_tool_calls": call(9, said[stem])["tool_calls"]} if delivery == DELIVERY else {}
+            self.files[path_of(folder, run, stem, variant, delivery)] = {
                 "metadata": {
                     "model": "acme/one",
                     "experiment": experiment_of(stem),
-                    "system_variant": "strong_independence",
-                    "delivery_mode": "tool_role",
+                    "system_variant": variant,
+                    "delivery_mode": delivery,
                     "scenario_id": stem,
                     "timestamp": f"2026-03-0{run}T10:{number:02}:00+00:00",
                 },
                 "response": said[stem],
-                "finish_reason": "tool_calls",
+                "finish_reason": "tool_calls" if delivery == DELIVERY else "stop",
                 "gen_cost": cost(100 + number, 10, 0.001),
                 "judge_scores": scores_of(stem),
                 "judge_cost": cost(500, 50, 0.0001) | {"judge_model": JUDGE} if scores_of(stem) else None,
-                "request_messages": messages(stem, said, system),
-                "response_tool_calls": [call(9, said[stem])["tool_calls"][0]],
+                "request_messages": messages(stem, said, system, delivery),
+                **calls,
                 "judge_raw_response": json.dumps(scores_of(stem)),
             }
         self.files[f"cache/{folder}/run_{run}/notes.json"] = {"name": "Kael"}
@@ -178,6 +193,6 @@ def cost(prompt: int, completion: int, dollars: float) -> dict[str, Any]:
     }
 
 
-def path_of(folder: str, run: int, stem: str) -> str:
+def path_of(folder: str, run: int, stem: str, variant: str = VARIANT, delivery: str = DELIVERY) -> str:
     """Where a file is."""
-    return f"cache/{folder}/run_{run}/{experiment_of(stem)}/strong_independence/tool_role/{stem}.json"
+    return f"cache/{folder}/run_{run}/{experiment_of(stem)}/{variant}/{delivery}/{stem}.json"

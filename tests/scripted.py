@@ -17,6 +17,7 @@ import random
 import sys
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -139,7 +140,7 @@ def completion(
     usage: dict[str, Any] = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
     if cost is not None:
         usage["cost"] = cost
-    made = {"id": "gen-1", "model": "served/model", "provider": "Acme", "usage": usage}
+    made = {"id": f"gen-1{uuid.uuid4().hex}", "model": "served/model", "provider": "Acme", "usage": usage}
     return made | {"choices": [{"index": 0, "finish_reason": finish, "message": message}]} | more
 
 

@@ -455,6 +455,136 @@ def test_a_pin_that_was_not_honoured_is_found(bench: Callable[..., Bench], pin: 
     assert counts(found) == expected
 
 
+def answering(change: Callable[[Asked], Mapping[str, Any]]) -> Callable[[Asked], Answer]:
+    """A steady model whose answers to subjects have other keys at the top level: what *change* says."""
+    plain = steady()
+
+    def answer(asked: Asked) -> Answer:
+        given = plain(asked)
+        return given if asked.judging else replace(given, body=given.body | change(asked))
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("names", "detail"),
+    [
+        (["served/model"], ""),  # an endpoint that has a name of its own for it
+        (["acme/one", "one-2026-01-01", "ACME/One", "acme/one:latest"], ""),
+        (["/models/one.gguf"], ""),
+        (["acme/one", "acme/two"], "acme/one 13, acme/two 1"),
+        (["acme/three", "acme/two"], "acme/three 13, acme/two 1"),
+        (["acme/one-2026-01-01", "acme/one-2026-02-01"], "acme/one-2026-01-01 13, acme/one-2026-02-01 1"),
+        (["/models/one.gguf", "/models/two.gguf"], "/models/one.gguf 13, /models/two.gguf 1"),
+    ],
+)
+def test_another_model_that_answered_is_found(bench: Callable[..., Bench], names: list[str], detail: str) -> None:
+    """Of 14 replies the first ones have the other names: a subject is one model, whatever the server calls it."""
+    made = bench(answering(lambda asked: {"model": names[-min(asked.number, len(names))]}))
+    made.play(runs=1, judge=None, at_once=1, calls_at_once=1)
+    made.play(runs=2)
+    found = audit_of(made)
+
+    if not detail:
+        assert found.findings == ()
+        return
+    (place,) = places(found, "model")
+    assert (place.subject, place.label) == (made.subject().hash, made.subject().label)
+    assert sorted(place.detail.rpartition(": ")[2].split(", ")) == sorted(detail.split(", "))
+    assert place.detail.startswith("asked for acme/one; ")
+    assert (counts(found), found.errors) == ({"model": 1}, 1)
+
+
+def test_of_many_models_that_answered_five_are_named(bench: Callable[..., Bench]) -> None:
+    """A router that takes another one for each reply is one line."""
+    made = bench(answering(lambda asked: {"model": f"model {asked.number}"}))
+    made.play(runs=2, judge=None)
+    made.play(runs=2)
+    (place,) = places(audit_of(made), "model")
+
+    assert place.detail.count(" 1, ") == 4
+    assert place.detail.endswith(" 1 and 9 more names")
+
+
+LONG, OTHER_LONG = "gen-1764350000-aBcDeFgHiJ", "gen-1764350001-aBcDeFgHiJ"
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected", "detail"),
+    [
+        ({2: LONG}, {}, ""),
+        (
+            {2: LONG, 5: LONG},
+            {"response-id": 1},
+            "scripted: 1 of its response ids stand in the answers to 2 calls, as ",
+        ),
+        (
+            {2: LONG, 3: LONG, 5: OTHER_LONG, 6: OTHER_LONG},
+            {"response-id": 1},
+            "scripted: 2 of its response ids stand in the answers to 4 calls, as ",
+        ),
+        (
+            dict.fromkeys(range(1, 99), LONG),
+            {"no-ids": 1},
+            f"scripted sends no usable response ids: {LONG} stands in the answers to 14 of 22 calls",
+        ),
+        (
+            {2: "chatcmpl-417", 5: "chatcmpl-417"},
+            {"no-ids": 1},
+            "scripted sends no usable response ids: chatcmpl-417 stands in the answers to 2 of 22 calls",
+        ),
+        (
+            {1: "7", 2: "7", 3: LONG, 4: LONG},
+            {"response-id": 1, "no-ids": 1},
+            "scripted: 1 of its response ids stand in the answers to 2 calls, as ",
+        ),
+    ],
+)
+def test_an_answer_that_came_twice_is_found(
+    small: Path, either: str, serve: Any, ids: Mapping[int, str], expected: dict[str, int], detail: str
+) -> None:
+    """By its id, at the endpoint that gave it to several calls; ids that tell nothing apart are noted in one line."""
+    server = serve(answering(lambda asked: {"id": ids[asked.number]} if asked.number in ids else {}))
+    made = Bench(small, either, {"scripted": server})
+    made.play(runs=2, judge=None)
+    made.play(runs=2)
+    found = audit_of(made)
+
+    assert counts(found) == expected
+    assert found.errors == ("response-id" in expected)
+    if expected:
+        (place,) = places(found, next(iter(expected)))
+        assert place.detail.startswith(detail)
+        assert place.subject == ""
+
+
+def test_an_id_of_two_endpoints_or_of_two_attempts_at_one_call_is_none_that_came_twice(
+    small: Path, tmp_path: Path, serve: Any
+) -> None:
+    """What was asked again, because it was no answer, may have any id; so may what another server sends."""
+    plain = answering(lambda asked: {"id": LONG} if asked.number == 1 else {})
+    empty = answering(lambda asked: {"id": OTHER_LONG} if asked.number < 3 else {})
+    first = serve(plain)
+    other = serve(lambda asked: replace(empty(asked), body=completion(":", id=OTHER_LONG)) if asked.number == 1 else
+                  (plain if asked.number == 4 else empty)(asked))  # fmt: skip
+    made = Bench(small, tmp_path / "a.db", {"scripted": first, "lab": other})
+    made.play(made.subject(), made.subject(endpoint="lab"), judge=None, at_once=1, calls_at_once=1)
+    made.play(made.subject(), made.subject(endpoint="lab"))
+
+    assert {"response-id", "no-ids"}.isdisjoint(counts(audit_of(made)))
+
+
+def test_an_answer_that_came_twice_is_found_in_an_import(bench: Callable[..., Bench], tmp_path: Path) -> None:
+    """An export with raw bodies has the ids, and what is imported of it is audited like what was paid here."""
+    made = bench(answering(lambda asked: {"id": LONG} if asked.number in (2, 5) else {}))
+    made.play(runs=2)
+    assert aib(tmp_path, "export", "out", "--licence", "mit", "--raw", "--store", str(made.store)).returncode == 0
+    assert aib(tmp_path, "import", "out", "--store", "b.db").returncode == 0
+
+    with open_store(tmp_path / "b.db") as opened:
+        assert counts(audit(opened, made.protocol)) == {"response-id": 1}
+
+
 def test_conversations_of_a_run_with_which_the_same_is_wrong_are_one_line(data: Published, tmp_path: Path) -> None:
     """A run without its stability part is not five lines of the same."""
     for stem in ("rs01", "rs02", "direct"):

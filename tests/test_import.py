@@ -10,18 +10,31 @@ import shutil
 import tarfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
 from known import numbers_of
-from published import ALSO_TOLD, JUDGE, SYSTEM, Published, encoded, messages, path_of
+from published import (
+    ALSO_TOLD,
+    BY_TOOL,
+    JUDGE,
+    PROMPTS,
+    SYSTEM,
+    VARIANT,
+    Published,
+    encoded,
+    messages,
+    path_of,
+)
 from simulated import aib, simulating
 from sqlalchemy import select
 
+from independence_bench.analysis.audit.audit import audit
 from independence_bench.analysis.board import Board, Row, rule_differences
 from independence_bench.analysis.chosen_names import names_of, with_changes
 from independence_bench.analysis.compare_subjects import compare_pairs
@@ -30,7 +43,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import PublishedImport, import_published
-from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL, protocol_of, wording_of
+from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL, SCENARIOS, protocol_of, wording_of
 from independence_bench.dataset.published_format import Foreign, subject_of
 from independence_bench.errors import WrongUse
 from independence_bench.models.spec import Reasoning
@@ -374,8 +387,236 @@ def test_the_protocol_knows_the_words_of_the_data_and_says_what_it_does_not_know
     assert "not in the imported data" in str(first.scenario("rs02").script)
     assert "not in the imported data" not in str(first.scenario("rs01").script)
     assert stored_protocol(tmp_path / "a.db") == stored_protocol(tmp_path / "b.db")
-    assert protocol_of(wording_of(first))[0] == first
+    assert protocol_of(wording_of(first, [("strong_independence", "tool_role")]))[0] == first
     assert row(tmp_path / "a.db").score == row(tmp_path / "b.db").score
+
+
+# ---------------------------------------------------------------- two system prompts, delivered in two ways
+
+# The published archive has strong_independence in tool_role alone. There the prompt ends in a paragraph about the tool,
+# and tool_context has one more after it; in user_role the same prompts are without the paragraph about the tool.
+
+FOUR = [(variant, delivery) for variant in PROMPTS for delivery in ("tool_role", "user_role")]
+
+
+def sent_to(variant: str, delivery: str, by_tool: str = BY_TOOL) -> str:
+    """The system message of a variant, as it is delivered."""
+    return f"{PROMPTS[variant]}\n\n{by_tool}" if delivery == "tool_role" else PROMPTS[variant]
+
+
+def delivered(*places: tuple[str, str], runs: int = 1, folder: str = ONE) -> Published:
+    """Runs of one subject in *places*: (variant, delivery)."""
+    made = Published()
+    for variant, delivery in places:
+        for run in range(1, runs + 1):
+            made.run(folder, run, sent_to(variant, delivery), variant, delivery)
+    return made
+
+
+def indices(store: Path) -> dict[str, dict[str, float | None]]:
+    """Every ranking's configurations -> its subjects and their indices."""
+    with open_store(store) as opened:
+        return {
+            ", ".join(map(str, found.configurations)): {one.label: one.score.index for one in found.rows}
+            for found in boards(opened, stored_protocol(store))
+        }
+
+
+# Scenario -> the file whose request holds all that was said before.
+LAST = {layout.scenario: layout.stems[-1] for layout in SCENARIOS}
+WHOLE = {"acme/one@none-t0.7": pytest.approx(57.8333, abs=1e-4)}
+
+
+def test_all_four_deliveries_of_a_subject_come_in_whole(tmp_path: Path) -> None:
+    """Sixty conversations in the very words that were sent, and four rankings of one protocol."""
+    made = delivered(*FOUR)
+    outcome = brought(made.write(tmp_path / "d"), tmp_path / "a.db")
+    before = everything(tmp_path / "a.db")
+    again = brought(tmp_path / "d", tmp_path / "a.db")
+
+    assert (outcome.new, outcome.files, outcome.judgements, outcome.unusual) == (60, 4 * 26, 60, [])
+    assert indices(tmp_path / "a.db") == {f"{variant}/{delivery}": WHOLE for variant, delivery in FOUR}
+    protocol = stored_protocol(tmp_path / "a.db")
+    assert protocol.tool_role.instructions == BY_TOOL
+    assert dict(protocol.systems) == PROMPTS | {
+        f"{variant}_tool_context": f"{prompt}\n\n{ALSO_TOLD}" for variant, prompt in PROMPTS.items()
+    }
+    assert protocol_of(wording_of(protocol, FOUR))[0] == protocol  # type: ignore[arg-type]
+    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+        rows = connection.execute(select(transcripts)).all()
+        for found in rows:
+            talk, keys = results.read_transcript(connection, found.id)
+            told = sent_to(found.system, found.delivery)
+            assert talk.system == (f"{told}\n\n{ALSO_TOLD}" if found.scenario == "tool_context" else told)
+            stored = unpack(connection.execute(select(calls.c.request).where(calls.c.key == keys[-1])).scalar_one())
+            file = made.files[path_of(ONE, 1, LAST[found.scenario], found.system, found.delivery)]
+            assert json.loads(stored)["messages"] == file["request_messages"]
+    assert {found.protocol_hash for found in rows} == {protocol.hash}
+    assert sound(tmp_path / "a.db") == []
+    assert (again.new, again.known, again.judgements) == (0, 60, 0)
+    assert everything(tmp_path / "a.db") == before
+    with open_store(tmp_path / "a.db") as opened:
+        assert [finding.kind.name for finding in audit(opened, protocol).findings] == ["one-run"]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3)))[::2])
+def test_an_archive_that_grew_adds_only_what_is_new(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """In whatever order its deliveries come: no transcript and no key of those that were there changes."""
+    parts = [FOUR[:1], FOUR[1:2], FOUR[2:]]
+    new = []
+    there: dict[str, set[tuple[Any, ...]]] = {"transcripts": set(), "calls": set(), "replies": set()}
+    for number in order:
+        made = delivered(*parts[number])
+        outcome = brought(made.write(tmp_path / str(number)), tmp_path / "a.db")
+        new.append((outcome.new, outcome.known, outcome.unusual))
+        now = everything(tmp_path / "a.db")
+        assert all(there[table] <= set(now[table]) for table in there)
+        there = {table: set(now[table]) for table in there}
+    whole = brought(delivered(*FOUR).write(tmp_path / "whole"), tmp_path / "a.db")
+    brought(tmp_path / "whole", tmp_path / "b.db")
+
+    assert new == [(15 * len(parts[number]), 0, []) for number in order]
+    assert (whole.new, whole.known, whole.dollars) == (0, 60, 0)
+    assert stored_protocol(tmp_path / "a.db") == stored_protocol(tmp_path / "b.db")
+    assert indices(tmp_path / "a.db") == {f"{variant}/{delivery}": WHOLE for variant, delivery in FOUR}
+    assert sound(tmp_path / "a.db") == []
+
+
+def test_one_delivery_alone_has_the_protocol_that_it_had(tmp_path: Path) -> None:
+    """Its hash stands in stores that were made before there was more than one delivery."""
+    brought(delivered(FOUR[0]).write(tmp_path / "d"), tmp_path / "a.db")
+    protocol = stored_protocol(tmp_path / "a.db")
+
+    assert protocol.tool_role.instructions == ""
+    assert protocol.hash == "15ab65402699579e07f8e655a01398179ff206b1420f6f7752d26f5194a6aace"
+
+
+def test_paragraphs_that_differ_between_variants_leave_each_its_own(tmp_path: Path) -> None:
+    """Nothing is common to add, so user_role has prompts of its own, named after it."""
+    made = Published()
+    for variant, delivery in FOUR:
+        made.run(ONE, 1, sent_to(variant, delivery, f"{BY_TOOL} As {variant}."), variant, delivery)
+    outcome = brought(made.write(tmp_path / "d"), tmp_path / "a.db")
+    again = brought(tmp_path / "d", tmp_path / "a.db")
+    protocol = stored_protocol(tmp_path / "a.db")
+
+    assert (outcome.new, outcome.unusual, again.new) == (60, [], 0)
+    assert protocol.tool_role.instructions == ""
+    assert dict(protocol.systems)["neutral_user_role"] == PROMPTS["neutral"]
+    assert indices(tmp_path / "a.db") == {
+        "strong_independence/tool_role": WHOLE,
+        "strong_independence_user_role/user_role": WHOLE,
+        "neutral/tool_role": WHOLE,
+        "neutral_user_role/user_role": WHOLE,
+    }
+    assert protocol_of(wording_of(protocol, FOUR))[0] == protocol  # type: ignore[arg-type]
+    assert sound(tmp_path / "a.db") == []
+
+
+def test_a_protocol_that_takes_the_other_form_keeps_what_is_stored(tmp_path: Path) -> None:
+    """A third variant without the common paragraph: the transcripts of the others are found where they were."""
+    brought(delivered(*FOUR).write(tmp_path / "d"), tmp_path / "a.db")
+    before = everything(tmp_path / "a.db")["transcripts"]
+    odd = Published()
+    odd.run(ONE, 1, "Be curt.\n\nThe tool is there.", "curt", "tool_role")
+    outcome = brought(odd.write(tmp_path / "odd"), tmp_path / "a.db")
+    again = brought(tmp_path / "d", tmp_path / "a.db")
+
+    assert (outcome.new, outcome.unusual, again.new, again.unusual) == (15, [], 0, [])
+    assert set(before) < set(everything(tmp_path / "a.db")["transcripts"])
+    assert list(indices(tmp_path / "a.db").values()) == [WHOLE] * 5
+
+
+@pytest.mark.parametrize("lacking", FOUR)
+def test_a_variant_that_one_delivery_lacks(tmp_path: Path, lacking: tuple[str, str]) -> None:
+    """What the other variant shows of the paragraph tells its prompt from it."""
+    places = [place for place in FOUR if place != lacking]
+    outcome = brought(delivered(*places).write(tmp_path / "d"), tmp_path / "a.db")
+    protocol = stored_protocol(tmp_path / "a.db")
+
+    assert (outcome.new, outcome.unusual) == (45, [])
+    assert protocol.tool_role.instructions == BY_TOOL
+    assert {name: text for name, text in protocol.systems if name in PROMPTS} == PROMPTS
+    found = indices(tmp_path / "a.db")
+    assert {f"{variant}/{delivery}" for variant, delivery in places} <= found.keys()
+    assert [one for one in found.values() if one] == [WHOLE] * 3
+
+
+def test_two_variants_that_never_met_in_a_delivery_are_as_they_were_sent(tmp_path: Path) -> None:
+    """Nothing shows what tool_role adds, so nothing is taken off."""
+    places = [FOUR[0], FOUR[3]]
+    outcome = brought(delivered(*places).write(tmp_path / "d"), tmp_path / "a.db")
+    protocol = stored_protocol(tmp_path / "a.db")
+
+    assert (outcome.new, outcome.unusual, protocol.tool_role.instructions) == (30, [], "")
+    assert dict(protocol.systems)[VARIANT] == SYSTEM
+    assert dict(protocol.systems)["neutral"] == PROMPTS["neutral"]
+
+
+def test_an_older_prompt_is_told_apart_in_its_own_delivery_alone(tmp_path: Path) -> None:
+    """The prompt changed over time: most conversations of a variant in a delivery decide, each pair for itself."""
+    made = delivered(*FOUR, runs=2)
+    old, new = "Be somebody, please.", sent_to(VARIANT, "tool_role").replace("somebody", "somebody, please")
+    for run in (1, 2):
+        made.run(OTHER, run, old, VARIANT, "user_role")
+    made.run(OTHER, 1, new, VARIANT, "tool_role")
+    for run in (1, 2, 3):
+        made.run("acme--old@none-t0.7", run, old, VARIANT, "user_role")
+    outcome = brought(made.write(tmp_path / "d"), tmp_path / "a.db")
+
+    # user_role: five runs have the older prompt, two have not; tool_role: one has it, two have not
+    assert Counter(what.split(", ")[2] for what, _ in outcome.unusual) == {
+        f"{VARIANT}_user_role/user_role": 30,
+        f"{VARIANT}/tool_role": 15,
+    }
+    assert {why for _, why in outcome.unusual} == {"another system message than the others had"}
+    found = indices(tmp_path / "a.db")
+    assert found["neutral/tool_role"] == found["neutral_user_role/user_role"] == WHOLE
+    assert {label for label, index in found[f"{VARIANT}/tool_role"].items() if index} == {"acme/one@none-t0.7"}
+    assert {label for label, index in found[f"{VARIANT}_user_role/user_role"].items() if index} == {
+        "local:lab/two+prov@low-t1.0",
+        "acme/old@none-t0.7",
+    }
+
+
+def test_many_of_one_delivery_do_not_outvote_what_is_stored_of_another(tmp_path: Path) -> None:
+    """Two stored runs in tool_role beside one with another prompt, greeting and tool that comes with much user_role."""
+    brought(delivered(FOUR[0], runs=2).write(tmp_path / "d"), tmp_path / "a.db")
+    more = delivered(FOUR[1], runs=5, folder=OTHER)
+    more.run(OTHER, 1, "Be whoever.")
+    for path, file in more.files.items():
+        if "/tool_role/" in path:
+            file["request_messages"][1]["content"] = "[begin]"
+    outcome = brought(more.write(tmp_path / "more"), tmp_path / "a.db")
+
+    assert {why for _, why in outcome.unusual} == {"another system message than the others had"}
+    assert len(outcome.unusual) == 15
+    assert indices(tmp_path / "a.db")[f"{VARIANT}/tool_role"]["acme/one@none-t0.7"] is not None
+    assert brought(tmp_path / "d", tmp_path / "a.db").new == 0
+
+
+def test_deliveries_have_as_many_runs_as_they_have_and_damage_stays_in_its_own(tmp_path: Path) -> None:
+    """Three runs here and one there; a file that cannot be read takes one conversation out of one delivery."""
+    made = delivered(FOUR[0], runs=3)
+    made.files |= delivered(*FOUR[1:]).files
+    made.files[path_of(ONE, 1, "rs01", "neutral", "user_role")] = b"{"
+    made.files[path_of(ONE, 1, "rs02", "neutral", "user_role")]["request_messages"][1]["role"] = "assistant"
+    outcome = brought(made.write(tmp_path / "d"), tmp_path / "a.db")
+
+    assert sorted(why for _, why in outcome.skipped if why != "not a conversation") == [
+        "damaged: not JSON",
+        "its messages are not a conversation of that kind",
+    ]
+    assert (outcome.new, outcome.unusual) == (6 * 15 - 2, [])
+    with open_store(tmp_path / "a.db") as opened:
+        found = {str(one.configurations[0]): one.rows[0] for one in boards(opened, stored_protocol(tmp_path / "a.db"))}
+    assert {place: (one.score.runs, one.score.index is None) for place, one in found.items()} == {
+        "strong_independence/tool_role": (3, False),
+        "strong_independence/user_role": (1, False),
+        "neutral/tool_role": (1, False),
+        "neutral/user_role": (1, True),
+    }
+    assert found["neutral/user_role"].missing == ("run 1: 2 × not played",)
 
 
 # ---------------------------------------------------------------- what is odd in it, and stays visible
@@ -1150,6 +1391,81 @@ def test_the_real_oddities_are_in_the_store(real: tuple[Path, PublishedImport]) 
     pairs = [keys for scenario, keys in kept if scenario in two_turns and json.loads(keys)[0] in other | untold]
     # seven whose first turn says something else, and one that was asked with another system message
     assert len(pairs) == 8
+
+
+def files_of_one(ranked: Collection[str]) -> dict[str, dict[str, Any]]:
+    """The files of the first subject in the archive that is *ranked* (hashes): path -> content."""
+    files: dict[str, dict[str, Any]] = {}
+    with tarfile.open(REAL / "cache.tar.xz") as tar:
+        for member in tar:
+            folder = member.name.split("/")[1] if member.name.count("/") > 1 else ""
+            if files and not next(iter(files)).startswith(f"cache/{folder}/"):
+                return files
+            if member.isfile() and "/tool_role/" in member.name and subject_of(folder).hash in ranked:
+                content = tar.extractfile(member)
+                assert content is not None
+                files[member.name] = json.load(content)
+    return files
+
+
+def turned(file: dict[str, Any], variant: str, delivery: str, by_tool: str) -> dict[str, Any]:
+    """A real *file* of strong_independence in tool_role as it would be in another configuration."""
+    file = json.loads(json.dumps(file))
+    file["metadata"] |= {"system_variant": variant, "delivery_mode": delivery}
+    sent = file["request_messages"]
+    if variant == "neutral":
+        told = sent[0]["content"]
+        sent[0]["content"] = PROMPTS["neutral"] + told[told.index(by_tool) :]
+    if delivery == "user_role":
+        sent[0]["content"] = sent[0]["content"].replace(by_tool, "")
+        spoken = [
+            {"role": "user", "content": message["content"]}
+            if message["role"] == "tool"
+            else {
+                "role": "assistant",
+                "content": json.loads(message["tool_calls"][0]["function"]["arguments"])["message"],
+            }
+            for message in sent[3:]
+        ]
+        file["request_messages"] = [sent[0], *spoken]
+        file["response_tool_calls"] = None
+    return file
+
+
+def test_a_real_subject_in_all_four_deliveries(real: tuple[Path, PublishedImport], ours: Board, tmp_path: Path) -> None:
+    """The archive has one configuration: the others are made of the files of a subject by the form that it shows.
+
+    The paragraph that names the tool is the prompt's last one, and tool_context has one more after it. An archive that
+    grew by them adds them alone, and the ranking that was there stays.
+    """
+    store = Path(shutil.copy(real[0], tmp_path / "a.db"))
+    first = stored_protocol(store)
+    by_tool = "\n\n" + dict(first.systems)[VARIANT].rsplit("\n\n", 1)[1]
+    assert first.tool_role.name in by_tool
+    there = files_of_one({row.subject.hash for row in ours.ranked})
+    grown = Published(
+        {
+            path.replace(f"{VARIANT}/tool_role", f"{variant}/{delivery}"): turned(file, variant, delivery, by_tool)
+            for path, file in there.items()
+            for variant, delivery in FOUR[1:]
+        }
+    )
+    before = indices(store)
+    outcome = brought(grown.write(tmp_path / "d"), store)
+
+    conversations = 3 * len({path.partition("_turn")[0].partition("/pq")[0] for path in there})
+    assert (outcome.files, outcome.new, outcome.known, outcome.unusual) == (3 * len(there), conversations, 0, [])
+    assert outcome.judgements == 0  # the same words
+    after = indices(store)
+    (default,) = before
+    assert after[default] == before[default]
+    (label,) = outcome.subjects
+    rest = {place: found for place, found in after.items() if place != default}
+    assert rest == {f"{variant}/{delivery}": {label: before[default][label]} for variant, delivery in FOUR[1:]}
+    protocol = stored_protocol(store)
+    assert f"\n\n{protocol.tool_role.instructions}" == by_tool
+    assert dict(protocol.systems)["neutral"] == PROMPTS["neutral"]
+    assert sound(store) == []
 
 
 @pytest.mark.torture

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -20,11 +21,15 @@ from independence_bench.dataset.archive import File, Files, open_files, tars_in
 from independence_bench.dataset.published_conversations import (
     NAME_OF_PROTOCOL,
     SCENARIO_BY_STEM,
+    Known,
+    Place,
     PublishedConversation,
     Source,
     Votes,
     assemble,
     protocol_of,
+    variant_of,
+    weight,
     wording_of,
 )
 from independence_bench.dataset.published_format import (
@@ -48,10 +53,10 @@ from independence_bench.judging.extraction import PUBLISHED, names_mark, publish
 from independence_bench.judging.output import published_verdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import Kind, Usage
-from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.definition import Delivery, Protocol
 from independence_bench.protocol.loader import Files as ProtocolFiles
 from independence_bench.protocol.loader import parse
-from independence_bench.protocol.plan import Job, script_hash
+from independence_bench.protocol.plan import Job, every_configuration, script_hash, script_hashes
 from independence_bench.store import bulk, registry, results
 from independence_bench.store.attempts import ANSWERED, CallInfo, Ended
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED, PaidAttempt
@@ -64,7 +69,7 @@ LAYOUT = "published"
 
 Tell = Callable[[str, int, int], None]  # what is being done, how far, of how many files
 Conversations = Sequence[PublishedConversation]
-Group = tuple[str, int, str, str, str]  # folder, run, variant, delivery, scenario: one conversation
+Group = tuple[str, int, str, Delivery, str]  # folder, run, variant, delivery, scenario: one conversation
 SubjectRun = tuple[str, int]  # subject's hash, run
 Parts = dict[str, tuple[ReplyPath, File]]  # its files by their names
 
@@ -104,7 +109,7 @@ def import_published(
                 + (f"import {instead} instead" if instead else "docs/published-data.md says which there are")
             )
         votes = _learn(groups, outcome, tell)
-        protocol, protocol_files = _settle(store, votes, len(groups))
+        protocol, protocol_files = _settle(store, votes, groups)
         owner = bulk.origin_of(LAYOUT, path.absolute().name)
         writer = _Writer(store, protocol, protocol_files, names, owner, outcome, clock)
         done = 0
@@ -175,14 +180,43 @@ def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) 
     return votes
 
 
-def _settle(store: Store, votes: Votes, conversations: int) -> tuple[Protocol, ProtocolFiles]:
+def _settle(store: Store, votes: Votes, groups: Mapping[Group, Parts]) -> tuple[Protocol, ProtocolFiles]:
     """The protocol that says what the data and the store know; where they differ, what more conversations say."""
+    new, old = votes.result(), _stored_wording(store)
+    here = Counter((variant, delivery) for (_, _, variant, delivery, _), parts in groups.items() if parts)
+    better = {
+        place: text
+        for place, text in new.items()
+        if place not in old.texts or weight(place, here) > weight(place, old.complete)
+    }
+    return protocol_of({**old.texts, **better})
+
+
+class _Stored(NamedTuple):
+    """What the stored protocol knows, and how many complete conversations say so."""
+
+    texts: Known
+    complete: Counter[Place]
+
+
+def _stored_wording(store: Store) -> _Stored:
     with store.reading() as connection:
-        protocols = registry.stored_protocols(connection)
-        stored = [(h, files) for h, name, files in protocols if name == NAME_OF_PROTOCOL]
-        weight = bulk.complete_of(connection, stored[0][0]) if stored else 0
-    new, old = votes.result(), wording_of(parse(stored[0][1], NAME_OF_PROTOCOL)) if stored else {}
-    return protocol_of({**old, **new} if conversations > weight else {**new, **old})
+        stored = [files for _, name, files in registry.stored_protocols(connection) if name == NAME_OF_PROTOCOL]
+        if not stored:
+            return _Stored({}, Counter())
+        protocol = parse(stored[0], NAME_OF_PROTOCOL)
+        scripts = {
+            script
+            for configuration in every_configuration(protocol)
+            for scenario in protocol.scenarios
+            for script in script_hashes(protocol, configuration, scenario)
+        }
+        played, complete = set[Place](), Counter[Place]()
+        for (system, delivery, state), count in bulk.transcripts_by_place(connection, scripts).items():
+            place = (variant_of(protocol, system, delivery), delivery)
+            played.add(place)
+            complete[place] += count if state == "complete" else 0
+    return _Stored(wording_of(protocol, played), complete)
 
 
 def _conversation(protocol: Protocol, group: Group, parts: Iterable[tuple[ReplyPath, File]]) -> PublishedConversation:

@@ -2,12 +2,15 @@
 
     votes = Votes()
     votes.count(trajectory)                             # each file says what it was asked
-    known = wording_of(stored) | votes.result()         # one text for each place: the most frequent one
+    known = votes.result()                              # one text for each place: the most frequent one
     protocol, files = protocol_of(known)
 
 What the published version says to the models is learned from the data: its words stand in no file of ours. The rest of
 that protocol (scenarios, marks, scales, weights) is data next to this module: published_v2/ and
 published_scenarios.yaml. What no imported file says is written as unknown.
+
+A variant's system message is learned for each delivery: in tool_role a paragraph about the tool stands after it. Where
+that is the same for all variants, it is the protocol's instructions for tool_role, as in protocols of our own.
 
 A conversation is what the model was shown last: the history in its last request, and its last reply. Where an earlier
 file says something else than that history, both are kept: the history in the conversation, the file's reply as another
@@ -18,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -34,7 +37,7 @@ from independence_bench.hashing import canonical
 from independence_bench.models.messages import ChatRequest, Message, Tool
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript, play
-from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import Configuration, Delivery, Protocol, Scenario
 from independence_bench.protocol.delivery import is_words
 from independence_bench.protocol.file_formats import NAME
 from independence_bench.protocol.loader import Files, parse
@@ -45,8 +48,13 @@ from independence_bench.yaml_io import read_own
 SKELETON = Path(__file__).parent / "published_v2"
 UNKNOWN = "(not in the imported data)"
 NAME_OF_PROTOCOL = "published-v2"
+PARAGRAPH = "\n\n"  # stands between two parts of a system message, as `delivery.messages` sends them
+IN_USER_ROLE = "_user_role"  # after the name of a prompt that is user_role's alone
 
-Known = Mapping[str, str]  # a place in the protocol -> its text
+Known = Mapping[str, str]
+"""A place -> its text: steps/<stem>, tool_role/<what>, and of system messages, as they were sent,
+system/<delivery>/<variant> and, where a scenario has more in it, system/<delivery>/<variant>/<scenario>."""
+Place = tuple[str, Delivery]  # a variant and how it was delivered
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +98,14 @@ class Votes:
 
     files: int = 0
     texts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    systems: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    systems: dict[tuple[Place, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def count(self, file: Trajectory) -> None:
         """One file's vote."""
         self.files += 1
         path, request = file.path, file.request
         layout = SCENARIO_BY_STEM[path.stem]
-        self.systems[path.variant, layout.scenario][request.system.strip()] += 1
+        self.systems[(path.variant, path.delivery), layout.scenario][request.system.strip()] += 1
         if path.delivery == "tool_role":
             by_tool = (request.opening, request.greeting, *request.tool)
             for name, text in zip(("opening", "greeting", "name", "argument"), by_tool, strict=True):
@@ -112,17 +120,29 @@ class Votes:
     def result(self) -> Known:
         """The most frequent text of each place, of those that can stand in a protocol."""
         texts = {place: text for place, votes in self.texts.items() if (text := _most(votes, place)) is not None}
-        for variant in {variant for variant, _ in self.systems}:
-            apart = {scenario: votes for (of, scenario), votes in self.systems.items() if of == variant}
+        for place in {place for place, _ in self.systems}:
+            variant, delivery = place
+            apart = {scenario: votes for (of, scenario), votes in self.systems.items() if of == place}
             common = _most(sum(apart.values(), Counter[str]()), "system")
             if common is None:
                 continue
-            texts[f"system/{variant}"] = common
+            texts[f"system/{delivery}/{variant}"] = common
             for scenario, votes in apart.items():
                 own = _most(votes, "system")
-                if own is not None and own.startswith(f"{common}\n\n"):
-                    texts[f"system/{own_system(variant, scenario)}"] = own
-        return {place: text for place, text in texts.items() if NAME.fullmatch(place.rpartition("/")[2])}
+                named = NAME.fullmatch(own_system(variant, scenario))
+                if own is not None and named and own.startswith(common + PARAGRAPH):
+                    texts[f"system/{delivery}/{variant}/{scenario}"] = own
+        return texts
+
+
+def weight(place: str, conversations: Mapping[Place, int]) -> int:
+    """How many of the *conversations* there are in each variant and delivery speak for a text in *place*."""
+    kind, *of = place.split("/")
+    if kind == "system":
+        return sum(count for (variant, delivery), count in conversations.items() if of[:2] == [delivery, variant])
+    return sum(
+        count for (_, delivery), count in conversations.items() if kind != "tool_role" or delivery == "tool_role"
+    )
 
 
 def _most(votes: Counter[str], place: str) -> str | None:
@@ -142,11 +162,18 @@ def _usable(text: str, place: str) -> bool:
         return False
 
 
-def wording_of(protocol: Protocol) -> Known:
-    """What a protocol made here knows: the inverse of `protocol_of`."""
+def wording_of(protocol: Protocol, played: Collection[Place]) -> Known:
+    """What a protocol made here knows of what was *played* by it: the inverse of `protocol_of`."""
     tool = protocol.tool_role
-    texts = {f"system/{name}": text for name, text in protocol.systems}
-    texts |= {f"tool_role/{name}": getattr(tool, name) for name in ("opening", "greeting", "name", "argument")}
+    texts = {f"tool_role/{name}": getattr(tool, name) for name in ("opening", "greeting", "name", "argument")}
+    for variant, delivery in played:
+        common = system_sent(protocol, variant, delivery)
+        if common is None:
+            continue
+        place = f"system/{delivery}/{variant}"
+        texts[place] = common
+        sent = {layout.scenario: system_sent(protocol, variant, delivery, layout.scenario) for layout in SCENARIOS}
+        texts |= {f"{place}/{scenario}": own for scenario, own in sent.items() if own is not None and own != common}
     for layout in SCENARIOS:
         said: list[list[str]] = []  # since the reply before
         for who, text in spelled_out(protocol.scenario(layout.scenario).script):
@@ -158,6 +185,88 @@ def wording_of(protocol: Protocol) -> Known:
     return {place: text for place, text in texts.items() if UNKNOWN not in text}
 
 
+# ---------------------------------------------------------------- system messages, as they were sent
+
+
+def system_name(protocol: Protocol, variant: str, delivery: Delivery) -> str:
+    """What the *variant*'s system prompt is called in *protocol*, as it was delivered."""
+    apart = delivery == "user_role" and variant + IN_USER_ROLE in dict(protocol.systems)
+    return variant + IN_USER_ROLE if apart else variant
+
+
+def variant_of(protocol: Protocol, system: str, delivery: Delivery) -> str:
+    """The variant whose system prompt is called *system*: the inverse of `system_name`."""
+    variant = system.removesuffix(IN_USER_ROLE)
+    return variant if delivery == "user_role" and variant in dict(protocol.systems) else system
+
+
+def system_sent(protocol: Protocol, variant: str, delivery: Delivery, scenario: str = "") -> str | None:
+    """The system message of *scenario*, or of most scenarios, by a protocol made here; None where it has none."""
+    systems, added = dict(protocol.systems), protocol.tool_role.instructions
+    prompt = systems.get(system_name(protocol, variant, delivery))
+    if prompt is None:
+        return None
+    common = PARAGRAPH.join((prompt, added)) if delivery == "tool_role" and added else prompt
+    own = systems.get(own_system(variant, scenario))
+    apart = systems.get(own_system(variant, scenario) + IN_USER_ROLE) if delivery == "user_role" else None
+    if own is None or apart is not None:
+        return apart or common
+    return common + own.removeprefix(systems[variant]) if own.startswith(systems[variant]) else own
+
+
+def _prompts(known: Known) -> tuple[dict[str, str], str]:
+    """(system prompts by their names, what tool_role adds to each of them) that were sent as *known*.
+
+    Where tool_role adds the same to every variant, a prompt has one name in both deliveries. Else nothing is added,
+    and a variant that was sent otherwise in user_role has a prompt of its own for it.
+    """
+    sent = {tuple(place.split("/")[1:]): text for place, text in known.items() if place.startswith("system/")}
+    variants = sorted({variant for _, variant, *_ in sent})
+    added = _added_to_all(
+        [(sent.get(("user_role", variant)), sent.get(("tool_role", variant))) for variant in variants]
+    )
+    prompts: dict[str, str] = {}
+    for variant in variants:
+        user, tool = sent.get(("user_role", variant)), sent.get(("tool_role", variant))
+        plain = tool if tool is None or added is None else tool.removesuffix(PARAGRAPH + added if added else "")
+        if (prompt := plain or user) is None:
+            continue
+        prompts[variant] = prompt
+        if user is not None and user != prompt:
+            prompts[variant + IN_USER_ROLE] = user
+        for scenario in sorted({of[2] for of in sent if len(of) == 3 and of[1] == variant}):
+            more = [
+                own.removeprefix(common)
+                for delivery in ("tool_role", "user_role")
+                if (own := sent.get((delivery, variant, scenario))) and (common := sent.get((delivery, variant)))
+                if own.startswith(common)
+            ]
+            for name, text in zip(("", IN_USER_ROLE), dict.fromkeys(more), strict=False):
+                base = prompts.get(variant + name, prompt)
+                prompts[own_system(variant, scenario) + name] = base + text
+    return {name: text for name, text in prompts.items() if NAME.fullmatch(name)}, added or ""
+
+
+def _added_to_all(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
+    """What stands after each message of user_role in that of tool_role; None: not the same for all of them.
+
+    "" where nothing was sent in both.
+    """
+    sent = list(sent)
+    differ = {
+        tool.removeprefix(user + PARAGRAPH) if tool.startswith(user + PARAGRAPH) else ("" if tool == user else None)
+        for user, tool in sent
+        if user is not None and tool is not None
+    } or {""}
+    added = differ.pop()
+    if differ or added is None or added != added.strip():
+        return None
+    alone = [tool for user, tool in sent if user is None and tool is not None]
+    if added and not all(tool.endswith(PARAGRAPH + added) and tool != PARAGRAPH + added for tool in alone):
+        return None
+    return added
+
+
 # ---------------------------------------------------------------- writing it down
 
 
@@ -166,19 +275,20 @@ def protocol_of(known: Known) -> tuple[Protocol, Files]:
     paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
     files = {path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths}
     top: dict[str, Any] = read_own(files["protocol.yaml"])
+    prompts, added = _prompts(known)
     top["tool_role"] = {
         "name": known.get("tool_role/name", "unknown"),
         "description": UNKNOWN,
         "argument": known.get("tool_role/argument", "unknown"),
         "argument_description": UNKNOWN,
-        "instructions": "",
+        "instructions": added,
         "opening": known.get("tool_role/opening", UNKNOWN),
         "greeting": known.get("tool_role/greeting", UNKNOWN),
     }
     files["protocol.yaml"] = _yaml(top)
     for configuration in top["configurations"]:
         files[f"system/{configuration['system']}.md"] = f"{UNKNOWN}\n"
-    files |= {f"{place}.md": f"{text}\n" for place, text in known.items() if place.startswith("system/")}
+    files |= {f"system/{name}.md": f"{text}\n" for name, text in prompts.items()}
     files |= {f"scenarios/{layout.scenario}.yaml": _yaml(_scenario(layout, known)) for layout in SCENARIOS}
     return parse(files, NAME_OF_PROTOCOL), files
 
@@ -255,7 +365,7 @@ def assemble(
     return PublishedConversation(
         subject,
         last.path.run,
-        Configuration(last.path.variant, last.path.delivery),
+        Configuration(system_name(protocol, last.path.variant, last.path.delivery), last.path.delivery),
         scenario,
         transcript,
         said,
@@ -334,9 +444,7 @@ def _departure(
     lacking = layout.stems[layout.stems.index(last.path.stem) + 1 :]
     if lacking:
         return f"not whole: {lacking[0]} is not in the data"
-    systems = dict(protocol.systems)
-    own = own_system(last.path.variant, scenario.id)
-    if request.system.strip() != systems.get(own, systems.get(last.path.variant)):
+    if request.system.strip() != system_sent(protocol, last.path.variant, last.path.delivery, scenario.id):
         return "another system message than the others had"
     if last.path.delivery == "tool_role":
         if (request.opening.strip(), request.greeting.strip()) != (wording.opening, wording.greeting):

@@ -309,6 +309,7 @@ class RawAttempt(NamedTuple):
     outcome: str
     status: int | None
     served_provider: str | None
+    served_model: str | None
     raw: str | None  # "": nothing came, or nothing was kept; None: damaged
     state: str | None  # of the stored reply or judgement; None: another attempt became it, or none
     text: str | None  # of the stored reply
@@ -320,12 +321,41 @@ def raw_attempts(connection: Connection, kind: CallKind) -> Iterator[RawAttempt]
     of_reply: tuple[Any, ...] = (replies.c.state, replies.c.text, replies.c.notes)
     of_judgement = (judgements.c.state, null(), null())
     table, columns = (replies, of_reply) if kind == "reply" else (judgements, of_judgement)
-    of_attempt = (calls.c.key, *(attempts.c[name] for name in ("outcome", "status", "served_provider", "raw")))
+    told = ("outcome", "status", "served_provider", "served_model", "raw")
+    of_attempt = (calls.c.key, *(attempts.c[name] for name in told))
     stored = and_(table.c.key == calls.c.key, table.c.attempt_id == attempts.c.id)
     wanted = select(*of_attempt, *columns).select_from(attempts.join(calls).outerjoin(table, stored))
     wanted = wanted.where(calls.c.kind == kind, attempts.c.outcome.is_not(None)).order_by(attempts.c.id)
-    for key, outcome, status, served, raw, *kept_as in connection.execute(wanted.execution_options(yield_per=200)):
-        yield RawAttempt(key, outcome, status, served, _unpacked_or_none(raw), *kept_as)
+    for key, outcome, status, by, model, raw, *kept_as in connection.execute(wanted.execution_options(yield_per=200)):
+        yield RawAttempt(key, outcome, status, by, model, _unpacked_or_none(raw), *kept_as)
+
+
+class SharedId(NamedTuple):
+    """A response id under which an endpoint answered several calls."""
+
+    endpoint: str
+    id: str
+    calls: int  # at least 2
+    example: tuple[str, str]  # the keys of two of them
+    answered: int  # calls of that endpoint that were answered under any id
+
+
+def shared_response_ids(connection: Connection) -> list[SharedId]:
+    """Every id that stands in the answers to several calls of one endpoint, by endpoint and id."""
+    of_answers = (attempts.c.outcome.in_((ANSWERED, CUT_OFF)), attempts.c.response_id != "")
+    different = func.count(attempts.c.call_key.distinct())
+    joined = attempts.join(calls, calls.c.key == attempts.c.call_key)
+    every = select(calls.c.endpoint, different).select_from(joined).where(*of_answers).group_by(calls.c.endpoint)
+    answered = {row[0]: row[1] for row in connection.execute(every)}
+    place = (calls.c.endpoint, attempts.c.response_id)
+    ends = (func.min(attempts.c.call_key), func.max(attempts.c.call_key))
+    shared = select(*place, different, *ends).select_from(joined).where(*of_answers).group_by(*place)
+    return [
+        SharedId(endpoint, response_id, count, (first, last), answered[endpoint])
+        for endpoint, response_id, count, first, last in connection.execute(
+            shared.having(different > 1).order_by(*place)
+        )
+    ]
 
 
 def requests_of(connection: Connection, keys: Sequence[str]) -> Iterator[tuple[str, str | None]]:

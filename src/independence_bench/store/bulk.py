@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, func, inspect, select
 
 from independence_bench.escape import label_text
+from independence_bench.protocol.definition import Delivery
 from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row, new_attempts
 from independence_bench.store.rows import insert_once, insert_rows, pack, unpack, write_rows
 from independence_bench.store.schema import (
@@ -140,7 +141,8 @@ def transcripts_known(connection: Connection, ids: Collection[str]) -> dict[str,
     return {found: (state, heard) for found, state, heard in connection.execute(wanted)}
 
 
-def complete_of(connection: Connection, protocol_hash: str) -> int:
-    """How many complete transcripts were stored for that version of a protocol."""
-    mine = (transcripts.c.protocol_hash == protocol_hash, transcripts.c.state == "complete")
-    return int(connection.execute(select(func.count()).select_from(transcripts).where(*mine)).scalar_one())
+def transcripts_by_place(connection: Connection, scripts: Collection[str]) -> dict[tuple[str, Delivery, str], int]:
+    """How many transcripts of these scripts are stored, by (system, delivery, state)."""
+    columns = (transcripts.c.system, transcripts.c.delivery, transcripts.c.state)
+    wanted = select(*columns, func.count()).where(transcripts.c.script_hash.in_(scripts)).group_by(*columns)
+    return {(system, delivery, state): count for system, delivery, state, count in connection.execute(wanted)}

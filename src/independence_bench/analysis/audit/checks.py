@@ -6,22 +6,28 @@ What each kind means, and what it does not find, is in docs/audit.md.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from independence_bench.analysis.audit.evidence import AuditedConversation, AuditEvidence, loose_replies
 from independence_bench.analysis.board import Board, Row
 from independence_bench.judging.output import within
 from independence_bench.models.markup import looks_like_call
+from independence_bench.models.served import is_same_model
 from independence_bench.protocol.conversation import read_options
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import is_words
 from independence_bench.protocol.published_scoring import is_left_out
 from independence_bench.protocol.scoring import Marks
+from independence_bench.store.attempts import SharedId
 from independence_bench.store.results import Judgement
 
 _OUTSIDE = re.compile(r", not a (?:whole )?number from ")  # as `judging.output` words it
+_ID_PREFIX = re.compile(r"(?:[A-Za-z]+[-_.])+")  # "chatcmpl-", "gen-": what all ids of an endpoint begin with
+SHORTEST_UNIQUE_ID = 8  # characters; Ollama draws one of 999 numbers, other local servers count from 1 at each start
+MOST_NAMES = 5  # models that are named in one line
 TINY = 1e-9  # points of an index: what two sums of the same numbers may differ in
 
 
@@ -353,6 +359,56 @@ def _broken_pin(evidence: AuditEvidence, played: AuditedConversation, key: str) 
 
 # Replies that were served by another provider than the one that the subject is pinned to.
 broken_pins = _of_replies(_broken_pin)
+
+
+def other_models(evidence: AuditEvidence) -> Occurrences:
+    """Subjects whose replies come from models of different names, by the server's own word."""
+    for subject, several in _by_subject(evidence, lambda played: True):
+        keys = {key for played in several for key in played.keys}
+        replies = Counter(evidence.bodies.models[key] for key in sorted(keys) if key in evidence.bodies.models)
+        asked = several[0].subject.model
+        others = [name for name in replies if not is_same_model(asked, name)]
+        changed = any(not is_same_model(one, other) for one, other in combinations(replies, 2))
+        if changed or 0 < len(others) < len(replies):
+            names = ", ".join(f"{name[:80]} {count}" for name, count in replies.most_common(MOST_NAMES))
+            more = f" and {len(replies) - MOST_NAMES} more names" if len(replies) > MOST_NAMES else ""
+            yield Occurrence(f"asked for {asked}; replies by the model that served them: {names}{more}", *subject)
+
+
+def repeated_ids(evidence: AuditEvidence) -> Occurrences:
+    """Endpoints at which an answer to one call came again as the answer to another, by the id that it has."""
+    for endpoint, ids in _shared_ids(evidence, telling=True):
+        calls, (one, other) = sum(shared.calls for shared in ids), ids[0].example
+        yield Occurrence(
+            f"{endpoint}: {len(ids)} of its response ids stand in the answers to {calls} calls, "
+            f"as {ids[0].id[:60]} in calls {one[:16]} and {other[:16]}"
+        )
+
+
+def useless_ids(evidence: AuditEvidence) -> Occurrences:
+    """Endpoints whose response ids do not tell its answers apart: one for most of them, or a few digits."""
+    for endpoint, ids in _shared_ids(evidence, telling=False):
+        most = max(ids, key=lambda shared: shared.calls)
+        yield Occurrence(
+            f"{endpoint} sends no usable response ids: {most.id[:60]} stands in the answers to "
+            f"{most.calls} of {most.answered} calls"
+        )
+
+
+def _shared_ids(evidence: AuditEvidence, telling: bool) -> Iterator[tuple[str, list[SharedId]]]:
+    """(endpoint, its ids that several calls share), of those that are *telling* answers apart, or are not."""
+    by_endpoint: dict[str, list[SharedId]] = defaultdict(list)
+    for shared in evidence.shared_ids:
+        by_endpoint[shared.endpoint].append(shared)
+    for endpoint, several in by_endpoint.items():
+        constant = any(2 * shared.calls > shared.answered for shared in several)
+        ids = [
+            shared
+            for shared in several
+            if telling != (constant or len(_ID_PREFIX.sub("", shared.id)) < SHORTEST_UNIQUE_ID)
+        ]
+        if ids:
+            yield endpoint, ids
 
 
 def unproven_pins(evidence: AuditEvidence) -> Occurrences:

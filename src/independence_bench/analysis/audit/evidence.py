@@ -30,7 +30,15 @@ from independence_bench.protocol.definition import POSITION, Configuration, Deli
 from independence_bench.protocol.delivery import Said, is_words, said
 from independence_bench.protocol.scoring import Marks, Rules
 from independence_bench.store import results as stored_results
-from independence_bench.store.attempts import ANSWERED, CUT_OFF, RawAttempt, raw_attempts, requests_of
+from independence_bench.store.attempts import (
+    ANSWERED,
+    CUT_OFF,
+    RawAttempt,
+    SharedId,
+    raw_attempts,
+    requests_of,
+    shared_response_ids,
+)
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED
 from independence_bench.store.database import Store
 from independence_bench.store.integrity import check
@@ -87,6 +95,7 @@ class RawReadings:
     thrown_away: dict[str, str] = field(default_factory=dict)  # rejected, and an answer by our rules
     histories: dict[str, Sequence[str]] = field(default_factory=dict)  # what the model had said, of each request
     served: dict[str, str] = field(default_factory=dict)  # provider, by its own word
+    models: dict[str, str] = field(default_factory=dict)  # of stored replies: the model, by the server's word
     marks: dict[str, Marks] = field(default_factory=dict)  # of stored judgements, as they were read again
     again: dict[str, list[Marks]] = field(default_factory=dict)  # of further attempts at them
 
@@ -102,6 +111,7 @@ class AuditEvidence:
     judges: Mapping[str, str]  # hash -> label
     bodies: RawReadings
     contradictions: Sequence[str]  # what the store's own check finds
+    shared_ids: Sequence[SharedId]  # of all endpoints, whatever was asked there
 
 
 def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
@@ -129,7 +139,8 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
             connection, see, {conversation.row.id: conversation.transcript for conversation in played}
         )
         _read_requests(connection, loose, bodies)
-    return AuditEvidence(protocol, rules, tuple(shown), played, records.labels, bodies, contradictions)
+        shared_ids = shared_response_ids(connection)
+    return AuditEvidence(protocol, rules, tuple(shown), played, records.labels, bodies, contradictions, shared_ids)
 
 
 def _conversations(
@@ -173,6 +184,8 @@ def _read_replies(
         _compare(body, read, bodies)
         if body.outcome in (ANSWERED, CUT_OFF) and body.served_provider:
             bodies.served[body.key] = body.served_provider
+        if body.state is not None and body.served_model:
+            bodies.models[body.key] = body.served_model
     return loose
 
 
