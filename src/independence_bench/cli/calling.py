@@ -33,7 +33,6 @@ from independence_bench.cli.options import (
     models_file_option,
     say,
     together,
-    trust_option,
 )
 from independence_bench.cli.progress import ProgressDisplay, spread_line
 from independence_bench.cli.rankings import print_boards
@@ -109,14 +108,14 @@ def judges_option(default: str = "") -> Callable[[Command], Command]:
 
 
 def endpoint_options(command: Command) -> Command:
-    """--models-file, --trust and --local-url: which endpoints there are; the command is given *roster*."""
+    """--models-file and --local-url: which endpoints there are; the command is given *roster*."""
 
     @wraps(command)
     def gathered(*, models_file: Path | None, local_url: str | None, **typed: Any) -> None:
         command(roster=read_roster(models_file, local_url), **typed)
 
     local = click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
-    return together(models_file_option, trust_option, local)(gathered)
+    return together(models_file_option, local)(gathered)
 
 
 def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:

@@ -66,6 +66,7 @@ def list_models(word: str | None, name: str, models_file: Path | None, local_url
         name = "local"
     endpoint = roster.endpoint(name)
     if name == GGUF:
+        permissions()  # where .env says that they are
         if as_json:
             listed = {file.name: file.path for file in files.known_files().values()}
             names = dict.fromkeys([*listed, *files.pins()])

@@ -40,7 +40,6 @@ from independence_bench.cli.options import (
     show,
     split,
     store_option,
-    trust_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.preview import Preview
@@ -83,7 +82,6 @@ CROSSED = 3  # exit code, as of `aib gate` for what is worse
 @click.option("--chat", type=click.Path(path_type=Path), metavar="FILE", help="Your own earlier chat.  [default: ours]")
 @models_file_option
 @click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
-@trust_option
 @calling.limit_options
 @legend_option
 @store_option
