@@ -41,7 +41,7 @@ from independence_bench.engine.run import Report, Sittings
 from independence_bench.engine.schedule import Spread, run
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import STOPPED, Interrupted, WrongUse
-from independence_bench.escape import label_text
+from independence_bench.escape import label_text, name_text
 from independence_bench.integrations.ray_cluster import Cluster, run_on_ray
 from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import money, plural
@@ -176,7 +176,7 @@ def print_outcome(options: RunOptions, store: Store, report: Report | None) -> b
         protocol = options.protocol
         name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
         scenario = protocol.scenarios[-1].id
-        say(f"read a conversation: aib show {shlex.quote(label_text(played.label))} {scenario}{name}{at_store(store)}")
+        say(f"read a conversation: aib show {shlex.quote(name_text(played.label))} {scenario}{name}{at_store(store)}")
     return report.complete
 
 
@@ -205,7 +205,7 @@ def say_end(report: Report, store: Store, *before: str) -> None:
     for (label, why), count in reasons.most_common(MOST_TROUBLES):
         where = [t.what for of, t in report.troubles if (of, t.why) == (label, why)]
         more = f" and {count - 1} more" if count > 1 else ""
-        say(f"not completed: {label_text(label)}: {where[0]}{more}: {label_text(why)}")
+        say(f"not completed: {name_text(label)}: {where[0]}{more}: {label_text(why)}")
     if len(reasons) > MOST_TROUBLES:
         say(f"and {len(reasons) - MOST_TROUBLES} more reasons")
     if report.stopped:
