@@ -180,9 +180,9 @@ def _left_there(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A folder for user data with the models that are installed: nothing else is read from the user's own, or left there.
+    """A folder for user data with the models that are installed: nothing else of the user's own is read.
 
-    Raises AssertionError at the end where something was: a test, or what it started, ran without a folder of its own.
+    Raises AssertionError at the end if something was left there: a test, or what it started, had no folder of its own.
     """
     own, installed, folder = data_folder(), models_folder(), tmp_path_factory.mktemp("data")
     before = _left_there(own)
