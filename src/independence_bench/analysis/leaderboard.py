@@ -29,6 +29,7 @@ from independence_bench.analysis.results import (
 from independence_bench.analysis.statistics.sample_means import t_interval
 from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
+from independence_bench.escape import name_text
 from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
@@ -220,7 +221,7 @@ def scored_boards(
         ranked_by.sort(key=lambda ranking: ranking[0].order(len(ranking[1])))
         ordered = () if jury else tuple(own.label for own, *_ in ranked_by if own.label is not None)
         for own, ranked, incomplete in ranked_by if results.transcripts else ():
-            if judge is None or (own.label is not None and judge in own.label):
+            if judge is None or (own.label is not None and name_text(judge) in own.label):
                 vendors = {records.vendors.get(judge) for judge in own.hashes}
                 board = Board(
                     units, results.configurations, own.label, own.by_table, ranked, incomplete, rules.name,

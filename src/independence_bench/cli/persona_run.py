@@ -47,7 +47,7 @@ from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run_each
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse
-from independence_bench.escape import label_text
+from independence_bench.escape import label_text, name_text
 from independence_bench.lookup import fit
 from independence_bench.models.spec import Reasoning
 from independence_bench.personas.cards import read_picture
@@ -150,7 +150,7 @@ def run(
             raise SystemExit(1)
         _keep_picture(opened, [protocol.name for protocol in protocols], picture)
         keep_exclusions(opened, roster)
-        played = {progress.label for progress in report.subjects}
+        played = {name_text(progress.label) for progress in report.subjects}
         depths = [_read(opened, depth, of, report.judge, played) for depth, of in zip(turns, protocols, strict=True)]
         if any(turns):
             shown = depths_json(loaded.name, depths, report.judge) if as_json else depths_view(loaded.name, depths)
