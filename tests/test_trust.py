@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import click
 import pytest
 from forked import start
 from scripted import ScriptedModel, steady
 from test_cli import MARKS, User, only_line
 
 from independence_bench.api.named import recall, remember
+from independence_bench.cli.main import cli
 from independence_bench.errors import WrongUse
 from independence_bench.models.endpoints import moved_by, parse_models
 from independence_bench.models.local.files import pins
@@ -374,7 +376,7 @@ def test_dotenv_moves_the_store_to_no_server_unasked(user: User, listening: sock
     assert "hunter" not in line
     with pytest.raises(BlockingIOError):
         listening.accept()
-    assert user.aib(*words, "--store", "mine.db", "--help").returncode == 0
+    assert user.aib(*words, "--help").returncode == 0
     assert "no store at mine.db" in only_line(user.aib("leaderboard", "--store", "mine.db"), 1)
 
     assert "postgresql" in only_line(user.aib(*words, "--trust", f"AIB_STORE={place}"), 1)
@@ -385,6 +387,23 @@ def test_dotenv_moves_the_store_to_no_server_unasked(user: User, listening: sock
     (user.folder / ".env").unlink()
     user.environment["AIB_STORE"] = address
     assert "would have results" not in only_line(user.aib("leaderboard"), 1), "the environment is the user's own"
+
+
+def test_every_command_that_opens_a_store_or_sends_a_key_has_the_flag_that_answers() -> None:
+    """Once; the demonstration has a store of its own."""
+
+    def of(command: click.Command | None) -> Iterator[list[str]]:
+        assert command is not None
+        if isinstance(command, click.Group):
+            for name in command.commands:
+                yield from of(command.commands[name])
+        else:
+            yield [option for parameter in command.params for option in parameter.opts]
+
+    context = click.Context(cli)
+    for name in {*cli.list_commands(context)} - {"demo"}:
+        for options in of(cli.get_command(context, name)):
+            assert options.count("--trust") == (1 if {"--store", "--models-file", "--wheels"} & {*options} else 0), name
 
 
 def test_at_a_terminal_the_store_of_dotenv_is_asked_about_once(user: User) -> None:

@@ -181,8 +181,9 @@ def install(name: str, source: str | None, wheels: Path | None) -> None:
     What has arrived is kept: the same command goes on where it broke off. `aib models --endpoint gguf` lists the files.
     """
     pin = files.pin_of(name)
+    allowed = permissions()
     if wheels is None:
-        permissions().routes()
+        allowed.routes()
     with transfer(pin.name, err()) as watch:
         installing.install(pin, say, watch, wheels, by_wheels=source == "wheels")
 
