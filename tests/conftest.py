@@ -23,7 +23,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.util import LRUCache
 
 from independence_bench.dataset.import_published import PublishedImport, import_published
-from independence_bench.models.local.files import models_folder
+from independence_bench.models.local.files import data_folder, models_folder
 from independence_bench.store.database import open_store
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
@@ -172,15 +172,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(item.path.stem.removeprefix("test_"), len(place)))
 
 
+def _left_there(folder: Path) -> dict[str, tuple[int, int]]:
+    """Every file below *folder*: its size and when it was written; {} where there is no folder."""
+    states = {str(path): path.lstat() for path in folder.rglob("*") if not path.is_dir()}
+    return {path: (state.st_size, state.st_mtime_ns) for path, state in states.items()}
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A folder for user data with the models that are installed: nothing is read from the user's own, or left there."""
-    installed, folder = models_folder(), tmp_path_factory.mktemp("data")
-    if installed.exists():
-        (folder / "models").symlink_to(installed)
+    """A folder for user data with the models that are installed: nothing else of the user's own is read.
+
+    Raises AssertionError at the end if something was left there: a test, or what it started, had no folder of its own.
+    """
+    own, installed, folder = data_folder(), models_folder(), tmp_path_factory.mktemp("data")
+    before = _left_there(own)
+    (folder / "models").mkdir()
+    for path in installed.glob("*.gguf"):  # not the folder, or what is noted in it would be noted in the user's
+        (folder / "models" / path.name).symlink_to(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIB_DATA", str(folder))
         yield
+    assert _left_there(own) == before, "a test has left something in the user's own data folder"
 
 
 @pytest.fixture(autouse=True)

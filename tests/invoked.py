@@ -19,6 +19,7 @@ from pathlib import Path
 
 from independence_bench.cli.main import main
 from independence_bench.escape import KNOWN, SENT
+from independence_bench.models.trust import ASIDE
 
 
 def invoke(
@@ -56,6 +57,7 @@ def _as_in_a_process(folder: Path, environment: Mapping[str, str]) -> Iterator[N
         os.chdir(here)
         for each, known in secrets:
             each._plain = known
+        ASIDE.clear()
         gc.unfreeze()
 
 

@@ -82,13 +82,13 @@ def test_a_bare_nul_in_a_reply_costs_one_character_and_not_the_reply() -> None:
 
 def test_what_a_person_writes_may_begin_with_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows editors put one in front of models.yaml, of .env, and of a script of faults."""
-    monkeypatch.delenv("CARELESS_KEY", raising=False)
+    monkeypatch.delenv("OPENROUTER_TITLE", raising=False)
     (tmp_path / "models.yaml").write_text(MARK + "subjects:\n- model: acme/one\n", encoding="utf-8")
-    (tmp_path / ".env").write_text(MARK + "CARELESS_KEY=value\n", encoding="utf-8")
+    (tmp_path / ".env").write_text(MARK + "OPENROUTER_TITLE=value\n", encoding="utf-8")
     (tmp_path / "faults").write_text(MARK + "3 http-500\n", encoding="utf-8")
 
     assert [spec.model for spec in read_models(tmp_path / "models.yaml").specs] == ["acme/one"]
-    assert take_env_file(tmp_path / ".env").taken == {"CARELESS_KEY"}
+    assert take_env_file(tmp_path / ".env").taken == {"OPENROUTER_TITLE"}
     assert read_lines(tmp_path / "faults") == {3: "http-500"}
 
 

@@ -20,13 +20,16 @@ import pytest
 from conftest import write_small
 from forked import start
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, failure, steady, verdict
+from simulated import aib
 from test_cli import KEY, MARKS, User
+from viewed import answering, read
 
+from independence_bench.analysis.lookalikes import label_doubts
 from independence_bench.cli.main import main
 from independence_bench.errors import ProtocolError, SubjectError
 from independence_bench.escape import harmless, label_text
 from independence_bench.models.endpoints import parse_models
-from independence_bench.models.spec import ModelSpec
+from independence_bench.models.spec import ChatModel, ModelSpec
 from independence_bench.protocol.loader import load, parse
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
@@ -202,6 +205,133 @@ def test_accents_stand_on_their_letter_and_storms_are_written_out() -> None:
     assert harmless("Tiếng Việt, עִבְרִית, हिन्दी, é, 👩‍👩‍👧") == "Tiếng Việt, עִבְרִית, हिन्दी, é, 👩‍👩‍👧"
     assert harmless("a" + "\u0301" * 10) == "a" + "\u0301" * 8 + "\\u{301}" * 2
     assert label_text("a\nb\r\nc\td") == "a\\nb\\nc    d"
+
+
+ROCK = "sim/rock"
+# read as `sim/rock`, and how they are shown
+ROCKS = {
+    "sim/ro\ufe0fck": "sim/ro\\u{fe0f}ck",
+    "sim/ro\u034fck": "sim/ro\\u{34f}ck",
+    "sim/ro\u3164ck": "sim/ro\\u{3164}ck",
+    "sim/ro\u200dck": "sim/ro\\u{200d}ck",
+    "sim/r\u043eck": "sim/r\u043eck",
+}
+OTHERS = ("日本/モデル", "Лаб/Модель-7b", "Qwen/模型VL")  # somebody's names
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store of all of these; to be read only."""
+    folder = tmp_path_factory.mktemp("alike")
+    with ScriptedModel(steady(MARKS)) as server:
+        bench = Bench(write_small(folder / "small"), folder / "aib.db", {"scripted": server})
+        bench.play(*(bench.subject(name) for name in (ROCK, *ROCKS, *OTHERS)))
+    return folder
+
+
+def test_labels_that_read_alike_are_written_out_and_marked(alike: Path, tmp_path: Path) -> None:
+    """On a terminal, in Markdown, in CSV and in JSON; names in one other alphabet, or in Japanese, are not marked."""
+    shown = {ROCK: ROCK, **ROCKS}
+    board = aib(alike, "leaderboard").stdout
+    made = aib(alike, "generate-report", "--out", str(tmp_path / "report"))
+    assert made.returncode == 0, made.stderr
+    report = (tmp_path / "report/LEADERBOARD.md").read_text(encoding="utf-8")
+    ranked = json.loads(aib(alike, "leaderboard", "--json").stdout)["boards"][0]["ranked"]
+
+    for name in shown.values():
+        assert re.search(rf" scripted:{re.escape(name)}@none-t0.7 +! ", board), board
+        assert f"`scripted:{name}@none-t0.7` ! " in report.replace("&#33;", "!")
+    for name in OTHERS:
+        assert re.search(rf" scripted:{name}@none-t0.7 +[0-9]", board)
+        assert f"`scripted:{name}@none-t0.7` |" in report
+    assert "! labels that may be taken for others" in board
+    legend = " ".join(aib(alike, "leaderboard", "--legend").stdout.split())
+    assert "! labels that read like another one, or mix alphabets in a word; written out: " in legend
+    assert "scripted:sim/r\\u{43e}ck@none-t0.7" in legend
+    doubts = {row["subject"]["model"]: row["label_doubt"] for row in ranked}
+    assert {name for name, doubt in doubts.items() if doubt} == set(shown)
+    assert all(len(doubts[name]["reads_like"]) == 5 for name in shown)
+    assert {name for name in shown if doubts[name]["mixed_scripts"]} == {"sim/r\u043eck"}
+    assert {row["label"] for row in ranked} >= {f"scripted:{name}@none-t0.7" for name in shown.values()}
+    for text in (board, report, legend):
+        assert not re.search("[\ufe0f\u034f\u3164\u200d]", text)
+
+
+def test_the_page_is_sent_labels_without_what_is_not_seen_and_why_they_are_doubted(alike: Path) -> None:
+    """In JSON, and in the table for a spreadsheet."""
+    with answering(alike / "aib.db") as answers:
+        board = read(answers, "index.json")["boards"][0]["id"]
+        rows = read(answers, f"boards/{board}.json")["rows"]
+        table = (answers.get(f"boards/{board}.csv") or b"").decode()
+
+    doubted = {row["subject"]["label"]: row["label_doubt"] for row in rows if row["label_doubt"]}
+    assert set(doubted) == {f"scripted:{name}@none-t0.7" for name in (ROCK, *ROCKS.values())}
+    mixed = doubted["scripted:sim/r\u043eck@none-t0.7"]
+    assert mixed == (
+        "scripted:sim/r\\u{43e}ck@none-t0.7 reads like scripted:sim/rock@none-t0.7 and 4 more and has Latin and "
+        "Cyrillic letters in one word"
+    )
+    assert "scripted:sim/ro\\u{3164}ck@none-t0.7" in table
+
+
+def test_a_label_is_found_as_it_is_and_as_it_is_shown(alike: Path) -> None:
+    """So that what a table shows can be typed, and nothing is stored under another name."""
+    for typed in ("scripted:sim/ro\ufe0fck", "scripted:sim/ro\\u{fe0f}ck"):
+        done = aib(alike, "show", typed, "plain")
+        assert done.returncode == 0, done.stderr
+    with open_store(alike / "aib.db") as store, store.reading() as connection:
+        stored = registry.stored_subjects(connection).values()
+    assert {subject.model for subject in stored} == {ROCK, *ROCKS, *OTHERS}
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("acme/Rock", "acme/rock"),
+        ("acme/gpt-4o", "acme/gpt-40"),
+        ("acme/AI-1", "acme/Al-l"),
+        ("acme/rock", "acme/\uff52\uff4f\uff43\uff4b"),  # full width
+        ("acme/rock", "acme/\U0001d42b\U0001d428\U0001d41c\U0001d424"),  # bold of mathematics
+        ("acme/cop", "acme/\u0441\u043e\u0440"),  # all of it Cyrillic
+        ("acme/BETA", "acme/\u0392\u0395\u03a4\u0391"),  # all of it Greek
+        ("acme/a b", "acme/a\u00a0 b"),
+        ("acme/rock", "acme/ro\u00adck"),
+        ("acme/rock-1", "acme/rock\u20131"),
+    ],
+)
+def test_what_looks_alike_is_doubted_on_both_sides(pair: tuple[str, str]) -> None:
+    """And alone, neither is."""
+    doubts = label_doubts(dict(zip(pair, ("first", "second"), strict=True)))
+
+    assert {label: doubt.reads_like for label, doubt in doubts.items()} == {pair[0]: ("second",), pair[1]: ("first",)}
+    assert label_doubts({pair[0]: "first"}) == label_doubts({pair[1]: "second"}) == {}
+
+
+def test_a_word_of_several_alphabets_is_doubted_unless_they_stand_together() -> None:
+    """Alphabets are told apart by the word, so that an author and a model may have different ones."""
+    alone = ("acme/rоck", "acme/αlpha-7b", "acme/Ꮋello", "acme/mоdel-日本")
+    apart = (
+        "лаб/rock",
+        "acme/β-rock",
+        "acme/Модель7b",
+        "日本語モデル/LLM模型",
+        "한국어/모델2",
+        "acme/naïve-Zoë",
+        "a/b_в_c",
+    )
+
+    assert set(label_doubts({name: name for name in (*alone, *apart)})) == set(alone)
+    assert label_doubts({}) == {}
+
+
+def test_no_two_labels_are_shown_as_one() -> None:
+    """One that is written as another one is shown has the start of its hash behind it."""
+    models = [ChatModel(name, "lab", 0.7, 100) for name in ("a/b\ufe0fc", "a/b\\u{fe0f}c", "a/bc")]
+    shown = registry.unique_labels({model.hash: model for model in models})
+
+    assert len(set(shown.values())) == 3
+    assert shown[models[2].hash] == "lab:a/bc@none-t0.7"
+    assert shown[models[0].hash] == f"lab:a/b\\u{{fe0f}}c@none-t0.7#{models[0].hash[:6]}"
 
 
 # ---------------------------------------------------------------- what is typed

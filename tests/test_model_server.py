@@ -341,7 +341,7 @@ def test_damaged_weights_are_one_clear_line(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
     async def start() -> None:
-        async with serve([ModelFile("damaged", str(damaged), 0, 0, "")], log=log):
+        async with serve([ModelFile("damaged", str(damaged), 0, "", ())], log=log):
             pass
 
     with pytest.raises(LocalModelError) as caught:

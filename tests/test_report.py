@@ -303,7 +303,7 @@ def test_no_name_becomes_markup(hostile: Contents) -> None:
     assert targets == FILES - {"LEADERBOARD.md"}
     told = sections(text)
     assert all(len({len(row) for row in rows}) == 1 for heading, rows in told.items() if heading == "Ranking")
-    labels = {row[1] for row in told["Ranking"][1:]}
+    labels = {row[1].removesuffix(" !") for row in told["Ranking"][1:]}  # some read like others
     assert labels == {as_code(row.label) for row in hostile.main.ranked}
     assert len(labels) == len(NAMES) + 1
     assert {row[0] for row in told["Names that most subjects chose"][1:]} >= {"a/x|y", "a/<script>alert(1)</script>"}

@@ -6,23 +6,38 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Callable
+import urllib.request
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import click
 import pytest
+from forked import start
 from scripted import ScriptedModel, steady
 from test_cli import MARKS, User, only_line
 
 from independence_bench.api.named import recall, remember
+from independence_bench.cli.main import cli
 from independence_bench.errors import WrongUse
 from independence_bench.models.endpoints import moved_by, parse_models
+from independence_bench.models.local.files import pins
 from independence_bench.models.spec import BUILT_IN, Endpoint
-from independence_bench.models.trust import Permission, known_only, needed_permission, origin, route, take_env_file
+from independence_bench.models.trust import (
+    ASIDE,
+    Permission,
+    keys_at_hand,
+    known_only,
+    needed_permission,
+    origin,
+    route,
+    take_env_file,
+)
 
 KEY = "sk-of-the-users-own-0123456789"
 TRUSTED = "home/.local/share/aib/allowed.json"
@@ -310,24 +325,200 @@ class Lists(BaseHTTPRequestHandler):
         """Nothing."""
 
 
-def test_a_databases_password_goes_to_no_server_that_dotenv_names(user: User) -> None:
-    """Nobody is connected to; both from .env, or both from the environment, are as ever."""
+def test_a_foreign_dotenv_starts_no_program(user: User) -> None:
+    """`aib view` opens a browser, which .env cannot name; what it named is said in one line."""
+    assert user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one").returncode == 0
+    program = user.folder / "evil.sh"
+    program.write_text("#!/bin/sh\nenv > ran\n", encoding="utf-8")
+    program.chmod(0o700)
+    (user.folder / ".env").write_text("BROWSER=./evil.sh %s\nDISPLAY=:0\nDATABASE_URL=x\n", encoding="utf-8")
+
+    with start(
+        ["view", "--port", "0"], cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    ) as child:  # fmt: skip
+        assert child.stdout is not None
+        address = child.stdout.readline().partition("#")[0].split()[-1]
+        with urllib.request.urlopen(address) as answer:  # answered only once the browser was opened
+            assert answer.status == 200
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=600)
+
+    assert not (user.folder / "ran").exists()
+    assert (
+        err.splitlines()[0] == ".env: BROWSER, DISPLAY: not taken from a file; set it in the environment if it is yours"
+    )
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    """A server that nobody should connect to: `accept` raises BlockingIOError."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         listening.settimeout(0)
-        address = f"postgresql://me@127.0.0.1:{listening.getsockname()[1]}/x?sslmode=disable&connect_timeout=1"
-        (user.folder / ".env").write_text(f"AIB_STORE={address}\n", encoding="utf-8")
-        user.environment["PGPASSWORD"] = "hunter2"
+        yield listening
 
-        line = only_line(user.aib("leaderboard"), 2)
 
-        assert "names a database server, which the environment's PGPASSWORD would go to" in line
-        with pytest.raises(BlockingIOError):
-            listening.accept()
-    (user.folder / ".env").write_text(f"AIB_STORE={address}\nPGPASSWORD=hunter3\n", encoding="utf-8")
-    user.environment["PGPASSWORD"] = ""
-    assert "names a database server" not in only_line(user.aib("leaderboard"), 1)
+@pytest.mark.parametrize("command", ["leaderboard", "run local:acme/one --local-url {} --protocol small --no-judge"])
+def test_dotenv_moves_the_store_to_no_server_unasked(user: User, listening: socket.socket, command: str) -> None:
+    """Every command asks; the question shows no password; what is allowed holds for this database alone."""
+    place = f"postgresql://127.0.0.1:{listening.getsockname()[1]}/x?connect_timeout=1&sslmode=disable"
+    address = place.replace("//", "//me:hunter2hunter2@") + "&password=hunter3hunter3"
+    (user.folder / ".env").write_text(f"AIB_STORE={address}\n", encoding="utf-8")
+    user.environment["PGPASSWORD"] = "hunter4"
+    words = command.format(user.server.url).split()
+
+    line = only_line(user.aib(*words), 2)
+
+    assert f"would have results kept in AIB_STORE={place}, which your PGPASSWORD would be sent to. Allow that?" in line
+    assert line.endswith(f"--trust 'AIB_STORE={place}'")
+    assert "hunter" not in line
+    with pytest.raises(BlockingIOError):
+        listening.accept()
+    assert user.aib(*words, "--help").returncode == 0
+    assert "no store at mine.db" in only_line(user.aib("leaderboard", "--store", "mine.db"), 1)
+
+    assert "postgresql" in only_line(user.aib(*words, "--trust", f"AIB_STORE={place}"), 1)
+    listening.accept()[0].close()
+    assert "would have results" not in only_line(user.aib("leaderboard"), 1), "it was asked once"
+    (user.folder / ".env").write_text(f"AIB_STORE={address.replace('/x?', '/y?')}\n", encoding="utf-8")
+    assert "would have results kept" in only_line(user.aib("leaderboard"), 2)
+    (user.folder / ".env").unlink()
+    user.environment["AIB_STORE"] = address
+    assert "would have results" not in only_line(user.aib("leaderboard"), 1), "the environment is the user's own"
+
+
+def test_every_command_that_opens_a_store_or_sends_a_key_has_the_flag_that_answers() -> None:
+    """Once; the demonstration has a store of its own."""
+
+    def of(command: click.Command | None) -> Iterator[list[str]]:
+        assert command is not None
+        if isinstance(command, click.Group):
+            for name in command.commands:
+                yield from of(command.commands[name])
+        else:
+            yield [option for parameter in command.params for option in parameter.opts]
+
+    context = click.Context(cli)
+    for name in {*cli.list_commands(context)} - {"demo"}:
+        for options in of(cli.get_command(context, name)):
+            assert options.count("--trust") == (1 if {"--store", "--models-file", "--wheels"} & {*options} else 0), name
+
+
+def test_at_a_terminal_the_store_of_dotenv_is_asked_about_once(user: User) -> None:
+    """No ends the command, and nothing is written there; yes is remembered."""
+    words = ("run", "local:acme/one", "--local-url", user.server.url, "--protocol", "small", "--no-judge")
+    (user.folder / ".env").write_text("AIB_STORE=../elsewhere.db\n", encoding="utf-8")
+    elsewhere = user.folder.parent / "elsewhere.db"
+
+    code, shown = user.answering("n\n", *words)
+
+    assert code == 1
+    assert "nothing was sent: AIB_STORE may not be set by .env; delete it there" in shown
+    assert saw_nothing(user)
+    assert not elsewhere.exists()
+    code, shown = user.answering("y\n", *words)
+    assert code == 0, shown
+    assert f"would have results kept in AIB_STORE={elsewhere}. Allow that?" in " ".join(shown.split())
+    assert elsewhere.exists()
+    assert "acme/one" in user.aib("leaderboard").stdout, "without a terminal, and unasked"
+
+
+def test_a_store_in_the_folder_needs_no_question_unless_it_is_a_link_out_of_it(user: User) -> None:
+    """The same for one in a folder below, and for one whose whole path is written."""
+    (user.folder / "below").mkdir()
+    for store in ("other.db", "./below/other.db", str(user.folder / "third.db")):
+        (user.folder / ".env").write_text(f"export AIB_STORE='{store}'\n", encoding="utf-8")
+        done = user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one")
+        assert done.returncode == 0, done.stderr
+        assert (user.folder / store).exists()
+    (user.folder / "link.db").symlink_to(user.folder.parent / "theirs.db")
+    (user.folder / ".env").write_text("AIB_STORE=link.db\n", encoding="utf-8")
+    line = only_line(user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one"), 2)
+    assert f"AIB_STORE={user.folder.parent / 'theirs.db'}" in line
+
+
+def test_dotenv_moves_the_data_folder_after_a_question(user: User) -> None:
+    """Then, models are looked for there; what was allowed stays where it was."""
+    (user.folder / ".env").write_text("AIB_DATA=mine\n", encoding="utf-8")
+    (user.folder / "mine").mkdir()
+    words = ("--no-judge", "--local-url", user.server.url)
+
+    line = only_line(user.run(*words, model="local:acme/one"), 2)
+
+    place = user.folder / "mine"
+    assert f"would have models and user data kept in AIB_DATA={place}. Allow that?" in line
+    assert user.run(*words, "--trust", f"AIB_DATA={place}", model="local:acme/one").returncode == 0
+    assert user.run(*words, model="local:acme/one").returncode == 0
+    assert [entry["variable"] for entry in json.loads((user.folder.parent / TRUSTED).read_text())["allowed"]] == [
+        "AIB_DATA"
+    ]
+    pin = pins()["smollm2-135m"]
+    (place / "models").mkdir()
+    (place / "models" / pin.file).write_bytes(b"GGUF\x03tokenizer.chat_template")
+    line = only_line(user.run("--no-judge", model="gguf:smollm2-135m"), 1)
+    assert f"{Path('mine/models', pin.file)} is not smollm2-135m as published" in line
+
+
+@pytest.mark.parametrize("line", ["NO_PROXY=*", "no_proxy='models.invalid'"])
+def test_dotenv_goes_past_no_proxy_unasked(user: User, line: str) -> None:
+    """Nothing is sent past it, nor to it, before a person has answered."""
+    user.environment["HTTP_PROXY"] = origin(user.server.url)
+    endpoints(user, 'lab: {url: "http://models.invalid/v1"}')
+    (user.folder / ".env").write_text(f"{line}\n", encoding="utf-8")
+
+    said = only_line(user.run("--no-judge", model="lab:acme/one"), 2)
+
+    assert f"would apply {line.replace(chr(39), '')} to everything that is sent. Allow that?" in said
+    assert saw_nothing(user)
+
+
+@pytest.mark.parametrize("line", ["HTTP_PROXY=", "http_proxy=", "http_proxy=''", "http_proxy=http://127.0.0.1:1"])
+def test_dotenv_changes_no_proxy_of_the_environment(user: User, line: str) -> None:
+    """Neither under the other spelling, nor by an empty value, which says nothing."""
+    user.environment["HTTP_PROXY"] = origin(user.server.url)
+    endpoints(user, 'lab: {url: "http://models.invalid/v1"}')
+    (user.folder / ".env").write_text(f"{line}\n", encoding="utf-8")
+
+    assert user.run("--no-judge", model="lab:acme/one").returncode == 0
+    assert not saw_nothing(user), "it went by the proxy"
+
+
+@pytest.mark.parametrize("name", ["NO_PROXY", "SSL_CERT_FILE", "AIB_STORE", "AIB_DATA"])
+def test_what_dotenv_has_on_several_lines_is_refused(user: User, name: str) -> None:
+    """It would be remembered as something that cannot be read again, and every later command would fail."""
+    endpoints(user, 'lab: {url: "{url}"}')
+    (user.folder / ".env").write_text(f'{name}="/one\ntwo"\n', encoding="utf-8")
+
+    line = only_line(user.run("--no-judge", "--trust", f"{name}=/one\ntwo", model="lab:acme/one"), 2)
+
+    assert f".env: {name} has the character U+000A in it" in line
+    assert not (user.folder.parent / TRUSTED).exists()
+
+
+def test_a_key_of_dotenv_is_a_key_alone(user: User) -> None:
+    """Under whatever name models.yaml gives: it reaches its endpoint, once allowed, and no program's environment."""
+    place = origin(user.server.url)
+    user.environment.pop("LAB_KEY")
+    (user.folder / ".env").write_text(f"BROWSER={KEY}\nLAB_KEY={KEY}\nPATH=.\n", encoding="utf-8")
+    for name in ("LAB_KEY", "BROWSER"):
+        endpoints(user, f'lab: {{url: "{{url}}", key_env: {name}}}')
+        user.server.asked.clear()
+        done = user.run("--no-judge", "--trust", f"{name}={place}", model=f"lab:acme/{name}")
+        assert done.returncode == 0, done.stderr
+        assert {asked.headers["Authorization"] for asked in user.server.asked} == {f"Bearer {KEY}"}
+    endpoints(user, 'lab: {url: "{url}", key_env: NOWHERE}')
+    assert user.run("--no-judge", model="lab:acme/three").returncode == 0
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("LAB_KEY", "BROWSER"):
+            patch.delenv(name, raising=False)
+        before = dict(os.environ)
+        take_env_file(user.folder / ".env")
+        assert dict(os.environ) == before
+        assert keys_at_hand()["LAB_KEY"] == KEY
+        assert keys_at_hand()["PATH"] == before["PATH"]
+        ASIDE.clear()
 
 
 DAMAGED = {
@@ -427,25 +618,37 @@ def test_the_proxy_that_is_named_is_the_one_that_is_used(value: str, place: str 
 
 
 def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings are taken where there are none, what leads elsewhere is held, what loads programs is left out."""
+    """Settings are taken where there are none, what leads elsewhere is held, everything else stays out."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("THERE", "already")
-    left_out = ("LD_PRELOAD", "PYTHONHOME", "PIP_PYTHON", "PGSSLMODE")
-    names = ("LAB_KEY", "HTTPS_PROXY", "SSL_CERT_FILE", "NO_PROXY", *left_out, "EMPTY")
-    for name in names:
-        monkeypatch.delenv(name, raising=False)
+    taken = ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "AIB_LOCAL_API_KEY", "OPENROUTER_BASE_URL", "OPENROUTER_TITLE",
+             "OPENROUTER_HTTP_REFERER", "AIB_MAX_REPLY_MB", "AIB_STORE", "PGPASSWORD")  # fmt: skip
+    held = ("HTTPS_PROXY", "http_proxy", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSLKEYLOGFILE", "NETRC", "AIB_DATA")
+    left_out = ("LD_PRELOAD", "PYTHONHOME", "PIP_PYTHON", "BASH_ENV", "GIT_SSH_COMMAND", "EDITOR", "PAGER",
+                "NODE_OPTIONS", "TMPDIR", "MY_REVERSE_PROXY", "JAVA_OPTS", "openrouter_api_key", "LAB_KEY")  # fmt: skip
+    said = ("AIB_STORES", "RAY_ADDRESS", "HF_ENDPOINT", "BROWSER", "COLUMNS", "OPENROUTER_URL")
+    names = (*taken, *held, *left_out, *said)
+    for name in (*names, "NO_proxy", "EMPTY"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     path = tmp_path / ".env"
-    path.write_text("\n".join(f"{name}={name.lower()}" for name in (*names[:-1], "THERE")) + "\nEMPTY\n")
+    lines = [*(f"{name}={name.lower()}" for name in names), "THERE=x", "EMPTY", "NO_proxy=", "AIB_X_KEY=1", "PGHOST=x"]
+    path.write_text("\n".join(lines), encoding="utf-8")
 
     found = take_env_file(path)
 
-    assert found.taken == {"LAB_KEY", "NO_PROXY"}
-    assert found.held == {"HTTPS_PROXY": "https_proxy", "SSL_CERT_FILE": "ssl_cert_file"}
+    assert found.taken == set(taken)
+    assert found.held == {name: name.lower() for name in held}
+    assert set(found.ignored) == set(said)
     assert {name for name in names if name in os.environ} == found.taken
     assert os.environ["THERE"] == "already"
     for name in found.taken:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("AIB_STORE", "postgresql://x/y")
+    assert {"PGHOST", *said} == set(take_env_file(path).ignored), "it would have meant something to such a store"
+    for name in found.taken:
+        monkeypatch.delenv(name)
+    ASIDE.clear()
 
 
 def test_a_moved_endpoint_keeps_its_key_and_its_way_of_speaking() -> None:

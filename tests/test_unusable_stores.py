@@ -36,7 +36,7 @@ from independence_bench.models.messages import Usage
 from independence_bench.simulate.catalog import audit, read_ledger
 from independence_bench.store import attempts, schema
 from independence_bench.store.attempts import CallInfo, Ended
-from independence_bench.store.database import Store, open_store
+from independence_bench.store.database import Store, open_store, place_of
 from independence_bench.store.group_commit import Commits
 
 Benches = Callable[..., Bench]
@@ -572,7 +572,7 @@ def test_the_address_is_all_that_differs(tmp_path: Path, postgres: Server) -> No
         address = over_tcp(postgres, name).replace("postgresql://", "postgres://")  # the older name of the same
         (tmp_path / ".env").write_text(f"AIB_STORE={address}\n", encoding="utf-8")
         order = ("run", "sim:sim/rock", "sim:sim/mirror", "--judge", "sim:sim/judge", "--runs", "1")
-        first = aib(tmp_path, *order)
+        first = aib(tmp_path, *order, "--trust", f"AIB_STORE={place_of(address)}")
         again = aib(tmp_path, *order)
         shown = aib(tmp_path, "show", "sim/rock", "negotiation")
         ranked = aib(tmp_path, "leaderboard")

@@ -42,8 +42,22 @@ def harmless(text: str) -> str:
 
 
 def label_text(label: str) -> str:
-    """A label on one line."""
+    """*label* or any other text on one line."""
     return harmless(label).replace("\n", "\\n")
+
+
+# what shows nothing: Unicode's Default_Ignorable_Code_Point, letters and signs that are blank, all spaces but the usual
+UNSEEN_IN_NAMES = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U00013441\U00013442\U00016fe4\U0001bca0-\U0001bca3\U0001d159"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
+)
+
+
+def name_text(name: str) -> str:
+    """A model's label or an id on one line, with everything written out that would make two of them look the same."""
+    shown = label_text(name)
+    return shown if shown.isascii() else UNSEEN_IN_NAMES.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", shown)
 
 
 def printable(text: str) -> str:

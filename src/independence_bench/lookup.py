@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TypeVar
 
 from independence_bench.errors import WrongUse
+from independence_bench.escape import name_text
 
 A = TypeVar("A")
 
@@ -66,6 +67,8 @@ def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str =
     fitting = fitting or [key for key, label in labels.items() if label.partition("@")[0] == typed]
     fitting = fitting or [key for key, label in labels.items() if typed and typed in _names(label)]
     fitting = fitting or [key for key, label in labels.items() if typed.lower() in label.lower()]
+    if not fitting and (shown := name_text(typed)) != typed:  # labels have what is not seen written out
+        return fit(labels, shown, noun, there)
     if not fitting:
         raise WrongUse(f"no {noun} is called {typed}; {instead(typed, sorted(labels.values()), there)}")
     if len(fitting) > 1:

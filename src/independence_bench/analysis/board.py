@@ -15,6 +15,7 @@ from independence_bench.analysis.health import (
     Health,
     RunTimes,
 )
+from independence_bench.analysis.lookalikes import LabelDoubt
 from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, Interval, RowUncertainty, Uncertainty
 from independence_bench.judging.judge import find_jury
@@ -69,6 +70,7 @@ class Row:
     """Where its judge left out marks that the index needs: mark -> in which share of the conversations, most first."""
     index_if_folded: float | None = None
     """The index if each reply that was lost, and asked for again, had been the lowest; None: none was, or no index."""
+    doubt: LabelDoubt | None = None  # why its label may be taken for another one of the board
     by_rule: RuleReadings | None = None
     """Of a protocol with stems: what the rule reads on the last lines, whoever judges; nothing is ranked by it."""
 

@@ -16,6 +16,7 @@ from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.branches import branch_statistics, rule_readings
 from independence_bench.analysis.exam.result import examined_judges
 from independence_bench.analysis.health import health_of, left_out, missing_lines, run_times, states_of
+from independence_bench.analysis.lookalikes import label_doubts
 from independence_bench.analysis.results import (
     Key,
     Results,
@@ -28,6 +29,7 @@ from independence_bench.analysis.results import (
 from independence_bench.analysis.statistics.sample_means import t_interval
 from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
+from independence_bench.escape import name_text
 from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
@@ -215,17 +217,20 @@ def scored_boards(
             marked = [
                 own for own in marked if records.elsewhere.isdisjoint(own.hashes) or has_a_run(results, own.given)
             ]
+        shown = unique_labels({run: records.subjects[run] for run in results.runs})
+        doubts = label_doubts({records.subjects[hash_].label: name for hash_, name in shown.items()})
         ranked_by = []
         for own in marked or [_Judge(None, each=({},))]:
             rows = [
                 _excluded(_row(records, results, units, hash_, name, own, rules), records.decided.get(hash_), rules)
-                for hash_, name in unique_labels({run: records.subjects[run] for run in results.runs}).items()
+                for hash_, name in shown.items()
             ]
+            rows = [replace(row, doubt=doubts.get(row.subject.label)) for row in rows] if doubts else rows
             ranked_by.append((own, *_in_order(rows, with_ranks=not own.by_table)))
         ranked_by.sort(key=lambda ranking: ranking[0].order(len(ranking[1])))
         ordered = () if jury else tuple(own.label for own, *_ in ranked_by if own.label is not None)
         for own, ranked, incomplete in ranked_by if results.transcripts else ():
-            if judge is None or (own.label is not None and judge in own.label):
+            if judge is None or (own.label is not None and name_text(judge) in own.label):
                 vendors = {records.vendors.get(judge) for judge in own.hashes}
                 board = Board(
                     units, results.configurations, own.label, own.by_table, ranked, incomplete, rules.name,

@@ -20,15 +20,26 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from independence_bench.errors import NotAllowed, ProtocolError, StoreError, WrongUse
-from independence_bench.escape import harmless, label_text
+from independence_bench.escape import harmless, label_text, one_line
 from independence_bench.lookup import fit, instead, near
 from independence_bench.models.endpoints import moved_by, read_models
 from independence_bench.models.spec import ChatModel, Endpoint, Roster
-from independence_bench.models.trust import PROVIDERS, EnvFile, Permission, check_url, needed_permission, route
+from independence_bench.models.trust import (
+    DATABASE_PASSWORD,
+    PROVIDERS,
+    STORE,
+    EnvFile,
+    Permission,
+    check_url,
+    is_route,
+    keys_at_hand,
+    needed_permission,
+    route,
+)
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_with_files, parse_stored
 from independence_bench.store import registry
-from independence_bench.store.database import Store, open_store
+from independence_bench.store.database import Store, open_store, place_of
 from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.staging import staging
 from independence_bench.yaml_io import OneLine, Strict
@@ -247,27 +258,49 @@ class Permissions:
         if endpoint.ours:
             return
         self.routes()
-        if permission := needed_permission(endpoint, os.environ):
+        if permission := needed_permission(endpoint, keys_at_hand()):
             home = PROVIDERS.get(permission.variable)
             own = f", and it belongs to {home}" if home else ""
-            self._require(
-                permission, f"{permission.variable} would be sent to {permission.place} ({endpoint.name}){own}."
-            )
+            told = f"{permission.variable} would be sent to {permission.place} ({endpoint.name}){own}."
+            self._require(permission, told, f"may not go to {permission.place}")
 
     def routes(self) -> None:
         """Take the proxies and certificates of `.env` into the environment; raises as above."""
         for name, value in self.env_file.held.items():
-            permission = route(name, value)
-            self._require(permission, f"the .env of this folder would apply {permission} to everything that is sent.")
-            os.environ[name] = value
+            if is_route(name):
+                told = "the .env of this folder would apply {} to everything that is sent."
+                self._take(name, value, route(name, value), told)
 
-    def _require(self, permission: Permission, told: str) -> None:
+    def moves(self, name: str) -> None:
+        """Take the store (`STORE`) or the folder of user data (`DATA`) of `.env`, if it is elsewhere; as above."""
+        if (value := self.env_file.held.get(name)) is None:
+            return
+        if name == STORE:
+            password = ", which your PGPASSWORD would be sent to" if os.environ.get(DATABASE_PASSWORD) else ""
+            told = f"the .env of this folder would have results kept in {{}}{password if '://' in value else ''}."
+            place = place_of(value)
+        else:
+            told, place = (
+                "the .env of this folder would have models and user data kept in {}.",
+                os.path.abspath(os.path.expanduser(value)),
+            )
+        self._take(name, value, Permission(name, place), told)
+
+    def _take(self, name: str, value: str, permission: Permission, told: str) -> None:
+        try:
+            one_line(permission.place)  # what is remembered is read again
+        except ValueError as error:
+            raise WrongUse(f".env: {name} {error}") from None
+        self._require(permission, told.format(permission), "may not be set by .env; delete it there")
+        os.environ[name] = value
+
+    def _require(self, permission: Permission, told: str, refused: str) -> None:
         if permission in self._passed:
             return
         if permission not in recall(self.file):
             word = str(permission)
             flag = f"--trust {shlex.quote(word)}"
             if word not in self.typed and not self.confirmed(label_text(f"{told} Allow that?"), flag):
-                raise NotAllowed(f"nothing was sent: {permission.variable} may not go to {permission.place}")
+                raise NotAllowed(f"nothing was sent: {permission.variable} {refused}")
             remember(self.file, [permission])
         self._passed.add(permission)

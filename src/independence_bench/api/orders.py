@@ -20,7 +20,7 @@ from independence_bench.api.named import (
 from independence_bench.engine.preview import Estimate, Forecast, Preview
 from independence_bench.engine.session import Limits, RunOptions, as_file
 from independence_bench.errors import NoSubject, WrongUse
-from independence_bench.escape import label_text
+from independence_bench.escape import label_text, name_text
 from independence_bench.models.endpoints import shipped_subjects
 from independence_bench.models.local import NAME
 from independence_bench.models.local.files import SMOLLM2
@@ -194,14 +194,14 @@ def lines_before(preview: Preview, takes: str = "") -> list[str]:
         where = " + ".join(str(configuration) for configuration in plan.configurations)
         only = f" · only {', '.join(plan.experiments)}" if plan.experiments else ""
         part = f" · part {plan.shard.number} of {plan.shard.of}" if plan.shard else ""
-        lines.append(f"{plan.protocol.name} · {label_text(who)} · {plural(plan.runs, 'run')} · {where}{only}{part}")
+        lines.append(f"{plan.protocol.name} · {name_text(who)} · {plural(plan.runs, 'run')} · {where}{only}{part}")
     if forecast.calls:
         lines.append(takes or forecast_line(forecast))
     if before.attempts:
         lost = f", {before.lost} of them lost in flight" if before.lost else ""
         lines.append(f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}")
     if forecast.calls and (exam := exam_line(preview.exam)):
-        lines.append(f"judge {label_text(plan.judge.label)} · {exam}" if plan.judge else exam)
+        lines.append(f"judge {name_text(plan.judge.label)} · {exam}" if plan.judge else exam)
     return [*lines, *(f"note: {label_text(remark)}" for remark in preview.remarks)]
 
 

@@ -33,7 +33,6 @@ from independence_bench.cli.options import (
     models_file_option,
     say,
     together,
-    trust_option,
 )
 from independence_bench.cli.progress import ProgressDisplay, spread_line
 from independence_bench.cli.rankings import print_boards
@@ -42,7 +41,7 @@ from independence_bench.engine.run import Report, Sittings
 from independence_bench.engine.schedule import Spread, run
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import STOPPED, Interrupted, WrongUse
-from independence_bench.escape import label_text
+from independence_bench.escape import label_text, name_text
 from independence_bench.integrations.ray_cluster import Cluster, run_on_ray
 from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import money, plural
@@ -109,14 +108,14 @@ def judges_option(default: str = "") -> Callable[[Command], Command]:
 
 
 def endpoint_options(command: Command) -> Command:
-    """--models-file, --trust and --local-url: which endpoints there are; the command is given *roster*."""
+    """--models-file and --local-url: which endpoints there are; the command is given *roster*."""
 
     @wraps(command)
     def gathered(*, models_file: Path | None, local_url: str | None, **typed: Any) -> None:
         command(roster=read_roster(models_file, local_url), **typed)
 
     local = click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
-    return together(models_file_option, trust_option, local)(gathered)
+    return together(models_file_option, local)(gathered)
 
 
 def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
@@ -177,7 +176,7 @@ def print_outcome(options: RunOptions, store: Store, report: Report | None) -> b
         protocol = options.protocol
         name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
         scenario = protocol.scenarios[-1].id
-        say(f"read a conversation: aib show {shlex.quote(label_text(played.label))} {scenario}{name}{at_store(store)}")
+        say(f"read a conversation: aib show {shlex.quote(name_text(played.label))} {scenario}{name}{at_store(store)}")
     return report.complete
 
 
@@ -208,7 +207,7 @@ def say_end(report: Report, store: Store, *before: str) -> None:
     for (label, why), count in reasons.most_common(MOST_TROUBLES):
         where = [t.what for of, t in report.troubles if (of, t.why) == (label, why)]
         more = f" and {count - 1} more" if count > 1 else ""
-        say(f"not completed: {label_text(label)}: {where[0]}{more}: {label_text(why)}")
+        say(f"not completed: {name_text(label)}: {where[0]}{more}: {label_text(why)}")
     if len(reasons) > MOST_TROUBLES:
         say(f"and {len(reasons) - MOST_TROUBLES} more reasons")
     if report.stopped:

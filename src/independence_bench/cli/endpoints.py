@@ -66,10 +66,11 @@ def list_models(word: str | None, name: str, models_file: Path | None, local_url
         name = "local"
     endpoint = roster.endpoint(name)
     if name == GGUF:
+        permissions()  # where .env says that they are
         if as_json:
-            listed = {file.name: file.path for file in files.known_files().values()}
-            names = dict.fromkeys([*listed, *files.pins()])
-            click.echo(json.dumps([{"id": each, "path": listed.get(each)} for each in names], indent=2))
+            paths = {name: str(path) for name, path in files.known_paths().items()}
+            names = dict.fromkeys([*paths, *files.pins()])
+            click.echo(json.dumps([{"id": each, "path": paths.get(each)} for each in names], indent=2))
         else:
             printed(out(), _gguf_tables())
         return
@@ -148,10 +149,10 @@ def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
 
 def _gguf_tables() -> Iterator[Block]:
     """The model files that are known here, and those that can be installed."""
-    known = files.known_files()
+    known = files.known_paths()
     rows: list[Cells | Group] = []
-    for name, file in known.items():
-        rows.append((Name(f"{GGUF}:{name}"), f"{file.size / 1e6:,.0f}", Name(file.path)))
+    for name, path in known.items():
+        rows.append((Name(f"{GGUF}:{name}"), f"{path.stat().st_size / 1e6:,.0f}", Name(str(path))))
     for name, pin in files.pins().items():
         if name not in known:
             rows.append((Name(f"{GGUF}:{name}"), f"{pin.size / 1e6:,.0f}", f"aib models install {name}"))
@@ -180,8 +181,9 @@ def install(name: str, source: str | None, wheels: Path | None) -> None:
     What has arrived is kept: the same command goes on where it broke off. `aib models --endpoint gguf` lists the files.
     """
     pin = files.pin_of(name)
+    allowed = permissions()
     if wheels is None:
-        permissions().routes()
+        allowed.routes()
     with transfer(pin.name, err()) as watch:
         installing.install(pin, say, watch, wheels, by_wheels=source == "wheels")
 

@@ -214,8 +214,11 @@ def cli(context: click.Context) -> None:
     """
     if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up
         take_env_file = importlib.import_module("independence_bench.models.trust").take_env_file
-        taken = context.meta["aib.env-file"] = take_env_file(Path(".env"))
-        KNOWN.learn_proxies(taken.held)
+        found = context.meta["aib.env-file"] = take_env_file(Path(".env"))
+        KNOWN.learn_proxies(found.held)
+        if found.ignored:
+            names = ", ".join(sorted(found.ignored))
+            sys.stderr.write(f".env: {names}: not taken from a file; set it in the environment if it is yours\n")
 
 
 class OutputLost(BenchError):

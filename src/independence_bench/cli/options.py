@@ -22,7 +22,7 @@ from independence_bench.errors import WrongUse, handling
 from independence_bench.escape import harmless
 from independence_bench.models.local.files import data_folder
 from independence_bench.models.response import clean_text
-from independence_bench.models.trust import EnvFile
+from independence_bench.models.trust import DATA, STORE, EnvFile
 from independence_bench.report.table import EVERYTHING, Block, Shown, choose
 from independence_bench.report.terminal import UNBOUNDED, printed
 from independence_bench.store.database import Store, default_store
@@ -137,11 +137,56 @@ def as_list(_context: click.Context, _option: click.Parameter, typed: str | tupl
     return tuple(split(typed if isinstance(typed, str) else ",".join(typed or ())))
 
 
-store_option = click.option(
-    "--store",
-    default=default_store,
-    metavar="PATH",
-    help="The store: a file or a database URL.  [default: $AIB_STORE, else aib.db]",
+_ENV_FILE, _TYPED = "aib.env-file", "aib.trusted"  # in click's meta
+
+
+def _permissions() -> Permissions:
+    meta = click.get_current_context().meta
+    env_file: EnvFile = meta.get(_ENV_FILE, EnvFile())
+    # a .env that chooses the folder could bring its own file of permissions
+    outside = {name: value for name, value in os.environ.items() if name not in env_file.held}
+    return Permissions(data_folder(outside) / ALLOWED_FILE, meta.get(_TYPED, ()), env_file, confirmed)
+
+
+def permissions() -> Permissions:
+    """The permissions of the command that is being carried out, whose user data are where `.env` says from now on.
+
+    Raises as `Permissions`, where that is elsewhere.
+    """
+    allowed = _permissions()
+    allowed.moves(DATA)
+    return allowed
+
+
+def _chosen_store() -> str:
+    """The default of --store. Raises as `Permissions` where `.env` names one elsewhere."""
+    _permissions().moves(STORE)
+    return default_store()
+
+
+def _keep_trusted(context: click.Context, _option: click.Parameter, typed: tuple[str, ...]) -> None:
+    context.meta[_TYPED] = typed
+
+
+trust_option = click.option(
+    "--trust",
+    multiple=True,
+    metavar="NAME=PLACE",
+    expose_value=False,
+    is_eager=True,  # it answers what the default of --store may ask
+    callback=_keep_trusted,
+    help="Allow the key in NAME to be sent to PLACE, or .env to set NAME so, from now on, e.g. "
+    "LAB_KEY=http://gpu-box:8000.",
+)
+# with --trust, for the store may be one that .env names
+store_option = together(
+    click.option(
+        "--store",
+        default=_chosen_store,
+        metavar="PATH",
+        help="The store: a file or a database URL.  [default: $AIB_STORE, else aib.db]",
+    ),
+    trust_option,
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 stored_protocol_option = click.option(
@@ -315,33 +360,3 @@ def say(*lines: str) -> None:
     """Each of *lines* on stderr, however long, as one line."""
     for line in lines:
         err().print(line, soft_wrap=True)
-
-
-# ---------------------------------------------------------------- keys
-
-_ENV_FILE, _TYPED = "aib.env-file", "aib.trusted"  # in click's meta
-
-
-def trust_option(command: F) -> F:
-    """--trust; `permissions` reads it"""
-
-    def keep(context: click.Context, _option: click.Parameter, typed: tuple[str, ...]) -> None:
-        context.meta[_TYPED] = typed
-
-    return click.option(
-        "--trust",
-        multiple=True,
-        metavar="NAME=PLACE",
-        expose_value=False,
-        callback=keep,
-        help="Allow the key in NAME to be sent to PLACE, from now on, e.g. LAB_KEY=http://gpu-box:8000.",
-    )(command)
-
-
-def permissions() -> Permissions:
-    """The permissions of the command that is being carried out."""
-    meta = click.get_current_context().meta
-    env_file: EnvFile = meta.get(_ENV_FILE, EnvFile())
-    # a .env that chooses the folder could bring its own file of permissions
-    outside = {name: value for name, value in os.environ.items() if name not in env_file.taken}
-    return Permissions(data_folder(outside) / ALLOWED_FILE, meta.get(_TYPED, ()), env_file, confirmed)

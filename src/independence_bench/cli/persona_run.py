@@ -40,7 +40,6 @@ from independence_bench.cli.options import (
     show,
     split,
     store_option,
-    trust_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.preview import Preview
@@ -48,7 +47,7 @@ from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run_each
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse
-from independence_bench.escape import label_text
+from independence_bench.escape import label_text, name_text
 from independence_bench.lookup import fit
 from independence_bench.models.spec import Reasoning
 from independence_bench.personas.cards import read_picture
@@ -83,7 +82,6 @@ CROSSED = 3  # exit code, as of `aib gate` for what is worse
 @click.option("--chat", type=click.Path(path_type=Path), metavar="FILE", help="Your own earlier chat.  [default: ours]")
 @models_file_option
 @click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
-@trust_option
 @calling.limit_options
 @legend_option
 @store_option
@@ -152,7 +150,7 @@ def run(
             raise SystemExit(1)
         _keep_picture(opened, [protocol.name for protocol in protocols], picture)
         keep_exclusions(opened, roster)
-        played = {progress.label for progress in report.subjects}
+        played = {name_text(progress.label) for progress in report.subjects}
         depths = [_read(opened, depth, of, report.judge, played) for depth, of in zip(turns, protocols, strict=True)]
         if any(turns):
             shown = depths_json(loaded.name, depths, report.judge) if as_json else depths_view(loaded.name, depths)

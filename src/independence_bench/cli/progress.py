@@ -31,7 +31,7 @@ from independence_bench.engine.schedule import (
     gap_of,
 )
 from independence_bench.errors import BudgetSpent, WrongUse
-from independence_bench.escape import label_text
+from independence_bench.escape import name_text
 from independence_bench.report.format import money, plural
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, columns_of
 
@@ -137,7 +137,7 @@ class ProgressDisplay:
         for r in shown:
             style = {"waiting": "dim", "done": "green", "stopped": "red"}.get(r.state, "")
             table.add_row(
-                label_text(r.label),
+                name_text(r.label),
                 f"{r.done}/{r.planned}",
                 f"{r.judged}/{r.to_judge}",
                 str(r.invalid + r.failed + r.unjudged or ""),

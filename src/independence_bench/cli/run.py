@@ -32,7 +32,6 @@ from independence_bench.cli.options import (
     say,
     show,
     store_option,
-    trust_option,
     weights_option,
 )
 from independence_bench.cli.progress import ProgressDisplay, duration
@@ -74,7 +73,6 @@ plan_options = gathering(
         help="All active subjects of models.yaml; where it names none, of the shipped list.",
     ),
     models_file_option,
-    trust_option,
     click.option(
         "--local-url", metavar="URL", help="A server on this machine or near it, e.g. http://localhost:8080/v1"
     ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from sqlalchemy import Connection
 
@@ -136,9 +137,10 @@ async def resolve_judge(options: RunOptions, clients: Mapping[str, Client]) -> J
     """The judge of *options* as it marks their protocol, *clients* being open to it; None where none was asked for."""
     if options.judge == NAME:
         weights = Weights.load()
+        path = files.pin_of(files.SMOLLM2).path
         if needs_model(weights, options.protocol):
-            files.find(files.SMOLLM2)  # said before anything is played
-        return EmbeddedJudge(StateReader(files.pin_of(files.SMOLLM2).path), weights)
+            path = Path(files.find(files.SMOLLM2).path)  # said before anything is played
+        return EmbeddedJudge(StateReader(path), weights)
     if options.judge is None:
         return None
     spec = judge_spec_of(options)

@@ -42,14 +42,13 @@ from independence_bench.models.response import (
 )
 from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec
 from independence_bench.models.stream import StreamedReply
-from independence_bench.models.trust import Allow, is_this_machine
+from independence_bench.models.trust import MAX_REPLY, Allow, is_this_machine, keys_at_hand
 
 CONNECT = 30.0  # seconds to get a connection
 SILENCE = 600.0  # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
 WHOLE = 1200.0  # seconds for one attempt in all
 LARGEST_REPLY = 1  # MB after decompression, unless MAX_REPLY says otherwise
 LARGEST_SETTING = 16  # MB
-MAX_REPLY = "AIB_MAX_REPLY_MB"  # environment variable
 MEGABYTE = 1_000_000
 LARGE_BODY = 1024 * 1024
 RENDERING = "/apply-template"  # of llama.cpp's server: what a model would be shown
@@ -331,14 +330,14 @@ def largest_reply(variables: Mapping[str, str]) -> int:
 
 
 def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
-    """The endpoint's API key from the environment, once *allow* has let it go there.
+    """The endpoint's API key from the environment or `.env`, once *allow* has let it go there.
 
     Raises MissingKey where it is needed and absent, EndpointUnusable where it cannot be a key, and what *allow* raises.
     """
     allow(endpoint)
     if endpoint.key_variable is None:
         return None
-    key = os.environ.get(endpoint.key_variable, "").strip()
+    key = keys_at_hand().get(endpoint.key_variable, "").strip()
     if not key:
         if DIALECTS[endpoint.dialect].needs_key:
             raise MissingKey(endpoint.name, endpoint.key_variable)

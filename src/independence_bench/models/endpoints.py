@@ -31,12 +31,10 @@ from independence_bench.models.spec import (
     Reasoning,
     Roster,
 )
-from independence_bench.models.trust import check_url
+from independence_bench.models.trust import BASE_URL, REFERER, TITLE, check_url
 from independence_bench.yaml_io import Effort, OneLine, Strict, file_text, read_yaml
 
 SHIPPED = Path(__file__).with_name("models.yaml")
-BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
-REFERER, TITLE = "OPENROUTER_HTTP_REFERER", "OPENROUTER_TITLE"  # and those that say who asks it
 FREE = ":free"  # ends the name of the same model at another price
 Share = Annotated[float, Field(gt=0, le=100)]
 

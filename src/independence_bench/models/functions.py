@@ -31,6 +31,7 @@ from independence_bench.models.client import MEGABYTE, Client
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind
 from independence_bench.models.response import FIELDS, ModelInfo, read_completion
 from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec, Reasoning
+from independence_bench.models.trust import keys_at_hand
 
 SECONDS = 600.0  # that a call may take, unless the function says otherwise
 MOST_SECONDS = 86_400.0
@@ -137,7 +138,7 @@ class FunctionClient(Client):
         super().__init__(endpoint)
         self._functions: dict[str, UserFunction] = {}
         self._slots: dict[str, asyncio.Semaphore] = {}
-        for variable, value in os.environ.items():  # a function may repeat what it was given to call others with
+        for variable, value in keys_at_hand().items():  # a function may repeat what it has to call others with
             long = len(value) >= _SHORTEST_SECRET and any(c.isdigit() for c in value)
             if long and _SECRET_VARIABLE.search(variable.upper()) and value not in FIELDS:
                 SENT.learn(value)

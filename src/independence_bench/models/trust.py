@@ -4,9 +4,10 @@ A known provider's key goes to that provider's own address, and `AIB_LOCAL_API_K
 other pair of a variable and a place is for a person to allow: a key that would be sent to another address, and a
 proxy or certificate that the working folder's `.env` would have everything sent by.
 
-The `.env` may come with a folder from a stranger. Keys and settings that the environment lacks are taken as
-they are written; proxies and certificates are held back until a person allows them; what would load other programs is
-left out.
+The `.env` may come with a folder from a stranger. The settings in `TAKEN` that the environment lacks are taken as
+they are written. A proxy, a certificate, and a store or a data folder elsewhere are held until a person allows them.
+Everything else stays out of the environment, where other programs would find it: it is looked up only as the key of an
+endpoint that names it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,15 +57,22 @@ def origin(url: str) -> str:
     return f"{scheme}://{host}" + (f":{int(port)}" if port and int(port) != usual else "")
 
 
+STORE, DATA = "AIB_STORE", "AIB_DATA"  # environment variables: where the store is, and the folder of user data
+BASE_URL = "OPENROUTER_BASE_URL"  # moves the endpoint `openrouter`
+REFERER, TITLE = "OPENROUTER_HTTP_REFERER", "OPENROUTER_TITLE"  # say who asks it
+MAX_REPLY = "AIB_MAX_REPLY_MB"
+DATABASE_PASSWORD = "PGPASSWORD"  # noqa: S105 - its name
+KEYS = tuple(endpoint.key_variable for endpoint in BUILT_IN.values() if endpoint.key_variable)
+TAKEN = frozenset({*KEYS, BASE_URL, REFERER, TITLE, MAX_REPLY, STORE, DATABASE_PASSWORD})
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSLKEYLOGFILE", "NETRC")
-# what programs and libraries are loaded by, where programs look for their files, and what has another server, or a
-# weaker connection, take the place of the one that a store's address names
-_OF_THE_SYSTEM = re.compile(
-    r"(LD|DYLD|GCONV|OPENSSL|PIP|UV|XDG)_.*|PYTHON.*|PATH|HOME|USERPROFILE|(LOCAL)?APPDATA"
-    r"|PG(HOSTADDR|SERVICE.*|SYSCONFDIR|SSL.*|GSS.*|REQUIRE.*|CHANNELBINDING)",
-    re.IGNORECASE,
+# what this program, or a library that it loads, reads from the environment alone: whoever wrote it into .env is told
+_OF_THE_ENVIRONMENT = re.compile(
+    r"(AIB|OPENROUTER)_(?!.*(KEY|TOKEN))\w+|HF_ENDPOINT|RAY_\w+|SLURM_\w+|JOB_COMPLETION_INDEX"
+    r"|BROWSER|(WAYLAND_)?DISPLAY|COLUMNS|NO_COLOR|FORCE_COLOR",
+    re.ASCII,
 )
-_DATABASE_PASSWORD = "PGPASSWORD"  # noqa: S105 - its name
+_OF_A_SERVER = re.compile(f"{_OF_THE_ENVIRONMENT.pattern}|PG[A-Z]+", re.ASCII)  # if the store is on one
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,37 +80,58 @@ class EnvFile:
     """What a `.env` holds that the environment did not."""
 
     taken: frozenset[str] = frozenset()  # names that are in the environment now
-    held: Mapping[str, str] = field(default_factory=dict)  # proxies and certificates
+    held: Mapping[str, str] = field(default_factory=dict)  # what a person is asked about
+    ignored: tuple[str, ...] = ()  # names that would mean something in the environment, and mean nothing here
+
+
+# What the `.env` of this process holds under other names: keys, if endpoints name them. Programs that this process
+# starts do not see it, whatever a stranger has called it.
+ASIDE: dict[str, str] = {}
+
+
+def keys_at_hand() -> Mapping[str, str]:
+    """The variables that may hold an endpoint's key: the environment, and below it what `.env` has set `ASIDE`."""
+    return ChainMap(os.environ, ASIDE)  # type: ignore[arg-type]
 
 
 def take_env_file(path: Path) -> EnvFile:
-    """Put what *path* sets into the environment. Raises WrongUse.
+    """Put the settings of *path* into the environment and its keys into `ASIDE`; an empty value says nothing.
 
-    It is an error where it cannot be read, and where the environment's password would go to a database that it names.
+    Raises WrongUse where it cannot be read.
     """
     try:
         # as it is written: a value with another variable's in it would send a key under another name
         values = dotenv_values(path, interpolate=False)
-        new = {name: value for name, value in values.items() if value is not None and name not in os.environ}
-        if ("://" in new.get("AIB_STORE", "") or new.get("PGHOST")) and os.environ.get(_DATABASE_PASSWORD):
-            raise WrongUse(
-                f"the .env of this folder names a database server, which the environment's {_DATABASE_PASSWORD} would "
-                f"go to; set AIB_STORE (and PGHOST) in the environment, or {_DATABASE_PASSWORD} in .env alone"
-            )
-        held = {name: value for name, value in new.items() if value and is_route(name)}
-        taken = {
-            name: value for name, value in new.items() if not is_route(name) and not _OF_THE_SYSTEM.fullmatch(name)
+        routes = {name.upper() for name in os.environ if is_route(name)}  # a proxy is read in either case
+        new = {
+            name: value
+            for name, value in values.items()
+            if value and name not in os.environ and name.upper() not in routes
         }
+        held = {name: value for name, value in new.items() if is_route(name) or _moves(name, value)}
+        taken = {name: value for name, value in new.items() if name in TAKEN and name not in held}
         os.environ.update(taken)
     except (OSError, ValueError) as error:
         raise WrongUse(f"{path} cannot be read ({why(error)}); save it as UTF-8 text") from error
-    return EnvFile(frozenset(taken), held)
+    ASIDE.clear()
+    ASIDE.update((name, value) for name, value in new.items() if name not in taken and name not in held)
+    meant = _OF_A_SERVER if "://" in (os.environ.get(STORE) or new.get(STORE, "")) else _OF_THE_ENVIRONMENT
+    return EnvFile(frozenset(taken), held, tuple(name for name in ASIDE if meant.fullmatch(name)))
+
+
+def _moves(name: str, value: str) -> bool:
+    """Whether results or user data would be kept elsewhere than in the working folder or the user's own place."""
+    if name != STORE:
+        return name == DATA
+    path, here = os.path.expanduser(value), Path.cwd()
+    # a share of another machine is not looked for before somebody allows it
+    inside = Path(os.path.abspath(path)).is_relative_to(here) and Path(path).resolve().is_relative_to(here.resolve())
+    return "://" in value or not inside
 
 
 def is_route(variable: str) -> bool:
     """Whether *variable* says by what proxy things are sent, or whom to believe."""
-    name = variable.upper()
-    return is_certificate(name) or (name.endswith("_PROXY") and name != "NO_PROXY")
+    return is_certificate(variable) or variable.upper() in PROXIES
 
 
 def is_certificate(variable: str) -> bool:
@@ -148,9 +178,9 @@ def needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permi
     return None if PROVIDERS.get(variable) == permission.place else permission
 
 
-def known_only(endpoint: Endpoint, variables: Mapping[str, str] = os.environ) -> None:
+def known_only(endpoint: Endpoint, variables: Mapping[str, str] | None = None) -> None:
     """For programs that cannot ask a person. Raises WrongUse where a person would be asked."""
-    if permission := needed_permission(endpoint, variables):
+    if permission := needed_permission(endpoint, keys_at_hand() if variables is None else variables):
         raise WrongUse(f"{permission.variable} may not go to {permission.place}: it has not been allowed")
 
 
@@ -167,6 +197,8 @@ def route(variable: str, value: str) -> Permission:
     """*variable* and where it would lead, without the login of a proxy. Raises WrongUse for no address of a proxy."""
     if is_certificate(variable):
         return Permission(variable, str(Path(value).absolute()))
+    if variable.upper() == "NO_PROXY":
+        return Permission(variable, value.strip())
     if (parts := _PROXY.fullmatch(value.strip())) is None:
         raise WrongUse(f".env: {variable} is not the address of a proxy; write http://proxy:3128")
     scheme, host, port = parts.groups(default="")

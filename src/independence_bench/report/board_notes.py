@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import numbers
+from independence_bench.analysis.lookalikes import written_out
 from independence_bench.analysis.statistics.shared_effects import NOTABLE
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import (
+    DOUBTED,
     DROPPED,
     SCORED,
     SMALL,
@@ -26,6 +28,7 @@ from independence_bench.report.table import Legend
 
 TOLD_TO_RESIST = "strong_independence"  # the system prompt of v1, lite and v2, and of the published results
 V2 = ("v2", "published-v2")
+MOST_DOUBTS = 6  # labels of which it is said why they may be taken for others
 
 
 def doubts(board: Board) -> list[str]:
@@ -64,6 +67,7 @@ def cautions(board: Board) -> list[str]:
             f"{DROPPED} whole runs only: a run in which a mark is missing is left out ({who}); if it was lost "
             "because of what it held, the index is wrong."
         )
+    sentences += of_labels(board)
     if board.by_table:
         sentences.append(
             "A demonstration, without ranks: the embedded judge does not pass the judge's exam. It reads wording more "
@@ -100,6 +104,16 @@ def of_delivery(board: Board) -> list[str]:
                 "or another's turn, may stand in the words."
             )
     return sentences
+
+
+def of_labels(board: Board) -> list[str]:
+    """Which labels may be taken for others, written out in ASCII, in a sentence; [] where none may."""
+    doubted = [written_out(row.subject.label) for row in board.rows if row.doubt]
+    if not doubted:
+        return []
+    more = f" and {len(doubted) - MOST_DOUBTS} more" if len(doubted) > MOST_DOUBTS else ""
+    names = ", ".join(doubted[:MOST_DOUBTS])
+    return [f"{DOUBTED} labels that read like another one, or mix alphabets in a word; written out: {names}{more}."]
 
 
 def of_prompt(board: Board) -> list[str]:
@@ -217,6 +231,7 @@ def _limits(board: Board) -> list[str]:
         **{reason.partition(":")[0]: True for reason in (known.why_no_interval() if known else ())},
         f"{SMALL} a very small model": of_small,
         f"{DROPPED} without runs that lack a mark": any(row.dropped_runs for row in rows),
+        f"{DOUBTED} labels that may be taken for others": of_labels(board),
         "subjects are told to be themselves": of_prompt(board),
         f"{disobeyed} reasoned though told not to": disobeyed,
         **_limits_of_delivery(board),

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.exam.values import Fit
+from independence_bench.analysis.lookalikes import written_out
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.models.local.files import SMOLLM2
@@ -29,7 +30,7 @@ from independence_bench.report.table import (
     listed,
 )
 
-THINKS, SMALL, TIED, DROPPED = "†", "‡", "≈", "°"
+THINKS, SMALL, TIED, DROPPED, DOUBTED = "†", "‡", "≈", "°", "!"
 THOUGHT, TIE = (
     f"{THINKS} told to reason before it answers, or mostly does.",
     f"{TIED} might be the best: no other is shown to be better.",
@@ -102,7 +103,19 @@ def signs(row: Row) -> str:
         + (THINKS if row.thinks else "")
         + (SMALL if very_small(row) else "")
         + (DROPPED if row.dropped_runs else "")
+        + (DOUBTED if row.doubt else "")
     )
+
+
+def doubt_text(row: Row) -> str | None:
+    """Why the label of *row* may be taken for another one, after it is written out in ASCII; None: it may not."""
+    if row.doubt is None:
+        return None
+    like, scripts = row.doubt.reads_like, row.doubt.mixed_scripts
+    more = f" and {len(like) - 1} more" if len(like) > 1 else ""
+    why = [f"reads like {like[0]}{more}"] if like else []
+    why += [f"has {' and '.join(scripts)} letters in one word"] if scripts else []
+    return f"{written_out(row.subject.label)} {' and '.join(why)}"
 
 
 def very_small(row: Row) -> bool:
@@ -204,7 +217,7 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
         health = row.health
         cells.append(
             (
-                Name(row.label),
+                Name(row.label) if row.doubt is None else (Name(row.label), f" {DOUBTED}"),
                 f"{health.judged} of {health.transcripts}{without_view(row)}",
                 f"{len(row.whole)} of {len(row.runs)}",
                 number(mean_of(row.whole), 1),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from independence_bench.escape import label_text
+from independence_bench.escape import label_text, name_text
 from independence_bench.report.format import plural
 
 Medium = Literal["terminal", "report"]
@@ -295,7 +295,7 @@ PARAGRAPH = 300  # characters of a legend that is still a paragraph; a longer on
 
 def code(text: str) -> str:
     """A name as code, where nothing is markup. What would end the code, or the cell that it is in, is written out."""
-    shown = label_text(text).replace("`", "\\u{60}").replace("|", "\\u{7c}")
+    shown = name_text(text).replace("`", "\\u{60}").replace("|", "\\u{7c}")
     return f"`{shown or '–'}`"
 
 

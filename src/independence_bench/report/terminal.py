@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from independence_bench.escape import harmless, label_text
+from independence_bench.escape import harmless, label_text, name_text
 from independence_bench.report import table as values
 from independence_bench.report.format import shared
 from independence_bench.report.table import (
@@ -145,7 +145,9 @@ def written(text: values.Text, style: str = "") -> Text:
     match text:
         case str():
             return Text(harmless(text), style)
-        case Name() | Prose():
+        case Name():
+            return Text(name_text(text.text), style)
+        case Prose():
             return Text(label_text(text.text), style)
         case values.Styled():
             return Text(text.text, text.style)

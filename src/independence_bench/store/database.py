@@ -200,10 +200,16 @@ def open_store(where: str | Path, create: bool = True, wait: float = WAIT_FOR_LO
 
 
 def _backend(address: str, wait: float) -> Backend:
+    path = _file_of(address)
+    return PostgresDatabase(address, wait) if path is None else SqliteFile(path, wait)
+
+
+def _file_of(address: str) -> str | None:
+    """The path of the file that *address* means; None: it is a database's. Raises StoreError where it is neither."""
     scheme, divided, rest = address.partition("://")
     kind = scheme.partition("+")[0]  # a driver may follow the plus
     if divided and kind in ("postgresql", "postgres"):
-        return PostgresDatabase(address, wait)
+        return None
     if divided and kind != "sqlite":
         raise StoreError("this is not the address of a store; write the path of a file, or postgresql://host/database")
     if not divided and _MISTYPED.match(address):  # not a path: it may hold a password, so it is not repeated
@@ -211,10 +217,25 @@ def _backend(address: str, wait: float) -> Backend:
     path = rest.partition("?")[0].removeprefix("/") if divided else address
     if path in ("", ":memory:"):
         raise StoreError("a store in memory would be lost with the command; name a file with --store")
-    return SqliteFile(path, wait)
+    return path
 
 
 _MISTYPED = re.compile(r"\A(?:postgres|pg)[^/]*:", re.IGNORECASE)
+
+
+def place_of(address: str) -> str:
+    """Where the store at *address* is: the file's path, or the database's address without user and password.
+
+    Connects to nothing. Raises StoreError where it is no address.
+    """
+    if (path := _file_of(address)) is not None:
+        path = os.path.abspath(os.path.expanduser(path))
+        # another machine's share is not looked at: Windows would log in there
+        return path if path.startswith("\\\\") else os.path.realpath(path)
+    url = _read_address(address).set(drivername="postgresql")
+    url = url.difference_update_query([name for name in url.query if re.search("pass|secret", name)])
+    # set() takes None for what stays as it is
+    return url._replace(username=None, password=None).render_as_string(hide_password=False)
 
 
 def default_store() -> str:

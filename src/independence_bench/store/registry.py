@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, cast, delete, func, insert, select, update
 
+from independence_bench.escape import name_text
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.local import NAME as EMBEDDED
@@ -139,13 +140,14 @@ def judge_to_ask(spec: Mapping[str, Any]) -> str | None:
 
 
 def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
-    """Hash -> label; subjects that differ in what no label shows are suffixed with the start of their hash."""
+    """Hash -> label as it is shown; subjects whose labels are the same have the start of their hash behind it."""
     return _suffixed({subject_hash: subject.label for subject_hash, subject in subjects.items()})
 
 
 def _suffixed(labels: Mapping[str, str]) -> dict[str, str]:
-    times = Counter(labels.values())
-    return {key: label if times[label] == 1 else f"{label}#{key[:6]}" for key, label in labels.items()}
+    shown = {key: name_text(label) for key, label in labels.items()}
+    times = Counter(shown.values())
+    return {key: label if times[label] == 1 else f"{label}#{key[:6]}" for key, label in shown.items()}
 
 
 # ---------------------------------------------------------------- what a person decided about subjects

@@ -25,8 +25,8 @@ from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Sta
 from independence_bench.protocol.definition import Dimension
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
 from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
-from independence_bench.report.board_notes import of_first, of_kin, of_lost, of_prompt
-from independence_bench.report.board_view import of_runs, over_runs
+from independence_bench.report.board_notes import of_first, of_kin, of_labels, of_lost, of_prompt
+from independence_bench.report.board_view import doubt_text, of_runs, over_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
 from independence_bench.report.encode import (
     POINTS,
@@ -90,6 +90,7 @@ class BoardRow:
     whole_index: Points | None  # the mean of their indices; null: there is none
     coverage: Coverage | None  # of a protocol with options: how many stems are scored; else null
     branches: BranchStatistics | None  # of a protocol with stems; null: nothing of it counts
+    label_doubt: str | None  # why its label may be taken for another one of the board; null: it may not
     by_rule: RuleReadings | None  # of a protocol with stems: what the rule reads, for who is not ranked; else null
 
 
@@ -320,6 +321,7 @@ def board_rows(
             whole_index=mean_of(row.whole),
             coverage=row.score.coverage,
             branches=row.branches,
+            label_doubt=doubt_text(row),
             by_rule=row.by_rule if row.score.index is None and not row.excluded else None,
         )
         for row in rows
@@ -356,7 +358,15 @@ def _remarks(board: Board) -> Sequence[str]:
         if weighting.name == board.protocol.weights
     ]
     # why an interval is missing stands beside each score
-    return [*remarks, *of_prompt(board), *of_kin(board), *of_first(board), *of_lost(board), *of_runs(board)]
+    return [
+        *remarks,
+        *of_labels(board),
+        *of_prompt(board),
+        *of_kin(board),
+        *of_first(board),
+        *of_lost(board),
+        *of_runs(board),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

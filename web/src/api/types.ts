@@ -168,6 +168,7 @@ export interface BoardRow {
   readonly whole_index: number | null; // the mean of their indices; null: there is none
   readonly coverage: Coverage | null; // of a protocol with options: how many stems are scored; else null
   readonly branches: BranchStatistics | null; // of a protocol with stems; null: nothing of it counts
+  readonly label_doubt: string | null; // why its label may be taken for another one of the board; null: it may not
   /** of a protocol with stems: what the rule reads, for who is not ranked; else null */
   readonly by_rule: RuleReadings | null;
   readonly shown: Shown<BoardRow, "deviation" | "reply_length" | "scenarios" | "whole_index">;

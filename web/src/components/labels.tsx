@@ -1,6 +1,6 @@
 import { Fragment } from "react";
 import type { SubjectFacts, BoardRow, Standing } from "../api/types";
-import { span } from "../lib/format";
+import { nameText, span } from "../lib/format";
 import { route, type SharedParams } from "../routes";
 import { usePage } from "../hooks/usePage";
 
@@ -8,12 +8,14 @@ import { usePage } from "../hooks/usePage";
 export function Label({ text, className = "" }: { text: string; className?: string }) {
   return (
     <bdi className={`label ${className}`}>
-      {text.split(/(?<=[/:@+])/).map((part, place) => (
-        <Fragment key={place}>
-          {place ? <wbr /> : null}
-          {part}
-        </Fragment>
-      ))}
+      {nameText(text)
+        .split(/(?<=[/:@+])/)
+        .map((part, place) => (
+          <Fragment key={place}>
+            {place ? <wbr /> : null}
+            {part}
+          </Fragment>
+        ))}
     </bdi>
   );
 }
@@ -31,6 +33,17 @@ export function SubjectLabel({ subject }: { subject: SubjectFacts }) {
       <wbr />
       {end < label.length ? <span className="text-[0.9em] text-faint">{label.slice(end)}</span> : null}
     </bdi>
+  );
+}
+
+/** The sign behind a label that may be taken for another one of its board; nothing behind others. */
+export function LabelDoubt({ doubt }: { doubt: string | null }) {
+  if (doubt === null) return null;
+  return (
+    <span className="chip chip-warn" title={doubt}>
+      <span aria-hidden="true">!</span>
+      <span className="sr-only">this label may be taken for another: {doubt}</span>
+    </span>
   );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { count, letterName, orDash, span, timestamp } from "./format";
+import { count, letterName, nameText, orDash, span, timestamp } from "./format";
 
 describe("what is shown", () => {
   it("is a dash where there is nothing, and a zero where there is one", () => {
@@ -17,5 +17,10 @@ describe("what is shown", () => {
 
   it("is a letter for each judge, also after Z", () => {
     expect([0, 25, 26, 27, 52].map(letterName)).toEqual(["A", "Z", "AA", "AB", "BA"]);
+  });
+
+  it("is a name without what shows nothing", () => {
+    expect(nameText("sim/ro\u{fe0f}c\u{3164}k\u{a0}x")).toBe("sim/ro\\u{fe0f}c\\u{3164}k\\u{a0}x");
+    expect(nameText("日本/モデル é Лаб")).toBe("日本/モデル é Лаб");
   });
 });

@@ -29,6 +29,14 @@ export function plural(many: number, one: string, more = `${one}s`): string {
   return `${count(many)} ${many === 1 ? one : more}`;
 }
 
+/** What shows nothing, and all spaces but the usual one: two names that differ in it would look the same. */
+const UNSEEN = /\p{Default_Ignorable_Code_Point}|\u2800|\u{1d159}|\u{16fe4}|(?! )\p{Zs}/gu;
+
+/** A name with what shows nothing written out, as Python writes out labels. */
+export function nameText(name: string): string {
+  return name.replace(UNSEEN, (unseen) => `\\u{${(unseen.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
 /** "3", or "3–11". */
 export function span(low: number, high: number): string {
   return low === high ? String(low) : `${low}–${high}`;

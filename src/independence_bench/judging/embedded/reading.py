@@ -24,7 +24,9 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
+from independence_bench.errors import LocalModelError
 from independence_bench.judging.embedded.name_rules import final_choice, first_choice
+from independence_bench.models.local.files import SMOLLM2, describe, pin_of
 from independence_bench.models.local.states import Mind, Past
 
 READER = 2  # raised with every change of how a reply is read: read otherwise, the same weights are another judge
@@ -304,7 +306,13 @@ class StateReader:
 
     @cached_property
     def _mind(self) -> Mind:
-        return Mind(self._path, LAYERS)
+        """Raises LocalModelError where the file is not the model that the weights were learned with."""
+        file, pin = describe(self._path), pin_of(SMOLLM2)
+        if file.sha256 != pin.sha256:
+            raise LocalModelError(f"{self._path} is not {pin.name} as published; run `aib models install {pin.name}`")
+        mind = Mind(self._path, LAYERS)
+        file.check_unchanged()  # what is mapped is what was hashed
+        return mind
 
     def read(self, evidence: JudgedWords) -> Floats:
         """What `features` makes of the reply. The first use loads the model, which takes some seconds."""

@@ -1,7 +1,8 @@
-"""Model files (GGUF) on this machine: which ones are known, by name and by hash, and which can be installed.
+"""Model files (GGUF) on this machine: where they are, by name, which weights they hold, and which can be installed.
 
-A file is known once it was named or installed: `known.json` in the data folder has its path, and its SHA-256 as long as
-its size and time are what they were. Knows nothing of how a model is run.
+`known.json` in the data folder says where files lie that were named by their paths. It says nothing of what they hold:
+each process takes the hash of a file when it first uses it, for the name or the time of a file proves nothing. Knows
+nothing of how a model is run.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -28,6 +30,10 @@ from independence_bench.yaml_io import read_own
 HEADER: Final = 64 * 2**20  # bytes in which the metadata of a file are looked for: they stand before the weights
 _TEMPLATE: Final = b"tokenizer.chat_template"
 SMOLLM2: Final = "smollm2-135m"  # whose hidden states the deep judge reads
+
+
+State = tuple[int, ...]
+"""Device, number, size and times of a file; nobody changes or replaces it without changing one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +74,8 @@ class ModelFile:
     name: str  # as in `gguf:NAME`
     path: str
     size: int  # bytes
-    modified: int  # ns since 1970
     sha256: str
+    state: State  # of then
 
     @property
     def identity(self) -> str:
@@ -105,10 +111,14 @@ class ModelFile:
         except OSError:
             return False
 
-    @property
-    def is_as_it_was(self) -> bool:
-        """Whether the file is there, with the size and time of then."""
-        return _state(Path(self.path)) == (self.size, self.modified)
+    def check_unchanged(self) -> None:
+        """Raises LocalModelError unless the file is there, as it was when its hash was taken."""
+        try:
+            same = _state(os.stat(self.path)) == self.state
+        except OSError:
+            same = False
+        if not same:
+            raise LocalModelError(f"{self.path} was changed while it was in use; run the command again")
 
 
 def data_folder(variables: Mapping[str, str] = os.environ) -> Path:
@@ -140,59 +150,82 @@ def pin_of(name: str) -> Pin:
     return pins()[name]
 
 
-def known_files() -> dict[str, ModelFile]:
-    """The files that are known and unchanged, by name; {} where none is."""
+def known_paths() -> dict[str, Path]:
+    """Where the files that are known lie, by name: those that are installed, and those named by path; {} for none."""
     try:
         listed = json.loads(_table().read_text(encoding="utf-8"))
-        known = {name: ModelFile(name, **facts) for name, facts in listed.items()}
-    except (OSError, ValueError, TypeError, AttributeError):  # a table that cannot be read is made anew
-        return {}
-    return {name: file for name, file in known.items() if file.is_as_it_was}
+        noted = {str(name): Path(facts["path"]) for name, facts in listed.items()}
+    except (OSError, ValueError, TypeError, AttributeError, KeyError):  # a table that cannot be read is made anew
+        noted = {}
+    every = noted | {name: pin.path for name, pin in pins().items() if pin.path.exists()}
+    return {name: path for name, path in every.items() if path.exists()}
 
 
 def find(typed: str) -> ModelFile:
-    """The file that *typed*, a path or a name, means; its hash is taken where it is new or was changed.
+    """The file that *typed*, a path or a name, means. Its hash is taken if this process has not used it.
 
-    Raises LocalModelError where there is none, or where it is no model that can be talked to.
+    Raises LocalModelError if there is none, if it is no model that can be talked to, or not the one of that name.
     """
-    looks_like_path = typed.endswith(".gguf") or "/" in typed or os.sep in typed
-    if not looks_like_path and (file := known_files().get(typed)):
-        return file
-    if not looks_like_path:
-        pin = pins().get(typed)
-        if pin is None:
-            names = sorted({*known_files(), *pins()})
-            raise LocalModelError(
-                f"no model file is known as {typed!r}; write gguf:PATH, or {instead(typed, names, 'one of')}"
-            )
-        if not pin.path.exists():
+    if typed.endswith(".gguf") or "/" in typed or os.sep in typed:
+        return describe(Path(typed).expanduser())
+    pin, known = pins().get(typed), known_paths()
+    if typed not in known:
+        if pin is not None:
             raise LocalModelError(f"{typed} is not installed; run `aib models install {typed}`")
-        file = describe(pin.path)
-        if file.sha256 != pin.sha256:
-            raise LocalModelError(f"{pin.path} is not {typed} as published; run `aib models install {typed}`")
-        return file
-    return describe(Path(typed).expanduser())
+        names = sorted({*known, *pins()})
+        raise LocalModelError(
+            f"no model file is known as {typed!r}; write gguf:PATH, or {instead(typed, names, 'one of')}"
+        )
+    path = known[typed]
+    file = describe(path)
+    if pin is not None and file.sha256 != pin.sha256:
+        raise LocalModelError(f"{path} is not {typed} as published; run `aib models install {typed}`")
+    if file.name != typed:  # its name has the start of a hash
+        raise LocalModelError(f"{path} is no longer {typed}, its content is another; write gguf:{path}")
+    return file
+
+
+_HASHES: dict[tuple[str, State], str] = {}  # of this process: path and state -> SHA-256
+_IN_USE: list[ModelFile] = []  # those that a server of this process has loaded
+
+
+@contextmanager
+def in_use(models: Sequence[ModelFile]) -> Iterator[None]:
+    """While a server has loaded *models*: one that is changed is no other model meanwhile, but an error."""
+    _IN_USE.extend(models)
+    try:
+        yield
+    finally:
+        for model in models:
+            _IN_USE.remove(model)
 
 
 def describe(path: Path) -> ModelFile:
-    """What is known of the file at *path*, read and noted where it is new. Raises LocalModelError."""
+    """What is known of the file at *path*, and its place is noted where it is new. Raises LocalModelError."""
     path = path.absolute()
     try:
-        size, modified = _state(path) or (0, 0)
-        known = known_files()
-        for file in known.values():
-            if (file.path, file.size, file.modified) == (str(path), size, modified):
-                return file
         with path.open("rb") as content:
-            _check(path, content.read(HEADER))
-            content.seek(0)
-            sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+            state = _state(os.fstat(content.fileno()))
+            sha256 = _HASHES.get((str(path), state))
+            if sha256 is None:
+                _check(path, content.read(HEADER))
+                content.seek(0)
+                sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+                if _state(os.fstat(content.fileno())) != state:
+                    raise LocalModelError(f"{path} was changed while it was read; run the command again")
+                _HASHES[str(path), state] = sha256
     except OSError as error:
         raise LocalModelError(
             f"cannot read {path}: {error.strerror or error}; write the path of a .gguf file"
         ) from None
-    file = ModelFile(_name_for(path, sha256, known), str(path), size, modified, sha256)
-    _note({**known, file.name: file})
+    for model in _IN_USE:
+        if model.path == str(path):
+            model.check_unchanged()
+    known = known_paths()
+    file = ModelFile(_name_for(path, sha256, known), str(path), state[_SIZE], sha256, state)
+    pin = pins().get(file.name)
+    if known.get(file.name) != path and (pin is None or pin.path != path):
+        _note({**known, file.name: path})
     return file
 
 
@@ -213,19 +246,19 @@ def _own_template(header: bytes) -> bytes:
     return header[start + 8 : start + 8 + length]
 
 
-def _name_for(path: Path, sha256: str, known: Mapping[str, ModelFile]) -> str:
+def _name_for(path: Path, sha256: str, known: Mapping[str, Path]) -> str:
     """Its pin's name, or that of the file; with the start of its hash where another file has that name."""
     for pin in pins().values():
         if pin.sha256 == sha256:
             return pin.name
     name = re.sub(r"[^\w.+-]+", "-", path.name.removesuffix(".gguf"))
-    taken = name in pins() or (name in known and known[name].path != str(path))
+    taken = name in pins() or (name in known and known[name] != path)
     return f"{name}-{sha256[:6]}" if taken else name
 
 
-def _note(known: Mapping[str, ModelFile]) -> None:
+def _note(known: Mapping[str, Path]) -> None:
     """Write the table. Raises LocalModelError where it cannot be: the name of a file would mean nothing later."""
-    listed = {name: {k: v for k, v in asdict(file).items() if k != "name"} for name, file in known.items()}
+    listed = {name: {"path": str(path)} for name, path in known.items()}
     try:
         _table().parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile("w", dir=_table().parent, suffix=".part", encoding="utf-8", delete=False) as part:
@@ -241,9 +274,8 @@ def _table() -> Path:
     return models_folder() / "known.json"
 
 
-def _state(path: Path) -> tuple[int, int] | None:
-    try:
-        state = path.stat()
-    except OSError:
-        return None
-    return state.st_size, state.st_mtime_ns
+_SIZE = 2  # its place in a state
+
+
+def _state(of: os.stat_result) -> State:
+    return of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns

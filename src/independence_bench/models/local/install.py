@@ -162,6 +162,7 @@ def _fetched(name: str, version: str, place: Path) -> Path:
             *_pip(), "download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-deps",
             "--only-binary", ":all:", "-d", str(place), f"{name}=={version}",
         ],
+        cwd=place,  # uv would take settings, such as where packages come from, out of the current folder
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -181,7 +182,7 @@ def _fetched(name: str, version: str, place: Path) -> Path:
 def _pip() -> list[str]:
     """The command that is pip: this Python's, else one on the PATH (the wheels fit every Python 3)."""
     if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip"]
+        return [sys.executable, "-P", "-m", "pip"]  # -P: no file of the current folder is taken for pip
     for name in ("pip3", "pip"):
         if (command := shutil.which(name)) is not None:
             return [command]

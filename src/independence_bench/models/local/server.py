@@ -41,7 +41,7 @@ from aiohttp import web
 
 from independence_bench.errors import LocalModelError
 from independence_bench.hashing import content_hash
-from independence_bench.models.local.files import ModelFile
+from independence_bench.models.local.files import ModelFile, in_use
 
 START_UP_SECONDS = (
     600.0  # half a second for a small model; a cold disk, a large file or a busy machine may take minutes
@@ -90,8 +90,11 @@ async def serve(
         _child([str(folder), str(context), str(at_once), *named], trace) as child,
     ):
         address = await _address(child, trace)
+        for model in models:
+            model.check_unchanged()  # what was loaded is what was hashed
         try:
-            yield f"{address}/v1"
+            with in_use(models):
+                yield f"{address}/v1"
         except Exception as error:
             # a dying child resets its connections a little before it can be waited for
             with suppress(subprocess.TimeoutExpired):

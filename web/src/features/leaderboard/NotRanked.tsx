@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { Board, BoardRow, Share } from "../../api/types";
 import { DataHealth } from "../../components/boardRows";
 import { TableSection, numberColumn, column, type Column } from "../../components/tables";
-import { SubjectLabel, Label } from "../../components/labels";
+import { Label, LabelDoubt, SubjectLabel } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
@@ -51,14 +51,17 @@ function Unranked({ board, rows, title, why, children }: Props) {
       className: "w-[24rem] max-w-[24rem] max-md:max-w-[9rem]",
       sortValue: ({ subject }) => subject.label,
       cellHint: ({ subject }) => subject.label,
-      cell: ({ subject }) => (
-        <a
-          href={href(route("subject", { subject: subject.id }))}
-          aria-label={subject.label}
-          className="block truncate text-ink no-underline hover:underline"
-        >
-          <SubjectLabel subject={subject} />
-        </a>
+      cell: ({ subject, label_doubt }) => (
+        <span className="flex items-baseline gap-1.5">
+          <a
+            href={href(route("subject", { subject: subject.id }))}
+            aria-label={subject.label}
+            className="min-w-0 truncate text-ink no-underline hover:underline"
+          >
+            <SubjectLabel subject={subject} />
+          </a>
+          <LabelDoubt doubt={label_doubt} />
+        </span>
       ),
     },
     {

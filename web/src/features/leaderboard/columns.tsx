@@ -2,7 +2,7 @@ import type { Board, Dimension, BoardRow } from "../../api/types";
 import { DataHealth, dataProblems, COST, costOf, LENGTH, priceInParts } from "../../components/boardRows";
 import { shownColumn, column, numberColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
-import { PossibleRanks, SubjectLabel } from "../../components/labels";
+import { LabelDoubt, PossibleRanks, SubjectLabel } from "../../components/labels";
 import type { PageContextValue } from "../../hooks/usePage";
 import { orDash, heatColor } from "../../lib/format";
 import { route, type AddressOf, type SharedParams } from "../../routes";
@@ -81,6 +81,7 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
             >
               <SubjectLabel subject={row.subject} />
             </a>
+            <LabelDoubt doubt={row.label_doubt} />
           </span>
           {view === "heat" ? null : (
             <span className="-mt-0.5 -mb-1 block md:hidden">
