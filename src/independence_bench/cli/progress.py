@@ -86,7 +86,7 @@ class ProgressDisplay:
     def _warn(self, report: Report, told: set[str]) -> None:
         """Say what is new among the warnings, once, above the progress."""
         for warning in [text for text in report.warnings if text not in told]:
-            self.console.print(label_text(warning), soft_wrap=True, markup=False, highlight=False)
+            self.console.print(name_text(warning), soft_wrap=True, markup=False, highlight=False)
             told.add(warning)
 
     def line(self, report: Report, over: bool = False) -> str:
