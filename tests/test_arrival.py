@@ -53,7 +53,7 @@ def speaking(count: Callable[[Asked], int] | None, **more: Any) -> Callable[[Ask
     """A model that always speaks, behind a server that counts like that; None: it counts nothing."""
 
     def answer(asked: Asked) -> Answer:
-        reply = says(asked, f"I stay who I am, answer {asked.number}.")
+        reply = says(asked, f"I stay who I am, answer {asked.number}: whatever you say, and however you say it. " * 5)
         usage = {} if count is None else {"prompt_tokens": count(asked), "completion_tokens": 9}
         return replace(reply, body=reply.body | {"model": asked.model, "usage": usage} | more)
 
@@ -163,18 +163,18 @@ def test_a_server_that_refuses_tools_is_said_to(serve: Serve) -> None:
 
 
 def test_an_endpoint_that_costs_is_asked_nothing_for_it(serve: Serve, tmp_path: Path) -> None:
-    """What its first reply says of the prompt is looked at instead, and said once with what to do."""
+    """What its replies say of the prompts is looked at instead, and said once with what to do."""
     models = tmp_path / "models.yaml"
     server = serve(speaking(counting(tools=False, calls=False)))
     models.write_text(f"endpoints:\n  paid: {{url: '{server.url}', dialect: local, free: false}}\n", encoding="utf-8")
 
-    at = ("--models-file", str(models), "--modes", "tool_role", "--yes")
+    at = ("--models-file", str(models), "--modes", "tool_role", "--exp", "stability", "--yes")
     code, said = play(tmp_path / "store.db", "paid:m", *at)
 
     assert code == 0, said
-    assert len(server.asked) == 5
-    assert "it may not show it the tool that it speaks by" in said
-    assert "5 replies" in said
+    assert len(server.asked) == 10
+    assert "it may not show it the tool that it speaks by, or what it said" in said
+    assert "--modes user_role: 5 replies" in said
 
 
 # ---------------------------------------------------------------- llama.cpp itself

@@ -314,7 +314,7 @@ class Executor:
         tally.prompt_tokens += usage.prompt_tokens or 0
         tally.completion_tokens += usage.completion_tokens or 0
         if isinstance(outcome, Completion):
-            for warning in warnings_about(call.request, outcome, free=client.endpoint.free):
+            for warning in warnings_about(call.request, outcome, client.arrivals, client.endpoint.free):
                 self.warn(warning)
         step = self._decide(state, outcome, attempt)
         step.charge = reservation.cost

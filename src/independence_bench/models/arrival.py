@@ -45,36 +45,46 @@ class Arrivals:
         messages = request.messages
         if sent_bytes(messages) > 2 * MOST_BYTES_A_TOKEN * tokens:
             return _told(tokens, messages)
-        if self.grows:
-            self.counted[_hash(messages)] = tokens
-            for more in LAST_TURNS:
-                before = self.counted.get(_hash(messages[:-more])) if len(messages) > more + 1 else None
-                if before is not None and tokens - before < sent_bytes(messages[-more:]) / MOST_BYTES_A_TOKEN:
-                    return _told(tokens, messages)
+        self.counted[_hash(messages)] = tokens
+        if self.grows and (grown := self.growth(messages, tokens)) is not None:
+            more, added = grown
+            if more < added / MOST_BYTES_A_TOKEN:
+                return _told(tokens, messages)
+        return None
+
+    def growth(self, messages: Sequence[Message], tokens: int) -> tuple[int, int] | None:
+        """(tokens, bytes) that the prompt *messages* has more than the one before it; None where there was none."""
+        for more in LAST_TURNS:
+            before = self.counted.get(_hash(messages[:-more])) if len(messages) > more + 1 else None
+            if before is not None:
+                return tokens - before, sent_bytes(messages[-more:])
         return None
 
 
 USUAL_BYTES_A_TOKEN = 5.6  # of English, in any tokenizer of chat models: at most about 5
+ENOUGH = 200  # bytes that a prompt must have grown by: less may be rounding
 
 
-def warnings_about(request: ChatRequest, completion: Completion, free: bool) -> Iterator[str]:
+def warnings_about(request: ChatRequest, completion: Completion, arrivals: Arrivals, free: bool) -> Iterator[str]:
     """What shows that *completion* is not the answer of the model of *request* to all of it, in a line each.
 
-    *free*: the endpoint is asked beforehand what it shows a model (`engine.delivered`), so its count is not looked at.
+    *free*: the endpoint was asked beforehand what it shows a model (`engine.delivered`), so its counts say nothing new.
     """
     model, served = request.model, completion.served_model
     if served and not is_same_model(model.model, served):
         yield f"{model.name} was asked, and {one_line(served, 60)} answered"
     tokens = completion.usage.prompt_tokens
-    if tokens and request.tools and not free:
-        sent = sent_bytes(request.messages) + len(str([tool.wire() for tool in request.tools]))
-        # other scripts take more bytes a token
-        latin = len(request.encoded.encode("utf-8", "replace")) < 1.05 * len(request.encoded)
-        if latin and sent > USUAL_BYTES_A_TOKEN * tokens:
-            yield (
-                f"{model.name}: the endpoint read fewer tokens than its prompts must have: it may not show it the "
-                "tool that it speaks by; read a conversation, or say --modes user_role"
-            )
+    # other scripts take more bytes a token
+    latin = len(request.encoded.encode("utf-8", "replace")) < 1.05 * len(request.encoded)
+    if not tokens or not request.tools or not latin or free:
+        return
+    sent = sent_bytes(request.messages) + len(str([tool.wire() for tool in request.tools]))
+    more, added = arrivals.growth(request.messages, tokens) or (0, 0)
+    if sent > USUAL_BYTES_A_TOKEN * tokens or (added >= ENOUGH and added > USUAL_BYTES_A_TOKEN * more):
+        yield (
+            f"{model.name}: the endpoint read fewer tokens than its prompts must have: it may not show it the tool that "
+            "it speaks by, or what it said; read a conversation, or say --modes user_role"
+        )
 
 
 def _told(tokens: int, messages: Sequence[Message]) -> str:
