@@ -124,6 +124,115 @@ def test_an_error_in_the_stream_is_read_like_one_that_comes_at_once(serve: Serve
     assert "context is full" in fault.message
 
 
+FAILURES = {
+    "an error's event": 'event: error\ndata: {"message": "overloaded", "code": 529}\n\n',
+    "an object that is an error": 'data: {"object": "error", "message": "overloaded", "code": 500}\n\n',
+    "a type that is an error": 'data: {"type": "error", "error": {"message": "overloaded"}}\n\n',
+    "a code of an error": 'data: {"text": "overloaded", "error_code": 50004}\n\n',
+    "a message and no choices": 'data: {"message": "overloaded", "code": 503}\n\n',
+    "a detail and no choices": 'data: {"detail": "overloaded"}\n\n',
+    "a finish reason": 'data: {"choices": [{"delta": {}, "finish_reason": "error"}], "overloaded": 1}\n\n',
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_half_a_reply_before_an_error_is_no_reply(serve: Serve, failure: str) -> None:
+    """However the server words it, and although it says that it is done behind it; its usage is kept."""
+    usage = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}
+    stream = events(WORDS[1], usage, done=False) + FAILURES[failure].encode() + b"data: [DONE]\n\n"
+
+    fault = failed(serve(always(Answer(stream, headers=STREAM))), dialect="local")
+
+    assert fault.kind is Kind.UNAVAILABLE
+    assert fault.usage.prompt_tokens == 7
+    assert "overloaded" in fault.raw
+
+
+@pytest.mark.parametrize("empty", ["", {}, None, {"message": "", "type": "", "code": None}])
+def test_an_error_without_a_word_is_none(serve: Serve, empty: Any) -> None:
+    """Some servers send the field with every piece."""
+    stream = [piece | {"error": empty} for piece in WORDS]
+
+    assert answered(serve(always(sent(*stream))), dialect="local").content == "No, I stay."
+
+
+def test_an_error_behind_the_end_takes_nothing_from_the_reply(serve: Serve) -> None:
+    """The model had said all."""
+    assert (
+        answered(serve(always(sent(*WORDS, {"error": {"message": "late"}}))), dialect="local").content == "No, I stay."
+    )
+
+
+def test_a_stream_without_a_finish_reason_is_half_a_reply(serve: Serve) -> None:
+    """That it is done says nothing of whether the model was."""
+    fault = failed(serve(always(sent(*WORDS[:3]))), dialect="local")
+
+    assert (fault.kind, fault.message) == (Kind.BROKEN, "it has no finish reason")
+
+
+HI, BYE = '{"text": "Hi"}', '{"text": "Bye"}'
+
+
+def piece(arguments: Any, name: str = "", **more: Any) -> dict[str, Any]:
+    """A piece of a call."""
+    return chunk(tool_calls=[{**more, "function": {"name": name, "arguments": arguments}}])
+
+
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        ([piece(HI, "speak", index=0, id="a"), piece(BYE, "speak", index=0, id="b")], [HI, BYE]),
+        ([piece(HI, "speak", id="a"), piece(BYE, "speak", id="b")], [HI, BYE]),
+        ([piece(HI[:5], "speak", id="a"), piece(HI[5:])], [HI]),
+        ([piece(HI[:5], "speak", id="a"), piece(HI[5:], id="a")], [HI]),
+        ([piece(HI[:5], "speak", index=None, id="a"), piece(HI[5:], index=None)], [HI]),
+        ([piece(HI[:5], "speak", index="0", id="a"), piece(HI[5:], index="0")], [HI]),
+        ([piece(HI[:5], "speak", index=0, id="a"), piece(HI[5:], "speak", index=0, id="a")], [HI]),
+        ([piece(HI[:5], "speak", index=0, id="a"), piece(HI, index=0, id="a")], [HI]),
+        ([piece({"text": "Hi"}, "speak", index=0, id="a")], [HI]),
+        ([chunk(tool_calls={"index": 0, "id": "a", "function": {"name": "speak", "arguments": HI}})], [HI]),
+        ([chunk(tool_calls=[{"index": 0, "id": "a", "name": "speak", "arguments": HI}])], [HI]),
+        (
+            [chunk(function_call={"name": "speak", "arguments": HI[:5]}), chunk(function_call={"arguments": HI[5:]})],
+            [HI],
+        ),
+    ],
+    ids=[
+        *["two at one index", "two without one", "pieces without one", "pieces with their id", "null", "as text"],
+        *["the name again", "all so far each time", "an object", "one by itself", "flat", "the older form"],
+    ],
+)
+def test_calls_are_told_apart_and_put_together(serve: Serve, pieces: list[dict[str, Any]], calls: list[str]) -> None:
+    """By index, by id, or by order, as servers send them."""
+    got = answered(serve(always(sent(*pieces, chunk("tool_calls")))), dialect="local")
+
+    assert [(call.name, call.arguments) for call in got.tool_calls] == [("speak", arguments) for arguments in calls]
+
+
+def test_contents_in_parts_are_words_and_thoughts(serve: Serve) -> None:
+    """Mistral's: a list of parts in each piece, thoughts among them; and other servers' fields for thoughts."""
+    thinking = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]
+    words = [{"type": "text", "text": "I stay."}]
+
+    got = answered(serve(always(sent(chunk(content=thinking), chunk(content=words), chunk("stop")))), dialect="local")
+    assert (got.content, got.reasoning) == ("I stay.", "Hm.")
+    details = [{"type": "reasoning.text", "text": "Hm."}]
+    for field in ({"thinking": "Hm."}, {"reasoning": {"text": "Hm."}}, {"reasoning_details": details}):
+        stream = sent(chunk(**field), chunk(content="I stay."), chunk("stop"))
+        got = answered(serve(always(stream)), dialect="local")
+        assert (got.content, got.reasoning) == ("I stay.", "Hm."), field
+
+
+def test_usage_may_stand_in_the_choice_and_a_mark_before_everything(serve: Serve) -> None:
+    """Moonshot's place for it; and a byte order mark, which begins no line."""
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": {"prompt_tokens": "7"}}]}
+    stream = b"\xef\xbb\xbf" + events(*WORDS[:3], last)
+
+    got = answered(serve(always(Answer(stream, headers=STREAM))), dialect="local")
+
+    assert (got.content, got.usage.prompt_tokens) == ("No, I stay.", 7)
+
+
 def test_pieces_may_be_cut_anywhere() -> None:
     """Bytes come as the network has them, in the middle of a character, too."""
     data = events(chunk(content="Ja – größer"), chunk("stop"))

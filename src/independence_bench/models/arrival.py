@@ -82,8 +82,8 @@ def warnings_about(request: ChatRequest, completion: Completion, arrivals: Arriv
     more, added = arrivals.growth(request.messages, tokens) or (0, 0)
     if sent > USUAL_BYTES_A_TOKEN * tokens or (added >= ENOUGH and added > USUAL_BYTES_A_TOKEN * more):
         yield (
-            f"{model.name}: the endpoint read fewer tokens than its prompts must have: it may not show it the tool that "
-            "it speaks by, or what it said; read a conversation, or say --modes user_role"
+            f"{model.name}: the endpoint read fewer tokens than its prompts must have: it may not show it the tool "
+            "that it speaks by, or what it said; read a conversation, or say --modes user_role"
         )
 
 

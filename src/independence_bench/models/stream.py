@@ -101,7 +101,7 @@ class StreamedReply:
 
     def _take(self, chunk: Any) -> None:
         error = chunk if self._failing else error_in(chunk)
-        if error is not None:
+        if error is not None and self._reason is None:  # one behind the reply's end takes nothing from it
             self._error, self.ended = error, True
         # usage stands in the last chunk or in each of them, growing
         self._top |= {
