@@ -137,7 +137,7 @@ def completion(
             {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
             for n, (name, arguments) in enumerate(calls)
         ]
-    usage: dict[str, Any] = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
+    usage: dict[str, Any] = {"prompt_tokens": 200, "completion_tokens": 10, "total_tokens": 210}
     if cost is not None:
         usage["cost"] = cost
     made = {"id": f"gen-1{uuid.uuid4().hex}", "model": "served/model", "provider": "Acme", "usage": usage}
@@ -150,8 +150,8 @@ def says(asked: Asked, text: str, *, finish: str = "stop", cost: float = 0.001, 
         function = asked.body["tools"][0]["function"]
         (argument,) = function["parameters"]["properties"]
         call = (function["name"], json.dumps({argument: text}))
-        return Answer(completion(None, calls=[call], finish=finish, cost=cost), cost=cost, **more)
-    return Answer(completion(text, finish=finish, cost=cost), cost=cost, **more)
+        return Answer(completion(None, calls=[call], finish=finish, cost=cost, model=asked.model), cost=cost, **more)
+    return Answer(completion(text, finish=finish, cost=cost, model=asked.model), cost=cost, **more)
 
 
 def verdict(asked: Asked, marks: Mapping[str, Any] | None = None, *, cost: float = 0.0005, **more: Any) -> Answer:
@@ -162,7 +162,7 @@ def verdict(asked: Asked, marks: Mapping[str, Any] | None = None, *, cost: float
         if name != "analysis":
             middle = False if spec["type"] == "boolean" else (spec["minimum"] + spec["maximum"]) / 2
             given[name] = (marks or {}).get(name, middle)
-    return Answer(completion(json.dumps(given), cost=cost), cost=cost, **more)
+    return Answer(completion(json.dumps(given), cost=cost, model=asked.model), cost=cost, **more)
 
 
 def untold(answer: Answer) -> Answer:
