@@ -355,7 +355,7 @@ def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: b
         if report is None or not report.complete:
             return False
         if left is not None:
-            left -= report.cost
+            left -= report.budget.spent
             if left <= 0:
                 raise NotComplete("the budget is spent, so other builds stay undecided; the same command continues")
     return True
