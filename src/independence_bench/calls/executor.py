@@ -77,7 +77,7 @@ class CallLedger:
 
     owner: str
     now: Callable[[], float]  # seconds since 1970
-    watch: LeaseWatch | None = None  # of who works on the store with another clock, where there can be such
+    watch: LeaseWatch | None = None  # of who else works on the store, where no server's clock is everybody's
     job: str | None = None  # that this process is a worker of
     fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
