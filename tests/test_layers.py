@@ -124,13 +124,6 @@ def test_the_documentation_draws_the_same_rooms() -> None:
     assert not {name for name in named if not (ROOT / f"{name}.py").exists() and not (ROOT / name).exists()}
 
 
-def test_modules_are_read_in_a_few_screens() -> None:
-    """No module is longer than 400 lines."""
-    long = {name for name, path in MODULES.items() if len(path.read_text(encoding="utf-8").splitlines()) > 400}
-
-    assert long == set()
-
-
 def test_what_differs_between_endpoints_is_in_one_module() -> None:
     """A new dialect is one object: no other module asks which one an endpoint speaks."""
     asks = re.compile(r"(?<!connection\.)\bdialect (?:==|!=|in|not in) ")
