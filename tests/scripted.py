@@ -383,6 +383,8 @@ class Bench:
         dialect: DialectName = "openrouter",
         again: bool = False,
         ours: bool = False,
+        job: str | None = None,
+        now: Callable[[], float] = time.time,
     ) -> Report:
         """Open store and clients, run the engine to its end, close everything; *during* runs beside it."""
         protocol, files = load_with_files(self.folder)
@@ -405,8 +407,8 @@ class Bench:
             for client in clients.values():
                 await client.__aenter__()
                 await client.models()  # as a command does, to find out whether anybody is there
-            clocks = Clocks(time.time, time.monotonic, random.Random(7).random, policy)
-            engine = Engine(plan, Session(store, clients, Budget(budget), clocks))
+            clocks = Clocks(now, time.monotonic, random.Random(7).random, policy)
+            engine = Engine(plan, Session(store, clients, Budget(budget, job), clocks))
             beside = asyncio.ensure_future(during(engine)) if during else None
             try:
                 report = await engine.run()

@@ -265,7 +265,13 @@ def test_nonsense_tokens_are_absent(nonsense: Any) -> None:
     assert usage == Usage()
 
 
-@pytest.mark.parametrize("nonsense", [-0.01, "0.1", True, None, [], float("nan"), float("inf"), 10**400, 1e6])
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        *(-0.01, True, None, [], float("nan"), float("inf"), 10**400, 1e6),
+        *("-0.1", "1_0", "inf", "0.1 $", "9" * 20, "", {"total": 0.1}, {"total_cost": -1}, {"total_cost": {}}),
+    ],
+)
 def test_nonsense_cost_is_absent(nonsense: Any) -> None:
     """A cost is a number of dollars, and no call costs a million."""
     assert read_usage({"cost": nonsense}).cost is None
@@ -286,8 +292,6 @@ def test_no_usage_is_none(nothing: Any) -> None:
         ({"is_byok": True, "cost": 0.001, "cost_details": {"upstream_inference_cost": 0.02}}, 0.021),
         ({"is_byok": True, "cost": 0, "cost_details": {"upstream_inference_cost": 0.02}}, 0.02),
         ({"is_byok": True, "cost_details": {"upstream_inference_cost": 0.02}}, 0.02),
-        ({"is_byok": True, "cost": 0.001, "cost_details": {"upstream_inference_cost": None}}, 0.001),
-        ({"is_byok": True, "cost": 0.001}, 0.001),
         ({"is_byok": True, "cost": None, "cost_details": {"upstream_inference_cost": 0}}, 0.0),
         ({"is_byok": False, "cost": 0.021, "cost_details": {"upstream_inference_cost": 0.02}}, 0.021),
         ({"is_byok": "yes", "cost": 0.021, "cost_details": {"upstream_inference_cost": 0.02}}, 0.021),
@@ -296,6 +300,27 @@ def test_no_usage_is_none(nothing: Any) -> None:
 def test_with_a_key_of_ones_own_fee_and_inference_were_paid(usage: dict[str, Any], cost: float) -> None:
     """`cost` is then the fee alone; otherwise it is all there is."""
     assert read_usage(usage).cost == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("told", [{"cost": 0}, {"cost": 0.001}, {"cost": 0, "cost_details": {}}, {}])
+@pytest.mark.parametrize("upstream", [{}, {"cost_details": {"upstream_inference_cost": None}}])
+def test_with_a_key_of_ones_own_the_fee_alone_is_no_price(told: dict[str, Any], upstream: dict[str, Any]) -> None:
+    """The inference was paid, and what it cost is not known."""
+    assert read_usage({"is_byok": True} | told | upstream).cost is None
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        "0.01",
+        "1e-2",
+        {"total_cost": 0.01},
+        {"input_tokens_cost": 0.004, "output_tokens_cost": 0.006, "total_cost": "0.01"},
+    ],
+)
+def test_a_cost_as_text_or_as_an_object_is_read(cost: Any) -> None:
+    """As LiteLLM and Perplexity send it."""
+    assert read_usage({"cost": cost}).cost == pytest.approx(0.01)
 
 
 # faults

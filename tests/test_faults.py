@@ -223,7 +223,7 @@ def test_all_faults_mixed_at_a_fifth_of_the_requests(seed: int, small: Path, tmp
 @pytest.mark.parametrize(
     ("fault", "code", "said"),
     [
-        ("usage-strings", 0, "without a price"),
+        ("usage-missing", 0, "without a price"),
         ("http-402", 1, "out of credits (HTTP 402)"),
         ("redirect", 1, "redirects elsewhere"),
         ("finish-filter", 1, "invalid: "),

@@ -177,7 +177,7 @@ def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
     listed = None
     if price is not None and payment.prompt_tokens is not None and payment.completion_tokens is not None:
         listed = price.cost_of(payment.prompt_tokens, payment.completion_tokens)
-    if payment.cost is not None:
+    if payment.cost or (payment.cost == 0 and not listed):  # a 0 beside a list price, of older stores, is none
         return _Item(payment, "told" if payment.cost else "free", payment.cost, listed)
     if payment.outcome not in MAY_COST and payment.status != 200:  # with 200 a reply had begun
         return _Item(payment, "nothing", 0.0, None)

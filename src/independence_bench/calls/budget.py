@@ -1,9 +1,9 @@
 """The budget of a command, and what calls cost, as far as it is known.
 
 A budget is a bound in dollars on what one command spends, judges and retries included, or all workers of a job
-together. Every call reserves the most it can cost before it is sent and settles for what it did cost. Where prices are
-not known the reservation is a guess from what has been seen, and the bound is then kept up to the calls in flight.
-Sends nothing.
+together. Every call reserves the most it can cost before it is sent and settles for what it did cost. Prices are what
+an endpoint lists and what its replies say; where these differ the dearer one counts. What is not known or too low is
+learned from one call, and the bound is then kept up to the calls in flight. Sends nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Container, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from independence_bench.calls.call import CallState
 from independence_bench.errors import BudgetSpent
 from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Usage
+from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.store import usage as stored_usage
 from independence_bench.store.group_commit import Commits
@@ -158,37 +159,56 @@ class Reservation:
             budget.tell()
 
 
+Who = tuple[str, str]
+"""A model by (endpoint, its name there)."""
+
+
 @dataclass(slots=True)
 class Prices:
-    """What the calls of one command can cost at most, by listed prices, else by the most that a reply has cost."""
+    """What the calls of one command can cost at most: by listed prices, or by the dearest reply where one cost more.
+
+    A list price is a claim: until a reply has been served, in this command or in an earlier one that was told a cost,
+    a model's calls on a budget go to their endpoint one by one.
+    """
 
     commits: Commits
     clients: Mapping[str, Client]
     budget: Budget
     owner: str
-    dearest: dict[str, float] = field(default_factory=dict)  # model -> highest cost seen, in dollars
-    alone: dict[str, asyncio.Lock] = field(default_factory=dict)  # endpoint -> held by its call of unforeseeable cost
-    listed: set[tuple[str, str]] = field(default_factory=set)  # endpoint, model: whose list price is written down
+    dearest: dict[Who, float] = field(default_factory=dict)  # dollars of the dearest call beyond the list price
+    shown: set[Who] = field(default_factory=set)  # models of which a reply was served
+    alone: dict[str, asyncio.Lock] = field(default_factory=dict)  # endpoint -> held by a call of a model not in *shown*
+    listed: set[Who] = field(default_factory=set)  # models whose list price is written down
+    looked: int | None = None  # the attempts of the store up to this one are looked at; None: none is
 
     @contextlib.asynccontextmanager
-    async def one_at_a_time(self, model: ChatModel) -> AsyncIterator[None]:
-        """A block in which calls of unforeseeable cost to one endpoint, on a budget, wait for each other."""
-        async with contextlib.AsyncExitStack() as stack:
-            if not await self._foreseeable(model):
-                await stack.enter_async_context(self.alone.setdefault(model.endpoint, asyncio.Lock()))
-                if await self._foreseeable(model):  # the call before has shown its cost
-                    await stack.aclose()
-            yield
+    async def one_at_a_time(self, model: ChatModel) -> AsyncIterator[Container[Who] | None]:
+        """A block in which calls of models that are not shown yet, on a budget, wait for each other at their endpoint.
 
-    async def _foreseeable(self, model: ChatModel) -> bool:
-        """Whether a price is listed, or a reply has shown its cost. A price of nothing has to be seen once more."""
-        client = self.clients[model.endpoint]
-        if client.endpoint.free or model.name in self.dearest or (await client.info(model.model)).most(1, 1):
+        Gives the models beside which the call may be sent by the other workers of a job; None: beside all.
+        """
+        async with contextlib.AsyncExitStack() as stack:
+            beside = None
+            if not await self._is_shown(model):
+                await stack.enter_async_context(self.alone.setdefault(model.endpoint, asyncio.Lock()))
+                if await self._is_shown(model):  # by the call before
+                    await stack.aclose()
+                else:
+                    beside = self.shown
+            yield beside
+
+    async def _is_shown(self, model: ChatModel) -> bool:
+        """Whether a reply has shown what *model* costs, as far as it ever does; earlier commands' are looked up."""
+        who = (model.endpoint, model.model)
+        if who in self.shown or self.clients[model.endpoint].endpoint.free:
             return True
-        most = await self.commits.do(partial(stored_usage.dearest, endpoint=model.endpoint, model=model.model))
-        if most:  # an earlier command's
-            self.dearest.setdefault(model.name, most)
-        return bool(most)
+        look = partial(stored_usage.seen_costs, after=self.looked or 0, job=self.budget.job)
+        seen = await self.commits.do(look)
+        self.looked = max(self.looked or 0, seen.looked)
+        self.shown |= seen.shown
+        for dear, dollars in seen.dearest.items():
+            self.dearest[dear] = max(self.dearest.get(dear, 0.0), dollars)
+        return who in self.shown
 
     async def keep(self, model: ChatModel) -> None:
         """Write down what the endpoint lists for *model*, once, if its list was read and has it."""
@@ -204,42 +224,67 @@ class Prices:
             )
 
     async def most(self, request: ChatRequest, limit: int) -> float:
-        """Dollars that an attempt can cost at most; where no price is known, or one of nothing, the most so far."""
-        client = self.clients[request.model.endpoint]
+        """Dollars that an attempt can cost at most: by the list price, or the most so far where that is more."""
+        model = request.model
+        client = self.clients[model.endpoint]
         if client.endpoint.free or self.budget.limit is None:
             return 0.0
-        info = await client.info(request.model.model)
-        return info.most(most_tokens(request), limit) or self.dearest.get(request.model.name, 0.0)
+        info = await client.info(model.model)
+        listed = info.most(most_tokens(request), limit) or 0.0
+        return max(listed, self.dearest.get((model.endpoint, model.model), 0.0))
+
+    async def told(self, model: ChatModel, usage: Usage) -> Usage:
+        """*usage* with the cost that it says, as far as that can be: a 0 where something is listed is no price."""
+        client = self.clients[model.endpoint]
+        if client.endpoint.free:
+            return replace(usage, cost=0.0)
+        if usage.cost == 0 and (await client.info(model.model)).most(1, 1):
+            return replace(usage, cost=None)
+        return usage
 
     async def charge(
         self, state: CallState[Any], outcome: Completion | Fault, usage: Usage, closed: dict[str, str]
     ) -> float:
-        """What the budget counts for an attempt, in dollars: what it cost, or the most where that is not known.
+        """What the budget counts for an attempt, in dollars: what it cost, or its tokens at the list price if more.
 
-        The ledger (`Usage.cost`, the tally) counts only what is known. An endpoint whose calls no budget can bound is
-        put into *closed*, and why.
+        Where no cost is told it is the most that it can have cost. The ledger (`Usage.cost`, the tally) counts only
+        what was told. An endpoint whose calls no budget can bound is put into *closed*, and why.
         """
         model = state.call.request.model
-        if usage.cost is not None:
-            self.dearest[model.name] = max(self.dearest.get(model.name, 0.0), usage.cost)
-            return usage.cost
+        client, who = self.clients[model.endpoint], (model.endpoint, model.model)
+        bounded = self.budget.limit is not None and not client.endpoint.free
+        info = await client.info(model.model) if bounded else ModelInfo(model.model)
+        listed = _at_list_price(info, usage)
         served = isinstance(outcome, Completion) or outcome.status == 200
+        if usage.cost is not None:
+            self.shown.add(who)
+            if listed is None or usage.cost > listed * stored_usage.ROUNDED:
+                self.dearest[who] = max(self.dearest.get(who, 0.0), usage.cost)
+            return max(usage.cost, listed or 0.0)
         # a reply that did not arrive may have been made, and charged
         unseen = isinstance(outcome, Fault) and outcome.kind in (Kind.CONNECTION, Kind.TIMEOUT) and not outcome.unsent
         if not served and not unseen:
             return 0.0
         state.tally.unpriced += 1
-        most = await self.most(state.call.request, state.limit)
-        if served and self.budget.limit is not None and most == 0.0 and model.name not in self.dearest:
-            if (await self.clients[model.endpoint].info(model.model)).most(1, 1) is not None:
-                self.dearest[model.name] = 0.0  # nothing, as listed
-            else:
-                closed.setdefault(
-                    model.endpoint,
-                    f"{model.name} reports neither prices nor costs, so --budget cannot bound it; --price IN OUT sets "
-                    "its price, or leave --budget out, or say `free: true` for its endpoint in models.yaml",
-                )
-        return most
+        if served and info.most(1, 1) is not None:
+            self.shown.add(who)  # it never tells more
+        elif served and bounded and who not in self.shown:
+            closed.setdefault(
+                model.endpoint,
+                f"{model.name} reports neither prices nor costs, so --budget cannot bound it; --price IN OUT sets "
+                "its price, or leave --budget out, or say `free: true` for its endpoint in models.yaml",
+            )
+        return max(await self.most(state.call.request, state.limit), listed or 0.0)
+
+
+def _at_list_price(info: ModelInfo, usage: Usage) -> float | None:
+    """Dollars of the tokens that were billed, those from a cache at their own price; None where one is not known."""
+    prompt, completion = usage.prompt_tokens, usage.completion_tokens
+    if prompt is None or completion is None or info.most(0, 0) is None:
+        return None
+    cached = 0 if info.cached_price is None else min(usage.cached_tokens or 0, prompt)
+    rest = info.most(prompt - cached, completion)
+    return None if rest is None else rest + cached * (info.cached_price or 0.0)
 
 
 def most_tokens(request: ChatRequest) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -74,6 +74,8 @@ class CallState(Generic[A]):
     ours: bool = False  # the call is claimed
     arrived: bool = False  # *spare* is its answer, which an earlier process could not store
     most: float = 0.0  # dollars that the next attempt can cost, where a budget bounds them
+    # (endpoint, model) beside whose calls by other workers it may be sent, where its own price is not shown; None: all
+    beside: Container[tuple[str, str]] | None = None
 
     @property
     def key(self) -> str:

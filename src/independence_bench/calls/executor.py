@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -44,7 +44,7 @@ from independence_bench.store.attempts import ANSWERED, CUT_OFF, EarlierAttempts
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.results import AnswerTable
-from independence_bench.store.workers import close, reserve, settle, spend
+from independence_bench.store.workers import close, models_in_flight, reserve, settle, spend
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -78,7 +78,7 @@ class CallLedger:
 
     owner: str
     now: Callable[[], float]  # seconds since 1970
-    watch: LeaseWatch | None = None  # of who works on the store with another clock, where there can be such
+    watch: LeaseWatch | None = None  # of who else works on the store, where no server's clock is everybody's
     job: str | None = None  # that this process is a worker of
     fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
@@ -102,9 +102,10 @@ class CallLedger:
     def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
         """Claim what is not ours yet and write attempts down: their ids (int), or an answer that is stored by now.
 
-        None for what another process has claimed.
+        None for what another process has claimed, or what has to wait for the first call of another worker.
         """
         now = self.now()
+        states, every = self._may_begin(connection, states, now), states
         held = attempts.holders(connection, {state.key for state in states})
         # a process that slept beyond its lease may have lost its claims to another: without this both would send
         kept = attempts.holders(connection, {state.key for state in states if state.ours}, lock=True)
@@ -136,7 +137,20 @@ class CallLedger:
         if self.job is not None:
             reserve(connection, self.owner, {number: c.most for number, c in zip(numbers, begun, strict=True)})
         by_state = dict(zip(map(id, begun), numbers, strict=True))
-        return [by_state.get(id(state), answers.get(id(state))) for state in states]
+        return [by_state.get(id(state), answers.get(id(state))) for state in every]
+
+    def _may_begin(
+        self, connection: Connection, states: Sequence[CallState[Any]], now: float
+    ) -> Sequence[CallState[Any]]:
+        """*states* without those that wait for another worker of the job, who has sent a model's first call."""
+        if self.job is None or all(state.beside is None for state in states):
+            return states
+        busy = models_in_flight(connection, self.owner, self.job, now, self.watch)
+
+        def is_free(state: CallState[Any]) -> bool:
+            return state.beside is None or all(who in state.beside for who in busy if who[0] == state.call.endpoint)
+
+        return [state for state in states if is_free(state)]
 
     def finish(self, connection: Connection, finished: Sequence[EndedAttempt]) -> list[None]:
         """Write down how attempts ended, with the answers that they gave, and give those claims back."""
@@ -208,7 +222,7 @@ class Executor:
             while True:
                 step = None
                 alone = _FREELY if self.budget.limit is None else self.prices.one_at_a_time(call.request.model)
-                async with slots.preparing.hold(call.priority), alone:
+                async with slots.preparing.hold(call.priority), alone as state.beside:
                     self._may_send(state)
                     free = self.budget.limit is None or state.arrived
                     state.most = 0.0 if free else await self.prices.most(call.request, state.limit)
@@ -305,15 +319,14 @@ class Executor:
     ) -> NextStep[A]:
         """Decide what an outcome means, and commit both together."""
         call, tally = state.call, state.tally
-        model = call.request.model
-        client = self.clients[model.endpoint]
-        usage = replace(outcome.usage, cost=0.0) if client.endpoint.free else outcome.usage
+        usage = await self.prices.told(call.request.model, outcome.usage)
         reservation.cost = await self.prices.charge(state, outcome, usage, self.closed)
         tally.calls += 1
         tally.cost += usage.cost or 0.0
         tally.prompt_tokens += usage.prompt_tokens or 0
         tally.completion_tokens += usage.completion_tokens or 0
         if isinstance(outcome, Completion):
+            client = self.clients[call.endpoint]
             for warning in warnings_about(call.request, outcome, client.arrivals, client.endpoint.free):
                 self.warn(warning)
         step = self._decide(state, outcome, attempt)

@@ -123,13 +123,17 @@ class _Upkeep:
         self.owner = new_owner()
         self.watch: LeaseWatch | None = None
         self._store, self._commits, self._stopping, self._clocks = store, commits, stopping, clocks
-        self._behind = 0.0  # seconds that the store's clock is before ours
+        self._read: tuple[float, float, float] | None = None  # a server's time, and our clocks when it was read
         self._elsewhere: dict[str, float] = {}  # owners with another clock who had leases when we began
         self._trouble: str | None = None
 
     def now(self) -> float:
         """Seconds since 1970 on the store's clock, where it has one; else on ours."""
-        return self._clocks.now() + self._behind
+        if self._read is None:
+            return self._clocks.now()
+        server_time, now, clock = self._read
+        # our clock may be set back and our monotonic one stands still while the machine sleeps: who is behind errs
+        return server_time + max(self._clocks.now() - now, self._clocks.clock() - clock)
 
     async def begin(self) -> int:
         """Set the clock, and store who begins to call.
@@ -148,7 +152,8 @@ class _Upkeep:
 
     async def _set_clock(self) -> float | None:
         server_time = await self._commits.do(shared_time)
-        self._behind = 0.0 if server_time is None else server_time - self._clocks.now()
+        if server_time is not None:
+            self._read = server_time, self._clocks.now(), self._clocks.clock()
         return server_time
 
     async def renew(self) -> None:
@@ -347,14 +352,16 @@ class Worker:
 
     async def work(self, since: float, closed: dict[str, str]) -> None:
         """Keep the lease, and put into *closed* what others have closed *since* then, until cancelled."""
-        renewed = since
+        clock = asyncio.get_running_loop().time  # the other one may be set
+        renewed = clock()
         while True:
             await asyncio.sleep(LISTEN)
             with suppress(StoreError):  # the next call that needs the store reports it
-                if (now := self.ledger.now()) >= renewed + LEASE / 4:
+                if clock() >= renewed + LEASE / 4:
+                    now = self.ledger.now()
                     await self.commits.do(partial(workers.stay, owner=self.ledger.owner, now=now))
                     # a lease that has lapsed is not revived: others may have had what was drawn, so it is drawn anew
-                    renewed, self.kept_until = now, self.kept_until if self.lapsed() else now + LEASE
+                    renewed, self.kept_until = clock(), self.kept_until if self.lapsed() else now + LEASE
                 closures = await self.commits.do(partial(workers.closed_since, job=self.job, since=since))
                 for endpoint, reason in closures.items():
                     closed.setdefault(endpoint, f"{reason} (another worker of the job {self.job} was told)")

@@ -21,7 +21,7 @@ import click
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
-from independence_bench.api.orders import lines_before
+from independence_bench.api.orders import forecast_line, lines_before
 from independence_bench.cli.options import (
     MILLION,
     Command,
@@ -36,7 +36,7 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.progress import ProgressDisplay, spread_line
 from independence_bench.cli.rankings import print_boards
-from independence_bench.engine.preview import Preview
+from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report, Sittings
 from independence_bench.engine.schedule import Spread, run
 from independence_bench.engine.session import Limits, RunOptions
@@ -56,6 +56,12 @@ LONGEST_JOB = 100  # characters of a name
 SLURM, KUBERNETES = "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"
 
 
+# What a command asks about before it pays. The same order for three subjects of v3, the largest protocol that ships,
+# is 4,284 calls and some dollars; a hundred times as much is mostly a mistake, or a stranger's protocol.
+MUCH_MONEY = 20.0  # dollars of the forecast
+MANY_CALLS = 5_000  # paid ones: a list price may be wrong, or not known
+
+yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs much (docs/running.md).")
 price_option = click.option(
     "--price",
     type=(Number(0), Number(0)),
@@ -128,11 +134,40 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
         return None
 
 
-def approved(preview: Preview, ask: bool, *more: str) -> bool:
-    """Say what is about to be done, and with *ask* ask whether to; where calls are to be made, *more* is said too."""
+def approved(preview: Preview, ask: bool, answered: bool, *more: str) -> bool:
+    """Say what is about to be done, and ask whether to: with *ask*, or as `agreed`.
+
+    Where calls are to be made, *more* is said too.
+    """
     asked_for = preview.forecast.calls
     say(*lines_before(preview), *(more if asked_for else ()))
-    if not ask or not asked_for or confirmed("Go ahead?"):
+    if ask and asked_for:
+        return _agreed("Go ahead?")
+    return agreed(preview.forecast, answered)
+
+
+def is_answered(yes: bool, limits: Limits) -> bool:
+    """Whether the command line says how much it may cost: anything, or a budget, which bounds it."""
+    return yes or limits.budget is not None
+
+
+def agreed(forecast: Forecast, answered: bool) -> bool:
+    """Whether to go on; where much is forecast and not *answered* a person is asked.
+
+    Raises WrongUse, which names the options that answer, where there is no terminal.
+    """
+    if answered or not is_much(forecast):
+        return True
+    return _agreed(f"That is {forecast_line(forecast)}. Go ahead?", "--yes or --budget USD")
+
+
+def is_much(forecast: Forecast) -> bool:
+    """Whether it costs more than a command begins with unasked."""
+    return (forecast.dollars or 0.0) > MUCH_MONEY or forecast.paid_calls > MANY_CALLS
+
+
+def _agreed(question: str, flag: str = "--yes") -> bool:
+    if confirmed(question, flag):
         return True
     say("nothing was sent")
     return False
@@ -145,17 +180,20 @@ async def carry_out(
     check: Callable[[Preview], None] = lambda preview: None,
     spread: Spread | Sittings | None = None,
     cluster: Cluster | None = None,
+    yes: bool = False,
 ) -> Report | None:
     """Do what *options* ask for with progress on stderr, then say how it ended; None where a person said no.
 
-    *check* sees what is about to be done and may raise. *spread*: how far apart runs are, or in which sittings; None:
-    as fast as it goes. *cluster*: where it is carried out; None: here.
+    *ask*: whatever it costs; else it is asked where it costs much, unless *yes* was said, or a budget. *check* sees
+    what is about to be done and may raise. *spread*: how far apart runs are, or in which sittings; None: as fast as it
+    goes. *cluster*: where it is carried out; None: here.
     """
     display = ProgressDisplay(err())
 
     def approve(preview: Preview) -> bool:
         check(preview)
-        return approved(preview, ask, *([spread_line(spread, options.runs)] if isinstance(spread, Spread) else []))
+        apart = [spread_line(spread, options.runs)] if isinstance(spread, Spread) else []
+        return approved(preview, ask, is_answered(yes, options.limits), *apart)
 
     if cluster is not None:
         report = await run_on_ray(options, store, cluster, approve, display.in_one_line, say)

@@ -350,12 +350,12 @@ def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: b
             limits=replace(options.limits, budget=left),
         )
         subject = [build.row.subject]
-        work = calling.carry_out(more, store, not yes, partial(check_known, stored=subject))
+        work = calling.carry_out(more, store, not yes, partial(check_known, stored=subject), yes=yes)
         report = calling.to_the_end(work)
         if report is None or not report.complete:
             return False
         if left is not None:
-            left -= report.cost
+            left -= report.budget.spent
             if left <= 0:
                 raise NotComplete("the budget is spent, so other builds stay undecided; the same command continues")
     return True

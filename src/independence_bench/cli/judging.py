@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -41,10 +42,10 @@ from independence_bench.cli.selection import (
     selecting,
 )
 from independence_bench.engine.ask_judges import JudgeAsker, foresee, name_asker, reading_asker, take_exam
-from independence_bench.engine.preview import Forecast, Preview
+from independence_bench.engine.preview import Forecast, Preview, preview_of
 from independence_bench.engine.run import Report, Session
 from independence_bench.engine.session import Limits, RunOptions, resolved
-from independence_bench.errors import EndpointUnusable, WrongUse
+from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.judging.blind_readings import READERS, BlindStems, blind_stems, waiting, write_batches
@@ -64,6 +65,7 @@ from independence_bench.store.database import Store, open_store
 @calling.endpoint_options
 @calling.limit_options
 @calling.worker_options
+@calling.yes_option
 @selecting(configuration_options, weights_option)
 def judge(
     selection: Selection,
@@ -71,6 +73,7 @@ def judge(
     roster: Roster,
     limits: Limits,
     worker: Worker,
+    yes: bool,
 ) -> None:
     """Judge stored conversations: with other judges, or again where one failed.
 
@@ -84,12 +87,14 @@ def judge(
             selection.variants, selection.delivery, worker.shard,
         )  # fmt: skip
         asked = tuple(dict.fromkeys(judges)) or (protocol.judge.model,)
-        complete = judge_in_turn(options, asked, opened, worker.cluster)
+        complete = judge_in_turn(options, asked, opened, yes, worker.cluster)
     if not complete:
         raise SystemExit(1)
 
 
-def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store, cluster: Cluster | None = None) -> bool:
+def judge_in_turn(
+    options: RunOptions, judges: Sequence[str], store: Store, yes: bool, cluster: Cluster | None = None
+) -> bool:
     """Have *judges* judge, one after the other, what *options* say, then print their rankings; whether all was judged.
 
     The budget is that of all of them. What cannot work (a name, a key) is said before anybody is asked; an endpoint
@@ -100,15 +105,17 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store, clus
         raise WrongUse("several workers, several judges and a --budget need --job NAME: they all share it")
     if len(judges) == 1:
         one = replace(options, judge=judges[0])
-        return calling.print_outcome(
-            one, store, calling.to_the_end(calling.carry_out(one, store, False, cluster=cluster))
-        )
+        work = calling.carry_out(one, store, False, cluster=cluster, yes=yes)
+        return calling.print_outcome(one, store, calling.to_the_end(work))
     asyncio.run(look_up(options, judges, store))
+    answered = calling.is_answered(yes, options.limits)
+    if not answered and not calling.agreed(asyncio.run(_judging_in_all(options, judges, store)), answered):
+        return False
     labels: list[str | None] = []
 
     async def turn(name: str, limits: Limits) -> Report | None:
         now = replace(options, judge=name, limits=limits)
-        report = await calling.carry_out(now, store, ask=False, cluster=cluster)
+        report = await calling.carry_out(now, store, ask=False, cluster=cluster, yes=True)
         labels.extend([report.judge] if report else [])
         return report
 
@@ -120,14 +127,27 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store, clus
     return complete
 
 
+async def _judging_in_all(options: RunOptions, judges: Sequence[str], store: Store) -> Forecast:
+    """What all *judges* together will take; without one that does not answer, which is said in its turn."""
+    whole = Forecast()
+    for name in judges:
+        with suppress(EndpointUnusable, SubjectError):
+            async with resolved(replace(options, judge=name), store) as (plan, session):
+                whole += (await preview_of(plan, session)).forecast
+    return whole
+
+
 @click.command(name="extract-names")
 @click.option("-j", "--judge", "asked", metavar="MODEL", help="Have this model read what is not read yet.")
 @calling.endpoint_options
 @calling.one_subject_limit_options
+@calling.yes_option
 @shown_options
 @legend_option
 @selecting(json_option)
-def extract_names(selection: Selection, asked: str | None, roster: Roster, limits: Limits, as_json: bool) -> None:
+def extract_names(
+    selection: Selection, asked: str | None, roster: Roster, limits: Limits, yes: bool, as_json: bool
+) -> None:
     """Show which name and gender each model chose for itself, and which it had at the end.
 
     Names and genders come from models that have read the conversations: with -j a model reads those that no model has
@@ -142,7 +162,7 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
         complete = True
         if asked is not None and unread(readings):
             options = RunOptions(protocol, files, roster, asked, limits=limits, allow=permissions())
-            complete = ask(options, unread(readings), opened)
+            complete = ask(options, unread(readings), opened, yes)
             readings = names_of(opened, protocol)
         with opened.reading() as connection:
             boards = [scored.board for scored in scored_boards(read_records(connection, protocol), protocol)]
@@ -159,22 +179,33 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
         raise SystemExit(1)
 
 
-def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
+def ask(options: RunOptions, left: list[NamesRead], store: Store, yes: bool) -> bool:
     """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it was read."""
     if options.judge == NAME:
         raise WrongUse("the embedded judge cannot read names; name a model with -j")
     say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
-    report = calling.to_the_end(have_answered(options, store, partial(name_asker, left)))
+    answered = calling.is_answered(yes, options.limits)
+    report = calling.to_the_end(have_answered(options, store, partial(name_asker, left), len(left), answered))
     return report is not None and report.complete
 
 
 async def have_answered(
-    options: RunOptions, store: Store, asker_of: Callable[[ModelJudge, Session, int], JudgeAsker]
-) -> Report:
-    """Have the judge of *options* answer what an asker is made of, with progress on stderr; say how it ended."""
+    options: RunOptions,
+    store: Store,
+    asker_of: Callable[[ModelJudge, Session, int], JudgeAsker],
+    calls: int,
+    answered: bool,
+) -> Report | None:
+    """Have the judge of *options* answer what an asker is made of, with progress on stderr; say how it ended.
+
+    None where a person said no. *calls*: as many as it may take; *answered* as for `calling.agreed`.
+    """
     display = ProgressDisplay(err())
     async with resolved(options, store) as (plan, session):
         assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
+        free = session.clients[plan.judge.model.endpoint].endpoint.free
+        if not free and not calling.agreed(Forecast(calls, dollars=None, paid_calls=calls), answered):
+            return None
         asker = asker_of(plan.judge, session, plan.calls_at_once)
         report = await asker.run_watched(display.in_one_line(asker))
     calling.say_end(report, store, display.line(report, over=True))
@@ -275,7 +306,7 @@ def _have_sit(
     sat: set[str] = set()
     display = ProgressDisplay(err())
     preview = asyncio.run(_foresee(options, judges, rubrics, store))
-    if not calling.approved(preview, ask and preview.forecast.dollars != 0):
+    if not calling.approved(preview, ask and preview.forecast.dollars != 0, answered=True):
         return False, sat
 
     async def turn(name: str, limits: Limits) -> Report:
@@ -324,8 +355,11 @@ MOST_FAULTS = 60  # lines; the rest is counted
 )  # fmt: skip
 @calling.endpoint_options
 @calling.one_subject_limit_options
+@calling.yes_option
 @store_option
-def admit(protocol: str, folder: Path, judges: tuple[str, ...], roster: Roster, limits: Limits, store: str) -> None:
+def admit(
+    protocol: str, folder: Path, judges: tuple[str, ...], roster: Roster, limits: Limits, yes: bool, store: str
+) -> None:
     """Have a protocol's stems read blind, and say which texts are admitted.
 
     Writes what readers are given into FOLDER: batches of texts, shuffled and unlabelled, with one question each. With
@@ -339,7 +373,7 @@ def admit(protocol: str, folder: Path, judges: tuple[str, ...], roster: Roster, 
     if NAME in readers:
         raise WrongUse("the embedded judge cannot read texts; name a model with -j")
     write_batches(folder, stems, {**READERS, "chooses": LAYOUTS * (max(len(readers), FEWEST_MODELS) if readers else 1)})
-    complete = not readers or _have_read(folder, stems, readers, roster, limits, store)
+    complete = not readers or _have_read(folder, stems, readers, roster, limits, yes, store)
     left = len(waiting(folder, stems))
     if left:
         say(f"{plural(left, 'batch', 'batches')} in {folder} without an answer: -j MODEL has them read")
@@ -355,7 +389,7 @@ def admit(protocol: str, folder: Path, judges: tuple[str, ...], roster: Roster, 
 
 
 def _have_read(
-    folder: Path, stems: BlindStems, readers: Sequence[str], roster: Roster, limits: Limits, store: str
+    folder: Path, stems: BlindStems, readers: Sequence[str], roster: Roster, limits: Limits, yes: bool, store: str
 ) -> bool:
     """Have *readers* answer the batches that have no answer, dealt out to them in turn; whether all were answered."""
     left = set(waiting(folder, stems))
@@ -366,11 +400,12 @@ def _have_read(
     with open_store(store, typed=command_line()) as opened:
         asyncio.run(look_up(options, readers, opened))
 
-        async def turn(name: str, limits: Limits) -> Report:
+        async def turn(name: str, limits: Limits) -> Report | None:
             mine = sorted(of_reader[name])
             say(f"{plural(len(mine), 'batch', 'batches')} to be read by {name}")
             now = replace(options, judge=name, limits=limits)
-            return await have_answered(now, opened, partial(reading_asker, mine))
+            answered = calling.is_answered(yes, limits)
+            return await have_answered(now, opened, partial(reading_asker, mine), len(mine), answered)
 
         with_some = [name for name in readers if of_reader[name]]
         return bool(calling.to_the_end(take_turns(limits, with_some, turn, say)))

@@ -195,7 +195,7 @@ def _written(
     options = RunOptions(called, {}, roster, writer, limits=limits, allow=permissions())
     display = ProgressDisplay(err())
     with open_store(store, typed=command_line()) as opened:
-        approve = partial(calling.approved, ask=False)
+        approve = partial(calling.approved, ask=False, answered=True)  # one call for each file
         asked = write_items(options, description.texts, opened, approve, display.in_one_line)
         answer, report = calling.to_the_end(asked) or ("", None)
         if report is not None:
@@ -322,8 +322,9 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
 @click.option("--writer", metavar="MODEL", help="Have a model write them.  [default: templates, which cost nothing]")
 @calling.endpoint_options
 @calling.one_subject_limit_options
+@calling.yes_option
 @store_option
-def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, store: str) -> None:
+def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, yes: bool, store: str) -> None:
     """Write down what the person says, in a file next to the sheet: mira.yaml, mira.lines.yaml.
 
     You may edit every line; what is edited is played again, and nothing else. What is in the file stays; only items
@@ -347,7 +348,7 @@ def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, store
     elif writer == EMBEDDED:
         raise WrongUse("the embedded judge cannot write; name a model with --writer")
     else:
-        complete = _have_written(found, left, written, today, writer, roster, limits, store)
+        complete = _have_written(found, left, written, today, writer, roster, limits, yes, store)
     if written:
         stems = {**found.frozen, **written}
         text = lines_text({key: stems[key] for key in (*found.lines, *found.frozen) if key in stems})
@@ -378,6 +379,7 @@ def _have_written(
     writer: str,
     roster: Roster,
     limits: Limits,
+    yes: bool,
     store: str,
 ) -> bool:
     """Have *writer* write what is *left*, into *written*; whether all of it was."""
@@ -385,5 +387,7 @@ def _have_written(
     options = RunOptions(protocol_of(sheet), {}, roster, writer, limits=limits, allow=permissions())
     asker_of = partial(line_asker, sheet, left, written, today)
     with open_store(store, typed=command_line()) as opened:
-        report = calling.to_the_end(have_answered(options, opened, asker_of))
+        answered = calling.is_answered(yes, limits)
+        asked = have_answered(options, opened, asker_of, 2 * ROUNDS * len(left), answered)
+        report = calling.to_the_end(asked)
     return report is not None and report.complete

@@ -42,7 +42,7 @@ from independence_bench.cli.options import (
     store_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.engine.preview import Preview
+from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run_each
 from independence_bench.engine.session import Limits, RunOptions
@@ -83,6 +83,7 @@ CROSSED = 3  # exit code, as of `aib gate` for what is worse
 @models_file_option
 @click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
 @calling.limit_options
+@calling.yes_option
 @legend_option
 @store_option
 @json_option
@@ -101,6 +102,7 @@ def run(
     models_file: Path | None,
     local_url: str | None,
     limits: Limits,
+    yes: bool,
     store: str,
     as_json: bool,
 ) -> None:
@@ -145,7 +147,8 @@ def run(
     )
     picture = _picture(picture_file(sheet))
     with open_store(store, typed=command_line()) as opened:
-        report = calling.to_the_end(_carry_out(options, list(zip(protocols, played_files, strict=True)), opened))
+        work = _carry_out(options, list(zip(protocols, played_files, strict=True)), opened, yes)
+        report = calling.to_the_end(work)
         if report is None:
             raise SystemExit(1)
         _keep_picture(opened, [protocol.name for protocol in protocols], picture)
@@ -203,13 +206,19 @@ def _turns(typed: str) -> list[int]:
     return turns
 
 
-async def _carry_out(options: RunOptions, protocols: Sequence[tuple[Protocol, Files]], store: Store) -> Report:
-    """Play and judge each of *protocols* after all of them were foreseen; what it takes and how it ends is said."""
-    display = ProgressDisplay(err())
+async def _carry_out(
+    options: RunOptions, protocols: Sequence[tuple[Protocol, Files]], store: Store, yes: bool
+) -> Report | None:
+    """Play and judge each of *protocols* after all of them were foreseen; what it takes and how it ends is said.
 
+    Where it costs much a person is asked, unless *yes* was said, or a budget; None for a no.
+    """
+    display = ProgressDisplay(err())
+    answered = calling.is_answered(yes, options.limits)
     lines: list[str] = []
 
     def approve(previews: Sequence[Preview]) -> bool:
+        nonlocal answered
         (first, *others), takes = previews, forecast_of_all(previews)
         if lines:
             say(f"after the first conversations: still {takes}")
@@ -218,10 +227,15 @@ async def _carry_out(options: RunOptions, protocols: Sequence[tuple[Protocol, Fi
             say(*(f"{other.plan.protocol.name} · {forecast_line(other.forecast)}" for other in others))
             say(*([f"in all {takes}"] if others and any(preview.forecast.calls for preview in previews) else ()))
         lines.append(takes)
+        whole = sum((preview.forecast for preview in previews), Forecast())
+        if not calling.agreed(whole, answered):
+            return False
+        answered = answered or calling.is_much(whole)  # nobody is asked twice
         return True
 
     report = await run_each(options, protocols, store, approve, display)
-    assert report is not None  # noqa: S101 - it is not asked whether to go on
+    if report is None:
+        return None
     calling.say_end(report, store, display.line(report, over=True))
     return report
 

@@ -124,7 +124,7 @@ plan_options = gathering(
 @progress.sittings_option
 @calling.limit_options
 @calling.worker_options
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before playing a list of subjects.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before a list of subjects is played, or it costs much.")
 @click.option("--private", is_flag=True, help="Only if the protocol is private (docs/protocols.md).")
 @store_option
 def run(
@@ -183,10 +183,10 @@ def run(
     with open_store(store, typed=command_line()) as opened:
         if target is None:
             pace = progress.sittings_of(sittings, options.runs) or spread
-            work = calling.carry_out(options, opened, ask, spread=pace, cluster=worker.cluster)
+            work = calling.carry_out(options, opened, ask, spread=pace, cluster=worker.cluster, yes=yes)
             complete = calling.print_outcome(options, opened, calling.to_the_end(work))
         else:
-            complete = _carry_out_rounds(options, target, opened, ask, spread)
+            complete = _carry_out_rounds(options, target, opened, ask, yes, spread)
     if not complete:
         raise SystemExit(1)
 
@@ -199,13 +199,16 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
         say("`aib run --all` plays the shipped list (docs/models.md):", *lines_before(preview))
 
 
-def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bool, spread: Spread | None) -> bool:
+def _carry_out_rounds(
+    options: RunOptions, target: Target, store: Store, ask: bool, yes: bool, spread: Spread | None
+) -> bool:
     """Play in rounds, as many as *target* takes, with a table of what was settled at the end; whether all was done."""
     display, started = ProgressDisplay(err()), time.monotonic()
 
     def approve(preview: Preview) -> bool:
         say(progress.target_line(target))
-        return calling.approved(preview, ask, *([progress.spread_line(spread, target.most)] if spread else []))
+        apart = [progress.spread_line(spread, target.most)] if spread else []
+        return calling.approved(preview, ask, calling.is_answered(yes, options.limits), *apart)
 
     def tell(adaptive: AdaptiveRun) -> None:
         say(progress.round_line(adaptive))
@@ -273,7 +276,9 @@ def rerun(
             allow=permissions(),
             unnamed=not subjects,
         )
-        work = calling.carry_out(options, opened, ask=not yes, check=lambda preview: check_known(preview, chosen))
+        work = calling.carry_out(
+            options, opened, ask=not yes, check=lambda preview: check_known(preview, chosen), yes=yes
+        )
         complete = calling.print_outcome(options, opened, calling.to_the_end(work))
     if not complete:
         raise SystemExit(1)

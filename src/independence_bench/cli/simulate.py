@@ -265,4 +265,4 @@ async def _played(options: RunOptions, store: Store) -> Report | None:
     """The report of playing and judging *options* against an endpoint of this process."""
     async with simulate() as simulation:
         here = replace(options, roster=options.roster.moved(ENDPOINT, simulation.url))
-        return await calling.carry_out(here, store, ask=False)
+        return await calling.carry_out(here, store, ask=False, yes=True)

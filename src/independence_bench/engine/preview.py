@@ -171,6 +171,7 @@ class Forecast:
     at_most: bool = False  # some of the calls may turn out not to be needed
     repeated_tokens: int = 0  # of the prompts: what an earlier call began with, and a cache may have
     cached_dollars: float | None = 0.0  # in all, where the endpoint's cache has those; None: no price is known
+    paid_calls: int = 0  # of the calls: those whose price is not 0, or not known
 
     def __add__(self, other: Forecast) -> Forecast:
         return Forecast(
@@ -181,6 +182,7 @@ class Forecast:
             self.at_most or other.at_most,
             self.repeated_tokens + other.repeated_tokens,
             added(self.cached_dollars, other.cached_dollars),
+            self.paid_calls + other.paid_calls,
         )
 
     def times(self, number: int) -> Forecast:
@@ -188,7 +190,8 @@ class Forecast:
         dollars = None if self.dollars is None else number * self.dollars
         cached = None if self.cached_dollars is None else number * self.cached_dollars
         tokens = number * self.prompt_tokens, number * self.completion_tokens
-        return Forecast(number * self.calls, *tokens, dollars, self.at_most, number * self.repeated_tokens, cached)
+        rest = self.at_most, number * self.repeated_tokens, cached, number * self.paid_calls
+        return Forecast(number * self.calls, *tokens, dollars, *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +348,13 @@ def _call(prompt: float, completion: float, prices: ModelInfo, repeated: float =
     saved = 0.0 if price is None else repeated * ((prices.prompt_price or 0.0) - price)
     cached = None if dollars is None else dollars - saved
     return Forecast(
-        1, round(prompt), round(completion), dollars, repeated_tokens=round(repeated), cached_dollars=cached
+        1,
+        round(prompt),
+        round(completion),
+        dollars,
+        repeated_tokens=round(repeated),
+        cached_dollars=cached,
+        paid_calls=int(dollars != 0),
     )
 
 

@@ -365,7 +365,7 @@ async def run_each(
             ]
             whole.add(pilot)
             if whole.stopped is None and not approve(await _previews(plans, session)):
-                return whole
+                whole.stopped = BenchError("it will cost more than was foreseen, and you said no")
         for part in plans:
             if whole.stopped is None:
                 whole.add(await play_spread(part, session, watch, None))

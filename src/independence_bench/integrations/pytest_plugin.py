@@ -69,7 +69,7 @@ class AskHeld:
         options = _typed(("--runs", runs), ("--judge", judge), ("--budget", budget))
         at = _typed(("--store", store))
         if what.endswith(SHEETS):
-            words = ("persona", "run", what, "--model", model, "--json", *options, *at)
+            words = ("persona", "run", what, "--model", model, "--yes", "--json", *options, *at)
             said = json.loads(_aib(*words, answers=(0, CROSSED)))
             return _of_persona(model, what, said["subjects"])
         _aib("run", "--protocol", what, "--yes", *options, *at, "--", model)

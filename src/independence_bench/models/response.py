@@ -128,13 +128,13 @@ def read_usage(value: Any) -> Usage:
     """Tokens and dollars of a ``usage`` object; whatever is missing, negative or no number is None.
 
     With a key of one's own at the provider, ``cost`` is the service fee alone and the inference is in
-    ``cost_details.upstream_inference_cost``; both were paid.
+    ``cost_details.upstream_inference_cost``; both were paid, and where one of them is not told the cost is not known.
     """
     given = _object(value)
     cost = _money(given.get("cost"))
     inference = _money(_object(given.get("cost_details")).get("upstream_inference_cost"))
-    if given.get("is_byok") is True and inference is not None:
-        cost = inference + (cost or 0.0)
+    if given.get("is_byok") is True:
+        cost = None if inference is None else inference + (cost or 0.0)
     # Anthropic's names; its prompt is counted without what its cache has
     parts = [_whole(given.get(f"{name}input_tokens")) for name in ("", "cache_read_", "cache_creation_")]
     prompt = _whole(given.get("prompt_tokens"))
@@ -227,9 +227,16 @@ def _whole(value: Any) -> int | None:
 
 
 def _money(value: Any) -> float | None:
+    """Dollars: a number, one as text, or an object that has them as its ``total_cost``."""
+    value = value.get("total_cost") if isinstance(value, dict) else value
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value < 1e6 and math.isfinite(value) else None
+
+
+_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE][-+]?[0-9]{1,3})?")  # not inf, nan or 1_000, which float takes
 
 
 LENIENT = json.JSONDecoder(strict=False)  # bears bare control characters in strings, as some servers send them

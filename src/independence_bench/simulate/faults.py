@@ -247,7 +247,7 @@ FAULTS: Mapping[str, FaultRule] = {
     "tool-two-calls": FaultRule(_calls(_two_calls), "always", fits=_called),
     "usage-missing": FaultRule(lambda body: {key: body[key] for key in body if key != "usage"}, "always", told=False),
     "usage-negative": FaultRule(_usage(lambda value: -1 - value), "always", told=False),
-    "usage-strings": FaultRule(_usage(str), "always", told=False),
+    "usage-strings": FaultRule(_usage(str), "always"),
     "wrong-provider": FaultRule(_wrong_provider, fits=lambda asked: asked.provider is not None),  # not the pinned one
     "huge": FaultRule(_huge, "subject", passing=False),
     "gzip-bomb": FaultRule(lambda _: _bomb(), told=False, passing=False),

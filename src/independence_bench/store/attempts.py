@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, fu
 
 from independence_bench.escape import KNOWN, SENT
 from independence_bench.models.messages import UNUSABLE, Usage
-from independence_bench.store.owners import LeaseWatch, is_dead, shares_clock
+from independence_bench.store.owners import LeaseWatch, is_dead, is_known, shares_clock
 from independence_bench.store.rows import (
     Damaged,
     execute_in,
@@ -91,10 +91,10 @@ class Holder:
     until: float | None
 
     def is_gone(self, now: float, watch: LeaseWatch | None) -> bool:
-        """Whether the call can be taken. *watch*: for processes with other clocks; None where all have one."""
+        """Whether the call can be taken. *watch*: where clocks may differ or be set; None where all read a server's."""
         if self.owner is None or self.until is None or is_dead(self.owner):
             return True
-        if watch is not None and not shares_clock(self.owner):
+        if watch is not None and is_known(self.owner):
             return watch.is_silent(self.owner, self.until)
         return self.until <= now
 

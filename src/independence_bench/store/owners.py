@@ -1,9 +1,9 @@
 """The processes that use a store: a name for each, which tells whether it has ended and what clock it has.
 
-A claim lasts until a time, and a time means something on the clock that it was read from. Processes that one kernel
-runs, in containers or not, share a clock; other machines have clocks of their own, whatever they are called. So a
-process of this kernel is judged by its number and by time, and one of another kernel only by whether it still moves
-(`LeaseWatch`). Knows nothing of calls; reads the system, no store.
+A claim lasts until a time, and a time means something on the clock that it was read from. Other machines have clocks
+of their own, whatever they are called, and this one's may be set at any moment. So a process of this kernel that has
+ended is known by its number; any other is judged by whether it still moves (`LeaseWatch`), and by time only where all
+read a database server's clock. Knows nothing of calls; reads the system, no store.
 """
 
 from __future__ import annotations
@@ -49,6 +49,11 @@ def shares_clock(owner: str) -> bool:
     return name is None or name.clock == _clock()
 
 
+def is_known(owner: str) -> bool:
+    """Whether *owner* says where it works; processes of 0.1.0 did not, and none of them works any more."""
+    return _read(owner) is not None
+
+
 def is_dead(owner: str) -> bool:
     """Whether *owner* is a process of this machine that has ended; False for what cannot be known."""
     name = _read(owner)
@@ -65,21 +70,24 @@ def is_dead(owner: str) -> bool:
 
 @dataclass(slots=True)
 class LeaseWatch:
-    """How long processes of other machines have not moved: each time that they renew, their leases end later.
+    """How long processes have not moved: each time that they renew, their leases end at another time.
 
     *clock*: monotonic seconds. *patience*: how many of them nothing moves until a process is held to have ended.
     """
 
     clock: Callable[[], float]
     patience: float
-    _seen: dict[str, tuple[float, float]] = field(default_factory=dict)  # owner -> its lease's end, and since when
+    _seen: dict[str, tuple[set[float], float]] = field(default_factory=dict)  # owner -> its leases' ends, last new one
 
     def is_silent(self, owner: str, until: float) -> bool:
-        """Whether *owner*, whose lease ends at *until* on its own clock, has not moved for long enough."""
+        """Whether *owner*, one of whose leases ends at *until* on its own clock, has not moved for long enough."""
         now = self.clock()
-        before, since = self._seen.get(owner, (until, now))
-        self._seen[owner] = (until, since if until == before else now)
-        return now - self._seen[owner][1] >= self.patience
+        ends, since = self._seen.get(owner, (set(), now))
+        if until not in ends:
+            ends.add(until)
+            since = now
+        self._seen[owner] = (ends, since)
+        return now - since >= self.patience
 
 
 def _read(owner: str) -> _Name | None:

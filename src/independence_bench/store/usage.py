@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, and_, bindparam, case, func, or_, select
 
 from independence_bench.models.endpoints import verbosity_of
 from independence_bench.models.messages import BYTES_A_TOKEN
@@ -21,12 +21,22 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.loader import shipped
 from independence_bench.protocol.plan import Job, script_hashes
 from independence_bench.store import registry
-from independence_bench.store.attempts import select_attempts
+from independence_bench.store.attempts import ANSWERED, CUT_OFF, select_attempts
 from independence_bench.store.rows import KEYS, fields_of, in_chunks, insert_once, rows_of, undamaged, unpack
-from independence_bench.store.schema import IMPORTED, attempts, calls, commands, judgements, prices, transcripts
+from independence_bench.store.schema import (
+    IMPORTED,
+    attempts,
+    calls,
+    commands,
+    judgements,
+    prices,
+    transcripts,
+    workers,
+)
 
 BATCH = 2000  # rows that are read at once
 RUNS_READ = 3  # of a subject: further ones hardly change what a reply is expected to take
+ROUNDED = 1.01  # times the list price: a reported cost up to that is what is listed
 CALLS_READ = 20  # for how much a token holds, which hardly differs between calls of one model in one language
 
 
@@ -81,11 +91,48 @@ def last_price(connection: Connection, endpoint: str, model: str) -> tuple[ListP
     return None if row is None else (ListPrice(*row[:3]), row[3])
 
 
-def dearest(connection: Connection, endpoint: str, model: str) -> float | None:
-    """The most that an attempt at *model* has cost, in dollars; None where no reply has told."""
-    asked = (calls.c.endpoint == endpoint, calls.c.model == model)
-    most = connection.execute(select(func.max(attempts.c.cost)).join_from(attempts, calls).where(*asked)).scalar()
-    return None if most is None else float(most)
+@dataclass(frozen=True, slots=True)
+class SeenCosts:
+    """What attempts have shown of prices, by (endpoint, model)."""
+
+    shown: frozenset[tuple[str, str]]  # with a reported cost above 0
+    dearest: Mapping[tuple[str, str], float]  # dollars of the dearest that cost more than its tokens were listed at
+    looked: int  # every attempt up to this one has ended and was looked at
+
+
+def seen_costs(connection: Connection, after: int = 0, job: str | None = None) -> SeenCosts:
+    """What the store's own attempts *after* that one have cost.
+
+    *job*: of its workers' attempts an answer is enough to have shown a model, whether or not it told its cost. A cost
+    of 0 shows nothing: where something is listed, it is no price (older stores have such rows), and where nothing is
+    listed, it may change.
+    """
+    listed = prices.c.request + attempts.c.prompt_tokens * prices.c.prompt
+    listed += attempts.c.completion_tokens * prices.c.completion
+    dearer = or_(listed.is_(None), attempts.c.cost > listed * ROUNDED)
+    of_job = attempts.c.owner.in_(select(workers.c.owner).where(workers.c.job == job))
+    shows = or_(attempts.c.cost > 0, and_(of_job, attempts.c.outcome.in_((ANSWERED, CUT_OFF))))
+    same = and_(
+        prices.c.owner == attempts.c.owner, prices.c.endpoint == calls.c.endpoint, prices.c.model == calls.c.model
+    )
+    found = connection.execute(
+        select(
+            calls.c.endpoint,
+            calls.c.model,
+            func.count(case((shows, 1))),
+            func.max(case((dearer, attempts.c.cost))),
+        )
+        .select_from(attempts.join(calls).outerjoin(prices, same))
+        .where(attempts.c.id > after, attempts.c.finished_at.is_not(None), ~attempts.c.owner.like(f"{IMPORTED}%"))
+        .group_by(calls.c.endpoint, calls.c.model)
+    ).all()
+    unended = connection.execute(select(func.min(attempts.c.id)).where(attempts.c.finished_at.is_(None))).scalar()
+    latest = connection.execute(select(func.max(attempts.c.id))).scalar() or 0
+    return SeenCosts(
+        frozenset((endpoint, model) for endpoint, model, shown, _ in found if shown),
+        {(endpoint, model): float(most) for endpoint, model, _, most in found if most},
+        latest if unended is None else unended - 1,
+    )
 
 
 def kept_commands(connection: Connection) -> dict[str, Command]:

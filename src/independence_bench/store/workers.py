@@ -16,7 +16,7 @@ from sqlalchemy import Connection, and_, case, delete, func, select, update
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LEASE, Holder
 from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.rows import insert_once, insert_rows
-from independence_bench.store.schema import attempts, closures, jobs, reservations, workers
+from independence_bench.store.schema import attempts, calls, closures, jobs, reservations, workers
 
 LEAST = 1e-6  # dollars: less is rounding
 PARTS = 4  # of what is left of a budget, one for each worker and as many again: what a worker reserves at once
@@ -79,6 +79,24 @@ def _reserved(connection: Connection, job: str) -> dict[str, float]:
     summed = select(reservations.c.owner, func.sum(reservations.c.dollars)).group_by(reservations.c.owner)
     of_job = reservations.c.owner.in_(select(workers.c.owner).where(workers.c.job == job))
     return {owner: float(dollars) for owner, dollars in connection.execute(summed.where(of_job))}
+
+
+def models_in_flight(
+    connection: Connection, owner: str, job: str, now: float, watch: LeaseWatch | None = None
+) -> set[tuple[str, str]]:
+    """(endpoint, model) of the calls that other workers of *job* have in flight, who are alive.
+
+    Until the commit no other worker asks the same or is granted dollars.
+    """
+    connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
+    flying = select(calls.c.endpoint, calls.c.model, workers.c.owner, workers.c.lease_until).distinct()
+    flying = flying.select_from(attempts.join(calls).join(workers, workers.c.owner == attempts.c.owner))
+    others = (attempts.c.finished_at.is_(None), workers.c.job == job, workers.c.owner != owner)
+    return {
+        (endpoint, model)
+        for endpoint, model, worker, until in connection.execute(flying.where(*others))
+        if not Holder(worker, until).is_gone(now, watch)
+    }
 
 
 def reserve(connection: Connection, owner: str, most: Mapping[int, float]) -> None:
