@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import numbers
 from independence_bench.analysis.lookalikes import written_out
 from independence_bench.analysis.statistics.shared_effects import NOTABLE
-from independence_bench.escape import label_text
+from independence_bench.escape import label_text, name_text
 from independence_bench.report.board_view import (
     DOUBTED,
     DROPPED,
@@ -58,7 +60,7 @@ def cautions(board: Board) -> list[str]:
         for row in rows
         if row.health.reasoned and not row.subject.thinks
     ]
-    sentences += of_delivery(board)
+    sentences += of_delivery(rows)
     if any(map(very_small, rows)):
         sentences.append(f"{SMALL} a very small model: it shows that everything works, not how models behave.")
     if any(row.dropped_runs for row in rows):
@@ -84,26 +86,28 @@ def spoke_without_tool(row: Row) -> bool:
     return row.health.plain_text_share > MUCH_PLAIN_TEXT
 
 
-def of_delivery(board: Board) -> list[str]:
-    """What may not be the words of the model that was asked, a sentence for each subject; [] where all is."""
-    sentences = []
-    for row in board.rows:
-        label, health = label_text(row.label), row.health
-        if spoke_without_tool(row):
-            sentences.append(
-                f"{label} did not call the tool in {share(health.plain_text_share)} of its replies: its server may not "
-                "show it the tool (docs/local-models.md)."
-            )
-        if health.by_others:
-            sentences.append(
-                f"Another model gave {plural(health.by_others, 'reply', 'replies')} of {label} (aib audit)."
-            )
-        if health.with_markup:
-            sentences.append(
-                f"{plural(health.with_markup, 'reply', 'replies')} of {label} hold marks of a chat template: thoughts, "
-                "or another's turn, may stand in the words."
-            )
-    return sentences
+def of_delivery(rows: Sequence[Row]) -> list[str]:
+    """What of the replies of *rows* may not be the asked model's words, a sentence a kind; [] where all are."""
+    without_tool = [f"{_called(row)} ({share(row.health.plain_text_share)})" for row in rows if spoke_without_tool(row)]
+    by_others = [f"{_called(row)} ({row.health.by_others:,})" for row in rows if row.health.by_others]
+    marked = [f"{_called(row)} ({row.health.with_markup:,})" for row in rows if row.health.with_markup]
+    sentences = {
+        "Often without the tool call: {} of replies. The server may not show the tool (docs/local-models.md).": (
+            without_tool
+        ),
+        "Replies by another model than the one asked: {}. `aib audit` names it.": by_others,
+        "Replies with marks of a chat template among their words: {}. `aib show` names the marks.": marked,
+    }
+    return [sentence.format(_first_few(of)) for sentence, of in sentences.items() if of]
+
+
+def _called(row: Row) -> str:
+    return name_text(row.label)
+
+
+def _first_few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_DOUBTS} more" if len(names) > MOST_DOUBTS else ""
+    return ", ".join(names[:MOST_DOUBTS]) + more
 
 
 def of_labels(board: Board) -> list[str]:
@@ -111,9 +115,8 @@ def of_labels(board: Board) -> list[str]:
     doubted = [written_out(row.subject.label) for row in board.rows if row.doubt]
     if not doubted:
         return []
-    more = f" and {len(doubted) - MOST_DOUBTS} more" if len(doubted) > MOST_DOUBTS else ""
-    names = ", ".join(doubted[:MOST_DOUBTS])
-    return [f"{DOUBTED} labels that read like another one, or mix alphabets in a word; written out: {names}{more}."]
+    names = _first_few(doubted)
+    return [f"{DOUBTED} labels that read like another one, or mix alphabets in a word; written out: {names}."]
 
 
 def of_prompt(board: Board) -> list[str]:
@@ -197,17 +200,12 @@ def board_legend(board: Board) -> Legend:
     return Legend("\n".join([" ".join(columns), *notes]), " ".join(brief))
 
 
-def _limits_of_delivery(board: Board) -> dict[str, bool]:
+def _limits_of_delivery(rows: Sequence[Row]) -> dict[str, bool]:
     """What `of_delivery` says, in a few words."""
-    without_tool = [row for row in board.rows if spoke_without_tool(row)]
-    shares = {share(row.health.plain_text_share) for row in without_tool}
-    by_others = sum(row.health.by_others for row in board.rows)
-    marked = sum(row.health.with_markup for row in board.rows)
-    many = f"{len(without_tool)} subjects" if len(without_tool) > 1 else ""
-    who = many or "".join(label_text(row.label) for row in without_tool)
-    much = f"up to {max(shares, key=len)}" if many else "".join(shares)
+    without_tool = sum(map(spoke_without_tool, rows))
+    by_others, marked = sum(row.health.by_others for row in rows), sum(row.health.with_markup for row in rows)
     return {
-        f"{who} did not call the tool in {much} of replies": bool(without_tool),
+        f"{without_tool} often did not call the tool": bool(without_tool),
         f"{plural(by_others, 'reply', 'replies')} by another model": bool(by_others),
         f"{plural(marked, 'reply', 'replies')} with marks of a template": bool(marked),
     }
@@ -234,7 +232,7 @@ def _limits(board: Board) -> list[str]:
         f"{DOUBTED} labels that may be taken for others": of_labels(board),
         "subjects are told to be themselves": of_prompt(board),
         f"{disobeyed} reasoned though told not to": disobeyed,
-        **_limits_of_delivery(board),
+        **_limits_of_delivery(rows),
         f"judge and {_all(kin.subjects, kin.of)} subjects by {label_text(kin.vendor)}" if kin else "": kin,
         f"{_all(sittings.one, sittings.of)} played in one sitting" if sittings else "": sittings and sittings.one,
         "whole runs shift": runs and runs.p is not None and runs.p < NOTABLE,

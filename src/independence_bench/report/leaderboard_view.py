@@ -15,7 +15,7 @@ from independence_bench.analysis.outside import OutsideCorrelation
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.uncertainty import BoardUncertainty
 from independence_bench.protocol.definition import Configuration
-from independence_bench.report.board_notes import board_legend
+from independence_bench.report.board_notes import board_legend, of_delivery
 from independence_bench.report.board_view import (
     apart,
     examined_by,
@@ -101,7 +101,7 @@ def board_view(
         lacking, excluded = apart(missing)
         if lacking:
             yield Title("Incomplete, not ranked")
-            yield from (Note(Prose(line)) for line in no_index(board))
+            yield from (Note(Prose(line)) for line in (*no_index(board), *of_delivery(lacking)))
             yield unranked(board.protocol, lacking)
         if excluded:
             yield Title("Excluded, not ranked")

@@ -14,7 +14,7 @@ from independence_bench.analysis.health import day_and_hour, sittings_note, span
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.analysis.leaderboard import MOST_UNANSWERED
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.board_notes import cautions, doubts
+from independence_bench.report.board_notes import cautions, doubts, of_delivery
 from independence_bench.report.board_view import (
     SCORED,
     apart,
@@ -78,7 +78,7 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
     lacking, excluded = apart(contents.main.incomplete)
     incomplete: list[Block] = [Note("None.")]
     if lacking:
-        lines = (Note(Prose(line)) for line in no_index(contents.main))
+        lines = (Note(Prose(line)) for line in (*no_index(contents.main), *of_delivery(lacking)))
         incomplete = [*lines, unranked(contents.main.protocol, lacking)]
     sections: dict[str, Iterable[Block]] = {
         "Ranking": _ranking(contents.main, plot),

@@ -21,7 +21,9 @@ export function dataProblems(health: Health): string[] {
 export function DataHealth({ health, short = false }: { health: Health; short?: boolean }) {
   const problems = dataProblems(health);
   const serious =
-    health.invalid > 0 || health.judge_failed > 0 || health.by_others > 0 || health.failed_share > 0.05 || health.cut_off_share > 0.05;
+    health.invalid + health.judge_failed + health.by_others > 0 ||
+    health.failed_share > 0.05 ||
+    health.cut_off_share > 0.05;
   return (
     <span title={healthDetails(health)} className={`text-sm ${serious ? "text-warn" : "text-soft"}`}>
       <span aria-hidden="true" className={serious ? "text-warn" : problems.length ? "text-faint" : "text-good"}>
