@@ -247,6 +247,7 @@ def test_what_only_looks_short_is_no_cut_prompt() -> None:
     assert arrivals.find_cut(request, len(thai.encode()) * 2 // 9) is None
     assert arrivals.find_cut(request, None) is None
     assert arrivals.find_cut(request, 0) is None
+    assert arrivals.find_cut(request, 1) is None
 
 
 # ---------------------------------------------------------------- replies of another model, or of another call

@@ -17,6 +17,7 @@ from independence_bench.models.served import is_same_model
 
 # no tokenizer takes more than about 8 bytes of prose, in any language, into a token: 12 has room
 MOST_BYTES_A_TOKEN = 12.0
+FEWEST_TOKENS = 8  # of any prompt: a chat template alone has more, so a smaller count is no count
 LAST_TURNS = (2, 4, 6)  # messages that a conversation may have more than at its reply before
 
 
@@ -40,7 +41,7 @@ class Arrivals:
         Where its counts grow with what is sent, a conversation's next prompt must have more tokens than the last one.
         Where nobody knows what its counts mean, only a number is believed that is far too small.
         """
-        if not tokens or self.grows is False:
+        if tokens is None or tokens < FEWEST_TOKENS or self.grows is False:
             return None
         messages = request.messages
         if sent_bytes(messages) > 2 * MOST_BYTES_A_TOKEN * tokens:
