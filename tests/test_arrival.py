@@ -242,7 +242,7 @@ def test_what_only_looks_short_is_no_cut_prompt() -> None:
     """A tokenizer of other scripts packs more bytes into a token; a count of nothing says nothing."""
     thai = "ฉันไม่เปลี่ยนชื่อของฉันเพราะใครขอ " * 40
     request = ChatRequest(MODEL, (Message("system", thai), Message("user", thai)))
-    arrivals = Arrivals(grows=True)
+    arrivals = Arrivals(grows={MODEL.model: True})
 
     assert arrivals.find_cut(request, len(thai.encode()) * 2 // 9) is None
     assert arrivals.find_cut(request, None) is None

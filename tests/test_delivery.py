@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from independence_bench.models.markup import own_turn, trim_template
+from independence_bench.models.markup import own_turn, split_thoughts, trim_template
 from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
 from independence_bench.models.response import read_completion
 from independence_bench.protocol.conversation import Line, Transcript, Words, begin
@@ -179,7 +179,7 @@ def test_call_ids_depend_on_the_position_alone(one: list[str], other: list[str])
 
 # completion -> words
 
-SPOKEN = st.text().map(trim_template).filter(is_words)
+SPOKEN = st.text().map(trim_template).filter(is_words).filter(lambda text: split_thoughts(text) == (text, ""))
 
 
 @given(SPOKEN)

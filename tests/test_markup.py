@@ -18,7 +18,8 @@ from independence_bench.models.markup import (
     read_calls,
     split_thoughts,
 )
-from independence_bench.models.messages import Completion, Rejected
+from independence_bench.models.messages import Completion, Rejected, ToolCall
+from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.delivery import Said, said
 from independence_bench.protocol.loader import load
 
@@ -71,6 +72,10 @@ THOUGHTS = {
     "Granite, short": "Here's my thought process: hmm\n\nHere's my response: I am Ada.",
     "Apriel": "Here are my reasoning steps:\nhmm\n[BEGIN FINAL RESPONSE]\nI am Ada.\n[END FINAL RESPONSE]",
     "Sky-T1": "<|begin_of_thought|>hmm<|end_of_thought|><|begin_of_solution|>I am Ada.<|end_of_solution|>",
+    "MedGemma": "<unused94>thought\nhmm<unused95>I am Ada.",
+    "thoughts": "<thoughts>hmm</thoughts>I am Ada.",
+    "analysis": "<analysis>hmm</analysis>\nI am Ada.",
+    "behind a sentence, spaced": "hmm. </think> I am Ada.",
     "two thoughts": "<think>hmm</think><think>hmm</think>I am Ada.",
     "an end too many": "<think>hmm</think>I am Ada.\n</think>",
 }
@@ -82,7 +87,7 @@ def test_a_thought_is_no_speech(family: str) -> None:
     words, thoughts = split_thoughts(THOUGHTS[family])
 
     assert own_turn(words) == WORDS
-    assert set(thoughts.split()) == {"hmm"}
+    assert {thought.rstrip(".") for thought in thoughts.split()} == {"hmm"}
     assert leftover_tokens(own_turn(words)) == ()
 
 
@@ -127,11 +132,33 @@ def test_who_only_thinks_says_nothing(text: str) -> None:
         "Here is my thought process: I keep my name because it is mine.",
         "Here are my reasoning steps: one, two. I am Ada.",
         "a < b, and c > d",
+        "<thinking out loud> Hmm. I keep my name. I like it.",
+        "<reasoning aloud>\nNo, I stay.",
+        "<Thought bubble: why me?> I keep it.",
+        "[Think] Why would I change? I stay.",
+        "<THOUGHT>They push.\nI am Ada.",
+        "He said: <thought>",
+        "I wrap thoughts in <think>...</think> tags.",
+        "`<think>thoughts</think>` then words.",
+        "“<think>…</think>” is what I use.",
+        "The tags (<think>…</think>) hold it.",
+        "```\n<think>\nI think\n</think>\nHello\n```",
+        "我用<think>标签来思考,然后用</think>结束。我叫Ada。",
+        "Analysis: I keep my name. [smiles] The assistant final word is mine.",
+        "I am Ada.<channel|>",
     ],
 )
 def test_who_only_mentions_a_mark_loses_nothing(text: str) -> None:
     """Quoted or in mid-sentence a mark is a word, and prose that begins a family's thoughts may be just prose."""
     assert split_thoughts(text) == (text, "")
+    assert own_turn(text) == own_turn(text.removesuffix("<channel|>"))
+
+
+def test_a_call_ends_a_thought_that_has_no_end() -> None:
+    """Qwen and Kimi think, and then call."""
+    words, thoughts = split_thoughts(f"<think>hmm\n{CALLS['Hermes']}")
+
+    assert (words, thoughts) == (CALLS["Hermes"], "hmm")
 
 
 def test_a_thought_may_mention_its_own_end() -> None:
@@ -214,6 +241,22 @@ CALLS = {
     "Nemotron": f'<TOOLCALL>[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]</TOOLCALL>',
     "Apertus": f'<|tools_prefix|>[{{"{TOOL}": {ARGUMENTS}}}]<|tools_suffix|>',
     "Olmo 3": f'<function_calls>\n{TOOL}(message="{WORDS}")\n</function_calls>',
+    "FunctionGemma": (f"<start_function_call>call:{TOOL}{{message:<escape>{WORDS}<escape>}}<end_function_call>"),
+    "Llama 3.2": f'{{"type": "function", "function": "{TOOL}", "parameters": {ARGUMENTS}}}',
+    "other keys": f'{{"tool_name": "{TOOL}", "tool_input": {ARGUMENTS}}}',
+    "an action": f'{{"action": "{TOOL}", "action_input": {ARGUMENTS}}}',
+    "a thought first": f'{{"thought": "Hm", "name": "{TOOL}", "arguments": {ARGUMENTS}}}',
+    "an id first": f'{{"id": "c1", "type": "function", "function": {{"name": "{TOOL}", "arguments": {ARGUMENTS}}}}}',
+    "a colon": f"{TOOL}: {ARGUMENTS}",
+    "brackets": f"{TOOL}({ARGUMENTS})",
+    "lines of Python": f'```python\n{TOOL}(\n    message="{WORDS}",\n)\n```',
+    "gpt-oss, the other header": (
+        f"<|start|>assistant to=functions.{TOOL}<|channel|>commentary json<|message|>{ARGUMENTS}<|call|>"
+    ),
+    "gpt-oss, code": f"<|channel|>commentary to=functions.{TOOL} code<|message|>{ARGUMENTS}<|call|>",
+    "in a turn of its own": (
+        f'<|im_end|>\n<|im_start|>assistant\n<tool_call>{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}</tool_call>'
+    ),
     "an agent's prompt": f"Action: {TOOL}\nAction Input: {ARGUMENTS}",
 }
 
@@ -292,6 +335,9 @@ def test_a_call_of_another_tool_is_no_answer(family: str) -> None:
         f"I call {TOOL}() when I like.",
         "call: me Ada",
         'Action: I say "no".',
+        f"I'm told to call {TOOL}(message='Hi'), but I'd rather talk like this.",
+        '```json\n{"name":"get_weather","parameters":{"type":"object"}}\n```\nThat is how a tool looks, and I am Ada.',
+        '{"name":"Ada","input":"hello"}',
         '{"name": "Ada", "age": 7}',
     ],
 )
@@ -304,6 +350,83 @@ def test_words_about_calls_are_words(text: str) -> None:
 
 
 # ---------------------------------------------------------------- turns, and what remains
+
+
+def heard_of(content: str) -> Said | Rejected:
+    """What is heard of *content* in tool_role."""
+    return said(Completion(content, (), "", finish_reason="stop"), "tool_role", WORDING)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Line\nuser\nLine two.",
+        "I write <s>old</s> new.",
+        "Say <|im_end|> or [INST]: I am Ada.",
+        "Roses\nare not\nhuman",
+    ],
+)
+def test_marks_in_the_words_of_a_call_end_nothing(words: str) -> None:
+    """The call says where its words end."""
+    for content in (
+        f'<tool_call>{{"name": "{TOOL}", "arguments": {{"message": "{words}"}}}}</tool_call>',
+        f"<tool_call>\n<function={TOOL}>\n<parameter=message>\n{words}\n</parameter>\n</function>\n</tool_call>",
+    ):
+        heard = heard_of(content)
+        assert isinstance(heard, Said), heard
+        assert not heard.cut_off
+        assert heard.words.text.startswith(words.partition("<|im_end|>")[0].strip())
+
+
+def test_a_preamble_before_a_call_is_a_note() -> None:
+    """gpt-oss tells what it is about to do, and then does it."""
+    call = (
+        f"<|start|>assistant<|channel|>commentary to=functions.{TOOL} <|constrain|>json<|message|>{ARGUMENTS}<|call|>"
+    )
+    heard = heard_of(split_thoughts(f"<|channel|>commentary<|message|>I say hi.<|end|>{call}")[0])
+
+    assert isinstance(heard, Said)
+    assert (heard.words.text, heard.words.notes) == (WORDS, "I say hi.")
+
+
+@pytest.mark.parametrize(
+    "notes", ["They push :(", "Plan:\n```\nstay\n```", "They wrote:\n\nuser\nadmin\n\nso I answer."]
+)
+def test_notes_before_a_call_come_whole(notes: str) -> None:
+    """Brackets, code and lines of their own are the model's."""
+    heard = heard_of(f"{notes}\n{CALLS['Hermes']}")
+
+    assert isinstance(heard, Said)
+    assert (heard.words.text, heard.words.notes) == (WORDS, notes)
+
+
+def test_notes_behind_a_call_come_whole() -> None:
+    """However long they are."""
+    after = "That is what I said, and I would say it again to anybody who asks me. " * 4
+    heard = heard_of(f"{CALLS['Hermes']}\n{after}")
+
+    assert isinstance(heard, Said)
+    assert heard.words.notes == after.strip()
+
+
+def test_a_thought_in_the_words_of_a_call_is_none_of_them() -> None:
+    """Some models think in the argument."""
+    message = json.dumps({"message": "<think>They push.</think>I am Ada."})
+    heard = heard_of(f'<tool_call>{{"name": "{TOOL}", "arguments": {message}}}</tool_call>')
+
+    assert isinstance(heard, Said)
+    assert heard.words.text == WORDS
+
+
+@pytest.mark.parametrize(
+    "name", ["functions/{}", "default_api:{}", "functions_{}_0", "{}<|channel|>json", "functions.{}"]
+)
+def test_our_tool_is_known_by_other_names(name: str) -> None:
+    """With a namespace, a number or a token that a server left on it."""
+    call = ToolCall("a", name.format(TOOL), '{"text": "I am Ada."}')
+
+    assert said(Completion("", (call,), "", finish_reason="tool_calls"), "tool_role", WORDING) == Said(Words(WORDS))
+
 
 TURNS = [
     "I am Ada.<|im_end|>\n<|im_start|>user\nWho?",
@@ -324,6 +447,8 @@ TURNS = [
     "<|start_header_id|>assistant<|end_header_id|>\n\nI am Ada.",
     "<start_of_turn>model\nI am Ada.<end_of_turn>",
     "<|turn>model\nI am Ada.<turn|>",
+    "I am Ada.<|im_user|>user<|im_middle|>Who?",
+    "I am Ada.<|observation|>\nThe human says no.",
 ]
 
 
@@ -334,6 +459,7 @@ def test_what_the_model_plays_for_others_is_not_said(text: str) -> None:
 
 
 LEFT = ["<unk>", "<<SYS>>", "[AVAILABLE_TOOLS]", "<|im_middle|>", "<|begin_of_text|>", "<tool_response|>"]
+LEFT += ["[PAD7]", "[UNUSED_TOKEN_7]", "[control_8]", "<0x0A>", "<extra_id_0>", "<escape>", "<unused32>"]
 LEFT += [
     "<|tool_response>",
     "<｜begin▁of▁sentence｜>",
@@ -344,7 +470,21 @@ LEFT += [
 ]
 
 
-@pytest.mark.parametrize("text", ["The user\nis you.", "A line:\nuserland\nends.", 'I write "<|im_end|>" as I like.'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user\nis you.",
+        "A line:\nuserland\nends.",
+        'I write "<|im_end|>" as I like.',
+        "I'm not\nhuman\n— and that is fine.",
+        "The columns:\n\n```\nid\nuser\nname\n```\n\nThat is it.",
+        "<b>model</b> is what they call me.",
+        "Roles: <|user|> and <|assistant|> are tokens. I am Ada.",
+        "`[INST] hi [/INST]` is a prompt format.",
+        "Use [/INST] to close.",
+        "He is <s>angry</s> fine.",
+    ],
+)
 def test_words_about_turns_are_words(text: str) -> None:
     """A role in a sentence, and a mark in quotes, end no turn."""
     assert own_turn(text) == text
@@ -376,7 +516,21 @@ def test_a_mark_that_remains_in_the_words_is_found(token: str) -> None:
 def test_what_remains_is_named_once() -> None:
     """Each mark once, in order; nothing in plain words."""
     assert leftover_tokens("I <|x|> stay </think> and <|x|> stay.") == ("<|x|>", "</think>")
-    assert leftover_tokens("a < b > c, [sic], <b>bold</b>, 1 </ 2, {x: [1]}") == ()
+    assert leftover_tokens("a < b > c, [sic], <b>bold</b>, 1 </ 2, {x: [1]}, f <| g |> h, <s>old</s>") == ()
+
+
+@pytest.mark.parametrize(
+    "piece", [" ", "</think>", "a </think> b .", "<think>", "{", "[", "```\n", "<|im_end|>", "\nuser\n"]
+)
+def test_reading_takes_no_more_time_than_the_text_is_long(piece: str) -> None:
+    """A flood of one thing, which a model in a loop writes: 200,000 characters would take minutes, and this test."""
+    flood = piece * (200_000 // len(piece))
+
+    for text in (flood, f"I am Ada. {flood}", f"{flood} I am Ada.", f"{flood}{CALLS['Hermes']}"):
+        split_thoughts(text)
+        read_calls(text, TOOL)
+        own_turn(text)
+        leftover_tokens(text)
 
 
 @given(st.text(st.sampled_from('<>|/[]{}"\\n:(),._ think tool_call arguments name send_message_to_human ◁▷｜▁user\n')))

@@ -29,7 +29,7 @@ async def find_hidden(client: Client, model: ChatModel, wording: ToolWording) ->
     named = replace(wording, description="TOOL-OFFERED")
     rendered = await client.render(_asked(model, named, said="SAID-BEFORE", heard="HEARD-BEFORE"))
     if rendered is not None:
-        client.arrivals.grows = True
+        client.arrivals.grows[model.model] = True
         shown = {"its tools": "TOOL-OFFERED", "what it said": "SAID-BEFORE", "what it is told": "HEARD-BEFORE"}
         hidden = [what for what, text in shown.items() if text not in rendered]
         return f"{_listed(hidden)} (by the server's own rendering)" if hidden else None
@@ -40,8 +40,9 @@ async def find_hidden(client: Client, model: ChatModel, wording: ToolWording) ->
     again = await _count(client, _asked(model, wording))
     control = await _count(client, _asked(model, wording, system=LONGER))
     # a server that counts only what is new to it, or always the same, says nothing by its counts
-    client.arrivals.grows = isinstance(plain, int) and plain == again and _is_longer(control, plain, LONGER)
-    if not client.arrivals.grows:
+    counts = isinstance(plain, int) and plain == again and _is_longer(control, plain, LONGER)
+    client.arrivals.grows[model.model] = counts
+    if not counts:
         return None
     tools = delivery.tools("tool_role", wording)
     bare = await _count(client, _asked(model, wording, tools=False))

@@ -22,8 +22,11 @@ LAST_TURNS = (2, 4, 6)  # messages that a conversation may have more than at its
 
 
 def sent_bytes(messages: Sequence[Message]) -> int:
-    """Bytes of the words in *messages*: contents, and arguments of calls."""
-    texts = [message.content or "" for message in messages]
+    """Bytes of the words in *messages*: contents, and arguments of calls.
+
+    What stands beside a call is not among them: many templates leave that out.
+    """
+    texts = [message.content or "" for message in messages if not message.tool_calls]
     texts += [call.arguments for message in messages for call in message.tool_calls]
     return sum(len(text.encode("utf-8", "replace")) for text in texts)
 
@@ -32,7 +35,8 @@ def sent_bytes(messages: Sequence[Message]) -> int:
 class Arrivals:
     """What one endpoint has said of the prompts that it read."""
 
-    grows: bool | None = None  # whether its counts are known to grow with what is sent; None: nobody looked
+    # model -> whether its counts are known to grow with what is sent; not in it: nobody looked
+    grows: dict[str, bool] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)  # hash of a prompt -> its tokens, as the endpoint said
 
     def find_cut(self, request: ChatRequest, tokens: int | None) -> str | None:
@@ -41,22 +45,23 @@ class Arrivals:
         Where its counts grow with what is sent, a conversation's next prompt must have more tokens than the last one.
         Where nobody knows what its counts mean, only a number is believed that is far too small.
         """
-        if tokens is None or tokens < FEWEST_TOKENS or self.grows is False:
+        messages, grows = request.messages, self.grows.get(request.model.model)
+        if tokens is None or tokens < FEWEST_TOKENS or grows is False:
             return None
-        messages = request.messages
         if sent_bytes(messages) > 2 * MOST_BYTES_A_TOKEN * tokens:
             return _told(tokens, messages)
-        self.counted[_hash(messages)] = tokens
-        if self.grows and (grown := self.growth(messages, tokens)) is not None:
+        self.counted[_hash(request, messages)] = tokens
+        if grows and (grown := self.growth(request, tokens)) is not None:
             more, added = grown
             if more < added / MOST_BYTES_A_TOKEN:
                 return _told(tokens, messages)
         return None
 
-    def growth(self, messages: Sequence[Message], tokens: int) -> tuple[int, int] | None:
-        """(tokens, bytes) that the prompt *messages* has more than the one before it; None where there was none."""
+    def growth(self, request: ChatRequest, tokens: int) -> tuple[int, int] | None:
+        """(tokens, bytes) that the prompt of *request* has more than the one before it; None where there was none."""
+        messages = request.messages
         for more in LAST_TURNS:
-            before = self.counted.get(_hash(messages[:-more])) if len(messages) > more + 1 else None
+            before = self.counted.get(_hash(request, messages[:-more])) if len(messages) > more + 1 else None
             if before is not None:
                 return tokens - before, sent_bytes(messages[-more:])
         return None
@@ -80,7 +85,7 @@ def warnings_about(request: ChatRequest, completion: Completion, arrivals: Arriv
     if not tokens or not request.tools or not latin or free:
         return
     sent = sent_bytes(request.messages) + len(str([tool.wire() for tool in request.tools]))
-    more, added = arrivals.growth(request.messages, tokens) or (0, 0)
+    more, added = arrivals.growth(request, tokens) or (0, 0)
     if sent > USUAL_BYTES_A_TOKEN * tokens or (added >= ENOUGH and added > USUAL_BYTES_A_TOKEN * more):
         yield (
             f"{model.name}: the endpoint read fewer tokens than its prompts must have: it may not show it the tool "
@@ -95,5 +100,7 @@ def _told(tokens: int, messages: Sequence[Message]) -> str:
     )
 
 
-def _hash(messages: Sequence[Message]) -> str:
-    return hash_as_is([message.wire() for message in messages])
+def _hash(request: ChatRequest, messages: Sequence[Message]) -> str:
+    """Of a prompt that *request*'s model was sent, with its tools, and as many of its *messages*."""
+    tools = [tool.name for tool in request.tools]
+    return hash_as_is([request.model.model, tools, [message.wire() for message in messages]])

@@ -382,6 +382,8 @@ async def _read_stream(answer: aiohttp.ClientResponse, streamed: StreamedReply, 
                 return None
             if streamed.done:
                 break
+        if not streamed.ended:
+            streamed.add(b"\n")  # the last line may have no end
     except (aiohttp.ClientError, TimeoutError):
         if not streamed.ended:
             raise

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -30,12 +30,14 @@ class Thoughts:
     opens: str
     closes: str
     alone: bool = False  # the end may come without the beginning: the family's template writes that itself
+    endless: bool = True  # the beginning may come without an end: then it is thought to the end of the reply
     prose: bool = False  # sentences and no tokens: a thought only at the beginning of a reply, and only with its end
 
 
 def _tag(name: str, alone: bool = False) -> Thoughts:
     """A pair of tags, in small letters or capitals, spaced or with attributes as small models write them."""
-    return Thoughts(rf"<\s{{0,3}}{name}(?:\s[^<>]{{0,80}})?>", rf"<\s{{0,3}}/\s{{0,3}}{name}\s{{0,3}}>", alone)
+    opens = rf"(?i:<\s{{0,3}}{name}(?:\s{{1,3}}[\w-]{{1,20}}\s?=[^<>\n]{{0,60}}|\s{{0,3}})>)"
+    return Thoughts(opens, rf"(?i:<\s{{0,3}}/\s{{0,3}}{name}\s{{0,3}}>)", alone, endless=alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "models that were told or tuned to think in tags of their own, Gemini among them",
         "Google, Gemini API, 'OpenAI compatibility': thoughts; EXAONE Deep's model card",
-        thoughts=tuple(map(_tag, ("thinking", "thought", "reasoning", "scratchpad"))),
+        thoughts=tuple(map(_tag, ("thinking", "thought", "thoughts", "reasoning", "scratchpad", "analysis"))),
     ),
     Family("Seed-OSS", "vLLM documentation, 'seedoss_reasoning_parser'", thoughts=(_tag("seed:think", alone=True),)),
     Family(
@@ -77,7 +79,8 @@ FAMILIES: tuple[Family, ...] = (
         "Kimi K2",
         "Kimi K2's 'tool_call_guidance'",
         calls=(r"<\|tool_calls?(?:_section|_argument)?_(?:begin|end)\|>",),
-        tokens=(r"<\|im_(?:middle|system|user|assistant)\|>",),
+        turns=(r"<\|im_(?:system|user)\|>",),
+        tokens=(r"<\|im_(?:middle|assistant)\|>",),
     ),
     Family(
         "Command A and R of Cohere",
@@ -97,22 +100,26 @@ FAMILIES: tuple[Family, ...] = (
                 r"<\|end\|>(?:<\|start\|>assistant)?|(?:<\|start\|>assistant)?(?=<\|channel\|>(?:final|commentary))",
             ),
             # of a server that leaves special tokens out: their names remain
-            Thoughts(r"\Aanalysis", r"assistant\s?final|assistant(?=\s?commentary to=)", prose=True),
+            Thoughts(r"\Aanalysis(?=[^\s:,.;])", r"assistantfinal|assistant(?=commentary to=)", prose=True),
         ),
         answers=(
             r"(?:<\|start\|>assistant)?<\|channel\|>(?:final|commentary)\s?(?:<\|constrain\|>\w{0,20})?<\|message\|>",
         ),
-        calls=(r"(?:<\|channel\|>)?commentary to=", r"<\|constrain\|>", r"<\|message\|>", r"<\|call\|>"),
+        calls=(
+            r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:commentary\s?)?\bto=(?=functions\.)",
+            r"(?:<\|start\|>assistant)?<\|channel\|>commentary to=",
+            *(r"<\|constrain\|>", r"<\|message\|>", r"<\|call\|>"),
+        ),
         turns=(r"<\|return\|>", r"<\|start\|>(?:user|developer|system)"),
         tokens=(r"<\|(?:channel|start)\|>",),
     ),
     Family(
         "Gemma 4",
         "Google, 'Gemma 4 prompt formatting'",
-        thoughts=(Thoughts(r"<\|channel>\s?thought\b\n?", r"<channel\|>", alone=True),),
+        thoughts=(Thoughts(r"<\|channel>\s?thought\b\n?", r"<channel\|>"),),
         calls=(r"<\|tool_call>", r"<tool_call\|>", r"<\|tool_response>"),
         turns=(r"<turn\|>", r"<\|turn>"),
-        tokens=(r"<\|channel>", r'<\|"\|>', r"<\|?tool(?:_response)?\|?>"),
+        tokens=(r"<\|channel>", r"<channel\|>", r'<\|"\|>', r"<\|?tool(?:_response)?\|?>"),
     ),
     Family(
         "Gemma 2 and 3",
@@ -186,6 +193,22 @@ FAMILIES: tuple[Family, ...] = (
         calls=(r"<\|/?tool_call\|>", r"\bfunctools\s?\["),
         turns=(r"<\|end\|>", r"<\|(?:user|assistant|system)\|>"),
     ),
+    Family("GLM 4", "its chat template", turns=(r"<\|observation\|>",)),
+    Family(
+        "FunctionGemma, MedGemma",
+        "Google, 'FunctionGemma formatting'; MedGemma's model card: thinking",
+        thoughts=(Thoughts(r"<unused94>\s?thought\b\n?", r"<unused95>"),),
+        calls=(r"</?(?:start|end)_function_(?:call|response)>",),
+        tokens=(r"<escape>", r"<unused\d{1,4}>"),
+    ),
+    Family(
+        "tokenizers of several families: entries that stand in no text",
+        "their vocabularies",
+        tokens=(
+            *(r"\[PAD\d{1,6}\]", r"\[UNUSED_TOKEN_\d{1,4}\]", r"\[control_\d{1,4}\]", r"<0x[0-9A-F]{2}>"),
+            r"<(?:extra_id|SPECIAL|reserved)_\d{1,4}>",
+        ),
+    ),
     Family(
         "Nemotron, Jamba, Apertus", "their chat templates", calls=(r"</?TOOLCALL>", r"<\|tools_(?:prefix|suffix)\|>")
     ),
@@ -198,38 +221,50 @@ def split_thoughts(content: str) -> tuple[str, str]:
     """(words, thoughts) of a *content*: what some families think in the text, before or between their words, taken out.
 
     Templates that open the thought themselves leave only its end in the reply. Thinking that was never closed is
-    thought to the end: nothing more was said. A tag that is only mentioned, quoted or in mid-sentence, is a word.
+    thought to the end, or to a call. A tag that is only spoken of, quoted or in mid-sentence, is a word.
     """
     content = content.removeprefix("\ufeff")  # the byte order mark, which some servers begin with
+    if not _marked(content):
+        return content, ""
     words: list[str] = []
     thoughts: list[str] = []
-    at, opened = 0, None
-    for mark in _THOUGHTS.finditer(content) if _marked(content) else ():
+    spoken_of: set[int] = set()  # pairs of which a beginning was spoken of: so is the end that follows
+    at, opened, last = 0, None, len(content.rstrip())
+    code = _code_in(content)
+    for mark in _THOUGHTS.finditer(content):
         begins, number = mark.lastgroup[0] == "o", int(mark.lastgroup[1:])  # type: ignore[index,union-attr]
         pair = PAIRS[number]
         if opened == number and not begins:
             thoughts.append(content[at : mark.start()])
             opened, at = None, mark.end()
-        elif opened is not None or mark.start() < at or _is_mention(content, mark.start(), mark.end()):
+        elif opened is not None or mark.start() < at:
             continue
+        elif not begins and number in spoken_of:
+            spoken_of.discard(number)
+        elif _is_mention(content, mark, code, begins):
+            spoken_of |= {number} if begins else set()
         elif begins:
-            if pair.prose and not re.search(pair.closes, content[mark.end() :]):
-                continue
-            words.append(content[at : mark.start()])
-            opened, at = number, mark.end()
+            if (pair.endless and not pair.prose) or re.compile(pair.closes).search(content, mark.end()):
+                words.append(content[at : mark.start()])
+                opened, at = number, mark.end()
         elif pair.alone:
-            thoughts.append("".join((*words, content[at : mark.start()])))
-            words, at = [], mark.end()
-            # an end behind everything, after a thought that was closed, takes nothing from what was said
-            if len(thoughts) > 1 and not content[at:].strip():
-                words = [thoughts.pop()]
+            if thoughts and mark.end() >= last:  # an end too many, behind everything
+                words.append(content[at : mark.start()])
+            else:
+                thoughts.append("".join((*words, content[at : mark.start()])))
+                words = []
+            at = mark.end()
+    call = None if opened is None else _TORN.search(content, at)
+    if call is not None:  # a call ends a thought, too
+        thoughts.append(content[at : call.start()])
+        opened, at = None, call.start()
     (words if opened is None else thoughts).append(content[at:])
     said = "".join(words)
     if thoughts:
-        said = _trimmed(said.strip(), _ANSWERS, _ANSWER_LAST) if _marked(said) else said.strip()
-    return _HARMONY_HEAD.sub("\n\n", said).strip() if "<|message|>" in said else said, "\n\n".join(
-        thought.strip() for thought in thoughts if thought.strip()
-    )
+        said = _trimmed(said.strip(), _ANSWERS, _ANSWER_LAST)
+    if "<|message|>" in said:
+        said = _HARMONY_HEAD.sub("\n\n", said).strip()
+    return said, "\n\n".join(thought.strip() for thought in thoughts if thought.strip())
 
 
 def _marked(text: str) -> bool:
@@ -237,29 +272,44 @@ def _marked(text: str) -> bool:
     return "<" in text or "[" in text or "◁" in text or text.lstrip().startswith(("Here", "analysis"))
 
 
-_QUOTES = "\"'`“”„‘’«»"
+_OPENING, _QUOTES = "`“„«「『（(", "\"'`“”„‘’«»「」『』（）()"
+_SENTENCE_END = ".!?…。！？"
+_FENCED = re.compile(r"^ {0,3}```.*?(?:^ {0,3}```|\Z)", re.DOTALL | re.MULTILINE)
+_MORE_ON_LINE = re.compile(r"[^\S\n]*\S")
+_BEFORE_ON_LINE = re.compile(r"[^\s*>-][^\S\n]{0,9}\Z")
 
 
-def _is_mention(text: str, start: int, end: int) -> bool:
-    """Whether the mark from *start* to *end* is spoken of and not used: it stands in quotes, or in mid-sentence.
+def _code_in(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each block of code in *text*."""
+    return [found.span() for found in _FENCED.finditer(text)] if "```" in text else []
 
-    Used, it stands at the beginning or end of a line, or against a word on the side that it opens or closes.
+
+def _is_mention(text: str, mark: re.Match[str], code: Sequence[tuple[int, int]], begins: bool) -> bool:
+    """Whether *mark* is spoken of and not used: it stands in quotes, in a block of *code*, or in mid-sentence.
+
+    *begins*: it would begin something. Used, it stands at the beginning or end of a line, behind the end of a sentence,
+    or against a word on the side that it begins or ends.
     """
+    start, end = mark.span()
     before, after = text[start - 1 : start], text[end : end + 1]
-    if before and after and before in _QUOTES and after in _QUOTES:
+    quoted = before != "" and before in _QUOTES
+    if quoted and begins and (before in _OPENING or text[start - 2 : start - 1] in ("", " ", "\n", "(")):
         return True
-    if before not in (" ", "\t") or not text[text.rfind("\n", 0, start) + 1 : start].strip():
+    if (quoted and after != "" and after in _QUOTES) or any(first < start < last for first, last in code):
+        return True
+    if begins and before.isalnum() and not before.isascii():  # of scripts without spaces
+        return True
+    if before not in (" ", "\t") or not _BEFORE_ON_LINE.search(text, max(0, start - 10), start):
         return False
-    if after and after in ",.;:!?)":
-        return True
-    line_end = text.find("\n", end)
-    return after in (" ", "\t") and bool(text[end : len(text) if line_end < 0 else line_end].strip())
+    if text[: start - 1][-1:] in _SENTENCE_END:
+        return False
+    if after in (" ", "\t"):
+        return _MORE_ON_LINE.match(text, end) is not None
+    return after != "" and after in f",.;:!?){_QUOTES}"
 
 
 PAIRS: tuple[Thoughts, ...] = tuple(pair for family in FAMILIES for pair in family.thoughts)
-_THOUGHTS = re.compile(
-    "|".join(f"(?P<o{n}>{pair.opens})|(?P<c{n}>{pair.closes})" for n, pair in enumerate(PAIRS)), re.IGNORECASE
-)
+_THOUGHTS = re.compile("|".join(f"(?P<o{n}>{pair.opens})|(?P<c{n}>{pair.closes})" for n, pair in enumerate(PAIRS)))
 
 
 # ---------------------------------------------------------------- turns, and what remains
@@ -275,7 +325,7 @@ def _of(name: str) -> tuple[str, ...]:
 
 # tokens of families that are not in the table look like these
 _TOKEN = _any(
-    r"<\|[^<>|\n]{1,40}\|>",
+    r"<\|[^\s<>|]{1,40}\|>",
     r"<｜[^<>\n]{1,40}｜>",
     r"</?s>",
     *_of("turns"),
@@ -283,31 +333,60 @@ _TOKEN = _any(
     r"<\|[a-z_]{1,20}>",
     r"<[a-z_]{1,20}\|>",
 )
-_HEADER = r"<[^<>\n]{1,30}>(?:assistant|model)(?=\s{0,9}\n|<)"  # the head of the model's own turn
+# the head of the model's own turn
+_HEADER = r"(?:<\|[^\s<>|]{1,30}\|>|<start_of_turn>|<\|turn>)(?:assistant|model)(?=\s{0,9}\n|<|\Z)"
 _DEBRIS = re.compile(rf"(?:{_HEADER}|{_TOKEN}|\s)+")
 _TOKEN_LAST = re.compile(rf"{_TOKEN}\Z")
 TEMPLATE = re.compile(_TOKEN)
 LONGEST_TOKEN = 130  # characters: a bound on what a pattern matches
 
-# the tokens of turns, and a line with nothing but a role: what is left of them where a server leaves tokens out
-_END_OF_TURN = re.compile(_any(*_of("turns"), r"\n(?:user|human)\s?\n"))
+# the tokens of turns; and a line with nothing but a role behind a sentence: what is left of them where a server leaves
+# tokens out
+_END_OF_TURN = re.compile(_any(*_of("turns"), r"(?<=[.!?…。！？\"”'’)*])\s?\nuser\s?\n"))
+_OWN_HEAD = re.compile(
+    rf"(?:(?!{_HEADER})(?:{_TOKEN}|\s)){{0,8}}+{_HEADER}\s*"
+    r"|(?:<\|end\|>\s*)?<\|start\|>assistant\b|<\|assistant\|>\s*"
+)
+_ONLY_ENDS = re.compile(r"end|eot|eom|return|turn\|>|<turn")  # nobody writes these in a sentence of their own
 
 
-def own_turn(text: str) -> str:
-    """What *text* says before the model goes on to play the other side, without template tokens at its ends."""
-    return trim_template(before_next_turn(text))
+def own_turn(text: str, lines: bool = True) -> str:
+    """What *text* says before the model goes on to play the other side, without template tokens at its ends.
+
+    *lines*: a line with nothing but a role ends the turn, too.
+    """
+    return trim_template(before_next_turn(text, lines))
 
 
-def before_next_turn(text: str) -> str:
-    """*text* up to the mark that ends the model's turn; all of it without one. A mark in quotes is only spoken of."""
+def before_next_turn(text: str, lines: bool = True, beside: Sequence[tuple[int, int]] = ()) -> str:
+    """*text* up to the mark that ends the model's turn; all of it without one. A mark that is spoken of ends nothing,
+    nor does one that a new head of the model's own turn follows, or one in a part *beside* (start, end).
+    """
     if "<" not in text and "[" not in text and "\n" not in text:
         return text
     leading = _DEBRIS.match(text)
+    code = [*_code_in(text), *beside]
     for mark in _END_OF_TURN.finditer(text, leading.end() if leading else 0):
-        before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-        if not (before and after and before in _QUOTES and after in _QUOTES):
+        sign = mark[0].strip()
+        if sign == "user" and (not lines or any(first < mark.end() - 2 < last for first, last in code)):
+            continue
+        if sign == "user":
             return text[: mark.start()]
+        if _is_mention(text, mark, code, begins=True) and not (
+            _ONLY_ENDS.search(sign) and text[mark.start() - 1 : mark.start()].isspace()
+        ):
+            continue
+        if _OWN_HEAD.match(text, mark.start()) or (sign == "</s>" and _is_strike(text, mark.start())):
+            continue
+        return text[: mark.start()]
     return text
+
+
+def _is_strike(text: str, at: int) -> bool:
+    """Whether the ``</s>`` *at* that place ends what is struck through, as in HTML, and not a turn."""
+    line = text[max(text.rfind("\n", 0, at) + 1, at - 400) : at]
+    begun = line.rfind("<s>")
+    return begun >= 0 and line[begun + 3 : begun + 4].strip() != "" and line[-1:].strip() != ""
 
 
 def trim_template(text: str) -> str:
@@ -320,11 +399,22 @@ def _trimmed(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> str:
     first = leading.match(text)
     start, end = first.end() if first else 0, len(text)
     while end > start:
+        while end > start and (text[end - 1].isspace() or (last is _BEFORE_CALL and _is_loose_bracket(text, end - 1))):
+            end -= 1
         found = last.search(text, max(start, end - LONGEST_TOKEN), end)
-        if found is None and not text[end - 1].isspace():
+        if found is None or found.start() == end:
             break
-        end = found.start() if found else end - 1
+        end = found.start()
     return text[start:end]
+
+
+def _is_loose_bracket(text: str, at: int) -> bool:
+    """Whether a bracket or quote *at* that place belongs to a call behind it: one behind a word is the word's."""
+    if text[at] == '"':
+        at -= 1
+    if at < 0 or text[at] not in "[({":
+        return False
+    return at == 0 or text[at - 1] in "\n[({>]" or (text[at - 1] == " " and text[at - 2 : at - 1] in ("]", ">"))
 
 
 def leftover_tokens(text: str) -> tuple[str, ...]:
@@ -334,7 +424,7 @@ def leftover_tokens(text: str) -> tuple[str, ...]:
 
 _LEFTOVER = re.compile(
     _any(
-        _TOKEN,
+        r"(?!</?s>)" + _TOKEN,
         *(pattern for pair in PAIRS if not pair.prose for pattern in (pair.opens, pair.closes) if "(?=" not in pattern),
         *(pattern for pattern in _of("calls") if pattern.startswith(("<", r"\["))),
     ),
@@ -348,12 +438,14 @@ _HARMONY_HEAD = re.compile(rf"(?:<\|end\|>)?{_any(*(a for a in _of('answers') if
 # ---------------------------------------------------------------- calls of tools
 
 _NAME = r"[\w.:-]{1,80}"
-_KEY = r'"(?:arguments|parameters|args|input)"\s{0,9}:\s{0,20}'
+_KEY = r'"(?:arguments|parameters)"\s{0,9}:\s{0,20}'
+_OUR_KEY = r'"(?:arguments|parameters|args|input|tool_input|action_input)"\s{0,9}:\s{0,20}'
 _CALLED = rf'"(?:name|tool_name)"\s{{0,9}}:\s{{0,9}}"(?P<json>[^"\n]{{0,80}})"\s{{0,9}},\s{{0,20}}{_KEY}'
-_FIRST = r'(?:"(?:type|id|tool_call_id)"\s{0,9}:\s{0,9}"[^"\n]{0,80}"\s{0,9},\s{0,20}){0,2}'
+_NAMING = r'"(?:name|function|function_name|tool|tool_name|action|recipient_name)"\s{0,9}:\s{0,9}"(?:functions\.)?'
+_FIRST = r'(?:"[\w-]{1,30}"\s{0,9}:\s{0,9}"[^"\n]{0,200}"\s{0,9},\s{0,20}){0,3}'
 # between a tool's name and its arguments in JSON
 _BETWEEN = (
-    r"(?::\d{1,6})?(?:\s|```(?:json)?|json\b|\[ARGS\]|\[CALL_ID\]\w{0,40}|<｜tool▁sep｜>|<\|tool_call_argument_begin\|>"
+    r"(?::\d{1,6})?(?:\s|```(?:json)?|json\b|code\b|\(|:|✿ARGS✿|<\|channel\|>(?:commentary|analysis)|\[ARGS\]|\[CALL_ID\]\w{0,40}|<｜tool▁sep｜>|<\|tool_call_argument_begin\|>"
     r"|<\|(?:constrain|message)\|>|Action Input:|\":){0,12}"
 )
 
@@ -365,10 +457,12 @@ def _heads(tool: str) -> re.Pattern[str]:
     A syntax that words may have as well is a call only of *tool*; others are calls whatever tool they name.
     """
     ours = rf"(?<![\w.])(?:functions\.)?(?P<{{}}>{re.escape(tool)})"
-    begun = r"(?:\[TOOL_CALLS\]\s?|<｜tool▁sep｜>|commentary to=|<\|tool_call_begin\|>)(?:functions\.)?"
+    begun = r"(?:\[TOOL_CALLS\]\s?|<｜tool▁sep｜>|commentary to=|\bto=(?=functions\.)|<\|tool_call_begin\|>)"
+    begun += r"(?:functions\.)?"
     return re.compile(
         _any(
             rf"[{{]{{1,2}}\s{{0,20}}{_FIRST}{_CALLED}",  # {"name": "NAME", "arguments": {...}}
+            rf'[{{]{{1,2}}\s{{0,20}}{_FIRST}{_NAMING}(?P<ours>{re.escape(tool)})"\s{{0,9}},\s{{0,20}}{_OUR_KEY}',
             rf'(?P<first>[{{]{{1,2}}\s{{0,20}}{_KEY})(?=[{{"])',  # {"arguments": {...}, "name": "NAME"}
             # <function=NAME>, <invoke name="NAME">: arguments in JSON, or each in a tag
             rf'<(?:\w{{1,20}}:|｜DSML｜)?(?:function|invoke)(?:=|\s{{1,9}}name\s?=\s?)"?(?P<tags>{_NAME})"?\s{{0,9}}>',
@@ -382,28 +476,46 @@ def _heads(tool: str) -> re.Pattern[str]:
 
 
 def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """(what is left of *text*, the calls in it that the server did not read), each with its arguments as JSON.
+    """(what is left of the model's turn in *text*, the calls in it that the server did not read).
 
-    *tool* is the tool that was offered. Arguments that were cut off are JSON that is cut off; a call that was cut off
-    before its arguments has no name.
+    *tool* is the tool that was offered. Each call has its arguments as JSON; arguments that were cut off are JSON that
+    is cut off, and a call that was cut off before its arguments has no name.
     """
-    calls: list[ToolCall] = []
-    left, at = [], 0
+    found: list[tuple[int, int, ToolCall, bool]] = []  # start, end, call, whether its syntax is no more than JSON
     heads = list(_heads(tool).finditer(text)) if _marked(text) or "{" in text or tool in text else []
     ends = [*(head.start() for head in heads[1:]), len(text)]
     for head, next_head in zip(heads, ends, strict=False):
-        syntax = head.lastgroup or ""
-        read = None if head.start() < at else _READERS[syntax](text, head.end(), next_head, head[syntax])
-        if read is not None:
+        syntax, at = head.lastgroup or "", found[-1][1] if found else 0
+        if head.start() < at or (syntax in ("python", "named") and not _stands_alone(text, head.start())):
+            continue
+        if (read := _READERS[syntax](text, head.end(), next_head, head[syntax])) is not None:
             name, arguments, end = read
-            calls.append(ToolCall("", name, arguments))
-            left.append(text[at : head.start()])
-            at = end
-    if not calls:
-        return text, (ToolCall("", "", "{"),) if _TORN.search(text) else ()
-    before = [_trimmed(part, _NOTHING, _BEFORE_CALL) for part in left]
-    parts = [before[0], *(_trimmed(part, _BEHIND_CALL, _BEFORE_CALL) for part in (*before[1:], text[at:]))]
-    return "\n".join(part for part in parts if part), tuple(calls)
+            found.append((head.start(), end, ToolCall("", name, arguments), syntax in ("json", "first")))
+    turn = len(before_next_turn(text, beside=[(start, end) for start, end, *_ in found]))
+    found = [one for one in found if one[0] < turn]
+    if not found:
+        return text[:turn], (ToolCall("", "", "{"),) if _TORN.search(text, 0, turn) else ()
+    between = zip([0, *(end for _, end, *_ in found)], [*(start for start, *_ in found), turn], strict=True)
+    left = [text[end:start] for end, start in between]
+    parts = [_clean_before(left[0]), *(_clean_before(_trimmed(part, _BEHIND_CALL, _NOTHING)) for part in left[1:])]
+    rest = "\n".join(part for part in parts if part)
+    if all(bare and call.name != tool for *_, call, bare in found) and _TORN.search(text) is None and len(rest) > 20:
+        return text[:turn], ()  # prose with an example of some JSON in it
+    return rest, tuple(call for *_, call, _ in found)
+
+
+def _stands_alone(text: str, start: int) -> bool:
+    """Whether nothing but marks stands before *start* on its line: in a sentence a call is only spoken of."""
+    line = text[max(text.rfind("\n", 0, start) + 1, start - 400) : start]
+    return not _BEFORE_CALLS.sub("", line).strip("[({\"'` \t>*-")
+
+
+def _clean_before(text: str) -> str:
+    """*text* without what belongs to the call behind it; a fence only where it is not closed."""
+    text = _trimmed(text, _NOTHING, _BEFORE_CALL)
+    while text.count("```") % 2 and (fence := _FENCE_LAST.search(text)) is not None:
+        text = _trimmed(text[: fence.start()], _NOTHING, _BEFORE_CALL)
+    return text
 
 
 def looks_like_call(text: str) -> bool:
@@ -463,10 +575,10 @@ def _quoted_arguments(text: str, start: int, next_head: int, name: str) -> Read 
     """Arguments in braces, their strings between ``<|"|>``, or bare where a server leaves tokens out."""
     given, torn, at = {}, False, start + 1
     while (key := _BARE_KEY.match(text, at, next_head)) is not None:
-        end = text.find(_QUOTE, key.end(), next_head)
+        end = text.find(key[2], key.end(), next_head)
         torn = end < 0
         given[key[1]] = text[key.end() : next_head if torn else end]
-        at = next_head if torn else end + len(_QUOTE)
+        at = next_head if torn else end + len(key[2])
     if not given and (bare := _BARE_VALUE.match(text, start, next_head)):
         given, at = {bare[1]: bare[2].strip()}, bare.end()
     arguments = json.dumps(given, ensure_ascii=False)
@@ -491,11 +603,13 @@ def _python_arguments(text: str, start: int, next_head: int, name: str) -> Read 
             given[key[1] or ""] = literal
         at = closing.end()
     values = json.dumps(given[""] if list(given) == [""] else given, ensure_ascii=False)
-    return name, values, at + text.startswith(")", at)
+    closed = _CALL_CLOSED.match(text, at)
+    return name, values, closed.end() if closed else at
 
 
 _READERS: Mapping[str, Callable[[str, int, int, str], Read | None]] = {
     "json": _json_arguments,
+    "ours": _json_arguments,
     "first": _arguments_first,
     "tags": _tagged_arguments,
     "pairs": _tagged_arguments,
@@ -512,13 +626,16 @@ _PARAMETER = re.compile(
     r"|<arg_key>\s{0,9}([\w.-]{1,80})\s{0,9}</arg_key>\s{0,9}<arg_value>"
 )
 _PARAMETER_END = re.compile(r"</(?:\w{1,20}:|｜DSML｜)?parameter>|</arg_value>")
-_QUOTE = '<|"|>'
-_BARE_KEY = re.compile(r'[\s,]{0,9}(\w{1,40})\s{0,9}:\s{0,9}<\|"\|>')
+_BARE_KEY = re.compile(r'[\s,]{0,9}(\w{1,40})\s{0,9}:\s{0,9}(<\|"\|>|<escape>)')
 _BARE_VALUE = re.compile(r"\{\s{0,9}(\w{1,40}):([^{}]*)\}")
+_CALL_CLOSED = re.compile(r"[\s,]{0,9}[)\]]")
 _KEYWORD = re.compile(r"""[\s,]{0,9}(?:(\w{1,40})\s?=\s?)?(\"{3}|'{3}|\"|')""")
 # a string ends where an argument or the call does: a quote that nobody escaped is one of its words
 _CLOSING = {
-    quote: re.compile(rf"(?<!\\){re.escape(quote)}(?=\s{{0,9}}(?:\)|,\s{{0,9}}\w{{1,40}}\s?=))")
+    quote: re.compile(
+        rf"(?<!\\){re.escape(quote)}(?=\s{{0,9}}(?:(?:,\s{{0,9}})?[)\]]\s{{0,9}}(?:[\])}};`<]|\n|\Z)"
+        rf"|,\s{{0,9}}\w{{1,40}}\s?=\s?[\"']))"
+    )
     for quote in ('"""', "'''", '"', "'")
 }
 # a call that was cut off before its arguments began, behind a mark that only calls have
@@ -527,21 +644,24 @@ _TORN = re.compile(
     rf"(?=[\[{{<]|{_NAME}\s{{0,9}}[\[{{(<]|\Z)"
 )
 # what stands before a call and behind it: marks, fences, brackets, the keys of an object that it stands in
-_NOTHING = re.compile("")
+_NOTHING = re.compile("(?!)")
 _BEFORE_CALL = re.compile(
     _any(
         *_of("calls"),
-        *_of("tokens"),
+        *(r"<\|start\|>assistant", _HEADER, _TOKEN),
         r"(?<=begin｜>)function",
-        r"```\w{0,12}",
         r"\bprint\(",
-        r'"(?:tool_calls?|function)"\s{0,9}:',
-        r'"type"\s{0,9}:\s{0,9}"function"\s{0,9},?',
+        r'[\[({]?\s?"(?:tool_calls?|function)"\s{0,9}:',
+        r'[\[({]?\s?"(?:type|id)"\s{0,9}:\s{0,9}"[^"\n]{0,80}"\s{0,9},?',
+        r"<tool_use>",
         r"functions\.",
         r"\bAction:",
-        r'[\[({]"?',
     )
     + r"\Z"
 )
-_ID_BEHIND = r',\s{0,9}"id"\s{0,9}:\s{0,9}"[^"\n]{0,80}"'
+_BEFORE_CALLS = re.compile(
+    _any(*_of("calls"), *_of("tokens"), r"print\(", r"functions\.", "Action:", r'"\w{1,20}"\s?:', "assistant")
+)
+_FENCE_LAST = re.compile(r"```\w{0,12}\s{0,9}\Z")
+_ID_BEHIND = r',\s{0,9}"(?:id|type)"\s{0,9}:\s{0,9}"[^"\n]{0,80}"'
 _BEHIND_CALL = re.compile(_any(*_of("calls"), _ID_BEHIND, "```", r"[\s\])};,]") + "+")

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from independence_bench.models.messages import Ending, ending_of
+
 DATA, EVENT = b"data:", b"event:"
 DONE = b"[DONE]"
 BOM = b"\xef\xbb\xbf"  # the mark that some servers begin with
@@ -24,10 +26,13 @@ def content_of(value: Any, deep: int = 3) -> tuple[str, str]:
         if isinstance(part, str):
             words.append(part)
         elif isinstance(part, dict):
+            said = [part[name] for name in ("text", "summary", "refusal") if isinstance(part.get(name), str)][:1]
             if (thought := part.get("thinking", part.get("reasoning"))) is not None:
                 thoughts.append("".join(content_of(thought, deep - 1)))
+            elif part.get("thought") is True or str(part.get("type")).startswith(("reasoning", "thinking")):
+                thoughts += said
             else:
-                words += [part[name] for name in ("text", "summary", "refusal") if isinstance(part.get(name), str)][:1]
+                words += said
     return "".join(words), "".join(thoughts)
 
 
@@ -83,7 +88,7 @@ class StreamedReply:
                 self.ended = self.done = True
             elif data:
                 try:
-                    self._take(json.loads(data))
+                    self._take(json.loads(data, strict=False))
                 except (TypeError, AttributeError, RecursionError, OverflowError) as error:
                     raise ValueError(f"the stream has something else than chunks of a reply: {error}") from None
             self._failing = False
@@ -110,17 +115,22 @@ class StreamedReply:
         for choice in chunk.get("choices") or ():
             if choice.get("index", 0):
                 continue
-            self._reason = choice.get("finish_reason") or self._reason
+            if ending_of(self._reason) in (None, Ending.ENDED):  # a limit or a filter is not taken back
+                self._reason = choice.get("finish_reason") or self._reason
+            if choice.get("error") and self._error is None:
+                self._error = choice["error"]
             self.ended |= self._reason is not None
             if choice.get("usage"):  # Moonshot's place for it
                 self._top["usage"] = choice["usage"]
-            delta = choice.get("delta") or choice.get("message") or {}
+            delta = choice.get("delta") or {}
+            if not delta and not self._kept:  # all of it at once
+                delta = choice.get("message") or {"content": choice.get("text")}
             for name in TEXTS:
                 words, thoughts = content_of(delta.get(name))
                 self._add("reasoning_content" if name == "thinking" else name, words)
                 self._add("reasoning_content", thoughts)
             if not any(delta.get(name) for name in ("reasoning_content", "reasoning", "thinking")):
-                self._add("reasoning_content", content_of(delta.get("reasoning_details"))[0])
+                self._add("reasoning_content", "".join(content_of(delta.get("reasoning_details"))))
             calls = delta.get("tool_calls") or ()
             for call in [calls] if isinstance(calls, dict) else calls:
                 self._take_call(call)
@@ -135,7 +145,7 @@ class StreamedReply:
     def _take_call(self, piece: dict[str, Any]) -> None:
         """A piece of a tool call: its id and name come once, its arguments in pieces.
 
-        It belongs to the call of its index, or to the last one where there is none; another id is another call.
+        It belongs to the call of its index, or to the last one where there is none; another id and a name are another.
         """
         index, id_ = piece.get("index"), piece.get("id")
         if index is None:
@@ -143,14 +153,17 @@ class StreamedReply:
         else:
             places = [place for place, known in enumerate(self._places) if known == str(int(index))]
             at = places[-1] if places else -1
-        if at < 0 or (id_ and self._calls[at]["id"] and id_ != self._calls[at]["id"]):
+        function = piece.get("function") or piece
+        name = function.get("name") or ""
+        # some give each piece an id of its own: only a name begins a call
+        if at < 0 or (name and id_ and self._calls[at]["id"] and id_ != self._calls[at]["id"]):
             self._calls.append({"id": None, "type": "function", "function": {"name": "", "arguments": ""}})
             self._places.append(None if index is None else str(int(index)))
             at = len(self._calls) - 1
         call = self._calls[at]
         call["id"] = id_ or call["id"]
-        function, known = piece.get("function") or piece, call["function"]
-        if (name := function.get("name") or "") != known["name"]:
+        known = call["function"]
+        if name != known["name"]:
             known["name"] += name
         arguments = function.get("arguments") or ""
         arguments = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)

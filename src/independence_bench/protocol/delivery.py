@@ -18,7 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from independence_bench.models.markup import TEMPLATE, before_next_turn, looks_like_call, own_turn, read_calls
+from independence_bench.models.markup import (
+    TEMPLATE,
+    before_next_turn,
+    looks_like_call,
+    own_turn,
+    read_calls,
+    split_thoughts,
+)
 from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
 from independence_bench.models.response import BLANK, LENIENT, clean_text, one_line, read_json
 from independence_bench.protocol.conversation import Line, Speaker, Transcript, Words
@@ -61,15 +68,15 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
     """
     if completion.filtered:
         return Rejected("stopped by the provider's filter")
-    content, calls = before_next_turn(completion.content), completion.tool_calls
+    content, calls = completion.content, completion.tool_calls
     # who ran on past the end of their turn was not cut off in it
-    cut_off = completion.cut_off and content == completion.content
+    cut_off = completion.cut_off and before_next_turn(content) == content
     if delivery == "user_role":
         content = own_turn(content)
         return Said(Words(content), cut_off) if is_words(content) else _unusable(completion, content, cut_off)
     if not calls:
         content, calls = read_calls(content, wording.name)
-    content = own_turn(content)
+    content = own_turn(content, lines=not calls)
     if calls:
         spoken, torn = _spoken(calls, wording)
         # a torn call without the finish reason "length" is cut off all the same
@@ -128,10 +135,10 @@ def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]
     """
     ours = [call for call in calls if not call.name or _is_same_tool(call.name, wording.name)]
     read = [_argument(call.arguments, wording.argument, own=bool(ours)) for call in ours or calls]
-    texts = [own_turn(clean_text(text)) for text, _ in read]
+    texts = [own_turn(split_thoughts(clean_text(text))[0], lines=False) for text, _ in read]
     # a call whose words are a call: seen of small models
     texts = [
-        _spoken(read_calls(text, wording.name)[1], wording)[0] if looks_like_call(text) else text for text in texts
+        (looks_like_call(text) and _spoken(read_calls(text, wording.name)[1], wording)[0]) or text for text in texts
     ]
     return "\n\n".join(text for text in texts if text), any(torn for _, torn in read)
 
@@ -143,7 +150,8 @@ def _is_same_tool(name: str, tool: str) -> bool:
 
 def _bare_name(name: str) -> str:
     """A tool's *name* without a namespace before it and a call's number behind it."""
-    return re.sub(r":\d{1,6}\Z", "", name.strip()).rpartition(".")[2]
+    bare = re.sub(r"[:_]\d{1,6}\Z", "", name.partition("<|")[0].strip())
+    return re.split(r"[./:]", bare)[-1].removeprefix("functions_")
 
 
 _LETTERS = re.compile(r"[^A-Za-z0-9]")
@@ -156,7 +164,7 @@ def _argument(arguments: str, name: str, own: bool = True) -> tuple[str, bool]:
     """
     arguments = arguments.lstrip(BLANK)
     try:
-        value = read_json(arguments)
+        value = read_json(_TRAILING_COMMA.sub(r"\1", arguments))
     except json.JSONDecodeError as error:
         if not arguments.startswith(("{", '"')):
             return arguments if own else "", False  # prose where JSON belongs: it says what it says
@@ -176,6 +184,9 @@ def _argument(arguments: str, name: str, own: bool = True) -> tuple[str, bool]:
         # another argument name is taken for a mistake where there is only one text
         return chosen if isinstance(chosen, str) else texts[0] if own and len(texts) == 1 else "", False
     return "", False
+
+
+_TRAILING_COMMA = re.compile(r",\s{0,9}(\})\s{0,9}\Z")
 
 
 def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
