@@ -16,6 +16,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from independence_bench.errors import StoreError
+from independence_bench.escape import name_text
 from independence_bench.models.response import clean_text
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript
@@ -76,7 +77,7 @@ def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
     assert results.read_transcript(connection, job.transcript_id) == (talk, keys)
 
     registry.keep_judge(connection, "j", one, "{}")
-    assert registry.stored_judges(connection) == {"j": one}
+    assert registry.stored_judges(connection) == {"j": name_text(one)}, "as labels are shown"
     judgement = Judgement("g", talk.heard_hash, "r", "j", dict.fromkeys(parts, 0.1), one, two)
     results.keep_judgements(connection, [("g", attempt, judgement, 1.0)])
     assert results.find_judgements(connection, ["g"]) == {"g": judgement}
