@@ -137,7 +137,7 @@ def completion(
             {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
             for n, (name, arguments) in enumerate(calls)
         ]
-    usage: dict[str, Any] = {"prompt_tokens": 400, "completion_tokens": 10, "total_tokens": 410}
+    usage: dict[str, Any] = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
     if cost is not None:
         usage["cost"] = cost
     made = {"id": f"gen-1{uuid.uuid4().hex}", "model": "served/model", "provider": "Acme", "usage": usage}

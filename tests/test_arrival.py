@@ -20,6 +20,7 @@ from test_endpoint import MODEL, REQUEST, Serve, with_client
 from independence_bench.engine.delivered import find_hidden
 from independence_bench.models.arrival import Arrivals
 from independence_bench.models.client import Client
+from independence_bench.models.endpoints import DialectName
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message
 from independence_bench.protocol.definition import ToolWording
 from independence_bench.protocol.loader import load
@@ -216,7 +217,7 @@ def test_llama_cpp_says_itself_what_it_shows(llama_cpp: str, tmp_path: Path) -> 
 
 
 def test_a_prompt_that_is_far_too_short_stops_the_run(serve: Serve, tmp_path: Path) -> None:
-    """Whatever the endpoint: the reply to half a prompt is stored as no answer, and the line says what to do."""
+    """The reply to half a prompt is stored as no answer, and the line says what to do."""
     server = serve(speaking(lambda _: 9))
 
     _, said = local(server, tmp_path / "store.db", "--modes", "user_role")
@@ -336,12 +337,19 @@ def test_a_response_that_comes_twice_is_no_answer_to_another_request(pause: floa
 
 
 def test_a_reply_to_a_cut_prompt_is_kept_as_what_it_is(serve: Serve) -> None:
-    """Its raw body, its tokens and its cost: it may have been paid for."""
+    """Of a server of one's own, with its raw body and its tokens; a paid reply is not given up for a number."""
     server = serve(lambda asked: Answer(completion("No.", cost=0.5)))
     long = ChatRequest(MODEL, (Message("system", "Be."), Message("user", "word " * 1000)))
 
-    outcome = asyncio.run(with_client(server.url, lambda client: client.complete(long, 9)))
+    def ask(dialect: DialectName) -> Completion | Fault:
+        outcome: Completion | Fault = asyncio.run(
+            with_client(server.url, lambda client: client.complete(long, 9), dialect=dialect)
+        )
+        return outcome
 
-    assert isinstance(outcome, Fault)
-    assert (outcome.kind, outcome.status, outcome.usage.cost) == (Kind.CUT_PROMPT, 200, 0.5)
-    assert "No." in outcome.raw
+    cut, paid = ask("local"), ask("openrouter")
+
+    assert isinstance(cut, Fault)
+    assert (cut.kind, cut.status, cut.usage.cost) == (Kind.CUT_PROMPT, 200, 0.5)
+    assert "No." in cut.raw
+    assert isinstance(paid, Completion)

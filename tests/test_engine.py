@@ -99,7 +99,7 @@ def test_a_whole_protocol_is_played_judged_and_scored(bench: Benches) -> None:
     (progress,) = report.subjects
     assert (progress.planned, progress.done, progress.to_judge, progress.judged) == (4, 4, 4, 4)
     assert (progress.calls_left, progress.state, progress.tally.calls, progress.tally.in_flight) == (0, "done", 11, 0)
-    assert progress.tally.prompt_tokens == 11 * 400
+    assert progress.tally.prompt_tokens == 11 * 20
     assert report.cost == pytest.approx(server.charged) == pytest.approx(7 * 0.001 + 4 * 0.0005)
     (board,) = made.boards()
     (row,) = board.ranked

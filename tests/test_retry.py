@@ -40,6 +40,7 @@ def ask_until_given_up(
         (Kind.BAD_REQUEST, Reach.CALL, []),
         (Kind.UNAUTHORIZED, Reach.ENDPOINT, []),
         (Kind.NO_CREDITS, Reach.ENDPOINT, []),
+        (Kind.CUT_PROMPT, Reach.MODEL, []),
         (Kind.BROKEN, Reach.REPLY, [0.5, 1.0]),
         (Kind.TOO_LARGE, Reach.REPLY, [0.5, 1.0]),
         (Kind.WRONG_PROVIDER, Reach.MODEL, [0.5, 1.0]),
@@ -121,7 +122,7 @@ def test_every_kind_of_failure_has_its_row() -> None:
     """Whatever goes wrong ends sometime, and none is forgotten."""
     ends = {kind: ask_until_given_up(kind)[1].reach for kind in Kind}
 
-    assert len(ends) == 11
+    assert len(ends) == len(Kind)
     assert set(ends.values()) == set(Reach)
 
 

@@ -48,9 +48,9 @@ class Arrivals:
         messages, grows = request.messages, self.grows.get(request.model.model)
         if tokens is None or tokens < FEWEST_TOKENS or grows is False:
             return None
+        self.counted[_hash(request, messages)] = tokens
         if sent_bytes(messages) > 2 * MOST_BYTES_A_TOKEN * tokens:
             return _told(tokens, messages)
-        self.counted[_hash(request, messages)] = tokens
         if grows and (grown := self.growth(request, tokens)) is not None:
             more, added = grown
             if more < added / MOST_BYTES_A_TOKEN:

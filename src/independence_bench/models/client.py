@@ -133,7 +133,9 @@ class Client:
         outcome = await self._post(self.endpoint.url + self.dialect.completions_path, body)
         if not isinstance(outcome, Completion):
             return outcome
-        if (cut := self.arrivals.find_cut(request, outcome.usage.prompt_tokens)) is not None:
+        cut = self.arrivals.find_cut(request, outcome.usage.prompt_tokens)
+        # a provider does not cut, and a paid reply is not given up for a number
+        if cut is not None and self.dialect.runs_models:
             return Fault(Kind.CUT_PROMPT, cut, 200, **outcome.facts())
         return _check_pin(request, outcome, providers)
 
