@@ -198,6 +198,15 @@ def test_a_compressed_reply_is_read(serve: Serve) -> None:
     assert answered(server).content == "Compressed."
 
 
+@pytest.mark.parametrize("charset", ["iso-8859-1", "utf-16", "utf-8", "no-such-code"])
+def test_a_reply_in_another_encoding_is_read_by_its_header(serve: Serve, charset: str) -> None:
+    """No letter of it is lost; a code that nobody knows is taken for UTF-8."""
+    body = json.dumps(completion("Zoé."), ensure_ascii=False).encode("utf-8" if charset == "no-such-code" else charset)
+    server = serve(always(Answer(body, headers={"Content-Type": f"application/json; charset={charset}"})))
+
+    assert answered(server).content == "Zoé."
+
+
 def test_invalid_utf8_in_a_reply_costs_one_character_and_not_the_reply(serve: Serve) -> None:
     """A paid reply with a torn byte in it is still a reply."""
     data = json.dumps(completion("caf@ noir")).encode().replace(b"@", b"\xe9")

@@ -219,7 +219,8 @@ class Client:
                     retry_after = _retry_after(answer.headers.get("Retry-After"))
                     seconds = time.monotonic() - started
                     if data is not None:
-                        return read_completion(SENT.redacted(data), answer.status, retry_after, seconds)
+                        body = SENT.redacted(_as_utf8(data, answer.charset))
+                        return read_completion(body, answer.status, retry_after, seconds)
                     larger = f"over {self._largest / MEGABYTE:g} MB; {MAX_REPLY} sets the limit"
                     fault = Fault(Kind.TOO_LARGE, larger, answer.status)
                 else:
@@ -392,6 +393,16 @@ async def _read_stream(answer: aiohttp.ClientResponse, streamed: StreamedReply, 
     if not streamed.ended:
         raise aiohttp.ClientPayloadError("the stream ended before the reply did")
     return streamed.whole()
+
+
+def _as_utf8(data: bytes, charset: str | None) -> bytes:
+    """*data* in the encoding that JSON has, where its header names another; as it is where that does not fit."""
+    if charset is None or charset.lower() in ("utf-8", "utf8", "us-ascii", "ascii"):
+        return data
+    try:
+        return data.decode(charset).encode("utf-8", "replace")
+    except (LookupError, UnicodeError):
+        return data
 
 
 def _retry_after(value: str | None) -> float | None:
