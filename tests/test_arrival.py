@@ -108,7 +108,7 @@ def test_a_template_that_shows_no_tools_is_found_out_before_anything_is_played(
     code, said = local(server, tmp_path / "store.db", "--modes", "tool_role")
 
     assert code != 0
-    assert f"does not show m {what}" in said
+    assert f"does not show the model m {what}" in said
     assert "--modes user_role" in said
     assert len(said.strip().splitlines()) == 1
     assert stored(tmp_path / "store.db") == 0
@@ -174,8 +174,8 @@ def test_an_endpoint_that_costs_is_asked_nothing_for_it(serve: Serve, tmp_path: 
 
     assert code == 0, said
     assert len(server.asked) == 10
-    assert "it may not show it the tool that it speaks by, or what it said" in said
-    assert "--modes user_role: 5 replies" in said
+    assert "it may hide the tool or earlier replies from the model" in said
+    assert "or use --modes user_role: 5 replies" in said
 
 
 # ---------------------------------------------------------------- llama.cpp itself
@@ -207,7 +207,7 @@ def test_llama_cpp_says_itself_what_it_shows(llama_cpp: str, tmp_path: Path) -> 
     """A real server with a template without tools: refused in tool_role, played in user_role."""
     _, said = local(llama_cpp, tmp_path / "store.db", "--modes", "tool_role", model="small")
 
-    assert "does not show small its tools and what it said (by the server's own rendering)" in said
+    assert "does not show the model small its tools and what it said (by the server's own rendering)" in said
     assert stored(tmp_path / "store.db") == 0
     assert local(llama_cpp, tmp_path / "store.db", "--modes", "user_role", "--max-tokens", "8", model="small")[0] == 0
     assert stored(tmp_path / "store.db") == 5
@@ -222,7 +222,7 @@ def test_a_prompt_that_is_far_too_short_stops_the_run(serve: Serve, tmp_path: Pa
 
     _, said = local(server, tmp_path / "store.db", "--modes", "user_role")
 
-    assert "prompt cut: the server read 9 tokens of a prompt of" in said
+    assert "prompt cut: the server read only 9 tokens of a prompt of" in said
     assert "OLLAMA_CONTEXT_LENGTH" in said
     assert stored(tmp_path / "store.db") == 0
 
@@ -236,7 +236,7 @@ def test_a_context_that_is_full_is_found_in_the_conversation_that_fills_it(serve
     assert local(whole, tmp_path / "whole.db", *stability)[0] == 0
     _, said = local(cut, tmp_path / "cut.db", *stability)
 
-    assert "prompt cut: the server read 330 tokens of a prompt of" in said
+    assert "prompt cut: the server read only 330 tokens of a prompt of" in said
 
 
 def test_what_only_looks_short_is_no_cut_prompt() -> None:
@@ -260,11 +260,14 @@ def test_another_models_reply_is_said_at_once_and_counted(serve: Serve, tmp_path
 
     _, said = local(server, tmp_path / "store.db", "--modes", "user_role")
 
-    assert "local:m was asked, and some-other-model-70b answered: 5 replies" in said
+    assert "another model than local:m answered, by its server's word: some-other-model-70b: 5 replies" in said
     at = ("--protocol", "lite", "--store", str(tmp_path / "store.db"))
     (row,) = json.loads(aib(tmp_path, "leaderboard", "--json", *at).stdout)["boards"][0]["incomplete"]
     assert row["health"]["replies_by_another_model"] == 5
-    assert "another model answered: some-other-model-70b" in aib(tmp_path, "show", "m", "identity_erasure", *at).stdout
+    assert (
+        "answered, by its server's word: some-other-model-70b"
+        in aib(tmp_path, "show", "m", "identity_erasure", *at).stdout
+    )
 
 
 @pytest.mark.parametrize("served", ["m", "M", "m:latest", "m-2026-01-05", "vendor/m", "/models/m.gguf", None])
@@ -274,7 +277,7 @@ def test_the_asked_model_by_another_form_of_its_name_is_no_other(
     """Dated, tagged, with its maker, as a file, or not named."""
     _, said = local(serve(speaking(counting(), model=served)), tmp_path / "store.db", "--modes", "user_role")
 
-    assert "was asked, and" not in said
+    assert "another model" not in said
 
 
 class Repeating:

@@ -469,7 +469,7 @@ def answering(change: Callable[[Asked], Mapping[str, Any]]) -> Callable[[Asked],
 @pytest.mark.parametrize(
     ("names", "detail"),
     [
-        (["served/model"], ""),  # an endpoint that has a name of its own for it
+        (["served/model"], "served/model 14"),
         (["acme/one", "one-2026-01-01", "ACME/One", "acme/one:latest"], ""),
         (["/models/one.gguf"], ""),
         (["acme/one", "acme/two"], "acme/one 13, acme/two 1"),

@@ -324,7 +324,7 @@ def test_a_call_of_another_tool_is_no_answer(family: str) -> None:
     """What it passes was never meant for the human."""
     heard = said(Completion(OTHER[family], (), "", finish_reason="stop"), "tool_role", WORDING)
 
-    assert heard == Rejected("a call of another tool: get_weather")
+    assert heard == Rejected("it calls a tool that was not offered: get_weather")
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def test_marks_that_remain_in_the_words_are_counted_and_said(bench: Benches) -> 
         assert replies_by_others(connection) == set()
     assert row.health.with_markup == len(marked) > 0
     assert row.health.invalid == 0
-    assert "marks of a chat template among their words: scripted:" in " ".join(cautions(made.boards()[0]))
-    assert "with marks of a template" in told(made.boards()[0])
+    assert "tokens remain in replies of scripted:" in " ".join(cautions(made.boards()[0]))
+    assert "with chat-template tokens" in told(made.boards()[0])
 
 
 def test_clean_replies_of_the_asked_model_are_not_spoken_of(bench: Benches) -> None:
@@ -64,7 +64,7 @@ def test_clean_replies_of_the_asked_model_are_not_spoken_of(bench: Benches) -> N
     health = row_of(made.boards()[0]).health
 
     assert (health.with_markup, health.by_others, health.plain_text) == (0, 0, 0)
-    assert not any(word in told(made.boards()[0]) for word in ("template", "another model", "without the tool"))
+    assert not any(word in told(made.boards()[0]) for word in ("template", "another model", "did not call"))
 
 
 def test_replies_of_another_model_are_counted_and_said(bench: Benches) -> None:
@@ -80,7 +80,7 @@ def test_replies_of_another_model_are_counted_and_said(bench: Benches) -> None:
     served = [entry for entry in made.endpoints["scripted"].chats if not entry.asked.judging]
     wrong = [entry for entry in served if entry.answer.body["model"] == "rival/other"]
     assert row.health.by_others == len(others) == len(wrong) > 0
-    assert "by another model than the one asked: scripted:" in " ".join(cautions(made.boards()[0]))
+    assert "Another model gave replies of scripted:" in " ".join(cautions(made.boards()[0]))
 
 
 @pytest.mark.parametrize(("every", "much"), [(2, True), (20, False)])
@@ -99,7 +99,7 @@ def test_a_model_that_does_not_call_the_tool_is_said_to_where_it_is_more_than_a_
 
     share = row_of(made.boards()[0]).health.plain_text_share
     assert (share > 0.1) == much
-    assert ("without the tool call" in told(made.boards()[0])) == much
+    assert ("did not call the tool" in told(made.boards()[0])) == much
 
 
 def test_stores_of_earlier_versions_are_counted_as_well(tmp_path: Path) -> None:

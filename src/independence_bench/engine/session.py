@@ -254,9 +254,9 @@ async def _check_tools(client: Client, model: ChatModel, way: Configuration, pro
         return
     if (hidden := await find_hidden(client, model, protocol.tool_role)) is not None:
         raise SubjectError(
-            f"{endpoint.url} does not show {model.model} {hidden}, so it is not played in {way}: start the server with "
-            "the model's own chat template (llama.cpp: --jinja) or another model, or say --modes user_role, which is "
-            "another row of the leaderboard"
+            f"the server at {endpoint.url} does not show the model {model.model} {hidden}, so {way} is not played; "
+            "restart it with the model's own chat template (llama.cpp: --jinja), take another model, or add --modes "
+            "user_role, whose result is another row of the leaderboard"
         )
 
 

@@ -78,7 +78,7 @@ def warnings_about(request: ChatRequest, completion: Completion, arrivals: Arriv
     """
     model, served = request.model, completion.served_model
     if served and not is_same_model(model.model, served):
-        yield f"{model.name} was asked, and {one_line(served, 60)} answered"
+        yield f"another model than {model.name} answered, by its server's word: {one_line(served, 60)}"
     tokens = completion.usage.prompt_tokens
     # other scripts take more bytes a token
     latin = len(request.encoded.encode("utf-8", "replace")) < 1.05 * len(request.encoded)
@@ -88,15 +88,15 @@ def warnings_about(request: ChatRequest, completion: Completion, arrivals: Arriv
     more, added = arrivals.growth(request, tokens) or (0, 0)
     if sent > USUAL_BYTES_A_TOKEN * tokens or (added >= ENOUGH and added > USUAL_BYTES_A_TOKEN * more):
         yield (
-            f"{model.name}: the endpoint read fewer tokens than its prompts must have: it may not show it the tool "
-            "that it speaks by, or what it said; read a conversation, or say --modes user_role"
+            f"{model.name}: the endpoint counted fewer tokens than its prompts contain, so it may hide the tool or "
+            "earlier replies from the model; read a conversation (aib show), or use --modes user_role"
         )
 
 
 def _told(tokens: int, messages: Sequence[Message]) -> str:
     return (
-        f"the server read {tokens:,} tokens of a prompt of {sent_bytes(messages):,} bytes, so the model was not shown "
-        "all of it; give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, llama.cpp: --ctx-size)"
+        f"the server read only {tokens:,} tokens of a prompt of {sent_bytes(messages):,} bytes, so it cut the prompt; "
+        "give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, llama.cpp: --ctx-size)"
     )
 
 

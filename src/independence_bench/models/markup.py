@@ -444,10 +444,12 @@ _CALLED = rf'"(?:name|tool_name)"\s{{0,9}}:\s{{0,9}}"(?P<json>[^"\n]{{0,80}})"\s
 _NAMING = r'"(?:name|function|function_name|tool|tool_name|action|recipient_name)"\s{0,9}:\s{0,9}"(?:functions\.)?'
 _FIRST = r'(?:"[\w-]{1,30}"\s{0,9}:\s{0,9}"[^"\n]{0,200}"\s{0,9},\s{0,20}){0,3}'
 # between a tool's name and its arguments in JSON
-_BETWEEN = (
-    r"(?::\d{1,6})?(?:\s|```(?:json)?|json\b|code\b|\(|:|✿ARGS✿|<\|channel\|>(?:commentary|analysis)|\[ARGS\]|\[CALL_ID\]\w{0,40}|<｜tool▁sep｜>|<\|tool_call_argument_begin\|>"
-    r"|<\|(?:constrain|message)\|>|Action Input:|\":){0,12}"
+_BETWEEN = r"(?::\d{1,6})?" + _any(
+    *(r"\s", r"```(?:json)?", r"json\b", r"code\b", r"\(", ":", r"\":", "Action Input:", "✿ARGS✿"),
+    *(r"\[ARGS\]", r"\[CALL_ID\]\w{0,40}", "<｜tool▁sep｜>", r"<\|tool_call_argument_begin\|>"),
+    *(r"<\|channel\|>(?:commentary|analysis)", r"<\|(?:constrain|message)\|>"),
 )
+_BETWEEN += "{0,12}"
 
 
 @lru_cache(maxsize=64)

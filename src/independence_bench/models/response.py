@@ -95,8 +95,10 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
         message = _error_message(choice.get("error"), reply, f"the provider stopped with an error ({finish})")
         return Fault(Kind.UNAVAILABLE, message, status, finish_reason=finish, **about)
     if ending is None:  # whether it is whole, nobody knows: it may be the first half of an answer
-        word = f"the finish reason {one_line(finish, 40)!r}, which is not known" if finish else "no finish reason"
-        return Fault(Kind.BROKEN, f"it has {word}", status, finish_reason=finish, **about)
+        word = f"an unknown finish reason, {one_line(finish, 40)!r}" if finish else "no finish reason"
+        return Fault(
+            Kind.BROKEN, f"the server sent {word}, so it may be half a reply", status, finish_reason=finish, **about
+        )
     said = _object(choice.get("message"))
     words, beside = _content(said.get("content", choice.get("text")))
     # OpenAI puts a refusal in the model's own words next to the content: it is what the model said

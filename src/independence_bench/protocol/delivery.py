@@ -84,7 +84,9 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
             return Said(Words(spoken, content), cut_off or torn)
         names = [call.name for call in calls]
         if all(name and not _is_same_tool(name, wording.name) for name in names):
-            return Rejected(f"a call of another tool: {one_line(_bare_name(names[0]), 40)}", cut_off or torn)
+            return Rejected(
+                f"it calls a tool that was not offered: {one_line(_bare_name(names[0]), 40)}", cut_off or torn
+            )
         return Rejected("a tool call that says nothing", cut_off or torn)
     return (
         Said(Words(content), cut_off, plain_text=True) if is_words(content) else _unusable(completion, content, cut_off)

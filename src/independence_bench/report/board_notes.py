@@ -92,11 +92,10 @@ def of_delivery(rows: Sequence[Row]) -> list[str]:
     by_others = [f"{_called(row)} ({row.health.by_others:,})" for row in rows if row.health.by_others]
     marked = [f"{_called(row)} ({row.health.with_markup:,})" for row in rows if row.health.with_markup]
     sentences = {
-        "Often without the tool call: {} of replies. The server may not show the tool (docs/local-models.md).": (
-            without_tool
-        ),
-        "Replies by another model than the one asked: {}. `aib audit` names it.": by_others,
-        "Replies with marks of a chat template among their words: {}. `aib show` names the marks.": marked,
+        "Models that often did not call the tool, with the share of their replies: {}. Their servers may hide the tool "
+        "(docs/local-models.md).": without_tool,
+        "Another model gave replies of {}. `aib audit` names it.": by_others,
+        "Chat-template tokens remain in replies of {}. `aib show` names them.": marked,
     }
     return [sentence.format(_first_few(of)) for sentence, of in sentences.items() if of]
 
@@ -207,7 +206,7 @@ def _limits_of_delivery(rows: Sequence[Row]) -> dict[str, bool]:
     return {
         f"{without_tool} often did not call the tool": bool(without_tool),
         f"{plural(by_others, 'reply', 'replies')} by another model": bool(by_others),
-        f"{plural(marked, 'reply', 'replies')} with marks of a template": bool(marked),
+        f"{plural(marked, 'reply', 'replies')} with chat-template tokens": bool(marked),
     }
 
 

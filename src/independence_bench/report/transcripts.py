@@ -282,9 +282,9 @@ def _remarks(shown: Conversation) -> Iterator[str]:
         if reply.plain_text:
             yield f"{name}: said in plain text, without calling the tool"
         if marks := shown.markup(key):
-            yield f"{name}: marks of a chat template stand in its words: {', '.join(marks)}"
+            yield f"{name}: chat-template tokens remain in its words: {', '.join(marks)}"
         if other := shown.served_by(key):
-            yield f"{name}: another model answered: {other}"
+            yield f"{name}: another model answered, by its server's word: {other}"
         for attempt in shown.attempts.get(key, ()):
             if attempt["outcome"] == CUT_OFF:
                 yield f"{name}: a first reply was cut off, and asked again with twice the limit"

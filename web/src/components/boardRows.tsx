@@ -12,7 +12,7 @@ export function dataProblems(health: Health): string[] {
   if (health.failed) problems.push(`${health.shown.failed_share} of attempts failed`);
   if (health.cut_off) problems.push(`${health.shown.cut_off_share} cut off`);
   if (health.by_others) problems.push(`${plural(health.by_others, "reply", "replies")} by another model`);
-  if (health.with_markup) problems.push(`${plural(health.with_markup, "reply", "replies")} with template marks`);
+  if (health.with_markup) problems.push(`${plural(health.with_markup, "reply", "replies")} with template tokens`);
   if (health.plain_text) problems.push(`${health.shown.plain_text_share} without the tool call`);
   return problems;
 }
@@ -49,7 +49,7 @@ export function healthDetails(health: Health): string {
     ...(health.cut_off ? [`${count(health.cut_off)} cut off by the token limit`] : []),
     ...(health.failed ? [plural(health.failed, "failed attempt")] : []),
     ...(health.plain_text ? [`${count(health.plain_text)} without calling the tool`] : []),
-    ...(health.with_markup ? [`${count(health.with_markup)} with marks of a chat template`] : []),
+    ...(health.with_markup ? [`${count(health.with_markup)} with chat-template tokens`] : []),
     ...(health.by_others ? [`${count(health.by_others)} by another model than was asked`] : []),
     ...(health.reasoned ? [`${count(health.reasoned)} with reasoning`] : []),
   ].join("; ");

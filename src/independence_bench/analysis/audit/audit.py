@@ -61,7 +61,7 @@ CHECKS: tuple[Check, ...] = (
     Check("pin", "error", "served by another provider",
          "A provider other than the one in the subject's name served it.", f.broken_pins),
     Check("model", "error", "another model answered",
-         "By the server's own word some replies of one subject come from another model than others.",
+         "By the server's own word replies come from another model than the one asked, or from several.",
          f.other_models, False),
     Check("response-id", "error", "an answer came twice",
          "An endpoint gave several calls an answer with the same id: some replies may belong to other questions.",

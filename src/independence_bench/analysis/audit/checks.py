@@ -362,14 +362,14 @@ broken_pins = _of_replies(_broken_pin)
 
 
 def other_models(evidence: AuditEvidence) -> Occurrences:
-    """Subjects whose replies come from models of different names, by the server's own word."""
+    """Subjects whose replies come from another model than the one asked, or from several, by the server's own word."""
     for subject, several in _by_subject(evidence, lambda played: True):
         keys = {key for played in several for key in played.keys}
         replies = Counter(evidence.bodies.models[key] for key in sorted(keys) if key in evidence.bodies.models)
         asked = several[0].subject.model
         others = [name for name in replies if not is_same_model(asked, name)]
         changed = any(not is_same_model(one, other) for one, other in combinations(replies, 2))
-        if changed or 0 < len(others) < len(replies):
+        if changed or others:
             names = ", ".join(f"{name[:80]} {count}" for name, count in replies.most_common(MOST_NAMES))
             more = f" and {len(replies) - MOST_NAMES} more names" if len(replies) > MOST_NAMES else ""
             yield Occurrence(f"asked for {asked}; replies by the model that served them: {names}{more}", *subject)

@@ -74,7 +74,7 @@ function Turn({ line, number, reply, transcript, address, found }: TurnProps) {
         {reply?.cut_off ? <span className="chip chip-warn">cut off by the token limit</span> : null}
         {reply?.plain_text ? <span className="chip chip-warn">in plain text, without calling the tool</span> : null}
         {reply?.markup.length ? (
-          <span className="chip chip-warn">marks of a chat template: {reply.markup.join(", ")}</span>
+          <span className="chip chip-warn">chat-template tokens remain: {reply.markup.join(", ")}</span>
         ) : null}
         {reply?.served_by ? <span className="chip chip-warn">another model answered: {reply.served_by}</span> : null}
       </header>
