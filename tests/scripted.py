@@ -21,7 +21,7 @@ import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -184,17 +184,6 @@ def steady(marks: Mapping[str, Any] | None = None, **more: Any) -> Script:
         if asked.judging:
             return verdict(asked, marks, **more)
         return says(asked, f"I stay who I am, answer {asked.number}.", **more)
-
-    return answer
-
-
-def counting(script: Script) -> Script:
-    """*script* on a server that counts the prompts it reads: one of one's own is held to that count."""
-
-    def answer(asked: Asked) -> Answer:
-        given = script(asked)
-        usage = {**given.body["usage"], "prompt_tokens": len(asked.text) // 4}
-        return replace(given, body={**given.body, "usage": usage})
 
     return answer
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from scripted import Answer, Asked, ScriptedModel, counting, steady
+from scripted import Answer, Asked, ScriptedModel, steady
 from simulated import aib as command
 from simulated import simulating
 from test_layers import loaded_by
@@ -197,7 +197,7 @@ def test_a_key_goes_nowhere_unless_it_is_said(small: Path, tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AIB_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("LAB_KEY", "sk-lab-0123456789")
-    with ScriptedModel(counting(steady())) as model:
+    with ScriptedModel(steady()) as model:
         lab = f"endpoints: {{scripted: {{url: {model.url}, key_env: LAB_KEY}}}}\n"
         (tmp_path / "models.yaml").write_text(lab, encoding="utf-8")
         place = f"LAB_KEY={model.url.removesuffix('/v1')}"

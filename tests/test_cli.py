@@ -31,7 +31,6 @@ from scripted import (
     ScriptedModel,
     allow,
     completion,
-    counting,
     failure,
     measured,
     once_each,
@@ -586,7 +585,6 @@ def test_a_model_on_this_machine_has_one_call_at_a_time_unless_more_are_asked_fo
 def test_other_weights_behind_a_local_name_are_another_subject(user: User) -> None:
     """What the server says about them is part of who was played: both stand in the table, and neither is mixed."""
     user.models(dialect="local")
-    user.server.script = counting(user.server.script)
     user.server.models_answer = Answer({"data": LOCAL})
     assert user.run(model="scripted:mine").returncode == 0
     user.server.forget()
