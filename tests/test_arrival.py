@@ -339,20 +339,38 @@ def test_a_response_that_comes_twice_is_no_answer_to_another_request(pause: floa
     assert [pair for pair in pairs if pair[0] != pair[1]] == []
 
 
+LONG = ChatRequest(MODEL, (Message("system", "Be."), Message("user", "word " * 1000)))
+
+
+def ask_long(server: ScriptedModel, dialect: DialectName = "local", *, free: bool = True) -> Completion | Fault:
+    """One attempt at a prompt of 5,000 bytes."""
+    outcome: Completion | Fault = asyncio.run(
+        with_client(server.url, lambda client: client.complete(LONG, 9), dialect=dialect, key=None, free=free)
+    )
+    return outcome
+
+
 def test_a_reply_to_a_cut_prompt_is_kept_as_what_it_is(serve: Serve) -> None:
-    """Of a server of one's own, with its raw body and its tokens; a paid reply is not given up for a number."""
-    server = serve(lambda asked: Answer(completion("No.", cost=0.5)))
-    long = ChatRequest(MODEL, (Message("system", "Be."), Message("user", "word " * 1000)))
+    """Of a free server of one's own, with its raw body and its tokens; a paid reply is not given up for a number."""
+    server = serve(lambda _: Answer(completion("No.", cost=0.5)))
 
-    def ask(dialect: DialectName) -> Completion | Fault:
-        outcome: Completion | Fault = asyncio.run(
-            with_client(server.url, lambda client: client.complete(long, 9), dialect=dialect)
-        )
-        return outcome
-
-    cut, paid = ask("local"), ask("openrouter")
+    cut = ask_long(server)
 
     assert isinstance(cut, Fault)
     assert (cut.kind, cut.status, cut.usage.cost) == (Kind.CUT_PROMPT, 200, 0.5)
     assert "No." in cut.raw
-    assert isinstance(paid, Completion)
+    assert isinstance(ask_long(server, free=False), Completion)
+    assert isinstance(ask_long(server, "openrouter"), Completion)
+
+
+def test_a_server_that_says_one_number_of_every_prompt_cuts_nothing(serve: Serve) -> None:
+    """Of one word, too: it is asked once, with a call of one token, whether its number can be a count."""
+    server = serve(speaking(lambda _: 100))
+
+    async def twice(client: Client) -> list[Completion | Fault]:
+        return [await client.complete(LONG, 9), await client.complete(LONG, 9)]
+
+    outcomes = asyncio.run(with_client(server.url, twice, dialect="local", key=None, free=True))
+
+    assert [type(outcome) for outcome in outcomes] == [Completion, Completion]
+    assert [asked.body["max_tokens"] for asked in server.asked] == [9, 1, 9]

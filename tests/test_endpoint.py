@@ -32,10 +32,15 @@ SCHEMA = json.dumps({"type": "object", "properties": {"mark": {"type": "number"}
 
 
 async def with_client(
-    url: str, use: Callable[[Client], Any], *, dialect: DialectName = "openrouter", key: str | None = KEY
+    url: str,
+    use: Callable[[Client], Any],
+    *,
+    dialect: DialectName = "openrouter",
+    key: str | None = KEY,
+    free: bool = False,
 ) -> Any:
     """What *use* comes to with an open client."""
-    async with Client(Endpoint("scripted", url, dialect), key) as client:
+    async with Client(Endpoint("scripted", url, dialect, free=free), key) as client:
         return await use(client)
 
 

@@ -18,6 +18,7 @@ from independence_bench.models.served import is_same_model
 # no tokenizer takes more than about 8 bytes of prose, in any language, into a token: 12 has room
 MOST_BYTES_A_TOKEN = 12.0
 FEWEST_TOKENS = 8  # of any prompt: a chat template alone has more, so a smaller count is no count
+MOST_OF_A_WORD = 96  # tokens of a prompt of one word: the longest chat templates have about 70
 LAST_TURNS = (2, 4, 6)  # messages that a conversation may have more than at its reply before
 
 

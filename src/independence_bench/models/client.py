@@ -27,9 +27,9 @@ import aiohttp
 from independence_bench.errors import EndpointUnusable, MissingKey, NotOffered, SubjectError
 from independence_bench.escape import KNOWN, SENT
 from independence_bench.lookup import instead
-from independence_bench.models.arrival import Arrivals
+from independence_bench.models.arrival import MOST_OF_A_WORD, Arrivals
 from independence_bench.models.endpoints import DIALECTS
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Structure
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Structure
 from independence_bench.models.response import (
     FIELDS,
     ModelInfo,
@@ -135,9 +135,23 @@ class Client:
             return outcome
         cut = self.arrivals.find_cut(request, outcome.usage.prompt_tokens)
         # a provider does not cut, and a paid reply is not given up for a number
-        if cut is not None and self.dialect.runs_models:
+        own = self.endpoint.free and self.dialect.runs_models
+        if cut is not None and own and await self._counts(request.model):
             return Fault(Kind.CUT_PROMPT, cut, 200, **outcome.facts())
         return _check_pin(request, outcome, providers)
+
+    async def _counts(self, model: ChatModel) -> bool:
+        """Whether the tokens that the endpoint says a prompt has may be a count.
+
+        Some servers say the same number of every prompt: of one word, too, which no template makes so long.
+        """
+        if model.model not in self.arrivals.grows:
+            word = ChatRequest(model, (Message("user", "Hello."),))
+            body = self.dialect.encoded(word, 1, Structure.SCHEMA)
+            said = await self._post(self.endpoint.url + self.dialect.completions_path, body)
+            if (said.usage.prompt_tokens or 0) >= MOST_OF_A_WORD:
+                self.arrivals.grows[model.model] = False
+        return self.arrivals.grows.get(model.model, True)
 
     async def render(self, request: ChatRequest) -> str | None:
         """*request* as the model is shown it, where the server says so (llama.cpp's); None: it does not."""
