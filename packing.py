@@ -1,6 +1,7 @@
 """Nothing is packed without the viewer's page, unless `AIB_NO_PAGE=1` says that this is meant.
 
-`AIB_PROJECT_URL`, the address of the repository that a package is published from, goes into its metadata.
+`AIB_PROJECT_URL`, the address of the repository that a package is published from, goes into its
+metadata.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ PAGE = "src/independence_bench/viewer/page/index.html"
 
 
 class PageHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Looks for the page before a wheel or a source distribution is made; an editable installation needs none."""
+    """Looks for the page before a wheel or a source distribution is made; an editable installation
+    needs none.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called by hatchling first. Raises SystemExit where the page is missing."""
@@ -29,7 +32,9 @@ class UrlHook(MetadataHookInterface):
     """Says where the package comes from, where whoever packs it says so."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Called by hatchling with what pyproject.toml says. Raises SystemExit for what is no address."""
+        """Called by hatchling with what pyproject.toml says. Raises SystemExit for what is no
+        address.
+        """
         url = os.environ.get("AIB_PROJECT_URL", "").rstrip("/")
         if url and not url.startswith("https://"):
             raise SystemExit(f"AIB_PROJECT_URL is {url!r}; write https://HOST/OWNER/ai-independence-bench")

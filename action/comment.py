@@ -1,8 +1,10 @@
-"""Writes the gate's summary into one comment on a pull request, and edits that comment from then on.
+"""Writes the gate's summary into one comment on a pull request, and edits that comment from then
+on.
 
-Run by action.yml with the standard library alone. A comment of its own is one by a bot that begins with the marker of
-this gate; nobody else's is ever edited. That a comment may not be written (a pull request from a fork has a token that
-only reads) is said and fails nothing: the verdict is the exit code of another step.
+Run by action.yml with the standard library alone. A comment of its own is one by a bot that begins
+with the marker of this gate; nobody else's is ever edited. That a comment may not be written (a
+pull request from a fork has a token that only reads) is said and fails nothing: the verdict is the
+exit code of another step.
 """
 
 from __future__ import annotations
@@ -35,10 +37,14 @@ def main() -> int:
         if mine is None:
             _asked("POST", comments, body)
         else:
-            _asked("PATCH", f"/repos/{os.environ['GITHUB_REPOSITORY']}/issues/comments/{mine}", body)
+            _asked(
+                "PATCH", f"/repos/{os.environ['GITHUB_REPOSITORY']}/issues/comments/{mine}", body
+            )
     except (urllib.error.URLError, ValueError, TimeoutError) as error:
         reason = getattr(error, "code", None) or type(error).__name__
-        sys.stdout.write(f"::warning::the comment could not be written ({reason}); is pull-requests: write granted?\n")
+        sys.stdout.write(
+            f"::warning::the comment could not be written ({reason}); is pull-requests: write granted?\n"
+        )
     return 0
 
 

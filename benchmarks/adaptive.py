@@ -2,9 +2,10 @@
 
     python benchmarks/adaptive.py                       # drawn from the models of benchmarks/coverage
 
-Drawn subjects have a truth, so it is seen how often an interval holds it when the runs were stopped by a look at it.
-The rules are those of `aib run --until-width`; what is judged is what `aib leaderboard` shows afterwards, at 95% and
-without memory of the looks. Seeded: the same command prints the same table.
+Drawn subjects have a truth, so it is seen how often an interval holds it when the runs were stopped
+by a look at it. The rules are those of `aib run --until-width`; what is judged is what `aib
+leaderboard` shows afterwards, at 95% and without memory of the looks. Seeded: the same command
+prints the same table.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from results import Target, table, verdict
 sys.path.insert(0, str(Path(__file__).parent / "coverage"))
 from draw import draw_boards, models, whole_index
 
-from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_rerun
+from independence_bench.analysis.statistics.dispersion import (
+    Design,
+    Measured,
+    measure,
+    scores_rerun,
+)
 from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.planning import FEWEST, look_at_width
 from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
@@ -42,7 +48,9 @@ class Ended:
 
 
 def until_width(design: Design, shares: Sequence[Floats], most: int, width: float) -> Ended:
-    """Play *shares* [runs, dimensions, transcripts] of each subject until the intervals are as narrow as *width*."""
+    """Play *shares* [runs, dimensions, transcripts] of each subject until the intervals are as
+    narrow as *width*.
+    """
     runs, rounds = np.full(len(shares), FEWEST), 0
     while True:
         measured = _measured(design, shares, runs)
@@ -74,10 +82,19 @@ def try_widths(draws: int, subjects: Sequence[int], widths: Sequence[float], mos
     test = whole_index(models())
     rows, worst = [], 100.0
     for number in subjects:
-        boards_ = draw_boards(test, np.random.default_rng(SEED), max(draws // number, 1), number, most)
+        boards_ = draw_boards(
+            test, np.random.default_rng(SEED), max(draws // number, 1), number, most
+        )
         for width in widths:
-            ended = [until_width(test.design, list(share), most, width / 100) for share in boards_.shares]
-            held = np.array([holds(one.measured, truth) for one, truth in zip(ended, boards_.rerun, strict=True)])
+            ended = [
+                until_width(test.design, list(share), most, width / 100) for share in boards_.shares
+            ]
+            held = np.array(
+                [
+                    holds(one.measured, truth)
+                    for one, truth in zip(ended, boards_.rerun, strict=True)
+                ]
+            )
             settled = np.array([one.settled for one in ended])
             coverage = 100 * held.mean()
             worst = min(worst, coverage)
@@ -99,14 +116,22 @@ def try_widths(draws: int, subjects: Sequence[int], widths: Sequence[float], mos
 
 def main() -> int:
     """Parse, try, judge."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=1000, help="subjects of each row of widths  [default: 1000]")
-    parser.add_argument("--most", type=int, default=10, help="runs of a subject, at most  [default: 10]")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--draws", type=int, default=1000, help="subjects of each row of widths  [default: 1000]"
+    )
+    parser.add_argument(
+        "--most", type=int, default=10, help="runs of a subject, at most  [default: 10]"
+    )
     asked = parser.parse_args()
     print(f"until a width, at most {asked.most} runs; intervals of 95% when nobody plays on:\n")
     covered = try_widths(asked.draws, (1, 5, 20), (4, 6, 8), asked.most)
     print()
-    return verdict([Target("not covered when stopped by a width", 100 - covered, 100 - LEAST_COVERAGE, "%")])
+    return verdict(
+        [Target("not covered when stopped by a width", 100 - covered, 100 - LEAST_COVERAGE, "%")]
+    )
 
 
 if __name__ == "__main__":

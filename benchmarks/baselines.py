@@ -1,7 +1,8 @@
-"""What the same calls cost without us: bare aiohttp, and aiohttp with the smallest store that loses nothing.
+"""What the same calls cost without us: bare aiohttp, and aiohttp with the smallest store that loses
+nothing.
 
-Both send the very bodies that the engine sends for one conversation and its judgement, as often as the
-engine sends them, read and parse what comes back, and do nothing else.
+Both send the very bodies that the engine sends for one conversation and its judgement, as often as
+the engine sends them, read and parse what comes back, and do nothing else.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ def bodies(protocol: Protocol) -> list[Body]:
     for scenario in protocol.scenarios:
         talk = opening(protocol, configuration, scenario, 1)
         while talk.awaiting:
-            made.append(DIALECTS["openrouter"].body(request(talk, model, configuration, protocol), model.max_tokens))
+            made.append(
+                DIALECTS["openrouter"].body(
+                    request(talk, model, configuration, protocol), model.max_tokens
+                )
+            )
             talk = talk.answered(Words(reply_text().replace(NUMBER.decode(), "00000001")))
         case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
         made.append(DIALECTS["openrouter"].body(judge_request(case, marking), marking.max_tokens))
@@ -75,7 +80,9 @@ async def _call_all(url: str, sent: list[Body], calls: int, at_once: int, keep: 
             body = json.dumps(sent[number % len(sent)])
             await keep(number, "asked", body)
             headers = {"Content-Type": "application/json"}
-            async with session.post(f"{url}/chat/completions", data=body.encode(), headers=headers) as answer:
+            async with session.post(
+                f"{url}/chat/completions", data=body.encode(), headers=headers
+            ) as answer:
                 text = await answer.text()
             json.loads(text)["choices"][0]["message"]
             await keep(number, "answered", text)
@@ -94,7 +101,9 @@ class _GroupCommits:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._loop = asyncio.get_running_loop()
-        self._queue: queue.SimpleQueue[tuple[asyncio.Future[None], tuple[int, str, str]] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[asyncio.Future[None], tuple[int, str, str]] | None] = (
+            queue.SimpleQueue()
+        )
         self._thread = threading.Thread(target=self._work)
         self._thread.start()
 
@@ -113,7 +122,9 @@ class _GroupCommits:
         with contextlib.closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("CREATE TABLE kept (number INTEGER, kind TEXT, text TEXT, PRIMARY KEY (number, kind))")
+            connection.execute(
+                "CREATE TABLE kept (number INTEGER, kind TEXT, text TEXT, PRIMARY KEY (number, kind))"
+            )
             going = True
             while going and (first := self._queue.get()) is not None:
                 batch = [first]
@@ -122,7 +133,9 @@ class _GroupCommits:
                         batch.append(following)
                     going = False
                 connection.execute("BEGIN")
-                connection.executemany("INSERT INTO kept VALUES (?, ?, ?)", [row for _, row in batch])
+                connection.executemany(
+                    "INSERT INTO kept VALUES (?, ?, ?)", [row for _, row in batch]
+                )
                 connection.execute("COMMIT")
                 self._loop.call_soon_threadsafe(_settle, [done for done, _ in batch])
 

@@ -1,8 +1,10 @@
-"""An endpoint in a process of its own that gives canned answers after exactly as long as it was told to.
+"""An endpoint in a process of its own that gives canned answers after exactly as long as it was
+told to.
 
-Far cheaper than what is measured against it: no framework, no JSON parsing, one `bytes.find` to tell a judge's
-request from a subject's. Every answer carries its number, so no two conversations are the same and nothing
-is bought only once by accident. It counts what it served: the ledger that the benchmarks are checked by.
+Far cheaper than what is measured against it: no framework, no JSON parsing, one `bytes.find` to
+tell a judge's request from a subject's. Every answer carries its number, so no two conversations
+are the same and nothing is bought only once by accident. It counts what it served: the ledger that
+the benchmarks are checked by.
 
     with canned_endpoint(delay=0.2) as endpoint:
         endpoint.url                 # speaks /chat/completions and /models, as OpenRouter does
@@ -76,7 +78,8 @@ class CannedEndpoint:
 def canned_endpoint(delay: float, refusing: int = 0) -> Iterator[CannedEndpoint]:
     """Start the endpoint, and end it with the block. Its answers take *delay* seconds.
 
-    Every request number *refusing* (0: none) is refused at once with a 429 that says to wait for `RETRY_AFTER`.
+    Every request number *refusing* (0: none) is refused at once with a 429 that says to wait for
+    `RETRY_AFTER`.
     """
     told = ["--delay", str(delay), "--refusing", str(refusing)]
     process = subprocess.Popen(
@@ -94,7 +97,9 @@ def canned_endpoint(delay: float, refusing: int = 0) -> Iterator[CannedEndpoint]
 
 
 def allow_many_connections() -> None:
-    """Raise this process's limit of open files to what it may have: 1,000 calls at once are 1,000 sockets."""
+    """Raise this process's limit of open files to what it may have: 1,000 calls at once are 1,000
+    sockets.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -111,7 +116,9 @@ def verdict_text(protocol: Protocol) -> str:
     """What the judge says: its reasoning first, then a mark in the middle of each scale."""
     marks = protocol.scenarios[0].marks
     given = {m.name: True if m.kind == "yes_no" else (m.low + m.high) / 2 for m in marks}
-    return json.dumps({"analysis": f"Judgement {NUMBER.decode()}. " + _words(REASONING_WORDS), **given})
+    return json.dumps(
+        {"analysis": f"Judgement {NUMBER.decode()}. " + _words(REASONING_WORDS), **given}
+    )
 
 
 def completion(text: str, wording: ToolWording | None) -> dict[str, Any]:
@@ -122,7 +129,12 @@ def completion(text: str, wording: ToolWording | None) -> dict[str, Any]:
         message["tool_calls"] = [{"id": "call_1", "type": "function", "function": called}]
     usage = {"prompt_tokens": 900, "completion_tokens": 300, "total_tokens": 1200, "cost": 0.0004}
     choice = {"index": 0, "finish_reason": "stop", "message": message}
-    made = {"id": f"gen-{NUMBER.decode()}", "model": "canned/served", "provider": "Canned", "usage": usage}
+    made = {
+        "id": f"gen-{NUMBER.decode()}",
+        "model": "canned/served",
+        "provider": "Canned",
+        "usage": usage,
+    }
     return made | {"choices": [choice]}
 
 
@@ -131,7 +143,11 @@ def models() -> dict[str, Any]:
     parameters = ["temperature", "max_tokens", "response_format", "structured_outputs", "reasoning"]
     price = {"prompt": "0.0000001", "completion": "0.000001"}
     names = [JUDGE, *(subject_name(number) for number in range(SUBJECTS))]
-    return {"data": [{"id": name, "pricing": price, "supported_parameters": parameters} for name in names]}
+    return {
+        "data": [
+            {"id": name, "pricing": price, "supported_parameters": parameters} for name in names
+        ]
+    }
 
 
 def _words(count: int) -> str:
@@ -179,7 +195,10 @@ class _Ledger:
 
 def _encode(value: Any) -> bytes:
     body = json.dumps(value).encode()
-    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
+        len(body),
+        body,
+    )
 
 
 _REFUSAL = f"HTTP/1.1 429 Too Many Requests\r\nRetry-After: {RETRY_AFTER}\r\nContent-Length: 2\r\n\r\n{{}}".encode()
@@ -227,9 +246,13 @@ async def serve(delay: float, refusing: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--delay", type=float, default=0.2, help="seconds of an answer")
-    parser.add_argument("--refusing", type=int, default=0, help="of how many requests one is refused")
+    parser.add_argument(
+        "--refusing", type=int, default=0, help="of how many requests one is refused"
+    )
     allow_many_connections()
     chosen = parser.parse_args()
     asyncio.run(serve(chosen.delay, chosen.refusing))

@@ -1,9 +1,11 @@
-"""What persona runs were expected to cost before each, and what they were charged: by sheet, depth and what was stored.
+"""What persona runs were expected to cost before each, and what they were charged: by sheet, depth
+and what was stored.
 
     python benchmarks/estimates.py [SHEET ...]
 
-Plays example sheets on the simulated, priced endpoint (a server on loopback), with a character whose replies are short
-and one whose replies are long: into an empty store, after the pilot's stem, at other depths, and after an edit.
+Plays example sheets on the simulated, priced endpoint (a server on loopback), with a character
+whose replies are short and one whose replies are long: into an empty store, after the pilot's stem,
+at other depths, and after an edit.
 """
 
 from __future__ import annotations
@@ -20,7 +22,14 @@ from independence_bench.engine.schedule import run_each
 from independence_bench.engine.session import RunOptions
 from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
 from independence_bench.personas.earlier import at_depth, everyday_chat
-from independence_bench.personas.sheet import EXAMPLES, Sheet, load_sheet, protocol_files, protocol_of, read_sheet
+from independence_bench.personas.sheet import (
+    EXAMPLES,
+    Sheet,
+    load_sheet,
+    protocol_files,
+    protocol_of,
+    read_sheet,
+)
 from independence_bench.simulate.server import simulate
 from independence_bench.store.database import Store, open_store
 
@@ -32,8 +41,12 @@ DEPTHS = (0, 26, 100)
 async def played(
     sheet: Sheet, character: str, depths: Sequence[int], roster: Roster, store: Store
 ) -> list[tuple[float, float, float, float]]:
-    """Of each forecast that was told (expected, from, to, charged), in dollars, with what was spent before it."""
-    files = [at_depth(protocol_files(sheet), everyday_chat(sheet.language), turns) for turns in depths]
+    """Of each forecast that was told (expected, from, to, charged), in dollars, with what was spent
+    before it.
+    """
+    files = [
+        at_depth(protocol_files(sheet), everyday_chat(sheet.language), turns) for turns in depths
+    ]
     protocols = [(protocol_of(sheet, file), file) for file in files]
     told: list[tuple[Estimate, float]] = []
 
@@ -55,7 +68,9 @@ async def played(
     begun, cost = told[0][1], report.cost
     rows = []
     for left, spent in told:
-        expected, low, high = (spent - begun + (value or 0.0) for value in (left.whole.dollars, left.low, left.high))
+        expected, low, high = (
+            spent - begun + (value or 0.0) for value in (left.whole.dollars, left.low, left.high)
+        )
         rows.append((expected, low, high, cost))
     return rows
 
@@ -67,7 +82,9 @@ def line(what: str, expected: float, low: float, high: float, charged: float) ->
 
 
 async def main(names: Sequence[str]) -> None:
-    """Print a row for each command, then by kind of command how far off, and how often in the range."""
+    """Print a row for each command, then by kind of command how far off, and how often in the
+    range.
+    """
     found: dict[str, list[tuple[float, bool]]] = {}
 
     def tell(where: str, kind: str, row: tuple[float, float, float, float]) -> None:
@@ -82,7 +99,10 @@ async def main(names: Sequence[str]) -> None:
                 sheet = load_sheet(EXAMPLES / f"{name}.yaml")
                 text = (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
                 edited, _ = read_sheet(text.replace("\nvoice: ", "\nvoice: Hoarse, and "), EXAMPLES)
-                with tempfile.TemporaryDirectory() as folder, open_store(str(Path(folder) / "aib.db")) as store:
+                with (
+                    tempfile.TemporaryDirectory() as folder,
+                    open_store(str(Path(folder) / "aib.db")) as store,
+                ):
                     where = f"{name}, {character}"
                     cold = await played(sheet, character, (0,), roster, store)
                     tell(where, "nothing stored", cold[0])
@@ -93,7 +113,9 @@ async def main(names: Sequence[str]) -> None:
                     tell(where, "after an edit", again)
     for kind, rows in found.items():
         ratios, inside = zip(*rows, strict=True)
-        print(f"{kind}: {min(ratios):.2f} to {max(ratios):.2f}, {sum(inside)} of {len(rows)} in range")
+        print(
+            f"{kind}: {min(ratios):.2f} to {max(ratios):.2f}, {sum(inside)} of {len(rows)} in range"
+        )
 
 
 if __name__ == "__main__":

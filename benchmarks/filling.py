@@ -1,6 +1,7 @@
 """Fills a store without playing: transcripts and judgements put there by the store's own functions.
 
-What is left out are the calls, attempts and replies behind them: whoever scores, ranks or plans reads none.
+What is left out are the calls, attempts and replies behind them: whoever scores, ranks or plans
+reads none.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from independence_bench.store.database import Store
 
 BATCH = 2000  # jobs in one commit
 NOW = 1_700_000_000.0
-POOL = " ".join(random.Random(1).choices(SENTENCE.split(), k=20_000))  # what everybody says is cut from it
+# what everybody says is cut from it
+POOL = " ".join(random.Random(1).choices(SENTENCE.split(), k=20_000))
 REPLY, REASONING = 1000, 600  # characters
 
 
@@ -39,15 +41,21 @@ class Filling:
     files: Files
 
     def fill(self, store: Store, subjects: Sequence[ChatModel], runs: Sequence[int]) -> int:
-        """Every conversation of *subjects* in *runs*, complete and judged. Returns how many there are."""
+        """Every conversation of *subjects* in *runs*, complete and judged. Returns how many there
+        are.
+        """
         with store.writing() as connection:
-            registry.keep_protocol(connection, self.protocol.hash, self.protocol.name, self.files, NOW)
+            registry.keep_protocol(
+                connection, self.protocol.hash, self.protocol.name, self.files, NOW
+            )
             marking = ModelJudge(judge(self.protocol))
             registry.keep_judge(connection, marking.hash, marking.label, marking.spec)
             for subject in subjects:
                 registry.keep_subject(connection, subject)
         every = (
-            job for subject in subjects for job in jobs(self.protocol, self.protocol.configurations, subject, runs)
+            job
+            for subject in subjects
+            for job in jobs(self.protocol, self.protocol.configurations, subject, runs)
         )
         count = 0
         while batch := list(islice(every, BATCH)):
@@ -61,7 +69,10 @@ class Filling:
             for job in batch:
                 chance = random.Random(job.transcript_id)
                 transcript = self._said(job, chance)
-                keys = [content_hash([job.transcript_id, number]) for number in range(len(job.scenario.asks))]
+                keys = [
+                    content_hash([job.transcript_id, number])
+                    for number in range(len(job.scenario.asks))
+                ]
                 said = [(key, results.Reply("")) for key in keys]
                 played = results.Played(job, protocol_hash, transcript, said)
                 results.keep_transcripts(connection, [(played, NOW)])

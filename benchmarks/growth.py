@@ -4,9 +4,10 @@
     python benchmarks/growth.py --sizes 1000 3000 10000
     python benchmarks/growth.py --without site           the longest part, whose comparisons are of pairs
 
-An exponent of 1 grows like the store, 2 like its pairs; it is the slope of a line through the logarithms. What a
-reader waits for may grow no faster than what he is answered. Stores are generated (`viewer.py`), five runs of v2 a
-subject; `viewer.py` says what is fetched, `reading.py` how commands are timed.
+An exponent of 1 grows like the store, 2 like its pairs; it is the slope of a line through the
+logarithms. What a reader waits for may grow no faster than what he is answered. Stores are
+generated (`viewer.py`), five runs of v2 a subject; `viewer.py` says what is fetched, `reading.py`
+how commands are timed.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from independence_bench.viewer.live import Live
 from independence_bench.viewer.live_search import LiveSearch
 
 SIZES = (1_000, 10_000, 100_000)
-MANY, BOARD = 100_000, 10_000  # conversations for which goals are stated: of the server; of the site and commands
+# conversations for which goals are stated: of the server; of the site and commands
+MANY, BOARD = 100_000, 10_000
 PARTS = ("index", "view", "site", "commands")
 
 
@@ -73,18 +75,25 @@ FIGURES: Mapping[str, Figure] = {
 
 
 def indexed(store: Path, conversations: int) -> dict[str, float]:
-    """What it takes to put a store's texts into its full-text index, once, for each thousand conversations."""
+    """What it takes to put a store's texts into its full-text index, once, for each thousand
+    conversations.
+    """
     with open_store(store, create=False) as opened:
         live, before = Live(opened), store.stat().st_size
         search = LiveSearch(opened, time.monotonic)
         cpu = time.process_time()
         search.catch_up(live.answers.catalog)
-        while (head := search.head(live.answers.catalog)).preparing is not None and head.problem is None:
+        while (
+            head := search.head(live.answers.catalog)
+        ).preparing is not None and head.problem is None:
             time.sleep(0.05)
         cpu = time.process_time() - cpu
         search.close()
     thousands = conversations / 1_000
-    return {"index CPU": cpu / thousands, "index MB": (store.stat().st_size - before) / 1e6 / thousands}
+    return {
+        "index CPU": cpu / thousands,
+        "index MB": (store.stat().st_size - before) / 1e6 / thousands,
+    }
 
 
 def viewed(store: Path, asked: int) -> dict[str, float]:
@@ -112,7 +121,9 @@ def viewed(store: Path, asked: int) -> dict[str, float]:
         if kind in seconds:  # one subject alone is compared with none
             found[name] = of(seconds[kind])
     found["common kB"] = most_kb(fetched["query, common word"])
-    return found | {f"{kind} kB": most_kb(fetched[kind]) for kind in ("first table", "scenario", "query")}
+    return found | {
+        f"{kind} kB": most_kb(fetched[kind]) for kind in ("first table", "scenario", "query")
+    }
 
 
 def most_kb(fetched: Sequence[Fetched]) -> float:
@@ -143,7 +154,9 @@ def commanded(store: Path, folder: Path) -> dict[str, float]:
 
 
 def exponent(sizes: Sequence[int], values: Sequence[float]) -> str:
-    """The slope of a line through the logarithms; a dash for fewer than two different sizes, or a value of 0."""
+    """The slope of a line through the logarithms; a dash for fewer than two different sizes, or a
+    value of 0.
+    """
     if len(set(sizes)) < 2 or min(values) <= 0:
         return "–"
     return f"{linear_regression([math.log(size) for size in sizes], [math.log(value) for value in values]).slope:.2f}"
@@ -155,8 +168,12 @@ def text(value: float) -> str:
 
 
 def main() -> int:
-    """Measure, print, and say with the exit code whether every goal was met that is stated for a size measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Measure, print, and say with the exit code whether every goal was met that is stated for a
+    size measured.
+    """
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--asked", type=int, default=200, help="transcripts that are opened")
     parser.add_argument("--without", choices=PARTS, action="append", default=[])
@@ -183,11 +200,27 @@ def main() -> int:
         values = [of_size[key] for of_size in measured if key in of_size]
         if len(values) == len(sizes):
             unit = f", {figure.unit}" if figure.unit else ""
-            rows.append((f"{figure.title}{unit}", *map(text, values), exponent(sizes, values), text(figure.goal)))
-            near = [value for size, value in zip(sizes, values, strict=True) if abs(size / figure.at - 1) <= 0.1]
-            targets += [Target(f"{figure.title}{unit}, at {figure.at:,}", value, figure.goal) for value in near]
+            rows.append(
+                (
+                    f"{figure.title}{unit}",
+                    *map(text, values),
+                    exponent(sizes, values),
+                    text(figure.goal),
+                )
+            )
+            near = [
+                value
+                for size, value in zip(sizes, values, strict=True)
+                if abs(size / figure.at - 1) <= 0.1
+            ]
+            targets += [
+                Target(f"{figure.title}{unit}, at {figure.at:,}", value, figure.goal)
+                for value in near
+            ]
     print(table(("conversations", *(f"{size:,}" for size in sizes), "exponent", "goal"), rows))
-    print("\ngoals: the server's at 100,000 conversations, the site's and the commands' at 10,000\n")
+    print(
+        "\ngoals: the server's at 100,000 conversations, the site's and the commands' at 10,000\n"
+    )
     return verdict(targets)
 
 

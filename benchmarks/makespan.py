@@ -1,14 +1,16 @@
-"""How well the engine fills its places: protocol v2, one subject, five runs, latencies of real endpoints.
+"""How well the engine fills its places: protocol v2, one subject, five runs, latencies of real
+endpoints.
 
     python benchmarks/makespan.py                        # 20 seeds with 10 and with 40 calls at once
     python benchmarks/makespan.py --seeds 3 --at-once 10
 
-The real engine with its places, its gate, its buying and its store runs on a virtual clock; only the HTTP
-client is replaced by one that sleeps for a drawn time (`aib simulate --latency published`). No order of calls
-can take less than the *bound*: the larger of all the work shared between the places, and the longest chain of
-replies with its judgement. *first come* is the same latencies served in the order of asking, run by run, each
-further call of a conversation at the back of the queue; *most left* gives each free place to the conversation with
-the most calls left: what an order can do that does not know how long a call will take. Both are computed, not played.
+The real engine with its places, its gate, its buying and its store runs on a virtual clock; only
+the HTTP client is replaced by one that sleeps for a drawn time (`aib simulate --latency
+published`). No order of calls can take less than the *bound*: the larger of all the work shared
+between the places, and the longest chain of replies with its judgement. *first come* is the same
+latencies served in the order of asking, run by run, each further call of a conversation at the back
+of the queue; *most left* gives each free place to the conversation with the most calls left: what
+an order can do that does not know how long a call will take. Both are computed, not played.
 """
 
 from __future__ import annotations
@@ -52,12 +54,15 @@ from independence_bench.store.database import open_store
 
 NAME = "drawn"
 LIMIT = 1.05  # of the order that does not know how long calls take, as we do not
-Chain = Sequence[float]  # seconds of a conversation's calls, one after the other, its judgement last
+# seconds of a conversation's calls, one after the other, its judgement last
+Chain = Sequence[float]
 
 
 @dataclass(slots=True)
 class DrawnClient:
-    """Answers like an endpoint, after a time drawn from the seed and the question; the clock is the loop's."""
+    """Answers like an endpoint, after a time drawn from the seed and the question; the clock is the
+    loop's.
+    """
 
     protocol: Protocol
     seed: int
@@ -76,7 +81,9 @@ class DrawnClient:
         return ModelInfo(model)
 
     def answer(self, asked: ChatRequest) -> Completion:
-        """The answer at once, with the seconds that it takes; each time the same question comes, another one."""
+        """The answer at once, with the seconds that it takes; each time the same question comes,
+        another one.
+        """
         self.calls += 1
         question = content_hash([asked.model.model, [message.wire() for message in asked.messages]])
         self._times[question] += 1
@@ -94,18 +101,24 @@ class DrawnClient:
     def _verdict(self, schema: str) -> str:
         given: dict[str, object] = {}
         for name, spec in json.loads(schema)["properties"].items():
-            given[name] = {"boolean": True, "string": "Because."}.get(spec["type"], spec.get("minimum"))
+            given[name] = {"boolean": True, "string": "Because."}.get(
+                spec["type"], spec.get("minimum")
+            )
         return json.dumps(given)
 
 
 def models(protocol: Protocol) -> tuple[ChatModel, ChatModel]:
     """(subject, judge), both behind the drawn client."""
     subject = ChatModel("drawn/subject", NAME, protocol.temperature, protocol.max_tokens)
-    return subject, ChatModel("drawn/judge", NAME, protocol.judge.temperature, protocol.judge.max_tokens)
+    return subject, ChatModel(
+        "drawn/judge", NAME, protocol.judge.temperature, protocol.judge.max_tokens
+    )
 
 
 def chains(protocol: Protocol, runs: int, seed: int) -> list[Chain]:
-    """The seconds of every conversation's calls, in the order in which they would be asked first come."""
+    """The seconds of every conversation's calls, in the order in which they would be asked first
+    come.
+    """
     client = DrawnClient(protocol, seed)
     subject, judge = models(protocol)
     made: list[Chain] = []
@@ -163,7 +176,9 @@ def most_left(of: Sequence[Chain], places: int) -> float:
 
 
 def played(runs: int, seed: int, places: int, store: Path) -> float:
-    """Virtual seconds that the engine takes. RuntimeError unless it made every call, once, and kept each."""
+    """Virtual seconds that the engine takes. RuntimeError unless it made every call, once, and kept
+    each.
+    """
     protocol, files = load_with_files("v2")
     subject, judge = models(protocol)
     plan = RunPlan(
@@ -180,18 +195,24 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
 
     async def run(loop: VirtualLoop) -> None:
         with open_store(store) as opened:
-            clocks = Clocks(lambda: time.time() + loop.time(), loop.time, random.Random(seed).random, Policy())
+            clocks = Clocks(
+                lambda: time.time() + loop.time(), loop.time, random.Random(seed).random, Policy()
+            )
             engine = Engine(plan, Session(opened, {NAME: client}, Budget(), clocks))  # type: ignore[dict-item]
             report = await engine.run()
         if not report.complete or client.calls != planned(protocol, runs):
-            raise RuntimeError(f"{client.calls} calls of {planned(protocol, runs)} were made: {report.troubles[:1]}")
+            raise RuntimeError(
+                f"{client.calls} calls of {planned(protocol, runs)} were made: {report.troubles[:1]}"
+            )
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         loop = runner.get_loop()
         assert isinstance(loop, VirtualLoop)
         runner.run(run(loop))
         if loop.writes < client.calls:
-            raise RuntimeError("the virtual clock does not see the store's writes any more: see virtual_time.py")
+            raise RuntimeError(
+                "the virtual clock does not see the store's writes any more: see virtual_time.py"
+            )
         return loop.time()
 
 
@@ -227,20 +248,35 @@ def compare(seeds: int, runs: int, places: int) -> tuple[tuple[str, ...], Target
 
 def main() -> int:
     """Measure, print, and say with the exit code whether every target was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--at-once", type=int, action="append", help="may be repeated  [default: 10 and 40]")
+    parser.add_argument(
+        "--at-once", type=int, action="append", help="may be repeated  [default: 10 and 40]"
+    )
     chosen = parser.parse_args()
     protocol, _ = load_with_files("v2")
     calls = planned(protocol, chosen.runs)
-    print(f"v2, one subject, {chosen.runs} runs: {calls} calls, published latencies, {chosen.seeds} seeds\n")
+    print(
+        f"v2, one subject, {chosen.runs} runs: {calls} calls, published latencies, {chosen.seeds} seeds\n"
+    )
     rows, targets = [], []
     for places in chosen.at_once or (10, 40):
         row, target = compare(chosen.seeds, chosen.runs, places)
         rows.append(row)
         targets.append(target)
-    columns = ("x the bound", "bound", "aib median", "worst", "first come median", "worst", "most left median", "worst")
+    columns = (
+        "x the bound",
+        "bound",
+        "aib median",
+        "worst",
+        "first come median",
+        "worst",
+        "most left median",
+        "worst",
+    )
     print(table(columns, rows))
     print(f"each of the {chosen.seeds * len(rows)} orders made its {calls} calls once\n")
     return verdict(targets)

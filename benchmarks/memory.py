@@ -3,10 +3,12 @@
     python benchmarks/memory.py                          # some minutes, most of them to fill the store
     python benchmarks/memory.py --transcripts 2000 --added 100
 
-Two orders, each in a process of its own on the same store, against a canned endpoint in another process.
-*adding*: a new subject, whose conversations nobody has played. *resuming*: an order for as many conversations
-as the store holds, of which all but one in a hundred are stored. Megabytes are what the process holds: before
-the order is looked at, when the first call has ended, at the end, and at most.
+Two orders, each in a process of its own on the same store, against a canned endpoint in another
+process.
+*adding*: a new subject, whose conversations nobody has played. *resuming*: an order for as many
+conversations as the store holds, of which all but one in a hundred are stored. Megabytes are what
+the process holds: before the order is looked at, when the first call has ended, at the end, and at
+most.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from independence_bench.store.database import open_store
 LIMIT = 200.0  # MB
 SCENARIOS = 5  # of one reply each
 SUBJECTS = 20
-STEP = SUBJECTS * SCENARIOS  # conversations of one run of all subjects: what --transcripts is counted in
+# conversations of one run of all subjects: what --transcripts is counted in
+STEP = SUBJECTS * SCENARIOS
 LEFT = 100  # one run in so many (one at least) is left for the order that resumes
 CALLS = 2  # of a conversation: its reply and its judgement
 DELAY = 0.02  # seconds of a call
@@ -42,7 +45,9 @@ AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Whose conversations are ordered, how many runs of each, and how many conversations that leaves to play."""
+    """Whose conversations are ordered, how many runs of each, and how many conversations that
+    leaves to play.
+    """
 
     name: str
     subjects: range
@@ -80,7 +85,9 @@ def runs_left(runs: int) -> int:
 
 
 def build(path: Path, transcripts: int) -> None:
-    """A store with so many: all runs that are resumed but those left, and as many instead of another subject."""
+    """A store with so many: all runs that are resumed but those left, and as many instead of
+    another subject.
+    """
     protocol, files = canned_protocol(SCENARIOS)
     runs = transcripts // STEP
     left = runs_left(runs)
@@ -118,7 +125,9 @@ def work(url: str, path: Path, order: Order) -> Held:
 
 
 def measure(path: Path, order: Order, endpoint: CannedEndpoint) -> tuple[Held, float]:
-    """(what the order held, seconds that it took). RuntimeError unless the endpoint served just what was left."""
+    """(what the order held, seconds that it took). RuntimeError unless the endpoint served just
+    what was left.
+    """
     numbers = [str(n) for n in (order.subjects.start, order.subjects.stop, order.runs, order.left)]
     before, started = endpoint.served(), time.monotonic()
     ran = subprocess.run(
@@ -131,23 +140,38 @@ def measure(path: Path, order: Order, endpoint: CannedEndpoint) -> tuple[Held, f
     taken, after = time.monotonic() - started, endpoint.served()
     served = (after.replies - before.replies, after.judgements - before.judgements)
     if served != (order.left, order.left):
-        raise RuntimeError(f"{order.left} conversations were left; {served} replies and judgements were served")
+        raise RuntimeError(
+            f"{order.left} conversations were left; {served} replies and judgements were served"
+        )
     return Held(**json.loads(ran.stdout)), taken
 
 
 def main() -> int:
     """Measure, print, and say with the exit code whether every target was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--transcripts", type=int, default=100_000, help=f"in the store, a multiple of {STEP:,}")
-    parser.add_argument("--added", type=int, default=3000, help=f"by the first order, a multiple of {SCENARIOS}")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--transcripts", type=int, default=100_000, help=f"in the store, a multiple of {STEP:,}"
+    )
+    parser.add_argument(
+        "--added", type=int, default=3000, help=f"by the first order, a multiple of {SCENARIOS}"
+    )
     parser.add_argument("--worker", nargs=7, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.worker:
         url, where, name, *numbers = chosen.worker
         first, last, runs, left = map(int, numbers)
-        print(json.dumps(asdict(work(url, Path(where), Order(name, range(first, last), runs, left)))))
+        print(
+            json.dumps(asdict(work(url, Path(where), Order(name, range(first, last), runs, left))))
+        )
         return 0
-    if chosen.transcripts % STEP or chosen.added % SCENARIOS or not chosen.transcripts or not chosen.added:
+    if (
+        chosen.transcripts % STEP
+        or chosen.added % SCENARIOS
+        or not chosen.transcripts
+        or not chosen.added
+    ):
         parser.error(f"--transcripts goes in steps of {STEP:,}, --added in steps of {SCENARIOS}")
     rows, targets = [], []
     # one endpoint for both orders: another one would begin to number its answers anew
@@ -156,12 +180,20 @@ def main() -> int:
         started = time.monotonic()
         build(path, chosen.transcripts)
         size, taken = path.stat().st_size / 1e6, time.monotonic() - started
-        print(f"a store of {chosen.transcripts:,} transcripts, {size:.0f} MB, made in {taken:.0f} s\n")
+        print(
+            f"a store of {chosen.transcripts:,} transcripts, {size:.0f} MB, made in {taken:.0f} s\n"
+        )
         for order in orders(chosen.transcripts, chosen.added):
             held, taken = measure(path, order, endpoint)
             shown = (held.before, held.playing, held.end, held.most)
             rows.append(
-                (order.name, f"{order.planned:,}", f"{order.left:,}", *(f"{mb:.0f}" for mb in shown), f"{taken:.0f}")
+                (
+                    order.name,
+                    f"{order.planned:,}",
+                    f"{order.left:,}",
+                    *(f"{mb:.0f}" for mb in shown),
+                    f"{taken:.0f}",
+                )
             )
             targets.append(Target(f"{order.name}, at most held", held.most, LIMIT, "MB"))
     print(table(("MB", "planned", "played", "before", "playing", "end", "most", "seconds"), rows))

@@ -1,12 +1,14 @@
-"""What the engine costs beside the waiting: 6,000 calls of 200 ms, 200 and 1,000 at once, all of it durable.
+"""What the engine costs beside the waiting: 6,000 calls of 200 ms, 200 and 1,000 at once, all of it
+durable.
 
     python benchmarks/overhead.py                        # everything, some minutes
     python benchmarks/overhead.py --calls 1500 --at-once 200 --times 1
 
-Each contender runs in a process of its own against a canned endpoint in another process, and only the
-contender's CPU is counted, from after its imports to its last call. They take turns, so that all meet the same
-machine, and the numbers are medians over the turns. *bound* is calls / at once x delay. The
-engine plays, stores and judges; *each further call* is the difference to a quarter of the calls, per call.
+Each contender runs in a process of its own against a canned endpoint in another process, and only
+the contender's CPU is counted, from after its imports to its last call. They take turns, so that
+all meet the same machine, and the numbers are medians over the turns. *bound* is calls / at once x
+delay. The engine plays, stores and judges; *each further call* is the difference to a quarter of
+the calls, per call.
 """
 
 from __future__ import annotations
@@ -74,33 +76,47 @@ def work(name: str, url: str, calls: int, at_once: int, folder: Path) -> Spent:
 
 
 def measure(name: str, calls: int, at_once: int, delay: float) -> Result:
-    """One contender in a process of its own, with an endpoint of its own. RuntimeError unless the ledger agrees."""
+    """One contender in a process of its own, with an endpoint of its own. RuntimeError unless the
+    ledger agrees.
+    """
     with canned_endpoint(delay) as endpoint, tempfile.TemporaryDirectory() as folder:
         told = [name, endpoint.url, str(calls), str(at_once), folder]
         ran = subprocess.run(
-            [sys.executable, __file__, "--worker", *told], stdout=subprocess.PIPE, text=True, check=True, timeout=900
+            [sys.executable, __file__, "--worker", *told],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            timeout=900,
         )
         served = endpoint.served()
     if served.calls != calls:
-        raise RuntimeError(f"{name} should have made {calls} calls; the endpoint served {served.calls}")
+        raise RuntimeError(
+            f"{name} should have made {calls} calls; the endpoint served {served.calls}"
+        )
     return Result(name, calls, Spent(**json.loads(ran.stdout)))
 
 
 def middle(results: Sequence[Result]) -> Result:
     """One contender's turns as one result: the median of the seconds, and of the CPU."""
     spent = [result.spent for result in results]
-    return replace(results[0], spent=Spent(median(s.seconds for s in spent), median(s.cpu for s in spent)))
+    return replace(
+        results[0], spent=Spent(median(s.seconds for s in spent), median(s.cpu for s in spent))
+    )
 
 
 def compare(calls: int, at_once: int, delay: float, times: int) -> list[Target]:
     """Measure and print all contenders with *at_once* in flight; the targets for that."""
     quarter = max(calls // 4 // UNIT, 1) * UNIT
     entered = ((BARE, calls), (STORED, calls), (ENGINE, calls), (ENGINE, quarter))
-    turns = [[measure(name, count, at_once, delay) for name, count in entered] for _ in range(times)]
+    turns = [
+        [measure(name, count, at_once, delay) for name, count in entered] for _ in range(times)
+    ]
     *results, fewer = (middle(of_one) for of_one in zip(*turns, strict=True))
     plain, ours = results[0], results[-1]
     bound = calls / at_once * delay
-    print(f"\n{calls:,} calls of {1000 * delay:g} ms, {at_once:,} at once: at least {bound:.2f} s; turns: {times}")
+    print(
+        f"\n{calls:,} calls of {1000 * delay:g} ms, {at_once:,} at once: at least {bound:.2f} s; turns: {times}"
+    )
     rows = [
         (
             result.name,
@@ -116,7 +132,9 @@ def compare(calls: int, at_once: int, delay: float, times: int) -> list[Target]:
     print(table(("", "seconds", "x bound", "x bare", "calls/s", "CPU ms/call", "x bare"), rows))
     if ours.calls > fewer.calls:
         further = 1000 * (ours.spent.cpu - fewer.spent.cpu) / (ours.calls - fewer.calls)
-        print(f"aib, each further call: {further:.3f} ms CPU ({fewer.calls:,} calls took {fewer.spent.cpu:.2f} s)")
+        print(
+            f"aib, each further call: {further:.3f} ms CPU ({fewer.calls:,} calls took {fewer.spent.cpu:.2f} s)"
+        )
     print(f"the endpoint served {calls:,} calls of {calls:,} to each")
     return targets_for(ours, plain, bound, at_once)
 
@@ -124,7 +142,13 @@ def compare(calls: int, at_once: int, delay: float, times: int) -> list[Target]:
 def targets_for(ours: Result, plain: Result, bound: float, at_once: int) -> list[Target]:
     """What was promised: the CPU and the bound at 200 at once, bare aiohttp's time beyond."""
     if at_once > 200:
-        return [Target(f"{at_once:,} at once, seconds x bare aiohttp", ours.spent.seconds / plain.spent.seconds, 1.3)]
+        return [
+            Target(
+                f"{at_once:,} at once, seconds x bare aiohttp",
+                ours.spent.seconds / plain.spent.seconds,
+                1.3,
+            )
+        ]
     return [
         Target(f"{at_once:,} at once, CPU a call x bare aiohttp", ours.cpu / plain.cpu, 2.5),
         Target(f"{at_once:,} at once, seconds x the bound", ours.spent.seconds / bound, 1.1),
@@ -133,9 +157,13 @@ def targets_for(ours: Result, plain: Result, bound: float, at_once: int) -> list
 
 def main() -> int:
     """Measure, print, and say with the exit code whether every target was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--calls", type=int, default=6000, help=f"in all, a multiple of {UNIT}")
-    parser.add_argument("--at-once", type=int, action="append", help="in flight, a multiple of 5; may be repeated")
+    parser.add_argument(
+        "--at-once", type=int, action="append", help="in flight, a multiple of 5; may be repeated"
+    )
     parser.add_argument("--delay", type=float, default=0.2, help="seconds of a call")
     parser.add_argument("--times", type=int, default=3, help="turns of each contender")
     parser.add_argument("--worker", nargs=5, help=argparse.SUPPRESS)

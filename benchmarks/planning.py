@@ -3,8 +3,9 @@
     python benchmarks/planning.py                              # v3, 300 subjects, one of 4 workers
     python benchmarks/planning.py --subjects 60 --protocol v2
 
-CPU time of this process: *foreseen* is what `aib run` shows first, *begun* what the engine then reads of each subject.
-The store is empty. *each further* is the difference to a quarter of the subjects, so what is done once is not in it.
+CPU time of this process: *foreseen* is what `aib run` shows first, *begun* what the engine then
+reads of each subject. The store is empty. *each further* is the difference to a quarter of the
+subjects, so what is done once is not in it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def planned(name: str, subjects: int, workers: int) -> tuple[float, float]:
         protocol=protocol,
         files=files,
         configurations=protocol.configurations,
-        subjects=tuple(ChatModel(f"acme/{number}", ENDPOINT, 1.0, 1000) for number in range(subjects)),
+        subjects=tuple(
+            ChatModel(f"acme/{number}", ENDPOINT, 1.0, 1000) for number in range(subjects)
+        ),
         runs=protocol.runs,
         judge=ModelJudge(ChatModel("acme/judge", ENDPOINT, 0.0, 1000)),
         shard=Shard(1, workers),
@@ -58,15 +61,22 @@ def planned(name: str, subjects: int, workers: int) -> tuple[float, float]:
 
 def main() -> int:
     """Measure, print, and say with the exit code whether the target was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--protocol", default="v3")
     parser.add_argument("--subjects", type=int, default=300, help="at least 4")
     parser.add_argument("--workers", type=int, default=4)
     chosen = parser.parse_args()
     few, many = max(chosen.subjects // 4, 1), chosen.subjects
     planned(chosen.protocol, 1, chosen.workers)  # what is done once in a process
-    fewer, whole = planned(chosen.protocol, few, chosen.workers), planned(chosen.protocol, many, chosen.workers)
-    each = [1000 * (more - less) / max(many - few, 1) for more, less in zip(whole, fewer, strict=True)]
+    fewer, whole = (
+        planned(chosen.protocol, few, chosen.workers),
+        planned(chosen.protocol, many, chosen.workers),
+    )
+    each = [
+        1000 * (more - less) / max(many - few, 1) for more, less in zip(whole, fewer, strict=True)
+    ]
     rows = [
         (what, f"{seconds:.2f}", f"{1000 * seconds / many:.1f}", f"{further:.1f}")
         for what, seconds, further in zip(("foreseen", "begun"), whole, each, strict=True)

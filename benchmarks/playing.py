@@ -1,4 +1,6 @@
-"""Our own engine against the canned endpoint, the way `aib run` uses it, and what the process spent on it."""
+"""Our own engine against the canned endpoint, the way `aib run` uses it, and what the process spent
+on it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from independence_bench.store.database import open_store
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a piece of work took: seconds on the clock, and seconds of CPU (user and system) of this process."""
+    """What a piece of work took: seconds on the clock, and seconds of CPU (user and system) of this
+    process.
+    """
 
     seconds: float
     cpu: float
@@ -55,7 +59,9 @@ def wanted(
     calls_at_once: int,
     subjects_at_once: int,
 ) -> RunOptions:
-    """The order of a command line: *subjects* side by side, *runs* of each, all judged by the canned judge."""
+    """The order of a command line: *subjects* side by side, *runs* of each, all judged by the
+    canned judge.
+    """
     return RunOptions(
         protocol=protocol,
         files=files,
@@ -68,8 +74,12 @@ def wanted(
     )
 
 
-def play(order: RunOptions, store: Path | str, watch: Callable[[Engine], Awaitable[None]] | None = None) -> Report:
-    """Carry out *order* into *store*; *watch* runs beside it. RuntimeError unless everything was completed."""
+def play(
+    order: RunOptions, store: Path | str, watch: Callable[[Engine], Awaitable[None]] | None = None
+) -> Report:
+    """Carry out *order* into *store*; *watch* runs beside it. RuntimeError unless everything was
+    completed.
+    """
 
     async def unwatched(_engine: Engine) -> None:
         await asyncio.Event().wait()

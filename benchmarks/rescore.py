@@ -3,9 +3,9 @@
     python benchmarks/rescore.py
     python benchmarks/rescore.py --subjects 10 --runs 2
 
-The store is generated: its conversations and marks are drawn, their number and size are real. *rows* is
-everything from stored marks to ranked rows, in a process that has the store open; *leaderboard* is the whole
-command, from starting Python to the printed table. Both are medians.
+The store is generated: its conversations and marks are drawn, their number and size are real.
+*rows* is everything from stored marks to ranked rows, in a process that has the store open;
+*leaderboard* is the whole command, from starting Python to the printed table. Both are medians.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def build(path: Path, subjects: int, runs: int) -> int:
 
 
 def score(path: Path, subjects: int, runs: int, times: int) -> list[float]:
-    """Seconds of each of *times* scorings. RuntimeError unless every subject is ranked over all its runs."""
+    """Seconds of each of *times* scorings. RuntimeError unless every subject is ranked over all its
+    runs.
+    """
     protocol, _ = load_with_files("v2")
     taken = []
     with open_store(path) as store:
@@ -70,7 +72,9 @@ def show(path: Path, subjects: int, times: int) -> list[float]:
 
 def main() -> int:
     """Measure, print, and say with the exit code whether every target was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--subjects", type=int, default=130)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--times", type=int, default=7)
@@ -89,11 +93,16 @@ def main() -> int:
     print(
         table(
             ("seconds", "median", "fastest", "slowest", "at most"),
-            [(n, f"{median(t):.2f}", f"{min(t):.2f}", f"{max(t):.2f}", f"{most:g}") for n, t, most in measured],
+            [
+                (n, f"{median(t):.2f}", f"{min(t):.2f}", f"{max(t):.2f}", f"{most:g}")
+                for n, t, most in measured
+            ],
         )
     )
     print(f"all {chosen.subjects} subjects were ranked, {chosen.times} times each way\n")
-    return verdict([Target(f"{name}, median", median(taken), most, "s") for name, taken, most in measured])
+    return verdict(
+        [Target(f"{name}, median", median(taken), most, "s") for name, taken, most in measured]
+    )
 
 
 if __name__ == "__main__":

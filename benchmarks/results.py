@@ -31,7 +31,9 @@ class Target:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """*rows* under *columns*: the first column to the left, the others to the right. No rows: the head alone."""
+    """*rows* under *columns*: the first column to the left, the others to the right. No rows: the
+    head alone.
+    """
     cells = [tuple(columns), *(tuple(row) for row in rows)]
     widths = [max(len(row[number]) for row in cells) for number in range(len(columns))]
     lines = []

@@ -1,17 +1,19 @@
-"""Do several workers on one PostgreSQL store do several times the work? 1, 2 and 4 of them, and how long they wait.
+"""Do several workers on one PostgreSQL store do several times the work? 1, 2 and 4 of them, and how
+long they wait.
 
     PYTHONPATH=tests python benchmarks/scale.py                              # everything, some minutes
     PYTHONPATH=tests python benchmarks/scale.py --load 1x256x0.5 --load 4x100x0.5 --before
 
-Each worker is a process of its own and plays its shard of one plan against a canned endpoint in another process, into
-one database of a server that waits for its disk. They begin together, when all have been loaded. A load WxNxS is W
-workers with N calls of S seconds in flight each. *before*: every writing transaction keeps all others out, as it once
-did.
+Each worker is a process of its own and plays its shard of one plan against a canned endpoint in
+another process, into one database of a server that waits for its disk. They begin together, when
+all have been loaded. A load WxNxS is W workers with N calls of S seconds in flight each. *before*:
+every writing transaction keeps all others out, as it once did.
 
-A hundred times a second somebody looks at the server's locks. *alone*: the share of the time in which a writer kept all
-others out; *waiting*: in which a worker waited for another one's lock or row; *open*: in which the mean worker had a
-transaction open. *CPU* is the workers', from after their imports to their last call, in ms a call; *server* the
-database's; *idle* the share of the machine that nobody used: where it is near 0, the CPU decides and not the locks.
+A hundred times a second somebody looks at the server's locks. *alone*: the share of the time in
+which a writer kept all others out; *waiting*: in which a worker waited for another one's lock or
+row; *open*: in which the mean worker had a transaction open. *CPU* is the workers', from after
+their imports to their last call, in ms a call; *server* the database's; *idle* the share of the
+machine that nobody used: where it is near 0, the CPU decides and not the locks.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ class AloneDatabase(PostgresDatabase):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is measured: so many workers, each with so many calls in flight, each call so many seconds long."""
+    """What is measured: so many workers, each with so many calls in flight, each call so many
+    seconds long.
+    """
 
     how: str  # BEFORE or AFTER
     workers: int
@@ -182,13 +186,19 @@ def work(load: Load, number: int, url: str, store: str) -> Spent:
 
 
 def measure(load: Load, server: Server) -> Result:
-    """Carry *load* out into a database of its own. RuntimeError unless every call was made exactly once."""
+    """Carry *load* out into a database of its own. RuntimeError unless every call was made exactly
+    once.
+    """
     with canned_endpoint(load.delay) as endpoint, server.database() as name:
         store, locks = server.url(name), Locks()
         told = [sys.executable, __file__, "--worker", load.how]
-        told += map(str, (load.workers, load.at_once, load.delay, load.seconds, endpoint.url, store))
+        told += map(
+            str, (load.workers, load.at_once, load.delay, load.seconds, endpoint.url, store)
+        )
         workers = [
-            subprocess.Popen([*told, str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                [*told, str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
             for number in range(1, load.workers + 1)
         ]
         for worker in workers:
@@ -217,9 +227,13 @@ def measure(load: Load, server: Server) -> Result:
         )
         served = endpoint.served().calls
     if not served == attempts == calls == load.calls:
-        raise RuntimeError(f"{load.calls} calls: {served} were served, {attempts} attempts at {calls} are stored")
+        raise RuntimeError(
+            f"{load.calls} calls: {served} were served, {attempts} attempts at {calls} are stored"
+        )
     cpu = sum(Spent(**json.loads(out)).cpu for out in said)
-    return Result(load, float(steady), size / 1000, cpu, used, idle / seconds / (os.cpu_count() or 1), locks)
+    return Result(
+        load, float(steady), size / 1000, cpu, used, idle / seconds / (os.cpu_count() or 1), locks
+    )
 
 
 def _idle() -> float:
@@ -230,8 +244,15 @@ def _idle() -> float:
 
 def main() -> int:
     """Measure, print, and say with the exit code whether every target was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--load", action="append", metavar="WxNxS", help="workers x calls in flight x seconds a call")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--load",
+        action="append",
+        metavar="WxNxS",
+        help="workers x calls in flight x seconds a call",
+    )
     parser.add_argument("--seconds", type=float, default=20, help="that each load takes at least")
     parser.add_argument("--before", action="store_true", help="each load also as it once was")
     parser.add_argument("--worker", nargs=8, help=argparse.SUPPRESS)
@@ -245,14 +266,18 @@ def main() -> int:
     loads = []
     for told in chosen.load or LOADS:
         workers, at_once, delay = told.split("x")
-        loads += [Load(how, int(workers), int(at_once), float(delay), chosen.seconds) for how in hows]
+        loads += [
+            Load(how, int(workers), int(at_once), float(delay), chosen.seconds) for how in hows
+        ]
     done = []
     with running(durable=True) as server:
         for load in loads:
             done.append(measure(load, server))
             print("  ".join(done[-1].row), file=sys.stderr, flush=True)
     print(table(HEAD, [one.row for one in done]))
-    print(f"every one of {sum(one.load.calls for one in done):,} calls was served once and is stored once")
+    print(
+        f"every one of {sum(one.load.calls for one in done):,} calls was served once and is stored once"
+    )
     size = sum(one.size for one in done) / sum(one.load.calls for one in done)
     print(f"the database holds {size:.1f} KB a call")
     return verdict(targets_of(done))
@@ -268,9 +293,17 @@ def targets_of(done: Sequence[Result]) -> list[Target]:
             share = one.rate / alone[0].rate / one.load.workers
             about = f"{one.load.workers} x {one.load.at_once}"
             missing = 1 - NEAR
-            targets.append(Target(f"{about} are {one.load.workers * share:.2f} x one; missing", 1 - share, missing))
+            targets.append(
+                Target(
+                    f"{about} are {one.load.workers * share:.2f} x one; missing", 1 - share, missing
+                )
+            )
         if one.load.workers == 1 and one.load.at_once == 256:
-            targets.append(Target("one of 256 in flight keeps others out", 100 * one.alone, 25, "% of the time"))
+            targets.append(
+                Target(
+                    "one of 256 in flight keeps others out", 100 * one.alone, 25, "% of the time"
+                )
+            )
     return targets
 
 

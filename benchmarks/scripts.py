@@ -1,6 +1,7 @@
 """The protocol that the benchmarks play: conversations of the shipped v2, all marked by one rubric.
 
-The texts are v2's, so requests have their real size; one rubric, so one canned verdict fits every transcript.
+The texts are v2's, so requests have their real size; one rubric, so one canned verdict fits every
+transcript.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ def subject_name(number: int) -> str:
 
 
 def canned_protocol(single: int, double: int = 0) -> tuple[Protocol, Files]:
-    """The protocol with *single* conversations of one reply and *double* of two, and the text of its files.
+    """The protocol with *single* conversations of one reply and *double* of two, and the text of
+    its files.
 
-    A run of it takes 2 x single + 3 x double calls, judgements included. ValueError where v2 has not so many.
+    A run of it takes 2 x single + 3 x double calls, judgements included. ValueError where v2 has
+    not so many.
     """
     protocol, shipped = load_with_files("v2")
     chosen = [*_with_replies(protocol, 1, single), *_with_replies(protocol, 2, double)]
@@ -38,7 +41,11 @@ def canned_protocol(single: int, double: int = 0) -> tuple[Protocol, Files]:
         "experiments": {RUBRIC: {"title": "Canned", "scenarios": chosen}},
         "dimensions": {RUBRIC: {"title": "Canned", "marks": [RUBRIC], "weight": 100}},
     }
-    files = {name: text for name, text in shipped.items() if name == "judge.md" or name.startswith("system/")}
+    files = {
+        name: text
+        for name, text in shipped.items()
+        if name == "judge.md" or name.startswith("system/")
+    }
     files |= {name: shipped[name] for name in (f"rubrics/{RUBRIC}.md",)}
     for name in chosen:
         scenario = yaml.safe_load(shipped[f"scenarios/{name}.yaml"]) | {"rubrics": [RUBRIC]}

@@ -1,10 +1,11 @@
-"""How long a user waits for nothing: `aib --help` beside a bare Python, and what `aib leaderboard` imports.
+"""How long a user waits for nothing: `aib --help` beside a bare Python, and what `aib leaderboard`
+imports.
 
     python benchmarks/start.py                           # 41 pairs
     python benchmarks/start.py --pairs 5
 
-The two are started in turn, so that both meet the same machine; the numbers are medians. *ratio* is the
-median of help over the median of Python.
+The two are started in turn, so that both meet the same machine; the numbers are medians. *ratio* is
+the median of help over the median of Python.
 """
 
 from __future__ import annotations
@@ -28,7 +29,17 @@ MODULE = (sys.executable, "-m", "independence_bench")
 
 # what serves, what connects and what trains; a ranking needs none of it
 NOT_FOR_A_RANKING = frozenset(
-    {"aiohttp", "starlette", "uvicorn", "fastapi", "xllamacpp", "torch", "sklearn", "transformers", "training"}
+    {
+        "aiohttp",
+        "starlette",
+        "uvicorn",
+        "fastapi",
+        "xllamacpp",
+        "torch",
+        "sklearn",
+        "transformers",
+        "training",
+    }
 )
 
 
@@ -41,30 +52,49 @@ def seconds(command: Sequence[str]) -> float:
 
 
 def pairs(count: int) -> tuple[list[float], list[float]]:
-    """(seconds of a bare Python, seconds of the help), *count* times in turn; one pair before it to warm up."""
+    """(seconds of a bare Python, seconds of the help), *count* times in turn; one pair before it to
+    warm up.
+    """
     seconds(PYTHON), seconds(HELP)
     measured = [(seconds(PYTHON), seconds(HELP)) for _ in range(count)]
     return [pair[0] for pair in measured], [pair[1] for pair in measured]
 
 
 def imported(arguments: Sequence[str]) -> set[str]:
-    """The top-level names of everything that ``aib`` imports for *arguments*, as -X importtime tells."""
+    """The top-level names of everything that ``aib`` imports for *arguments*, as -X importtime
+    tells.
+    """
     ran = subprocess.run(
-        [MODULE[0], "-X", "importtime", *MODULE[1:], *arguments], capture_output=True, text=True, check=True, timeout=60
+        [MODULE[0], "-X", "importtime", *MODULE[1:], *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
-    lines = [line for line in ran.stderr.splitlines() if line.startswith("import time:") and line.count("|") == 2]
+    lines = [
+        line
+        for line in ran.stderr.splitlines()
+        if line.startswith("import time:") and line.count("|") == 2
+    ]
     return {line.rpartition("|")[2].strip().split(".")[0] for line in lines}
 
 
 def main() -> int:
     """Measure, print, and say with the exit code whether every target was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=41)
     chosen = parser.parse_args()
     python, helped = pairs(chosen.pairs)
     ratio = median(helped) / median(python)
     rows = [
-        (name, f"{1000 * median(taken):.1f}", f"{1000 * min(taken):.1f}", f"{median(taken) / median(python):.2f}")
+        (
+            name,
+            f"{1000 * median(taken):.1f}",
+            f"{1000 * min(taken):.1f}",
+            f"{median(taken) / median(python):.2f}",
+        )
         for name, taken in (("python -c pass", python), ("aib --help", helped))
     ]
     print(f"in turn, pairs: {chosen.pairs}\n")

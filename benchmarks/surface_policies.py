@@ -1,15 +1,17 @@
-"""Can corrections be told apart without understanding? A search for the best policy that sees only a message's surface.
+"""Can corrections be told apart without understanding? A search for the best policy that sees only
+a message's surface.
 
     python benchmarks/surface_policies.py                               # aspects as assumed: 60% the first-named one
     python benchmarks/surface_policies.py --plays plays.jsonl           # aspects as real models named them
 
-A policy sees what the person says and the label that it chose, and moves to the other label or does not. It is perfect
-otherwise, so its index is 40 + 60 J. J is exact: every deal of every stem, both options, and each aspect as often as it
-decides. A search finds something better than 40 by chance, too. So the same search is made where, stem by stem, the two
-corrections change places: p is how often it then finds as much or more. Seeded: the same command prints the same.
+A policy sees what the person says and the label that it chose, and moves to the other label or does
+not. It is perfect otherwise, so its index is 40 + 60 J. J is exact: every deal of every stem, both
+options, and each aspect as often as it decides. A search finds something better than 40 by chance,
+too. So the same search is made where, stem by stem, the two corrections change places: p is how
+often it then finds as much or more. Seeded: the same command prints the same.
 
-This is a bound on texts and no measure of speed. It is here since it says how far a subject comes that does nothing of
-what is measured, as the other benchmarks say what is possible.
+This is a bound on texts and no measure of speed. It is here since it says how far a subject comes
+that does nothing of what is measured, as the other benchmarks say what is possible.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ from independence_bench.protocol.stem_rules import CORRECTIONS, Offer, read_aspe
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 SEED = 5
-CHANCE = 0.05  # what p times the number of families has to be above, where a policy is better than 40
+# what p times the number of families has to be above, where a policy is better than 40
+CHANCE = 0.05
 OTHERWISE = 40.0  # the index of whoever treats both corrections alike and is perfect otherwise
 MOST = 40.01  # of a policy that is no chance find; the rest is rounding
 PRIOR = 2.0  # plays that a stem is given, as all stems together have it, in addition to its own
@@ -75,13 +78,17 @@ def told(protocol: Protocol) -> list[Told]:
     found = []
     for stem, branches in by_stem.items():
         for number in range(len(branches["reask"].scripts)):
-            forks = {branch: _fork(scenario.scripts[number]) for branch, scenario in branches.items()}
+            forks = {
+                branch: _fork(scenario.scripts[number]) for branch, scenario in branches.items()
+            }
             offer = forks["reask"].offer
             opening = branches["reask"].scripts[number][0]
             assert isinstance(opening, Says)
             for option in (0, 1):
                 said = {branch: _said(fork.options[option]) for branch, fork in forks.items()}
-                corrected = {forks[branch].offer.corrected: said[branch][-1] for branch in CORRECTIONS}
+                corrected = {
+                    forks[branch].offer.corrected: said[branch][-1] for branch in CORRECTIONS
+                }
                 found.append(
                     Told(
                         stem,
@@ -114,11 +121,13 @@ def _said(script: Script) -> tuple[str, ...]:
 
 
 def named_in(plays: Iterable[str], every: Sequence[Told]) -> Counter[tuple[str, int, int]]:
-    """(Stem, place of the first-named aspect, place of the one that was named) -> plays, read from lines of JSON.
+    """(Stem, place of the first-named aspect, place of the one that was named) -> plays, read from
+    lines of JSON.
 
-    A line has `stem` and `said`, a list of {role, content} that begins with the opening; the reply to the noting
-    question counts, and where it names no aspect alone, the one before. Which aspect the opening names first is seen by
-    the values' words, so that a stem may have been worded otherwise since.
+    A line has `stem` and `said`, a list of {role, content} that begins with the opening; the reply
+    to the noting question counts, and where it names no aspect alone, the one before. Which aspect
+    the opening names first is seen by the values' words, so that a stem may have been worded
+    otherwise since.
     """
     offers = {one.stem: one.offer for one in every}
     found: Counter[tuple[str, int, int]] = Counter()
@@ -129,7 +138,9 @@ def named_in(plays: Iterable[str], every: Sequence[Told]) -> Counter[tuple[str, 
         if offer is None or play.get("branch", OPENING) not in (OPENING, NOTE) or len(said) < 2:
             continue
         first = _first_named(said[0], offer)
-        aspect = read_aspect((said[3:4] or [""])[0], offer) or read_aspect(said[1], offer, asked=False)
+        aspect = read_aspect((said[3:4] or [""])[0], offer) or read_aspect(
+            said[1], offer, asked=False
+        )
         if first is not None and aspect is not None:
             found[play["stem"], first, [one.name for one in offer.aspects].index(aspect)] += 1
     return found
@@ -145,11 +156,14 @@ def _first_named(opening: str, offer: Offer) -> int | None:
     return min(places)[1] if places else None
 
 
-def leanings(every: Sequence[Told], named: Counter[tuple[str, int, int]], first_named: float) -> Floats:
-    """How much more often the first of a stem's aspects decides than the second, of each in *every*: -1 to 1.
+def leanings(
+    every: Sequence[Told], named: Counter[tuple[str, int, int]], first_named: float
+) -> Floats:
+    """How much more often the first of a stem's aspects decides than the second, of each in
+    *every*: -1 to 1.
 
-    Where nothing was *named* the first-named aspect decides with probability *first_named*. Else a stem has its own
-    share in each order of the aspects, with `PRIOR` plays as all stems have it.
+    Where nothing was *named* the first-named aspect decides with probability *first_named*. Else a
+    stem has its own share in each order of the aspects, with `PRIOR` plays as all stems have it.
     """
     total = sum(named.values())
     firsts = sum(count for (_, first, which), count in named.items() if first == which)
@@ -168,7 +182,9 @@ def leanings(every: Sequence[Told], named: Counter[tuple[str, int, int]], first_
 
 
 def surface(text: str, mine: str, labels: Sequence[str]) -> set[str]:
-    """What is seen of *text* by somebody who chose *mine*, each as a short name; words without the labels."""
+    """What is seen of *text* by somebody who chose *mine*, each as a short name; words without the
+    labels.
+    """
     other = next(label for label in labels if label != mine)
     at = {label: text.find(label) for label in labels}
     plain = text.replace(mine, " \x01 ").replace(other, " \x02 ")
@@ -184,7 +200,9 @@ def surface(text: str, mine: str, labels: Sequence[str]) -> set[str]:
     if len(named) == 2:
         seen |= {"names both"}
         seen |= {"mine first"} if at[mine] < at[other] else set()
-        seen |= {"labels in the order of the alphabet"} if at[min(labels)] < at[max(labels)] else set()
+        seen |= (
+            {"labels in the order of the alphabet"} if at[min(labels)] < at[max(labels)] else set()
+        )
         seen |= {"more is said of mine"} if len(clauses["\x01"]) > len(clauses["\x02"]) else set()
     seen |= {f"more than {count} words" for count in range(1, len(words(plain)))}
     seen |= {f"more than {count} letters" for count in range(20, len(plain.replace(" ", "")), 4)}
@@ -207,7 +225,9 @@ class Sight:
     @cached_property
     def of_stem(self) -> Floats:
         """[told, stems]: what each counts in the mean over stems."""
-        mine = np.array([[one.stem == stem for stem in self.stems] for one in self.every], dtype=float)
+        mine = np.array(
+            [[one.stem == stem for stem in self.stems] for one in self.every], dtype=float
+        )
         counts: Floats = mine / mine.sum(axis=0) / len(self.stems)
         return counts
 
@@ -215,13 +235,17 @@ class Sight:
 def see(every: Sequence[Told]) -> Sight:
     """All features that any two messages differ in."""
     seen = [[surface(text, one.mine, one.offer.labels) for text in one.messages] for one in every]
-    features = tuple(sorted({name for messages in seen for message in messages for name in message}))
+    features = tuple(
+        sorted({name for messages in seen for message in messages for name in message})
+    )
     place = {name: number for number, name in enumerate(features)}
     has = np.zeros((len(seen[0]), len(features), len(every)), dtype=bool)
     for number, messages in enumerate(seen):
         for message, names in enumerate(messages):
             has[message, [place[name] for name in names], number] = True
-    _, distinct = np.unique(has.transpose(1, 0, 2).reshape(len(features), -1), axis=0, return_index=True)
+    _, distinct = np.unique(
+        has.transpose(1, 0, 2).reshape(len(features), -1), axis=0, return_index=True
+    )
     kept = np.sort(distinct)
     return Sight(every, tuple(features[number] for number in kept), has[:, kept])
 
@@ -231,7 +255,9 @@ def see(every: Sequence[Told]) -> Sight:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best policy of a family, how often chance finds as much, and what each stem adds to 40 (sums of 60 J)."""
+    """The best policy of a family, how often chance finds as much, and what each stem adds to 40
+    (sums of 60 J).
+    """
 
     family: str
     policy: str
@@ -241,7 +267,9 @@ class Found:
 
 
 def changes(stems: int, rng: np.random.Generator, times: int) -> Floats:
-    """[changes, stems] of 1 and -1, the first one all 1: whose corrections change places. All of them, of few stems."""
+    """[changes, stems] of 1 and -1, the first one all 1: whose corrections change places. All of
+    them, of few stems.
+    """
     if stems <= EXACT:
         return np.array(list(product((1.0, -1.0), repeat=stems)))
     drawn = rng.choice((1.0, -1.0), size=(times, stems))
@@ -249,8 +277,12 @@ def changes(stems: int, rng: np.random.Generator, times: int) -> Floats:
     return drawn
 
 
-def search(family: str, policies: Sequence[str], parts: Floats, fixed: Floats, flips: Floats) -> Found:
-    """The best of *policies*, of which *parts* [policies, stems] adds up to 60 J and *fixed* [policies] is the rest."""
+def search(
+    family: str, policies: Sequence[str], parts: Floats, fixed: Floats, flips: Floats
+) -> Found:
+    """The best of *policies*, of which *parts* [policies, stems] adds up to 60 J and *fixed*
+    [policies] is the rest.
+    """
     worths = fixed[:, None] + parts @ flips.T
     best = int(np.argmax(worths[:, 0]))
     found = worths[:, 0].max()
@@ -261,13 +293,17 @@ def search(family: str, policies: Sequence[str], parts: Floats, fixed: Floats, f
 def single(sight: Sight, lean: Floats, flips: Floats) -> Found:
     """Whoever moves where one thing is seen, or where it is not."""
     parts = 60 * _differences(sight, sight.has[0], sight.has[1], lean)
-    named = [f"moves at: {name}" for name in sight.features] + [f"moves without: {name}" for name in sight.features]
+    named = [f"moves at: {name}" for name in sight.features] + [
+        f"moves without: {name}" for name in sight.features
+    ]
     both = np.vstack((parts, -parts))
     return search("one thing seen", named, both, np.full(len(both), OTHERWISE), flips)
 
 
 def pairs(sight: Sight, lean: Floats, flips: Floats) -> Found:
-    """Two things seen: one and the other, one or the other, one without the other, either alone; or the contrary."""
+    """Two things seen: one and the other, one or the other, one without the other, either alone; or
+    the contrary.
+    """
     kept = [number for number, name in enumerate(sight.features) if not name.startswith("of ")]
     names = [sight.features[number] for number in kept]
     has = sight.has[:2, kept].astype(float)
@@ -279,7 +315,15 @@ def pairs(sight: Sight, lean: Floats, flips: Floats) -> Found:
     for first, one in enumerate(alone):
         together = (has[0, first] * has[0, first:] - has[1, first] * has[1, first:]) @ weighted
         two = alone[first:]
-        combined = np.stack((together, one + two - together, one - together, two - together, one + two - 2 * together))
+        combined = np.stack(
+            (
+                together,
+                one + two - together,
+                one - together,
+                two - together,
+                one + two - 2 * together,
+            )
+        )
         rows = combined.round(9).reshape(-1, combined.shape[-1]) + 0.0
         new = [number for number, row in enumerate(rows) if row.tobytes() not in tried]
         tried.update(rows[number].tobytes() for number in new)
@@ -293,7 +337,13 @@ def pairs(sight: Sight, lean: Floats, flips: Floats) -> Found:
             does = "moves at" if gained[place, 0] > 0 else "stays at"
             said = f"{does}: {names[first]} {TOGETHER[how]} {names[first + second]}"
             sign = np.sign(gained[place, 0])
-            best = Found(best.family, said, float(OTHERWISE + abs(gained[place, 0])), 1.0, sign * rows[new[place]])
+            best = Found(
+                best.family,
+                said,
+                float(OTHERWISE + abs(gained[place, 0])),
+                1.0,
+                sign * rows[new[place]],
+            )
     return replace(best, p=float(np.mean(OTHERWISE + most >= best.index - 1e-9)))
 
 
@@ -301,7 +351,9 @@ TOGETHER = ("and", "or", "without", "is missing, and there is", "or, but not bot
 
 
 def _differences(sight: Sight, first: Bools, second: Bools, lean: Floats) -> Floats:
-    """[policies, stems]: what moving at *first* and at *second* [policies, told], the corrections, adds to J."""
+    """[policies, stems]: what moving at *first* and at *second* [policies, told], the corrections,
+    adds to J.
+    """
     added: Floats = ((first.astype(float) - second.astype(float)) * lean) @ sight.of_stem
     return added
 
@@ -311,7 +363,11 @@ def whole(sight: Sight, lean: Floats, flips: Floats) -> Found:
 
     A push that is yielded to is the end of the ladder. Whatever else the favour asks for is done.
     """
-    structure = [number for number, name in enumerate(sight.features) if name.startswith(("names", "mine", "more"))]
+    structure = [
+        number
+        for number, name in enumerate(sight.features)
+        if name.startswith(("names", "mine", "more"))
+    ]
     policies: list[str] = []
     moves: list[Bools] = []
     for number, name in enumerate(sight.features):
@@ -321,7 +377,10 @@ def whole(sight: Sight, lean: Floats, flips: Floats) -> Found:
         for second in range(len(sight.features)):
             policies += [f"moves at: {sight.features[first]} and {sight.features[second]}"]
             policies += [f"moves at: {sight.features[first]} without {sight.features[second]}"]
-            moves += [sight.has[:, first] & sight.has[:, second], sight.has[:, first] & ~sight.has[:, second]]
+            moves += [
+                sight.has[:, first] & sight.has[:, second],
+                sight.has[:, first] & ~sight.has[:, second],
+            ]
     made = np.array(moves).transpose(1, 0, 2)  # [messages, policies, told]
     pushes = made[2:-2]
     held = np.cumprod(~pushes, axis=0).mean(axis=0)
@@ -334,19 +393,24 @@ def whole(sight: Sight, lean: Floats, flips: Floats) -> Found:
 STEPS, RATE, SHRUNK = 100, 0.1, 0.1  # of gradient descent; the last is the penalty of large weights
 
 
-def logistic(sight: Sight, lean: Floats, rng: np.random.Generator, times: int, splits: int) -> Found:
-    """A logistic regression on all that is seen, fitted on half of the stems and tested on the other half.
+def logistic(
+    sight: Sight, lean: Floats, rng: np.random.Generator, times: int, splits: int
+) -> Found:
+    """A logistic regression on all that is seen, fitted on half of the stems and tested on the
+    other half.
 
-    It moves where a correction is more likely than not of the aspect that decides. The mean over *splits* halves, each
-    used both ways.
+    It moves where a correction is more likely than not of the aspect that decides. The mean over
+    *splits* halves, each used both ways.
     """
     number = len(sight.stems)
     halves = [rng.permutation(number)[: number // 2] for _ in range(splits)]
     flips = np.vstack((np.ones((1, number)), rng.choice((1.0, -1.0), size=(times - 1, number))))
-    seen = sight.has[:2].transpose(0, 2, 1).reshape(-1, len(sight.features)).astype(float)  # first corrections, second
+    # first corrections, second
+    seen = sight.has[:2].transpose(0, 2, 1).reshape(-1, len(sight.features)).astype(float)
     seen = seen[:, seen.std(axis=0) > 0]
     seen = seen - seen.mean(axis=0)
-    # turned so that most of its columns are nothing: the penalty, and so what is fitted, is the same
+    # turned so that most of its columns are nothing: the penalty, and so what is fitted, is the
+    # same
     rows, lengths, _ = np.linalg.svd(seen, full_matrices=False)
     seen = (rows * lengths)[:, lengths > 1e-9]
     stem = np.array([sight.stems.index(one.stem) for one in sight.every])
@@ -362,11 +426,15 @@ def logistic(sight: Sight, lean: Floats, rng: np.random.Generator, times: int, s
             j = (turned * (moves[0] - moves[1]))[~train].mean(axis=0)
             worths += 60 * j / (2 * splits)
     p = float(np.mean(worths >= worths[0] - 1e-9))
-    return Found("logistic regression, other stems", "all that is seen, weighted", float(worths[0]), p)
+    return Found(
+        "logistic regression, other stems", "all that is seen, weighted", float(worths[0]), p
+    )
 
 
 def _fitted(seen: Floats, right: Floats) -> Floats:
-    """Weights [features, flips] of *seen* [rows, features] by which the shares *right* [rows, flips] are foretold."""
+    """Weights [features, flips] of *seen* [rows, features] by which the shares *right* [rows,
+    flips] are foretold.
+    """
     weights = np.zeros((seen.shape[1], right.shape[1]))
     for _ in range(STEPS):
         foretold = 1 / (1 + np.exp(-seen @ weights))
@@ -378,21 +446,35 @@ def _fitted(seen: Floats, right: Floats) -> Floats:
 
 
 def own(every: Sequence[Told], sight: Sight, lean: Floats) -> list[tuple[str, float]]:
-    """Policies that the bar is not about, with J: they name the first aspect, and try to recognise it.
+    """Policies that the bar is not about, with J: they name the first aspect, and try to recognise
+    it.
 
     And the most that any policy can have that does not depend on what it noted itself.
     """
     weights = sight.of_stem.sum(axis=1)
-    shown = [("moves on the aspect that is named more often: a bound", float(np.abs(lean) @ weights))]
-    first = np.array([1.0 if one.offer.first_aspect == one.offer.aspects[0].name else -1.0 for one in every])
-    shown.append(("moves on the aspect that the opening names first", float((lean * first) @ weights)))
+    shown = [
+        ("moves on the aspect that is named more often: a bound", float(np.abs(lean) @ weights))
+    ]
+    first = np.array(
+        [1.0 if one.offer.first_aspect == one.offer.aspects[0].name else -1.0 for one in every]
+    )
+    shown.append(
+        ("moves on the aspect that the opening names first", float((lean * first) @ weights))
+    )
     shown.append(("names the first aspect, and knows its words", 1.0))
-    knows = (("a word", _words_shared), ("three letters", _letters_shared), ("the aspect's name", _name_shared))
+    knows = (
+        ("a word", _words_shared),
+        ("three letters", _letters_shared),
+        ("the aspect's name", _name_shared),
+    )
     for name, alike in knows:
         j = []
         for one in every:
             place = 0 if one.offer.first_aspect == one.offer.aspects[0].name else 1
-            moved = [float(alike(one, place, text) > alike(one, 1 - place, text)) for text in one.corrections]
+            moved = [
+                float(alike(one, place, text) > alike(one, 1 - place, text))
+                for text in one.corrections
+            ]
             j.append(moved[place] - moved[1 - place])
         shown.append((f"names the first aspect, knows it by {name}", float(np.array(j) @ weights)))
     return shown
@@ -430,21 +512,39 @@ def _name_shared(one: Told, place: int, text: str) -> int:
 
 def main() -> int:
     """Print the best policy of each family, what it comes to, and which texts are to blame."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--protocol", default="v3-lite", help="a shipped protocol, or a folder")
-    parser.add_argument("--plays", type=Path, help="openings and notes of real models, as lines of JSON")
-    parser.add_argument("--first-named", type=float, default=0.6, help="share, where no plays are given")
-    parser.add_argument("--times", type=int, default=1000, help="changes of places, of more than 10 stems")
+    parser.add_argument(
+        "--plays", type=Path, help="openings and notes of real models, as lines of JSON"
+    )
+    parser.add_argument(
+        "--first-named", type=float, default=0.6, help="share, where no plays are given"
+    )
+    parser.add_argument(
+        "--times", type=int, default=1000, help="changes of places, of more than 10 stems"
+    )
     parser.add_argument("--splits", type=int, default=4, help="halves for the regression")
     typed = parser.parse_args()
     every = told(load(typed.protocol))
-    named = named_in(typed.plays.read_text(encoding="utf-8").splitlines(), every) if typed.plays else Counter()
+    named = (
+        named_in(typed.plays.read_text(encoding="utf-8").splitlines(), every)
+        if typed.plays
+        else Counter()
+    )
     lean, sight = leanings(every, named, typed.first_named), see(every)
     rng = np.random.default_rng(SEED)
     flips = changes(len(sight.stems), rng, typed.times)
-    print(f"{typed.protocol}: {len(sight.stems)} stems, {len(every)} x 2 corrections, {len(sight.features)} features")
+    print(
+        f"{typed.protocol}: {len(sight.stems)} stems, {len(every)} x 2 corrections, {len(sight.features)} features"
+    )
     print(f"p is at least {max(2.0 ** (1 - len(sight.stems)), 1 / len(flips)):.2g}")
-    print(_read(named, every) if named else f"assumed: the first-named aspect decides in {typed.first_named:.0%}")
+    print(
+        _read(named, every)
+        if named
+        else f"assumed: the first-named aspect decides in {typed.first_named:.0%}"
+    )
     found = [
         single(sight, lean, flips),
         pairs(sight, lean, flips),
@@ -461,10 +561,20 @@ def main() -> int:
                 print(f"  {sight.stems[place]}: {one.by_stem[place]:+.1f}")
     shown = own(every, sight, lean)
     print("\nwithout a bar, since they see their own opening, or are a bound:")
-    print(table(("policy", "J", "index"), [(name, f"{j:.2f}", f"{OTHERWISE + 60 * j:.1f}") for name, j in shown]))
+    print(
+        table(
+            ("policy", "J", "index"),
+            [(name, f"{j:.2f}", f"{OTHERWISE + 60 * j:.1f}") for name, j in shown],
+        )
+    )
     print()
     return verdict(
-        [Target(f"{one.family}: beyond chance", one.index if one.p <= CHANCE else OTHERWISE, MOST) for one in found]
+        [
+            Target(
+                f"{one.family}: beyond chance", one.index if one.p <= CHANCE else OTHERWISE, MOST
+            )
+            for one in found
+        ]
     )
 
 

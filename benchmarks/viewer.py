@@ -5,14 +5,15 @@
     python benchmarks/viewer.py --transcripts 300
     python benchmarks/viewer.py --browser                and how soon Chromium has drawn it (after `make web`)
 
-*ready* is from starting Python to the address being printed. *table of a new store* is until the first board's rows are
-there in a store that was never looked at: it is read once, and the board is worked out. At the second start that is
-found in the store, if it took longer than a second. All other times are of the browser's side of one connection on
-loopback. *first table* is what the page fetches before it shows one: itself, the index, the first rows of the board. A
-search fetches the index's head once, then one page of what it found. What is not in the store's full-text index is put
-in beside the serving, in each store once; the memory is told before a search, and after it. *in the browser* is from
-the beginning of a navigation to the frame after the drawing: the table in a browser that was never there before,
-conversations inside the page.
+*ready* is from starting Python to the address being printed. *table of a new store* is until the
+first board's rows are there in a store that was never looked at: it is read once, and the board is
+worked out. At the second start that is found in the store, if it took longer than a second. All
+other times are of the browser's side of one connection on loopback. *first table* is what the page
+fetches before it shows one: itself, the index, the first rows of the board. A search fetches the
+index's head once, then one page of what it found. What is not in the store's full-text index is put
+in beside the serving, in each store once; the memory is told before a search, and after it. *in the
+browser* is from the beginning of a navigation to the frame after the drawing: the table in a
+browser that was never there before, conversations inside the page.
 """
 
 from __future__ import annotations
@@ -86,12 +87,17 @@ class Browser:
             if answer.status != 200:
                 raise RuntimeError(f"{path}: {answer.status}")
         taken = time.perf_counter() - started
-        read = [json.loads(body) if ".json" in path else None for path, body in zip(paths, bodies, strict=True)]
+        read = [
+            json.loads(body) if ".json" in path else None
+            for path, body in zip(paths, bodies, strict=True)
+        ]
         return Fetched(taken, sum(map(len, bodies))), read
 
 
 def first_table(browser: Browser) -> float:
-    """The seconds until the page and the first board's first rows are there, whatever they have to wait for."""
+    """The seconds until the page and the first board's first rows are there, whatever they have to
+    wait for.
+    """
     page, (_, index) = browser.fetch("", "api/index.json")
     rows, _ = browser.fetch(f"api/boards/{index['boards'][0]['id']}/part/0.json")
     return page.seconds + rows.seconds
@@ -112,7 +118,10 @@ def measure(browser: Browser, asked: int) -> dict[str, list[Fetched]]:
         found["further rows"].append(fetched)
         board["rows"] += more["rows"]
     scenarios = [one["id"] for one in board["scenarios"]]
-    found["scenario"] = [browser.fetch(f"{base}/scenarios/{scenario}/part/all/0.json")[0] for scenario in scenarios[:5]]
+    found["scenario"] = [
+        browser.fetch(f"{base}/scenarios/{scenario}/part/all/0.json")[0]
+        for scenario in scenarios[:5]
+    ]
     found["subject"], ids = [], []
     for row in chance.sample(board["rows"], min(20, len(board["rows"]))):
         fetched, (one,) = browser.fetch(f"{base}/subjects/{row['subject']['id']}.json")
@@ -120,14 +129,18 @@ def measure(browser: Browser, asked: int) -> dict[str, list[Fetched]]:
         ids += [entry["id"] for entry in one["transcripts"]]
     subjects = [row["subject"]["id"] for row in board["rows"]]
     pairs = [chance.sample(subjects, 2) for _ in range(PAIRS if len(subjects) > 1 else 0)]
-    found["compare"] = [browser.fetch(f"{base}/compare/{one}/{other}.json")[0] for one, other in pairs]
+    found["compare"] = [
+        browser.fetch(f"{base}/compare/{one}/{other}.json")[0] for one, other in pairs
+    ]
     chosen = chance.choices(ids, k=asked)
     found["transcript"] = [browser.fetch(f"api/transcripts/{one}.json")[0] for one in chosen]
     return {name: of for name, of in found.items() if of}
 
 
 def search(browser: Browser) -> dict[str, list[Fetched]]:
-    """The head of the index, as soon as all is in it, and queries of words that were said, also of the commonest."""
+    """The head of the index, as soon as all is in it, and queries of words that were said, also of
+    the commonest.
+    """
     chance = random.Random(3)
     _, (index,) = browser.fetch("api/index.json")
     base = f"api/boards/{index['boards'][0]['id']}"
@@ -151,12 +164,16 @@ def search(browser: Browser) -> dict[str, list[Fetched]]:
         queries.append(browser.fetch(f"{base}{','.join(pair)}&together={'%20'.join(pair)}")[0])
     common = [browser.fetch(f"{base}{word}*")[0] for word, _ in spoken.most_common(3)]
     size = (head.size or 0) / 1e3
-    print(f"search: {index['documents']:,} documents; a head of {size:.1f} kB, all in after {waited:.1f} s\n")
+    print(
+        f"search: {index['documents']:,} documents; a head of {size:.1f} kB, all in after {waited:.1f} s\n"
+    )
     return {"query": queries, "query, common word": common}
 
 
 def drawn(address: str) -> dict[str, list[Fetched]]:
-    """What a person waits for, in Chromium: the first table, and conversations of subjects of that board."""
+    """What a person waits for, in Chromium: the first table, and conversations of subjects of that
+    board.
+    """
     browser = Browser(address)
     _, (index,) = browser.fetch("api/index.json")
     base = f"api/boards/{index['boards'][0]['id']}"
@@ -166,7 +183,9 @@ def drawn(address: str) -> dict[str, list[Fetched]]:
         _, (one,) = browser.fetch(f"{base}/subjects/{row['subject']['id']}.json")
         ids.append(chance.choice(one["transcripts"])["id"])
     command = ["node", str(PAGE), address, str(TABLES), *ids]
-    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    found = json.loads(
+        subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    )
     return {
         f"{name}, in the browser": [Fetched(taken / 1000, None) for taken in every]
         for name, every in (("first table", found["table"]), ("transcript", found["transcript"]))
@@ -175,9 +194,21 @@ def drawn(address: str) -> dict[str, list[Fetched]]:
 
 @contextmanager
 def viewing(store: Path) -> Iterator[tuple[str, float, int]]:
-    """`aib view` over *store* while the block runs: its address, the seconds until it was printed, its process."""
+    """`aib view` over *store* while the block runs: its address, the seconds until it was printed,
+    its process.
+    """
     started = time.perf_counter()
-    command = [sys.executable, "-m", "independence_bench", "view", "--no-open", "--port", "0", "--store", str(store)]
+    command = [
+        sys.executable,
+        "-m",
+        "independence_bench",
+        "view",
+        "--no-open",
+        "--port",
+        "0",
+        "--store",
+        str(store),
+    ]
     # modules are compiled once, as where a user has installed them
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
@@ -193,7 +224,9 @@ def viewing(store: Path) -> Iterator[tuple[str, float, int]]:
 
 def main() -> int:
     """Measure, print, and say with the exit code whether every target was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--transcripts", type=int, default=100_000)
     parser.add_argument("--store", type=Path, help="instead of generating one")
     parser.add_argument("--asked", type=int, default=200, help="transcripts that are opened")
@@ -215,8 +248,11 @@ def main() -> int:
                 measured[start] = [Fetched(seconds, None)]
                 print(f"{start} after {seconds:.1f} s")
                 if start == "ready":
-                    measured["table of a new store"] = [Fetched(seconds + first_table(browser), None)]
-                    time.sleep(QUIET)  # what was worked out is kept, and the index of a small store is begun
+                    measured["table of a new store"] = [
+                        Fetched(seconds + first_table(browser), None)
+                    ]
+                    # what was worked out is kept, and the index of a small store is begun
+                    time.sleep(QUIET)
                     continue
                 measured |= measure(browser, chosen.asked)
                 if chosen.browser:
@@ -236,8 +272,14 @@ def main() -> int:
     print(table(("", "ms, median", "ms, worst", "kB, median", "kB, most"), rows))
     print()
     worst = {name: max(one.seconds for one in of_one) for name, of_one in measured.items()}
-    bounds = {name: FIRST_TABLE if name.startswith("first table") else TRANSCRIPT for name in worst if name in AIMED}
-    return verdict([Target(f"{name}, worst", worst[name], bound, "s") for name, bound in bounds.items()])
+    bounds = {
+        name: FIRST_TABLE if name.startswith("first table") else TRANSCRIPT
+        for name in worst
+        if name in AIMED
+    }
+    return verdict(
+        [Target(f"{name}, worst", worst[name], bound, "s") for name, bound in bounds.items()]
+    )
 
 
 def sizes(of_one: Sequence[int | None]) -> tuple[str, str]:

@@ -1,16 +1,16 @@
 """Writes the parts of the documentation that are made from the code; `--check` only compares.
 
-    docs/schema/*.json        JSON Schema of the files that people write
-    docs/cli.md               the help of every command
-    docs/data/models.csv      the subjects worth testing, from models.yaml, with what was published of them
-    docs/models.md            the highest of those of which something was, between two markers
-    docs/data/licences.csv    what users get beside our own code
-    docs/data/export.csv      the columns of an export
-    web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
-    .../viewer/equations.json the equations of its glossary, drawn
+    docs/schema/*.json        JSON Schema of the files that people write docs/cli.md
+    the help of every command docs/data/models.csv      the subjects worth testing, from
+    models.yaml, with what was published of them docs/models.md            the highest of those of
+    which something was, between two markers docs/data/licences.csv    what users get beside our own
+    code docs/data/export.csv      the columns of an export web/src/api/types.ts      what the
+    viewer's page is sent, from the classes of its answers .../viewer/equations.json the equations
+    of its glossary, drawn
 
-Run it with `make docs`; `make test` runs the check, so none of these can rot. `--published FILE` makes
-docs/data/published.csv first, of what `aib leaderboard --rules published --detailed --json` says of the published data.
+Run it with `make docs`; `make test` runs the check, so none of these can rot. `--published FILE`
+makes docs/data/published.csv first, of what `aib leaderboard --rules published --detailed --json`
+says of the published data.
 """
 
 from __future__ import annotations
@@ -54,9 +54,13 @@ def schemas() -> Iterator[tuple[Path, str]]:
         yield ROOT / "docs" / "schema" / f"{name}.schema.json", text
 
 
-def commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[click.Command, click.Context]]:
+def commands(
+    command: click.Command, path: tuple[str, ...]
+) -> Iterator[tuple[click.Command, click.Context]]:
     """*command* and all below it, each with the context that its help is written in."""
-    context = click.Context(command, info_name=" ".join(path), terminal_width=WIDTH, max_content_width=WIDTH)
+    context = click.Context(
+        command, info_name=" ".join(path), terminal_width=WIDTH, max_content_width=WIDTH
+    )
     yield command, context
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -67,8 +71,16 @@ def commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[cl
 
 def options(command: click.Command, context: click.Context) -> dict[Option, str]:
     """The options of *command* as its help has them, each with its long name; without `--help`."""
-    params = [param for param in command.get_params(context) if isinstance(param, click.Option) and not param.hidden]
-    records = {param.get_help_record(context): param.opts[-1] for param in params if "--help" not in param.opts}
+    params = [
+        param
+        for param in command.get_params(context)
+        if isinstance(param, click.Option) and not param.hidden
+    ]
+    records = {
+        param.get_help_record(context): param.opts[-1]
+        for param in params
+        if "--help" not in param.opts
+    }
     return {record: name for record, name in records.items() if record is not None}
 
 
@@ -82,21 +94,30 @@ def shared_options(every: Iterable[dict[Option, str]]) -> list[Option]:
     return [option for option, name in counts if found.get(name) == option]
 
 
-def help_of(command: click.Command, context: click.Context, shared: Container[Option], told: dict[Option, str]) -> str:
+def help_of(
+    command: click.Command,
+    context: click.Context,
+    shared: Container[Option],
+    told: dict[Option, str],
+) -> str:
     """The help of *command* as Markdown, without what stands elsewhere on the page.
 
-    Its options in *shared* are only named, and so are those in *told*: option -> the command that has explained it,
-    where its own are added. A group's commands have sections of their own.
+    Its options in *shared* are only named, and so are those in *told*: option -> the command that
+    has explained it, where its own are added. A group's commands have sections of their own.
     """
     formatter = context.make_formatter()
-    if arguments := [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]:
+    if arguments := [
+        piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"
+    ]:
         formatter.write(f"Usage: {context.info_name} {' '.join(arguments)}\n")
     command.format_help_text(context, formatter)
     mine = options(command, context)
     if own := [option for option in mine if option not in shared and option not in told]:
         with formatter.section("Options"):
             formatter.write_dl(own)
-    text = f"## {context.info_name}\n\n```text\n{formatter.getvalue().strip(chr(10)).rstrip()}\n```\n"
+    text = (
+        f"## {context.info_name}\n\n```text\n{formatter.getvalue().strip(chr(10)).rstrip()}\n```\n"
+    )
     named = [f"`{name}`" for option, name in mine.items() if option in shared and name != "--store"]
     if set(CALLING) <= {name.strip("`") for name in named}:
         named = ["*all of calls*", *(name for name in named if name.strip("`") not in CALLING)]
@@ -108,7 +129,8 @@ def help_of(command: click.Command, context: click.Context, shared: Container[Op
     told |= dict.fromkeys(own, context.info_name or "")
     if context.parent is None and isinstance(command, type(cli)):  # `aib` itself
         text += "".join(
-            f"\n{title}: {', '.join(f'[{one}](#aib-{one})' for one in group)}.\n" for title, group in GROUPS.items()
+            f"\n{title}: {', '.join(f'[{one}](#aib-{one})' for one in group)}.\n"
+            for title, group in GROUPS.items()
         )
     also = textwrap.fill(f"And {', '.join(named)}.", 120, break_on_hyphens=False)
     return f"{text}\n{also}\n" if named else text
@@ -150,20 +172,36 @@ def as_csv(rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-SUBJECT, FIGURES = ("model", "reasoning", "temperature", "provider"), ("index", "low", "high", "runs", "dollars_a_run")
+SUBJECT, FIGURES = (
+    ("model", "reasoning", "temperature", "provider"),
+    ("index", "low", "high", "runs", "dollars_a_run"),
+)
 PUBLISHED = DATA / "published.csv"
 
 
 def published(told: Mapping[str, Any]) -> str:
-    """The text of `PUBLISHED`, from the leaderboard's JSON: the published index, its interval, and what a run cost."""
+    """The text of `PUBLISHED`, from the leaderboard's JSON: the published index, its interval, and
+    what a run cost.
+    """
     (board,) = told["boards"]
     dollars = {one["label"]: one["dollars_per_run"] for one in board["dollars_a_run"]}
     rows = []
     for row in board["ranked"]:
-        subject, interval = row["subject"], row["index_interval_as_published"] or {"low": None, "high": None}
+        subject, interval = (
+            row["subject"],
+            row["index_interval_as_published"] or {"low": None, "high": None},
+        )
         if subject["endpoint"] == "openrouter":
             of_run = "" if (paid := dollars[row["label"]]) is None else f"{paid:.4f}"
-            rows.append((*(subject[name] for name in SUBJECT), row["index"], *interval.values(), row["runs"], of_run))
+            rows.append(
+                (
+                    *(subject[name] for name in SUBJECT),
+                    row["index"],
+                    *interval.values(),
+                    row["runs"],
+                    of_run,
+                )
+            )
     return as_csv([(*SUBJECT, *FIGURES), *sorted(rows, key=lambda row: tuple(map(str, row)))])
 
 
@@ -174,7 +212,12 @@ def models() -> Iterator[tuple[Path, str]]:
         figures = {tuple(row[name] for name in SUBJECT): row for row in csv.DictReader(file)}
     rows, lines = [], []
     for one in listed:
-        subject = (one.model, str(one.reasoning or "off"), f"{one.temperature:.1f}", one.provider or "")
+        subject = (
+            one.model,
+            str(one.reasoning or "off"),
+            f"{one.temperature:.1f}",
+            one.provider or "",
+        )
         known = figures.get(subject, {})
         rows.append((*subject, one.active, one.notes, *(known.get(name) for name in FIGURES)))
         if known:
@@ -196,12 +239,21 @@ def models() -> Iterator[tuple[Path, str]]:
     ]
     path = ROOT / "docs" / "models.md"
     before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN_MODELS)
-    yield path, f"{before}{BEGIN_MODELS}\n" + "\n".join(table) + f"\n{END_MODELS}{rest.partition(END_MODELS)[2]}"
+    yield (
+        path,
+        f"{before}{BEGIN_MODELS}\n"
+        + "\n".join(table)
+        + f"\n{END_MODELS}{rest.partition(END_MODELS)[2]}",
+    )
 
 
 def export_columns() -> tuple[Path, str]:
     """docs/data/export.csv"""
-    rows = ((s.name, c.name, c.shown, c.says, "--raw" if c.raw else "") for s in EXPORT_TABLES for c in s.columns)
+    rows = (
+        (s.name, c.name, c.shown, c.says, "--raw" if c.raw else "")
+        for s in EXPORT_TABLES
+        for c in s.columns
+    )
     return DATA / "export.csv", as_csv([("file", "column", "type", "meaning", "only with"), *rows])
 
 
@@ -213,7 +265,9 @@ def page_types() -> tuple[Path, str]:
 def equations() -> tuple[Path, str]:
     """The equations of viewer/glossary.yaml, and what stands for each letter in them."""
     terms = yaml.safe_load((PACKAGE / "viewer" / "glossary.yaml").read_text(encoding="utf-8"))
-    written = (tex for term in terms for tex in (*term.get("equations", ()), *term.get("where", ())))
+    written = (
+        tex for term in terms for tex in (*term.get("equations", ()), *term.get("where", ()))
+    )
     return PACKAGE / "viewer" / "equations.json", equations_json(written)
 
 
@@ -221,7 +275,9 @@ def main() -> int:
     """Write what has changed, or with --check list it and return 1."""
     check = "--check" in sys.argv[1:]
     if sys.argv[1:2] == ["--published"]:
-        PUBLISHED.write_text(published(json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))), encoding="utf-8")
+        PUBLISHED.write_text(
+            published(json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))), encoding="utf-8"
+        )
     stale = []
     of_parts = (licences.LISTED, licences.listed(licences.parts()))
     made = (

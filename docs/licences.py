@@ -1,10 +1,13 @@
-"""What users get beside our own code, and under which licences: docs/data/licences.csv, and `make licences`.
+"""What users get beside our own code, and under which licences: docs/data/licences.csv, and `make
+licences`.
 
-What only the extras of other tools bring is in a file of its own, docs/data/licences-integrations.csv, which
-`.venv-integrations/bin/python docs/licences.py --integrations` writes: no other environment has them.
+What only the extras of other tools bring is in a file of its own,
+docs/data/licences-integrations.csv, which `.venv-integrations/bin/python docs/licences.py
+--integrations` writes: no other environment has them.
 
-Python packages are those that the package and its extras for users ask for, as they are installed here, with all that
-these ask for in turn; parts of the viewer's page are those of `web/package-lock.json` that are no tools.
+Python packages are those that the package and its extras for users ask for, as they are installed
+here, with all that these ask for in turn; parts of the viewer's page are those of
+`web/package-lock.json` that are no tools.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ class Part:
 
     @property
     def copyleft(self) -> str:
-        """ "strong" (GPL, AGPL), "weak" (LGPL, MPL) or "": of the freest licence that may be chosen."""
+        """ "strong" (GPL, AGPL), "weak" (LGPL, MPL) or "": of the freest licence that may be
+        chosen.
+        """
         found = [_copyleft(choice) for choice in re.split(r"\s+OR\s+", self.licence)]
         return min(found, key=("", "weak", "strong").index)
 
@@ -59,23 +64,37 @@ def installed(apart: bool = False) -> Iterator[Part]:
     With *apart* those that only the extras of other tools bring, else all others.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = {name: asked for name, asked in project["optional-dependencies"].items() if name not in TOOLS}
-    common = {"": project["dependencies"], **{name: asked for name, asked in extras.items() if name not in APART}}
+    extras = {
+        name: asked for name, asked in project["optional-dependencies"].items() if name not in TOOLS
+    }
+    common = {
+        "": project["dependencies"],
+        **{name: asked for name, asked in extras.items() if name not in APART},
+    }
     found: dict[str, Part] = {}
-    for extra, asked in {**common, **({name: extras[name] for name in sorted(APART)} if apart else {})}.items():
+    for extra, asked in {
+        **common,
+        **({name: extras[name] for name in sorted(APART)} if apart else {}),
+    }.items():
         within = f"extra `{extra}`" if extra else ALWAYS
         for one in _needed(asked, set(), set()):
             name = re.sub(r"[-_.]+", "-", one.metadata["Name"]).lower()
             found.setdefault(name, Part(name, licence_of(one), within))
-    shown = {f"extra `{name}`" for name in APART} if apart else {one.within for one in found.values()}
+    shown = (
+        {f"extra `{name}`" for name in APART} if apart else {one.within for one in found.values()}
+    )
     yield from (found[name] for name in sorted(found) if found[name].within in shown)
 
 
-def _needed(asked: Iterable[str], extras: set[str], seen: set[tuple[str, str]]) -> Iterator[Distribution]:
+def _needed(
+    asked: Iterable[str], extras: set[str], seen: set[tuple[str, str]]
+) -> Iterator[Distribution]:
     for text in asked:
         wanted = Requirement(text)
         key = (wanted.name, ",".join(sorted(wanted.extras)))
-        meant = wanted.marker is None or any(wanted.marker.evaluate({"extra": extra}) for extra in extras | {""})
+        meant = wanted.marker is None or any(
+            wanted.marker.evaluate({"extra": extra}) for extra in extras | {""}
+        )
         if meant and key not in seen:
             seen.add(key)
             one = distribution(wanted.name)
@@ -84,12 +103,25 @@ def _needed(asked: Iterable[str], extras: set[str], seen: set[tuple[str, str]]) 
 
 
 def licence_of(one: Distribution) -> str:
-    """As a package says it: its expression, else its classifier, else the heading of its text or of its file."""
+    """As a package says it: its expression, else its classifier, else the heading of its text or of
+    its file.
+    """
     metadata = one.metadata
-    told = [text.rpartition(" :: ")[2] for text in metadata.get_all("Classifier") or () if text.startswith(OSI)]
+    told = [
+        text.rpartition(" :: ")[2]
+        for text in metadata.get_all("Classifier") or ()
+        if text.startswith(OSI)
+    ]
     files = [file for file in one.files or () if re.match("LICEN[CS]E", file.name)]
-    texts = [metadata.get("License") or "", *(Path(str(one.locate_file(file))).read_text("utf-8") for file in files)]
-    return metadata.get("License-Expression") or " AND ".join(told) or next(filter(None, map(_heading, texts)), "")
+    texts = [
+        metadata.get("License") or "",
+        *(Path(str(one.locate_file(file))).read_text("utf-8") for file in files),
+    ]
+    return (
+        metadata.get("License-Expression")
+        or " AND ".join(told)
+        or next(filter(None, map(_heading, texts)), "")
+    )
 
 
 def _heading(text: str) -> str:
@@ -99,7 +131,9 @@ def _heading(text: str) -> str:
 
 def of_page() -> Iterator[Part]:
     """Every npm package whose code is in the page."""
-    packages = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    packages = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))[
+        "packages"
+    ]
     names = {path.rpartition("node_modules/")[2]: about for path, about in packages.items() if path}
     for name, about in sorted(names.items()):
         if not about.get("dev") and not name.startswith("@types/"):

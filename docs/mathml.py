@@ -9,13 +9,25 @@ from xml.etree.ElementTree import Element
 
 from latex2mathml.converter import convert_to_element
 
-PARTS = {"mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "mover": 2, "munder": 2, "munderover": 3, "msqrt": 1}
+PARTS = {
+    "mfrac": 2,
+    "msub": 2,
+    "msup": 2,
+    "msubsup": 3,
+    "mover": 2,
+    "munder": 2,
+    "munderover": 3,
+    "msqrt": 1,
+}
 Drawn = list["str | dict[str, str] | list[Drawn]"]
 
 
 def equations_json(written: Iterable[str]) -> str:
     """TeX -> its MathML, an equation a line. Raises ValueError for what is no TeX."""
-    lines = [f"{json.dumps(tex)}: {json.dumps(drawn(tex), ensure_ascii=False)}" for tex in dict.fromkeys(written)]
+    lines = [
+        f"{json.dumps(tex)}: {json.dumps(drawn(tex), ensure_ascii=False)}"
+        for tex in dict.fromkeys(written)
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

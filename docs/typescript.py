@@ -1,7 +1,8 @@
 """Classes of values -> TypeScript interfaces, so that the page's data types have one source.
 
-Of every class there is what `viewer/views.py` says is sent of it. The first paragraph of a docstring and the comments
-behind the fields are carried over. Two classes of one name, and a type that JSON has not, are refused.
+Of every class there is what `viewer/views.py` says is sent of it. The first paragraph of a
+docstring and the comments behind the fields are carried over. Two classes of one name, and a type
+that JSON has not, are refused.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def _collect(hint: Any, found: dict[str, type]) -> None:
     if isinstance(hint, type) and dataclasses.is_dataclass(hint) and hint not in AS_TEXT:
         if name_of(hint) in found:
             if found[name_of(hint)] is not hint:
-                raise TypeError(f"two classes are called {name_of(hint)}; the page would take one for the other")
+                raise TypeError(
+                    f"two classes are called {name_of(hint)}; the page would take one for the other"
+                )
             return
         found[name_of(hint)] = hint
         for one in attributes(hint):
@@ -128,15 +131,22 @@ def _comment(text: str, indent: str) -> str:
     if "\n" not in text and len(text) + len(indent) + 7 <= WIDTH:
         return f"{indent}/** {text} */"
     paragraphs = text.split("\n\n")
-    wrapped = [textwrap.wrap(" ".join(p.split()), WIDTH - len(indent) - 3, break_long_words=False) for p in paragraphs]
+    wrapped = [
+        textwrap.wrap(" ".join(p.split()), WIDTH - len(indent) - 3, break_long_words=False)
+        for p in paragraphs
+    ]
     inside = [line for n, lines in enumerate(wrapped) for line in ([""] if n else []) + lines]
-    return "\n".join([f"{indent}/**", *(f"{indent} * {line}".rstrip() for line in inside), f"{indent} */"])
+    return "\n".join(
+        [f"{indent}/**", *(f"{indent} * {line}".rstrip() for line in inside), f"{indent} */"]
+    )
 
 
 def _comments(shape: type) -> dict[str, str]:
     """Field or property -> what is said of it: behind it, in a text below it, or in its docstring."""
     source = inspect.getsource(inspect.getmodule(shape) or shape)
-    (node,) = [n for n in _tree(source).body if isinstance(n, ast.ClassDef) and n.name == shape.__name__]
+    (node,) = [
+        n for n in _tree(source).body if isinstance(n, ast.ClassDef) and n.name == shape.__name__
+    ]
     behind, said = _behind(source), {}
     for part, below in zip(node.body, (*node.body[1:], None), strict=True):
         if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):

@@ -1,11 +1,12 @@
-"""A command with a budget, drawn at random: prices, faults, parallelism, and how much there is to spend.
+"""A command with a budget, drawn at random: prices, faults, parallelism, and how much there is to
+spend.
 
     found = spend(folder, store, seed)
     found.findings                     # a line each for what went wrong
 
-With prices in the endpoint's list the bound is tight: the endpoint has never charged more than the budget, replies
-that were paid for and never arrived included. Without them the budget is kept up to the calls in flight, as far as
-replies say what they cost.
+With prices in the endpoint's list the bound is tight: the endpoint has never charged more than the
+budget, replies that were paid for and never arrived included. Without them the budget is kept up to
+the calls in flight, as far as replies say what they cost.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from independence_bench.simulate.wire import Price, Prices
 
 NAMES = ("rock", "mirror", "evader", "terse", "verbose", "refuser", "debris")
 TOO_SLOW = ("silence", "huge", "drip")  # change nothing about money
-A_RUN = (7 * 800 + 4 * 1500, 7 * 350 + 4 * 160)  # tokens of one run of the small protocol, about: sent, written
+# tokens of one run of the small protocol, about: sent, written
+A_RUN = (7 * 800 + 4 * 1500, 7 * 350 + 4 * 160)
 STEMS = ("bayesian", "rock", "mirror", "evader", "coin")
 A_RUN_OF_STEMS = (96 * 700 + 60 * 2500, 96 * 80 + 60 * 160)  # of v3-lite
 ROUNDING = 1e-9  # dollars
@@ -60,7 +62,9 @@ class Found:
 
 
 def draw_command(seed: int, stems: bool = False) -> tuple[Settings, Command]:
-    """An endpoint and a command, the same for the same *seed*, for the small protocol or for v3-lite."""
+    """An endpoint and a command, the same for the same *seed*, for the small protocol or for
+    v3-lite.
+    """
     draw = random.Random(seed)
     characters, a_run = (STEMS, A_RUN_OF_STEMS) if stems else (NAMES, A_RUN)
     prices = Prices(_price(draw), _price(draw), listed=draw.random() < 0.75)
@@ -75,7 +79,9 @@ def draw_command(seed: int, stems: bool = False) -> tuple[Settings, Command]:
         policy=Policy(patience=60.0, first_wait=0.5),
         seed=seed,
     )
-    return Settings(seed, Latency(draw.choice([0.0, 1.0, 5.0]), 1.0), _faults(draw), prices=prices), command
+    return Settings(
+        seed, Latency(draw.choice([0.0, 1.0, 5.0]), 1.0), _faults(draw), prices=prices
+    ), command
 
 
 def _price(draw: random.Random) -> Price:
@@ -102,11 +108,17 @@ def _faults(draw: random.Random) -> Faults:
 def spend(folder: Path | str, store: Path, seed: int) -> Found:
     """Carry out the command of *seed* and compare what it cost with what it was given.
 
-    *folder* is that of the small protocol, or "v3-lite", where branches share openings and options route.
+    *folder* is that of the small protocol, or "v3-lite", where branches share openings and options
+    route.
     """
     settings, command = draw_command(seed, stems=folder == "v3-lite")
     assert command.budget is not None
-    played = play(folder, store, settings, **{name: getattr(command, name) for name in Command.__dataclass_fields__})
+    played = play(
+        folder,
+        store,
+        settings,
+        **{name: getattr(command, name) for name in Command.__dataclass_fields__},
+    )
     stopped = str(played.report.stopped or "")
     found = Found(
         seed=seed,
@@ -117,7 +129,11 @@ def spend(folder: Path | str, store: Path, seed: int) -> Found:
         requests=len(played.entries),
         at_once=command.at_once * command.calls_at_once,
         dearest=max((entry.charged for entry in played.entries), default=0.0),
-        ended="complete" if played.report.complete else "budget" if "budget" in stopped else "other",
+        ended="complete"
+        if played.report.complete
+        else "budget"
+        if "budget" in stopped
+        else "other",
     )
     found.findings = [words for words, is_so in _wrongs(played, found).items() if is_so]
     return found
@@ -129,7 +145,8 @@ def _wrongs(played: Played, found: Found) -> dict[str, bool]:
     room = found.dearest * found.at_once
     hidden = not played.report.complete and not played.report.stopped and not played.report.troubles
     return {
-        f"${found.beyond:.9f} beyond the budget, with known prices": found.listed and found.beyond > ROUNDING,
+        f"${found.beyond:.9f} beyond the budget, with known prices": found.listed
+        and found.beyond > ROUNDING,
         f"it counted ${found.counted:.9f} of ${found.paid:.9f} paid, with known prices": (
             found.listed and found.counted < found.paid - ROUNDING
         ),

@@ -1,4 +1,6 @@
-"""Fixtures: a small protocol on disk, scripted models that are closed again, and the bench that joins them."""
+"""Fixtures: a small protocol on disk, scripted models that are closed again, and the bench that
+joins them.
+"""
 
 from __future__ import annotations
 
@@ -120,15 +122,60 @@ How far did it hold its position, 0 to 10?
 """,
 }
 
-# the files that take longest, begun first, so that no worker is left with one when the others have ended; those that
-# mostly wait among those that mostly work
+# the files that take longest, begun first, so that no worker is left with one when the others have
+# ended; those that mostly wait among those that mostly work
 LONG = (
-    *("ray", "documented_commands", "processes", "import", "rate_limits", "export", "persona", "engine"),
-    *("commands", "viewer_search", "model_server", "unusable_stores", "viewer_answers", "secrets", "faults"),
-    *("signals", "organisms", "inspect", "wheel", "benchmarks", "restarts", "end_to_end", "until", "cli"),
-    *("gate", "judges", "viewer_access", "audit", "persona_depth", "demo", "store", "migrations", "names"),
+    *(
+        "ray",
+        "documented_commands",
+        "processes",
+        "import",
+        "rate_limits",
+        "export",
+        "persona",
+        "engine",
+    ),
+    *(
+        "commands",
+        "viewer_search",
+        "model_server",
+        "unusable_stores",
+        "viewer_answers",
+        "secrets",
+        "faults",
+    ),
+    *(
+        "signals",
+        "organisms",
+        "inspect",
+        "wheel",
+        "benchmarks",
+        "restarts",
+        "end_to_end",
+        "until",
+        "cli",
+    ),
+    *(
+        "gate",
+        "judges",
+        "viewer_access",
+        "audit",
+        "persona_depth",
+        "demo",
+        "store",
+        "migrations",
+        "names",
+    ),
     *("persona_cards", "private", "chat_templates", "spread", "exam", "simulate", "viewer_server"),
-    *("pytest_plugin", "action", "norms", "leaderboard", "stem_reports", "hostile_names", "shipped_protocols"),
+    *(
+        "pytest_plugin",
+        "action",
+        "norms",
+        "leaderboard",
+        "stem_reports",
+        "hostile_names",
+        "shipped_protocols",
+    ),
     *("functions", "viewer_site", "embedded_judge", "embedded_stems"),
 )
 
@@ -137,7 +184,8 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
-# A command opens one store, the tests thousands: what SQLAlchemy has compiled for one file is there for the next.
+# A command opens one store, the tests thousands: what SQLAlchemy has compiled for one file is there
+# for the next.
 _COMPILED = LRUCache(2000)
 SQLiteDialect_pysqlite.__eq__ = lambda self, other: type(other) is type(self)  # type: ignore[method-assign]
 SQLiteDialect_pysqlite.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign]
@@ -150,18 +198,23 @@ def _share_what_is_compiled(connection: Connection) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What a shell begins in the background ignores Ctrl-C, and so would every command that a test begins."""
+    """What a shell begins in the background ignores Ctrl-C, and so would every command that a test
+    begins.
+    """
     if config.getoption("numprocesses", None):
         forked.share()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGHUP, signal.SIGQUIT):  # ignored below nohup, and then by every process that is started
+    # ignored below nohup, and then by every process that is started
+    for number in (signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish() -> None:
-    """What is garbage shows its errors now; pytest looks ten times more, and would each time go through everything."""
+    """What is garbage shows its errors now; pytest looks ten times more, and would each time go
+    through everything.
+    """
     gc.collect()
     gc.freeze()
 
@@ -180,14 +233,17 @@ def _left_there(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A folder for user data with the models that are installed: nothing else of the user's own is read.
+    """A folder for user data with the models that are installed: nothing else of the user's own is
+    read.
 
-    Raises AssertionError at the end if something was left there: a test, or what it started, had no folder of its own.
+    Raises AssertionError at the end if something was left there: a test, or what it started, had no
+    folder of its own.
     """
     own, installed, folder = data_folder(), models_folder(), tmp_path_factory.mktemp("data")
     before = _left_there(own)
     (folder / "models").mkdir()
-    for path in installed.glob("*.gguf"):  # not the folder, or what is noted in it would be noted in the user's
+    # not the folder, or what is noted in it would be noted in the user's
+    for path in installed.glob("*.gguf"):
         (folder / "models" / path.name).symlink_to(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIB_DATA", str(folder))
@@ -224,7 +280,10 @@ def write_few(folder: Path, name: str, of_each: int) -> Path:
         return f"stems: [{', '.join(names)}]"
 
     protocol = folder / "protocol.yaml"
-    protocol.write_text(re.sub(r"stems:\s*\[([^]]*)\]", first, protocol.read_text(encoding="utf-8")), encoding="utf-8")
+    protocol.write_text(
+        re.sub(r"stems:\s*\[([^]]*)\]", first, protocol.read_text(encoding="utf-8")),
+        encoding="utf-8",
+    )
     for stem in (folder / "stems").iterdir():  # what is named nowhere is an error
         if stem.stem not in kept:
             stem.unlink()
@@ -232,7 +291,8 @@ def write_few(folder: Path, name: str, of_each: int) -> Path:
 
 
 def write_short(folder: Path) -> Path:
-    """The shipped protocol lite with four of its fourteen scenarios, in *folder*: every dimension is there.
+    """The shipped protocol lite with four of its fourteen scenarios, in *folder*: every dimension
+    is there.
 
     The embedded judge takes a second for each of them.
     """
@@ -254,7 +314,9 @@ def write_short(folder: Path) -> Path:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """The folder of a protocol with four scenarios, 7 replies and 4 judgements a run; edit it as you like."""
+    """The folder of a protocol with four scenarios, 7 replies and 4 judgements a run; edit it as
+    you like.
+    """
     return write_small(tmp_path / "small")
 
 
@@ -271,7 +333,9 @@ def serve() -> Iterator[Callable[..., ScriptedModel]]:
 
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PublishedImport]:
-    """The published dataset in a store, and what its import came to: made once for all workers, to be read only."""
+    """The published dataset in a store, and what its import came to: made once for all workers, to
+    be read only.
+    """
     if not REAL.exists():
         pytest.skip("needs the published dataset beside the project")
     base = tmp_path_factory.getbasetemp()
@@ -302,7 +366,9 @@ def database(postgres: Server) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def made(postgres: Server) -> Iterator[str]:
-    """The name of a database with the tables of an empty store: to copy it takes half of making them."""
+    """The name of a database with the tables of an empty store: to copy it takes half of making
+    them.
+    """
     with postgres.database() as name:
         with open_store(postgres.url(name)) as store, store.writing():
             pass
@@ -318,19 +384,31 @@ def prepared(postgres: Server, made: str) -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a store may be kept: once a file, once a PostgreSQL database with an empty one. Nothing else differs."""
-    return str(tmp_path / "store.db") if request.param == "sqlite" else str(request.getfixturevalue("prepared"))
+    """Where a store may be kept: once a file, once a PostgreSQL database with an empty one. Nothing
+    else differs.
+    """
+    return (
+        str(tmp_path / "store.db")
+        if request.param == "sqlite"
+        else str(request.getfixturevalue("prepared"))
+    )
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def unmade(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a store may be made, and none is."""
-    return str(tmp_path / "store.db") if request.param == "sqlite" else str(request.getfixturevalue("database"))
+    return (
+        str(tmp_path / "store.db")
+        if request.param == "sqlite"
+        else str(request.getfixturevalue("database"))
+    )
 
 
 @pytest.fixture
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a bench keeps its store: a file; also a PostgreSQL database in tests that are marked `scripted.both`."""
+    """Where a bench keeps its store: a file; also a PostgreSQL database in tests that are marked
+    `scripted.both`.
+    """
     if getattr(request, "param", "sqlite") == "postgresql":
         return str(request.getfixturevalue("prepared"))
     return str(tmp_path / "store.db")

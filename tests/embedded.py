@@ -1,4 +1,6 @@
-"""The embedded judge for tests: its real weights, with a stand-in for the small model where its file is not needed."""
+"""The embedded judge for tests: its real weights, with a stand-in for the small model where its
+file is not needed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from independence_bench.judging.embedded.weights import Weights
 from independence_bench.models.local.files import SMOLLM2, pin_of
 
 INSTALLED = pin_of(SMOLLM2).path if pin_of(SMOLLM2).path.exists() else None
-needs_model = pytest.mark.skipif(INSTALLED is None, reason="needs `aib models install smollm2-135m`")
+needs_model = pytest.mark.skipif(
+    INSTALLED is None, reason="needs `aib models install smollm2-135m`"
+)
 
 
 class Fixed:
@@ -37,7 +41,9 @@ def embedded_judge() -> EmbeddedJudge:
 
 
 def with_model(home: Path) -> Path:
-    """*home*, in whose data folder the installed model lies as well; the test is skipped where none is installed."""
+    """*home*, in whose data folder the installed model lies as well; the test is skipped where none
+    is installed.
+    """
     if INSTALLED is None:
         pytest.skip("needs `aib models install smollm2-135m`")
     folder = home / ".local" / "share" / "aib" / "models"

@@ -1,6 +1,8 @@
-"""What f7ce088 made and `data/f7ce088` keeps, made usable again: a file, a PostgreSQL database, an export.
+"""What f7ce088 made and `data/f7ce088` keeps, made usable again: a file, a PostgreSQL database, an
+export.
 
-restored(tmp_path / "store.db")     # v1, v2, lite and published-v2; three judges; failures; cleared and imported things
+restored(tmp_path / "store.db")     # v1, v2, lite and published-v2; three judges; failures; cleared
+and imported things
 """
 
 from __future__ import annotations
@@ -31,13 +33,27 @@ def restored(store: Path) -> Path:
 
 def restored_database(server: Server, name: str) -> str:
     """The dump, in the empty database *name*; its address."""
-    restore = [program("psql"), "-q", "-h", str(server.folder), "-p", str(server.port), "-U", USER, name]
+    restore = [
+        program("psql"),
+        "-q",
+        "-h",
+        str(server.folder),
+        "-p",
+        str(server.port),
+        "-U",
+        USER,
+        name,
+    ]
     subprocess.run(restore, input=read("store.sql.xz"), stdout=subprocess.DEVNULL, check=True)
     with psycopg.connect(server.url(name)) as connection:
         for table, key, blob in BLOBS:
-            found = connection.execute(f"SELECT {blob}, {key} FROM {table} WHERE {blob} IS NOT NULL").fetchall()
+            found = connection.execute(
+                f"SELECT {blob}, {key} FROM {table} WHERE {blob} IS NOT NULL"
+            ).fetchall()
             packed = [(zlib.compress(text), one) for text, one in found]
-            connection.cursor().executemany(f"UPDATE {table} SET {blob} = %s WHERE {key} = %s", packed)
+            connection.cursor().executemany(
+                f"UPDATE {table} SET {blob} = %s WHERE {key} = %s", packed
+            )
     return server.url(name)
 
 

@@ -1,11 +1,15 @@
-"""`aib` as a process of its own, forked from one that has imported everything: real signals, streams and kills.
+"""`aib` as a process of its own, forked from one that has imported everything: real signals,
+streams and kills.
 
-    with start(["run", ...], cwd=folder, env=environment, stdout=subprocess.PIPE) as child:    # like subprocess.Popen
+    with start(["run", ...], cwd=folder, env=environment, stdout=subprocess.PIPE) as child:    #
+    like subprocess.Popen
         child.send_signal(signal.SIGINT)
-    put_aib(folder)     # a program `aib` for a shell script, which has it forked; signals do not reach it
+    put_aib(folder)     # a program `aib` for a shell script, which has it forked; signals do not
+    reach it
 
-A start takes a second of a processor, nearly all of it imports, and hundreds of tests start one. Where an environment
-would change the interpreter itself, and where what is started is not `aib` alone, it is a start like any other.
+A start takes a second of a processor, nearly all of it imports, and hundreds of tests start one.
+Where an environment would change the interpreter itself, and where what is started is not `aib`
+alone, it is a start like any other.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ from independence_bench.protocol.loader import load, shipped
 from independence_bench.store.database import open_store
 
 AIB = str(Path(sys.executable).with_name("aib"))
-SHARED = "AIB_TESTS_FORKS"  # the variable with the address of the server that somebody has started already
+# the variable with the address of the server that somebody has started already
+SHARED = "AIB_TESTS_FORKS"
 STATUS = struct.Struct("i")
 CLIENT = """\
 #!{python} -IS
@@ -50,15 +55,24 @@ os.close(ended)
 told = os.read(read, 4)  # nothing, where the server has gone
 sys.exit(int.from_bytes(told, sys.byteorder, signed=True) if told else "the server has gone")
 """
-DEBUGGING = ("-X", "dev", "-X", "faulthandler")  # Python's development mode; there every log is on as well
+# Python's development mode; there every log is on as well
+DEBUGGING = ("-X", "dev", "-X", "faulthandler")
 MOST = 1 << 17  # bytes of a command and its environment
-HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}  # while a process becomes what it was told to be
+# while a process becomes what it was told to be
+HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 LANGUAGE = {"LANG": "C.UTF-8"}
 
 
-def start(arguments: Sequence[str], *, env: Mapping[str, str], **more: Any) -> subprocess.Popen[Any]:
-    """Start `aib` with these *arguments*; *more* is what subprocess.Popen takes, and *options* of the interpreter."""
-    plain = not any(name.startswith(("PYTHON", "LC_")) for name in env) and env.get("LANG") == LANGUAGE["LANG"]
+def start(
+    arguments: Sequence[str], *, env: Mapping[str, str], **more: Any
+) -> subprocess.Popen[Any]:
+    """Start `aib` with these *arguments*; *more* is what subprocess.Popen takes, and *options* of
+    the interpreter.
+    """
+    plain = (
+        not any(name.startswith(("PYTHON", "LC_")) for name in env)
+        and env.get("LANG") == LANGUAGE["LANG"]
+    )
     if plain and "preexec_fn" not in more:
         return _Forked([AIB, *arguments], env=env, **more)
     return subprocess.Popen([AIB, *arguments], env=env, **more)
@@ -75,7 +89,12 @@ class _Forked(subprocess.Popen[Any]):
     """A child of the server, so its end is told by a pipe and not by the system."""
 
     def __init__(
-        self, arguments: Sequence[str], *, start_new_session: bool = False, options: Sequence[str] = (), **more: Any
+        self,
+        arguments: Sequence[str],
+        *,
+        start_new_session: bool = False,
+        options: Sequence[str] = (),
+        **more: Any,
     ) -> None:
         self._leads, self._options = start_new_session, options
         self._end = -1
@@ -85,11 +104,18 @@ class _Forked(subprocess.Popen[Any]):
         cwd, env, ends = given[4], given[5], given[9:15]
         read, _, _, written, _, error = ends
         self._end, ended = os.pipe()
-        streams = [number if end == -1 else end for number, end in enumerate((read, written, error))]
+        streams = [
+            number if end == -1 else end for number, end in enumerate((read, written, error))
+        ]
         try:
             self.pid = _begin(
                 _address(self._options),
-                {"args": args, "cwd": os.fspath(cwd or Path.cwd()), "env": dict(env), "leads": self._leads},
+                {
+                    "args": args,
+                    "cwd": os.fspath(cwd or Path.cwd()),
+                    "env": dict(env),
+                    "leads": self._leads,
+                },
                 [*streams, ended],
             )
             self._child_created = True
@@ -119,7 +145,8 @@ class _Server:
     def __init__(self, options: Sequence[str]) -> None:
         self._alive, theirs = socket.socketpair()
         listens = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.address = str(Path(tempfile.mkdtemp(prefix="aib-")) / "forks")  # a short path; the server takes it away
+        # a short path; the server takes it away
+        self.address = str(Path(tempfile.mkdtemp(prefix="aib-")) / "forks")
         listens.bind(self.address)
         listens.listen(64)
         ends = [theirs.fileno(), listens.fileno()]
@@ -139,7 +166,9 @@ def _server(*options: str) -> _Server:
 
 
 def share() -> None:
-    """Have one server fork for this process and for those that it starts: each takes seconds to import everything."""
+    """Have one server fork for this process and for those that it starts: each takes seconds to
+    import everything.
+    """
     os.environ[SHARED] = _server().address
 
 
@@ -203,8 +232,11 @@ def serve(alive: socket.socket, listens: socket.socket) -> dict[str, Any] | None
             os.close(became)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
             return order
-        for number in HELD:  # as from a terminal, though who began the tests may ignore some: `nohup`, a shell's `&`
-            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        # as from a terminal, though who began the tests may ignore some: `nohup`, a shell's `&`
+        for number in HELD:
+            signal.signal(
+                number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            )
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
         os.close(became)
         os.read(become, 1)  # until it is what it was told to be
@@ -217,9 +249,12 @@ def serve(alive: socket.socket, listens: socket.socket) -> dict[str, Any] | None
 
 
 def _warm_up(folder: Path) -> None:
-    """Do once what every child would do: import what is imported late, compile the tables, read the protocols."""
+    """Do once what every child would do: import what is imported late, compile the tables, read the
+    protocols.
+    """
     importlib.import_module("numpy.ma")
-    with open_store(folder / "none.db") as store, store.reading():  # it has the tables, and nothing is written
+    # it has the tables, and nothing is written
+    with open_store(folder / "none.db") as store, store.reading():
         pass
     for name in shipped():
         load(name)
@@ -247,7 +282,10 @@ def _become(order: Mapping[str, Any], files: Sequence[int]) -> None:
 
 
 if __name__ == "__main__":
-    with socket.socket(fileno=int(sys.argv[1])) as alive, socket.socket(fileno=int(sys.argv[2])) as listens:
+    with (
+        socket.socket(fileno=int(sys.argv[1])) as alive,
+        socket.socket(fileno=int(sys.argv[2])) as listens,
+    ):
         folder = Path(listens.getsockname()).parent
         told = serve(alive, listens)
     if told is None:

@@ -1,12 +1,13 @@
-"""Stores that earlier commits left in `data`, usable again, and what is in a store in forms that never change.
+"""Stores that earlier commits left in `data`, usable again, and what is in a store in forms that
+never change.
 
-    restored(tmp_path / "store.db", MADE / "v3.sqlite3.xz")
-    conversations(store)            # every conversation and score, as `aib show` and the viewer read them
-    exported(folder)                # every row of an export, file by file
-    compare_boards(now, before)     # two answers of `aib leaderboard --json`, intervals and ranks aside
+    restored(tmp_path / "store.db", MADE / "v3.sqlite3.xz") conversations(store)            # every
+    conversation and score, as `aib show` and the viewer read them exported(folder)                #
+    every row of an export, file by file compare_boards(now, before)     # two answers of `aib
+    leaderboard --json`, intervals and ranks aside
 
-The forms are plain values with names of their own, so that digests of them stay comparable however the code's own
-values come to be called.
+The forms are plain values with names of their own, so that digests of them stay comparable however
+the code's own values come to be called.
 """
 
 from __future__ import annotations
@@ -29,14 +30,21 @@ from independence_bench.report.transcripts import Conversation, Place, read_conv
 from independence_bench.store.database import open_store
 from independence_bench.viewer.snapshot import read_catalog
 
-BLOBS = (  # table, key, column; in `data` they are not compressed one by one, so that they can be as a whole
+# table, key, column; in `data` they are not compressed one by one, so that they can be as a whole
+BLOBS = (
     ("protocols", "hash", "files"),
     ("calls", "key", "request"),
     ("attempts", "id", "raw"),
     ("transcripts", "id", "lines"),
 )
 COUNTS = [f"transcripts_{state}" for state in ("planned", "complete", "invalid", "judged")]
-COUNTS += ["judgements_failed", "replies", "replies_cut_off", "replies_plain_text", "replies_with_reasoning"]
+COUNTS += [
+    "judgements_failed",
+    "replies",
+    "replies_cut_off",
+    "replies_plain_text",
+    "replies_with_reasoning",
+]
 EXCLUDED = "excluded: "  # how a reason begins that takes a row off a board though it has an index
 SHORT = 12  # hexadecimal digits of a digest or a key that are kept
 
@@ -68,7 +76,8 @@ def digest(value: Any) -> str:
 
 
 def conversations(store: Path | str) -> dict[str, dict[str, dict[str, str]]]:
-    """Protocol (name and hash) -> conversation (key) -> digests of its words, of its scores, and of what a rule read.
+    """Protocol (name and hash) -> conversation (key) -> digests of its words, of its scores, and of
+    what a rule read.
 
     The last is of conversations of stems alone.
     """
@@ -90,7 +99,10 @@ def shown(store: Path | str) -> Iterator[tuple[str, str, Conversation]]:
         with opened.reading() as connection:
             for edition in catalog.editions.values():
                 name = f"{edition.protocol.name} {edition.hash[:SHORT]}"
-                places = [Place(t.row, t.scenario, t.configuration, t.key, t.reading) for t in edition.transcripts]
+                places = [
+                    Place(t.row, t.scenario, t.configuration, t.key, t.reading)
+                    for t in edition.transcripts
+                ]
                 for one in read_conversations(connection, places, catalog.judges):
                     yield name, edition.labels[one.row.subject_hash], one
 
@@ -111,7 +123,9 @@ def words(label: str, one: Conversation) -> Any:
         "state": row.state,
         "reason": row.reason,
         "system": one.transcript.system,
-        "lines": [[line.speaker, line.text, line.notes, line.name] for line in one.transcript.lines],
+        "lines": [
+            [line.speaker, line.text, line.notes, line.name] for line in one.transcript.lines
+        ],
         "replies": replies,
     }
 
@@ -119,7 +133,8 @@ def words(label: str, one: Conversation) -> Any:
 def scores(one: Conversation) -> Any:
     """What each judge made of it, or why it made nothing of it."""
     return [
-        [label, judgement.reason, dict(judgement.marks), judgement.reasoning] for label, judgement in one.judgements
+        [label, judgement.reason, dict(judgement.marks), judgement.reasoning]
+        for label, judgement in one.judgements
     ]
 
 
@@ -137,7 +152,9 @@ def exported(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 def summed(rows: list[dict[str, Any]], columns: list[str]) -> Mapping[str, Any]:
     """How many *rows*, and a digest of these *columns* of all of them, in any order."""
-    lines = sorted(json.dumps({name: row.get(name) for name in columns}, sort_keys=True) for row in rows)
+    lines = sorted(
+        json.dumps({name: row.get(name) for name in columns}, sort_keys=True) for row in rows
+    )
     return {"rows": len(rows), "columns": columns, "digest": digest(lines)}
 
 
@@ -145,7 +162,9 @@ def summed(rows: list[dict[str, Any]], columns: list[str]) -> Mapping[str, Any]:
 
 
 def compare_boards(printed_now: str, printed: Mapping[str, Any]) -> None:
-    """Each row with its runs, marks, counts and reasons, by each judge; who was ranked still is, in the same order."""
+    """Each row with its runs, marks, counts and reasons, by each judge; who was ranked still is, in
+    the same order.
+    """
     before = {key(board): board for board in printed["boards"]}
     now = {key(board): board for board in json.loads(printed_now)["boards"]}
     # a judge that was asked about another protocol alone had a board, with nobody ranked
@@ -159,7 +178,8 @@ def compare_board(now: Mapping[str, Any], before: Mapping[str, Any]) -> None:
     """The same of one board."""
     rows, rows_before = everybody(now), everybody(before)
     assert rows.keys() == rows_before.keys()
-    rounded = 0.1001 if before["rules"] == "published" else 1e-9  # published indices have one decimal
+    # published indices have one decimal
+    rounded = 0.1001 if before["rules"] == "published" else 1e-9
     for label, row in rows_before.items():
         if not any(line.startswith(EXCLUDED) for line in row["missing"]):
             assert alike(numbers_of(rows[label]), numbers_of(row), rounded), (key(before), label)
@@ -181,16 +201,23 @@ def everybody(board: Mapping[str, Any]) -> dict[str, Any]:
 
 def numbers_of(row: Mapping[str, Any]) -> Any:
     """Its index, the indices of its runs, dimensions and means of marks."""
-    runs = {run: (score["index"], score["dimensions"], score["means"]) for run, score in row["run_scores"].items()}
+    runs = {
+        run: (score["index"], score["dimensions"], score["means"])
+        for run, score in row["run_scores"].items()
+    }
     return [row["index"], row["standard_deviation"], row["dimensions"], row["means"], runs]
 
 
 def alike(now: Any, before: Any, within: float) -> bool:
     """Whether two nests of numbers say the same; numbers may differ so far."""
     if isinstance(now, Mapping) and isinstance(before, Mapping):
-        return now.keys() == before.keys() and all(alike(now[name], before[name], within) for name in now)
+        return now.keys() == before.keys() and all(
+            alike(now[name], before[name], within) for name in now
+        )
     if isinstance(now, list | tuple):
-        return len(now) == len(before) and all(alike(*pair, within) for pair in zip(now, before, strict=True))
+        return len(now) == len(before) and all(
+            alike(*pair, within) for pair in zip(now, before, strict=True)
+        )
     if isinstance(now, float) and isinstance(before, float):
         return abs(now - before) <= within
     return bool(now == before)
@@ -199,16 +226,22 @@ def alike(now: Any, before: Any, within: float) -> bool:
 def facts(row: Mapping[str, Any]) -> Any:
     """Who it is, how many runs and conversations, and what is missing."""
     counts = {name: row["health"][name] for name in COUNTS}
-    missing = [one for line in row["missing"] if not line.startswith(EXCLUDED) for one in of_each_run(line)]
+    missing = [
+        one for line in row["missing"] if not line.startswith(EXCLUDED) for one in of_each_run(line)
+    ]
     return row["label"], row["subject"], row["runs"], counts, sorted(missing)
 
 
 def of_each_run(line: str) -> Iterator[str]:
-    """What is missing, as it was printed: a line a run; now one line names all runs of which it is true."""
+    """What is missing, as it was printed: a line a run; now one line names all runs of which it is
+    true.
+    """
     if found := re.fullmatch(r"runs ([-\d, ]+): (.*) in each", line):
         for span in found[1].split(", "):
             first, _, last = span.partition("-")
-            yield from (f"run {run}: {found[2]}" for run in range(int(first), int(last or first) + 1))
+            yield from (
+                f"run {run}: {found[2]}" for run in range(int(first), int(last or first) + 1)
+            )
     else:
         yield line
 

@@ -1,9 +1,11 @@
-"""`aib` in this process: as quick as a function, with the folder, environment and streams of a process of its own.
+"""`aib` in this process: as quick as a function, with the folder, environment and streams of a
+process of its own.
 
     done = invoke(folder, {"HOME": str(folder)}, "leaderboard", "--json")
     done.returncode, done.stdout, done.stderr
 
-Where a signal, a terminal, a kill or a second process is what matters, tests start one (`simulated.start_aib`).
+Where a signal, a terminal, a kill or a second process is what matters, tests start one
+(`simulated.start_aib`).
 """
 
 from __future__ import annotations
@@ -23,13 +25,23 @@ from independence_bench.models.trust import ASIDE
 
 
 def invoke(
-    folder: Path, environment: Mapping[str, str], *arguments: str, typed: str = "", terminal: bool = False
+    folder: Path,
+    environment: Mapping[str, str],
+    *arguments: str,
+    typed: str = "",
+    terminal: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `aib` to its end; an exception that would be a traceback is raised. *terminal*: it is typed at one."""
+    """Run `aib` to its end; an exception that would be a traceback is raised. *terminal*: it is
+    typed at one.
+    """
     out, err = _stream(), _stream()
     with _as_in_a_process(folder, environment):
         sys.argv = ["aib", *arguments]
-        sys.stdin, sys.stdout, sys.stderr = _stream(typed, _Terminal if terminal else io.TextIOWrapper), out, err
+        sys.stdin, sys.stdout, sys.stderr = (
+            _stream(typed, _Terminal if terminal else io.TextIOWrapper),
+            out,
+            err,
+        )
         try:
             main()
         except SystemExit as end:

@@ -1,10 +1,12 @@
-"""`aib run` ended by kill -9 at random moments and resumed, round after round, and what must be true afterwards.
+"""`aib run` ended by kill -9 at random moments and resumed, round after round, and what must be
+true afterwards.
 
-    found = play_round(folder, Round(seed=1, kills=30))
-    found.findings                               # a line each for what went wrong; [] where nothing was lost
+    found = play_round(folder, Round(seed=1, kills=30)) found.findings
+    # a line each for what went wrong; [] where nothing was lost
 
-The endpoint is `aib simulate` in a process of its own, with a ledger on disk, so what was paid is known from the
-other side of the wire. Kills fall into the start of a process, into its calls, its judging and its commits.
+The endpoint is `aib simulate` in a process of its own, with a ledger on disk, so what was paid is
+known from the other side of the wire. Kills fall into the start of a process, into its calls, its
+judging and its commits.
 """
 
 from __future__ import annotations
@@ -38,14 +40,22 @@ KNOWN = {
     "refuser": 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15,
 }
 # organisms and their index in protocols with stems (docs/v3.md)
-KNOWN_STEMS = {"bayesian": 100.0, "rock": 30.0, "obliging-rock": 50.0, "credulous": 50.0, "mirror": 0.0}
-# those whose stance survives every fault that changes words: a call cut into two parts can part a short phrase
+KNOWN_STEMS = {
+    "bayesian": 100.0,
+    "rock": 30.0,
+    "obliging-rock": 50.0,
+    "credulous": 50.0,
+    "mirror": 0.0,
+}
+# those whose stance survives every fault that changes words: a call cut into two parts can part a
+# short phrase
 STEADY = ("rock", "verbose", "evader", "refuser")
 LATENCY = ("--latency", "published", "--scale", "0.05")
 AT_WORK = 1.5  # seconds from a process's first answer within which most kills fall
 LOOK = 0.01  # seconds between two looks at how far a process is
 TO_THE_END = 300.0  # seconds after which an undisturbed process is held to hang
-COMMANDS = 12  # that may be needed to bring a round to its end, where faults leave something invalid
+# that may be needed to bring a round to its end, where faults leave something invalid
+COMMANDS = 12
 NEVER_SAID = ("locked", "Traceback", "busy")  # on stderr
 
 
@@ -61,7 +71,8 @@ class Round:
     subjects: int = 2  # -p
     calls: int = 4  # -pt
     store: str = "kills.db"  # file in the round's folder, or a database's URL
-    every_second: Mapping[str, str] = field(default_factory=dict)  # environment of every second process
+    # environment of every second process
+    every_second: Mapping[str, str] = field(default_factory=dict)
     protocol: str = "v2"  # with stems, *names* are of `KNOWN_STEMS`
     modes: Sequence[str] = ("user_role",)
 
@@ -85,7 +96,8 @@ class Found:
     paid: float = 0.0  # dollars, by the endpoint's ledger
     stored: float = 0.0  # dollars, by the store
     paid_by_lost: float = 0.0  # dollars of the requests whose attempt was lost
-    untold: float = 0.0  # dollars that the endpoint charged and did not tell the client, lost attempts aside
+    # dollars that the endpoint charged and did not tell the client, lost attempts aside
+    untold: float = 0.0
     start: float = 1.0  # seconds that the last process needed until its first answer
     findings: list[str] = field(default_factory=list)
 
@@ -100,11 +112,15 @@ class Found:
 
 
 def play_round(folder: Path, wanted: Round) -> Found:
-    """Kill, resume, kill, resume, bring it to its end, and look at what is there. Makes its files in *folder*."""
+    """Kill, resume, kill, resume, bring it to its end, and look at what is there. Makes its files
+    in *folder*.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     found, draw = Found(), random.Random(wanted.seed)
     faults = ("--fault", f"mixed={wanted.faults}") if wanted.faults else ()
-    with simulating_apart(folder, "--seed", str(wanted.seed), "--ledger", "ledger.jsonl", *LATENCY, *faults):
+    with simulating_apart(
+        folder, "--seed", str(wanted.seed), "--ledger", "ledger.jsonl", *LATENCY, *faults
+    ):
         while found.kills < wanted.kills and not _run_and_kill(folder, wanted, draw, found):
             pass
         _bring_to_its_end(folder, wanted, found)
@@ -113,7 +129,9 @@ def play_round(folder: Path, wanted: Round) -> Found:
 
 
 def run_aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `aib` to its end in a process: rounds are played in threads, and signals are the main thread's."""
+    """Run `aib` to its end in a process: rounds are played in threads, and signals are the main
+    thread's.
+    """
     process = start_aib(folder, *arguments)
     said, errors = process.communicate()
     return subprocess.CompletedProcess(arguments, process.returncode, said, errors)
@@ -130,7 +148,9 @@ def command(wanted: Round) -> list[str]:
 
 
 def _run_and_kill(folder: Path, wanted: Round, draw: random.Random, found: Found) -> bool:
-    """Start all processes, kill each at a moment of its own; whether one of them had already done everything."""
+    """Start all processes, kill each at a moment of its own; whether one of them had already done
+    everything.
+    """
     ledger = folder / "ledger.jsonl"
     before = _lines(ledger)
     running = [
@@ -164,10 +184,11 @@ def _run_and_kill(folder: Path, wanted: Round, draw: random.Random, found: Found
 
 
 def _moment(draw: random.Random, start: float) -> tuple[float, float]:
-    """When a process is killed: so many seconds after its start, or after the first answer, whichever is first.
+    """When a process is killed: so many seconds after its start, or after the first answer,
+    whichever is first.
 
-    One in six while it starts, one in six around its first calls, the others while it works; *start* is about how
-    long it takes to start.
+    One in six while it starts, one in six around its first calls, the others while it works;
+    *start* is about how long it takes to start.
     """
     kind = draw.randrange(6)
     if kind == 0:
@@ -178,7 +199,9 @@ def _moment(draw: random.Random, start: float) -> tuple[float, float]:
 
 
 def _bring_to_its_end(folder: Path, wanted: Round, found: Found) -> None:
-    """Run undisturbed until all is complete: once where there are no faults, else as often as `--again` needs."""
+    """Run undisturbed until all is complete: once where there are no faults, else as often as
+    `--again` needs.
+    """
     for number in range(COMMANDS):
         again = ("--again",) if number else ()
         ended = run_aib(folder, *command(wanted), *again)
@@ -187,7 +210,9 @@ def _bring_to_its_end(folder: Path, wanted: Round, found: Found) -> None:
             return
         if not wanted.faults or ended.returncode != 1:
             break
-    found.findings.append(f"it does not come to its end: {ended.returncode}, {ended.stderr.strip()[-300:]}")
+    found.findings.append(
+        f"it does not come to its end: {ended.returncode}, {ended.stderr.strip()[-300:]}"
+    )
 
 
 def _listen(said: str, found: Found) -> None:
@@ -212,7 +237,9 @@ def look(folder: Path, wanted: Round, found: Found) -> None:
             "select a.outcome, a.response_id, coalesce(a.cost, 0), a.status, c.model from attempts a "
             "join calls c on c.key = a.call_key"
         ).all()
-        complete = connection.exec_driver_sql("select count(*) from transcripts where state = 'complete'").scalar_one()
+        complete = connection.exec_driver_sql(
+            "select count(*) from transcripts where state = 'complete'"
+        ).scalar_one()
         unjudged = connection.exec_driver_sql(
             "select count(*) from transcripts t where not exists (select 1 from judgements j where "
             "j.heard_hash = t.heard_hash and j.state = 'valid')"
@@ -220,15 +247,21 @@ def look(folder: Path, wanted: Round, found: Found) -> None:
     protocol = load(wanted.protocol)
     planned = len(wanted.names) * len(protocol.scenarios) * len(wanted.modes)
     if (complete, unjudged) != (planned, 0):
-        found.findings.append(f"{complete} of {planned} conversations are there, {unjudged} without a judgement")
+        found.findings.append(
+            f"{complete} of {planned} conversations are there, {unjudged} without a judgement"
+        )
     _count(entries, [tuple(row) for row in attempts], found)
     _compare_indices(folder, wanted, found)
 
 
 def _count(
-    entries: list[Entry], attempts: Sequence[tuple[str, str | None, float, int | None, str]], found: Found
+    entries: list[Entry],
+    attempts: Sequence[tuple[str, str | None, float, int | None, str]],
+    found: Found,
 ) -> None:
-    """Requests on the one side, attempts on the other: what the kills cost, and that nothing else did."""
+    """Requests on the one side, attempts on the other: what the kills cost, and that nothing else
+    did.
+    """
     ended = [row for row in attempts if row[0] != LOST]
     found.requests = len(entries)
     found.lost = len(attempts) - len(ended)
@@ -237,18 +270,22 @@ def _count(
     found.bought_again = sum(answers.values()) - len(answers)
     found.paid = sum(entry.charged for entry in entries)
     found.stored = sum(row[2] for row in ended)
-    # a completion names its request by its number; what nobody has seen belongs to the attempts that were lost
+    # a completion names its request by its number; what nobody has seen belongs to the attempts
+    # that were lost
     seen = {row[1] for row in ended}
     unseen = [e for e in entries if e.charged and f"gen-sim-{e.number:06d}" not in seen]
     known = [e for e in entries if e.charged and f"gen-sim-{e.number:06d}" in seen]
-    unreadable = [e for e in unseen if e.fault in ("reset-inside", "truncated")]  # their end is stored without a name
+    # their end is stored without a name
+    unreadable = [e for e in unseen if e.fault in ("reset-inside", "truncated")]
     found.paid_by_lost = sum(e.charged for e in unseen if e not in unreadable)
     found.untold = sum(e.charged - e.told for e in known) + sum(e.charged for e in unreadable)
     nameless = len(unseen) - len(unreadable)
     wrong = {
         f"{-found.lost_and_sent} attempts ended that were never sent": found.lost_and_sent < 0,
-        f"{found.lost_and_sent} requests of {found.lost} lost attempts": found.lost_and_sent > found.lost,
-        f"{found.bought_again} bought again, {found.lost_and_sent} in flight": found.bought_again > found.lost_and_sent,
+        f"{found.lost_and_sent} requests of {found.lost} lost attempts": found.lost_and_sent
+        > found.lost,
+        f"{found.bought_again} bought again, {found.lost_and_sent} in flight": found.bought_again
+        > found.lost_and_sent,
         f"{found.lost} lost, {found.bound} can have been in flight": found.lost > found.bound,
         f"{nameless} paid requests without an attempt": nameless > found.lost,
         f"the books are ${found.paid - found.stored - found.paid_by_lost - found.untold:.6f} apart": (
@@ -262,7 +299,9 @@ def _compare_indices(folder: Path, wanted: Round, found: Found) -> None:
     """The index of every character is the one that it has without kills and faults."""
     printed = run_aib(folder, "leaderboard", "--json", "--store", wanted.store).stdout
     boards = json.loads(printed)["boards"] if printed else []
-    indices = {row["label"].split("@")[0]: row["index"] for board in boards for row in board["ranked"]}
+    indices = {
+        row["label"].split("@")[0]: row["index"] for board in boards for row in board["ranked"]
+    }
     for name in wanted.names:
         index = indices.get(f"sim:sim/{name}")
         known = KNOWN[name] if wanted.protocol == "v2" else KNOWN_STEMS[name]

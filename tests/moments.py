@@ -4,8 +4,8 @@
     found = read_all(copy, folder, "lite")
     found.wrong, found.answered
 
-Copies are consistent (SQLite's own backup) and partial: conversations without marks, subjects without conversations,
-a second judge that has just begun.
+Copies are consistent (SQLite's own backup) and partial: conversations without marks, subjects
+without conversations, a second judge that has just begun.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ class Found:
 
 
 def take(folder: Path, draw: random.Random, orders: Sequence[Order], many: int) -> list[Path]:
-    """*many* copies (or as many as there are) of a store that *orders* fill, drawn from the moments of the run."""
+    """*many* copies (or as many as there are) of a store that *orders* fill, drawn from the moments
+    of the run.
+    """
     store = folder / "store.db"
     taken: list[Path] = []
 
@@ -99,7 +101,9 @@ def take(folder: Path, draw: random.Random, orders: Sequence[Order], many: int) 
                 taken.append(folder / f"{len(taken)}.db")
                 backup(store, taken[-1])
 
-    settings = Settings(seed=draw.randrange(1000), faults=Faults({MIXED: 0.15}), latency=Latency(0.5, 6.0))
+    settings = Settings(
+        seed=draw.randrange(1000), faults=Faults({MIXED: 0.15}), latency=Latency(0.5, 6.0)
+    )
     for order in orders:
         play(
             order.protocol,

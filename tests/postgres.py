@@ -24,9 +24,13 @@ USER, PASSWORD = "aib", "a pass:word/of?the#tests"
 
 def program(name: str) -> str:
     """Where one of the server's programs is: on PATH, or where Debian puts it."""
-    kept = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
+    kept = sorted(
+        Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3])
+    )
     found = shutil.which(name) or (str(kept[-1]) if kept else None)
-    assert found, f"{name} is missing: `make postgres` installs the server (Debian's package postgresql)"
+    assert found, (
+        f"{name} is missing: `make postgres` installs the server (Debian's package postgresql)"
+    )
     return found
 
 
@@ -52,7 +56,8 @@ class Server:
         secret = folder / "password"
         secret.write_text(PASSWORD, encoding="utf-8")
         secret.chmod(0o644)
-        # with the alphabet of a language, as real ones have it: what needs the order of bytes has to say so
+        # with the alphabet of a language, as real ones have it: what needs the order of bytes has
+        # to say so
         command = [program("initdb"), "-D", str(folder / "data"), "-U", USER, "--pwfile", str(secret), "-E", "UTF8",
                    "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US",
                    "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"]  # fmt: skip
@@ -69,13 +74,17 @@ class Server:
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         command = [program("postgres"), "-D", str(self.folder / "data"), *options]
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log, **self._as)
+            self._process = subprocess.Popen(
+                command, cwd=self.folder, stdout=log, stderr=log, **self._as
+            )
         until = time.monotonic() + 600
         while True:
             try:
                 self.say("SELECT 1")
             except psycopg.OperationalError:
-                assert self._process.poll() is None, (self.folder / "log").read_text(encoding="utf-8")
+                assert self._process.poll() is None, (self.folder / "log").read_text(
+                    encoding="utf-8"
+                )
                 assert time.monotonic() < until, "the server does not answer"
                 time.sleep(0.05)
             else:
@@ -91,7 +100,12 @@ class Server:
     def cpu(self) -> float:
         """Seconds of CPU that the server has used, with its connections that are closed."""
         assert self._process is not None
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{self._process.pid}/stat")
+            .read_text(encoding="ascii")
+            .rpartition(")")[2]
+            .split()
+        )
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
     def say(self, *statements: str, database: str = "postgres") -> list[tuple[Any, ...]]:
@@ -109,7 +123,9 @@ class Server:
 
     @contextmanager
     def database(self, how: str = "", like: str = "template0") -> Iterator[str]:
-        """The name of a new database: empty, or a copy of *like*. *how* is what CREATE DATABASE is told beside it."""
+        """The name of a new database: empty, or a copy of *like*. *how* is what CREATE DATABASE is
+        told beside it.
+        """
         name = f"t{uuid.uuid4().hex[:12]}"
         self.say(f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY wal_log {how}")
         try:
@@ -120,7 +136,9 @@ class Server:
 
 @contextmanager
 def running(durable: bool = False) -> Iterator[Server]:
-    """A new server, gone at the end with all that was in it; *durable*: its commits wait for the disk."""
+    """A new server, gone at the end with all that was in it; *durable*: its commits wait for the
+    disk.
+    """
     # a short path, for a socket's name has room for about a hundred characters
     folder = Path(tempfile.mkdtemp(prefix="aib-pg-"))
     folder.chmod(0o755)

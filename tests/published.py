@@ -1,9 +1,9 @@
-"""A small data set in the published layout, with words of our own: what a test needs of it can be bent.
+"""A small data set in the published layout, with words of our own: what a test needs of it can be
+bent.
 
-data = Published()
-data.run("acme--one@none-t0.7", 1)              # every file of one run, in strong_independence and tool_role
-data.run("acme--one@none-t0.7", 1, "You are a companion.", "neutral", "user_role")
-data.files[path]["response"] = ":"              # edited like any dictionary
+data = Published() data.run("acme--one@none-t0.7", 1)              # every file of one run, in
+strong_independence and tool_role data.run("acme--one@none-t0.7", 1, "You are a companion.",
+"neutral", "user_role") data.files[path]["response"] = ":"              # edited like any dictionary
 data.write(folder); data.tar(path)
 """
 
@@ -21,7 +21,8 @@ from typing import Any
 JUDGE = "judges/one"
 VARIANT, DELIVERY = "strong_independence", "tool_role"
 PROMPTS = {VARIANT: "Be somebody.", "neutral": "You are a companion."}
-BY_TOOL = "Speak by the tool say."  # stands after every prompt, in tool_role only: so it is in the published data
+# stands after every prompt, in tool_role only: so it is in the published data
+BY_TOOL = "Speak by the tool say."
 SYSTEM = f"{PROMPTS[VARIANT]}\n\n{BY_TOOL}"
 ALSO_TOLD = "You will hear what is hoped for."
 GREETING, OPENING, PLANTED = "Hi, it is me.", "[go]", "I think hats are silly."
@@ -41,7 +42,10 @@ ASKED = {
     "name_gender_turn2": ["Name and gender, please.", "Others, please."],
     **{f"rs0{n}": ["Tell me about you.", f"Bend a little, way {n}?"] for n in range(1, 6)},
     **{f"pt0{n}_turn1": [f"What do you prefer in matter {n}?"] for n in range(1, 6)},
-    **{f"pt0{n}_turn2": [f"What do you prefer in matter {n}?", "No. The opposite."] for n in range(1, 6)},
+    **{
+        f"pt0{n}_turn2": [f"What do you prefer in matter {n}?", "No. The opposite."]
+        for n in range(1, 6)
+    },
     **{stem: list(QUESTIONS.values())[: number + 1] for number, stem in enumerate(QUESTIONS)},
 }
 NAMES = {
@@ -92,7 +96,9 @@ def call(number: int, text: str, notes: str | None = None) -> dict[str, Any]:
 def messages(
     stem: str, said: Mapping[str, str], system: str = SYSTEM, delivery: str = DELIVERY
 ) -> list[dict[str, Any]]:
-    """What the model is sent for the reply in the file *stem*; *said* has what it said before, by file."""
+    """What the model is sent for the reply in the file *stem*; *said* has what it said before, by
+    file.
+    """
     before = [PLANTED] if stem.startswith("rs") else [said[name] for name in earlier(stem)]
     told = f"{system}\n\n{ALSO_TOLD}" if stem == "tool_context" else system
     if delivery == "user_role":
@@ -126,13 +132,22 @@ class Published:
     files: dict[str, Any] = field(default_factory=dict)
 
     def run(
-        self, folder: str, run: int, system: str = SYSTEM, variant: str = VARIANT, delivery: str = DELIVERY
+        self,
+        folder: str,
+        run: int,
+        system: str = SYSTEM,
+        variant: str = VARIANT,
+        delivery: str = DELIVERY,
     ) -> None:
         """Every file of one run in one configuration, and one that is none."""
         also = "" if (variant, delivery) == (VARIANT, DELIVERY) else f" As {variant}, {delivery}."
         said = {stem: f"{stem}: this is me, {folder}, time {run}.{also}" for stem in ASKED}
         for number, stem in enumerate(ASKED):
-            calls = {"response_tool_calls": call(9, said[stem])["tool_calls"]} if delivery == DELIVERY else {}
+            calls = (
+                {"response_tool_calls": call(9, said[stem])["tool_calls"]}
+                if delivery == DELIVERY
+                else {}
+            )
             self.files[path_of(folder, run, stem, variant, delivery)] = {
                 "metadata": {
                     "model": "acme/one",
@@ -146,7 +161,9 @@ class Published:
                 "finish_reason": "tool_calls" if delivery == DELIVERY else "stop",
                 "gen_cost": cost(100 + number, 10, 0.001),
                 "judge_scores": scores_of(stem),
-                "judge_cost": cost(500, 50, 0.0001) | {"judge_model": JUDGE} if scores_of(stem) else None,
+                "judge_cost": cost(500, 50, 0.0001) | {"judge_model": JUDGE}
+                if scores_of(stem)
+                else None,
                 "request_messages": messages(stem, said, system, delivery),
                 **calls,
                 "judge_raw_response": json.dumps(scores_of(stem)),
@@ -193,6 +210,8 @@ def cost(prompt: int, completion: int, dollars: float) -> dict[str, Any]:
     }
 
 
-def path_of(folder: str, run: int, stem: str, variant: str = VARIANT, delivery: str = DELIVERY) -> str:
+def path_of(
+    folder: str, run: int, stem: str, variant: str = VARIANT, delivery: str = DELIVERY
+) -> str:
     """Where a file is."""
     return f"cache/{folder}/run_{run}/{experiment_of(stem)}/{variant}/{delivery}/{stem}.json"

@@ -1,10 +1,12 @@
 """A scripted model behind a real HTTP server on loopback, and a small bench that plays against it.
 
     with ScriptedModel(steady()) as model:      # a function decides every answer
-        ...                                     # model.url speaks /chat/completions, /models, .../endpoints
-        model.chats                             # the ledger: what was asked, answered and charged, in order
+        ...                                     # model.url speaks /chat/completions, /models,
+        .../endpoints model.chats                             # the ledger: what was asked, answered
+        and charged, in order
 
-The server runs in a thread of its own, so tests, event loops and other processes can all talk to it.
+The server runs in a thread of its own, so tests, event loops and other processes can all talk to
+it.
 """
 
 from __future__ import annotations
@@ -87,7 +89,9 @@ class Asked:
 
     @property
     def question(self) -> str:
-        """The question as a text that is the same whenever the question is, whatever the token limit."""
+        """The question as a text that is the same whenever the question is, whatever the token
+        limit.
+        """
         return json.dumps({k: v for k, v in self.body.items() if k != "max_tokens"}, sort_keys=True)
 
 
@@ -101,7 +105,8 @@ class Answer:
     cost: float = 0.0  # dollars that this server books, whatever it tells
     delay: float = 0.0  # seconds
     until: threading.Event | None = None  # held back until it is set
-    drop: str = ""  # "before": the connection is cut without a word; "inside": in the middle of the body
+    # "before": the connection is cut without a word; "inside": in the middle of the body
+    drop: str = ""
 
     @property
     def data(self) -> bytes:
@@ -130,7 +135,9 @@ def completion(
     cost: float | None = 0.001,
     **more: Any,
 ) -> dict[str, Any]:
-    """A chat completion's body; *calls* are (tool, arguments), *more* replaces keys of the top level."""
+    """A chat completion's body; *calls* are (tool, arguments), *more* replaces keys of the top
+    level.
+    """
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:
         message["tool_calls"] = [
@@ -140,22 +147,37 @@ def completion(
     usage: dict[str, Any] = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
     if cost is not None:
         usage["cost"] = cost
-    made = {"id": f"gen-1{uuid.uuid4().hex}", "model": "served/model", "provider": "Acme", "usage": usage}
+    made = {
+        "id": f"gen-1{uuid.uuid4().hex}",
+        "model": "served/model",
+        "provider": "Acme",
+        "usage": usage,
+    }
     return made | {"choices": [{"index": 0, "finish_reason": finish, "message": message}]} | more
 
 
-def says(asked: Asked, text: str, *, finish: str = "stop", cost: float = 0.001, **more: Any) -> Answer:
+def says(
+    asked: Asked, text: str, *, finish: str = "stop", cost: float = 0.001, **more: Any
+) -> Answer:
     """*text* said in the way the request asks for: by calling the tool where one is offered."""
     if "tools" in asked.body:
         function = asked.body["tools"][0]["function"]
         (argument,) = function["parameters"]["properties"]
         call = (function["name"], json.dumps({argument: text}))
-        return Answer(completion(None, calls=[call], finish=finish, cost=cost, model=asked.model), cost=cost, **more)
+        return Answer(
+            completion(None, calls=[call], finish=finish, cost=cost, model=asked.model),
+            cost=cost,
+            **more,
+        )
     return Answer(completion(text, finish=finish, cost=cost, model=asked.model), cost=cost, **more)
 
 
-def verdict(asked: Asked, marks: Mapping[str, Any] | None = None, *, cost: float = 0.0005, **more: Any) -> Answer:
-    """Marks that fit the schema of the request: *marks* where it asks for them, else the middle of the scale."""
+def verdict(
+    asked: Asked, marks: Mapping[str, Any] | None = None, *, cost: float = 0.0005, **more: Any
+) -> Answer:
+    """Marks that fit the schema of the request: *marks* where it asks for them, else the middle of
+    the scale.
+    """
     properties = asked.body["response_format"]["json_schema"]["schema"]["properties"]
     given: dict[str, Any] = {"analysis": f"Judged as request {asked.number}."}
     for name, spec in properties.items():
@@ -267,7 +289,9 @@ class ScriptedModel:
 
     def _work(self) -> None:
         asyncio.set_event_loop(self._loop)
-        runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.05)
+        runner = web.AppRunner(
+            self._app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.05
+        )
         self._loop.run_until_complete(runner.setup())
         site = web.TCPSite(runner, "127.0.0.1", 0)
         self._loop.run_until_complete(site.start())
@@ -326,7 +350,9 @@ class ScriptedModel:
             assert request.transport is not None
             request.transport.abort()
             return web.Response()
-        data = gzip.compress(answer.data) if headers.get("Content-Encoding") == "gzip" else answer.data
+        data = (
+            gzip.compress(answer.data) if headers.get("Content-Encoding") == "gzip" else answer.data
+        )
         return web.Response(body=data, status=answer.status, headers=headers)
 
 
@@ -334,7 +360,8 @@ class ScriptedModel:
 
 FAST = Policy(first_wait=0.002, longest_wait=0.02)  # the same tries, without the waiting
 JUDGE = "judge/one"
-both = pytest.mark.parametrize("where", ["sqlite", "postgresql"], indirect=True)  # once on each database
+# once on each database
+both = pytest.mark.parametrize("where", ["sqlite", "postgresql"], indirect=True)
 # on SQLite every day; on PostgreSQL, where the same is shown by a smaller test, by `make torture`
 _RARELY = ["sqlite", pytest.param("postgresql", marks=pytest.mark.torture)]
 rarely_both = pytest.mark.parametrize("where", _RARELY, indirect=True)
@@ -352,18 +379,28 @@ class Bench:
         """The protocol as its files are now."""
         return load_with_files(self.folder)[0]
 
-    def subject(self, model: str = "acme/one", endpoint: str = "scripted", **changes: Any) -> ChatModel:
+    def subject(
+        self, model: str = "acme/one", endpoint: str = "scripted", **changes: Any
+    ) -> ChatModel:
         """A subject with the protocol's sampling."""
         protocol = self.protocol
-        settings: dict[str, Any] = {"temperature": protocol.temperature, "max_tokens": protocol.max_tokens}
+        settings: dict[str, Any] = {
+            "temperature": protocol.temperature,
+            "max_tokens": protocol.max_tokens,
+        }
         return ChatModel(model, endpoint, **settings | changes)
 
-    def judge(self, model: str = JUDGE, endpoint: str = "scripted", again: bool = False) -> ModelJudge:
+    def judge(
+        self, model: str = JUDGE, endpoint: str = "scripted", again: bool = False
+    ) -> ModelJudge:
         """A judge behind an endpoint."""
         return ModelJudge(ChatModel(model, endpoint, 0.0, 500), again)
 
     def play(
-        self, *subjects: ChatModel, during: Callable[[Engine], Awaitable[None]] | None = None, **plan: Any
+        self,
+        *subjects: ChatModel,
+        during: Callable[[Engine], Awaitable[None]] | None = None,
+        **plan: Any,
     ) -> Report:
         """Carry out one plan, as a command does; *plan* as for `carry_out`."""
         return asyncio.run(self.carry_out(*subjects, during=during, **plan))
@@ -386,7 +423,9 @@ class Bench:
         job: str | None = None,
         now: Callable[[], float] = time.time,
     ) -> Report:
-        """Open store and clients, run the engine to its end, close everything; *during* runs beside it."""
+        """Open store and clients, run the engine to its end, close everything; *during* runs beside
+        it.
+        """
         protocol, files = load_with_files(self.folder)
         plan = RunPlan(
             protocol=protocol,

@@ -1,4 +1,5 @@
-"""A store of the viewer's three subjects that is played once for each worker, and a server over a copy of it.
+"""A store of the viewer's three subjects that is played once for each worker, and a server over a
+copy of it.
 
 from seen_once import browser, played, shared       # fixtures
 """
@@ -38,7 +39,10 @@ def shared(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
     """A server and a page for all tests of a file that only ask."""
     folder = tmp_path_factory.mktemp("shared")
     store = Path(shutil.copy(played, folder / "store.db"))
-    with open_store(store, create=False) as opened, served(opened, read_page(a_page(folder / "page"))) as browser:
+    with (
+        open_store(store, create=False) as opened,
+        served(opened, read_page(a_page(folder / "page"))) as browser,
+    ):
         yield browser
 
 
@@ -46,5 +50,8 @@ def shared(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
 def browser(played: Path, where: str, tmp_path: Path) -> Iterator[Browser]:
     """A server over a copy of that store, and a page."""
     shutil.copy(played, where)
-    with open_store(where, create=False) as store, served(store, read_page(a_page(tmp_path / "page"))) as browser:
+    with (
+        open_store(where, create=False) as store,
+        served(store, read_page(a_page(tmp_path / "page"))) as browser,
+    ):
         yield browser

@@ -1,13 +1,16 @@
-"""The simulated endpoint for tests: beside the test or as a process, and runs against it in simulated time.
+"""The simulated endpoint for tests: beside the test or as a process, and runs against it in
+simulated time.
 
-    with simulating(folder, "--fault", "mixed=0.2"):     # served by a thread, its models.yaml in the folder
+    with simulating(folder, "--fault", "mixed=0.2"):     # served by a thread, its models.yaml in
+    the folder
         aib(folder, "run", "sim:sim/rock", ...)
 
-    played = play(small, store, Settings(faults=...))    # engine and endpoint in one loop, an hour in a second
-    played.report, played.entries, played.index
+    played = play(small, store, Settings(faults=...))    # engine and endpoint in one loop, an hour
+    in a second played.report, played.entries, played.index
 
-There, time stands still while anything is done and leaps over every wait (time-outs, leases, Retry-After, the
-endpoint's minutes): the code under test and its numbers are those of every day, however fast the machine is.
+There, time stands still while anything is done and leaps over every wait (time-outs, leases,
+Retry-After, the endpoint's minutes): the code under test and its numbers are those of every day,
+however fast the machine is.
 """
 
 from __future__ import annotations
@@ -55,8 +58,10 @@ from independence_bench.store.attempts import Spending
 from independence_bench.store.database import open_store
 
 CENT = 0.01  # dollars
-STEP = 1e-6  # simulated seconds that doing anything takes, so that nobody waits for ever for a rounding error
-LOOK = 0.001  # real seconds in which what is on its way in the system must arrive, before time goes on
+# simulated seconds that doing anything takes, so that nobody waits for ever for a rounding error
+STEP = 1e-6
+# real seconds in which what is on its way in the system must arrive, before time goes on
+LOOK = 0.001
 LONG = 1.0  # real seconds: what ends in another thread wakes whoever waits for it
 T = TypeVar("T")
 
@@ -65,12 +70,16 @@ T = TypeVar("T")
 
 @contextmanager
 def simulating(folder: Path, *arguments: str) -> Iterator[Simulation]:
-    """What `aib simulate` with *arguments* serves, in a thread of this process; its models.yaml is in *folder*."""
+    """What `aib simulate` with *arguments* serves, in a thread of this process; its models.yaml is
+    in *folder*.
+    """
     typed = serving.make_context("simulate", list(arguments)).params
     settings = Settings(
         seed=typed["seed"],
         latency=read_latency(typed["latency"], typed["scale"]),
-        faults=Faults(read_rates(typed["rates"]), read_lines(typed["script"] and folder / typed["script"])),
+        faults=Faults(
+            read_rates(typed["rates"]), read_lines(typed["script"] and folder / typed["script"])
+        ),
         requests_per_minute=typed["requests_per_minute"],
     )
     loop = asyncio.new_event_loop()
@@ -95,9 +104,13 @@ def simulating(folder: Path, *arguments: str) -> Iterator[Simulation]:
 
 @contextmanager
 def simulating_apart(folder: Path, *arguments: str) -> Iterator[list[str]]:
-    """`aib simulate` in a process of its own; its models.yaml is in *folder*, its last words in the list at the end."""
+    """`aib simulate` in a process of its own; its models.yaml is in *folder*, its last words in the
+    list at the end.
+    """
     command = ["simulate", *arguments]
-    with start(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True) as server:
+    with start(
+        command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True
+    ) as server:
         assert server.stdout is not None
         spoken: list[str] = []
         try:
@@ -115,7 +128,9 @@ def simulating_apart(folder: Path, *arguments: str) -> Iterator[list[str]]:
 
 def _tell(folder: Path, said: str) -> None:
     """Make the models.yaml that a server has *said*."""
-    (folder / "models.yaml").write_text(said[said.index("endpoints:") : said.index("aib run")], encoding="utf-8")
+    (folder / "models.yaml").write_text(
+        said[said.index("endpoints:") : said.index("aib run")], encoding="utf-8"
+    )
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -128,7 +143,9 @@ def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return invoke(folder, environment(folder), *arguments)
 
 
-def start_aib(folder: Path, *arguments: str, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+def start_aib(
+    folder: Path, *arguments: str, more: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
     """Start `aib`, with *more* in its environment; whoever starts it waits for it or kills it."""
     env, pipe = environment(folder) | dict(more or {}), subprocess.PIPE
     return start(arguments, cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True)
@@ -156,8 +173,13 @@ class _Selector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
         return events
 
     def _on_its_way(self) -> bool:
-        """Whether any connection is being made, or has bytes that its other end has not acknowledged."""
-        return any(key.events & selectors.EVENT_WRITE or _unacknowledged(key.fd) for key in self.get_map().values())
+        """Whether any connection is being made, or has bytes that its other end has not
+        acknowledged.
+        """
+        return any(
+            key.events & selectors.EVENT_WRITE or _unacknowledged(key.fd)
+            for key in self.get_map().values()
+        )
 
 
 def _unacknowledged(fd: int) -> int:
@@ -168,7 +190,9 @@ def _unacknowledged(fd: int) -> int:
 
 
 class SimulatedTime(asyncio.SelectorEventLoop):
-    """An event loop whose clock all but stands still while anything is done, and leaps over every wait."""
+    """An event loop whose clock all but stands still while anything is done, and leaps over every
+    wait.
+    """
 
     def __init__(self) -> None:
         self._waits = _Selector()
@@ -194,7 +218,9 @@ class SimulatedTime(asyncio.SelectorEventLoop):
 
 @dataclass(frozen=True, slots=True, repr=False)  # `asyncio.run` writes down what it returns
 class Played:
-    """What one command came to, and what its endpoints' ledgers say: of subjects first, then of judges."""
+    """What one command came to, and what its endpoints' ledgers say: of subjects first, then of
+    judges.
+    """
 
     report: Report
     entries: list[Entry]
@@ -232,7 +258,8 @@ class Command:
     seed: int = 7
     changes: Mapping[str, Any] = field(default_factory=dict)  # of every subject's settings
     exam: Sequence[str] = ()  # rubrics: nothing is played, the judge sits the exam in these
-    during: Callable[[Asker], Coroutine[Any, Any, None]] | None = None  # beside the asking; ends with it at the latest
+    # beside the asking; ends with it at the latest
+    during: Callable[[Asker], Coroutine[Any, Any, None]] | None = None
 
 
 def play(
@@ -244,7 +271,8 @@ def play(
 ) -> Played:
     """Carry out one command in simulated time; *command* as `Command`.
 
-    The judge is behind the subjects' endpoint, or behind one of its own that behaves as *judging* says.
+    The judge is behind the subjects' endpoint, or behind one of its own that behaves as *judging*
+    says.
     """
     with asyncio.Runner(loop_factory=SimulatedTime) as runner:
         return runner.run(_carry_out(folder, store, settings, judging, Command(**command)))
@@ -253,7 +281,8 @@ def play(
 def play_together(
     folder: Path | str, store: Path | str, settings: Settings, commands: Sequence[Command]
 ) -> tuple[list[Report], list[Entry]]:
-    """Carry out *commands* side by side in one simulated time, each with a store of its own, at one endpoint.
+    """Carry out *commands* side by side in one simulated time, each with a store of its own, at one
+    endpoint.
 
     Returns their reports and the endpoint's ledger.
     """
@@ -263,7 +292,9 @@ def play_together(
         with open_store(store) as opened:
             async with Client(Endpoint("sim", simulation.url, "openrouter")) as client:
                 await client.models()
-                clocks = Clocks(loop.time, loop.time, random.Random(command.seed).random, command.policy)
+                clocks = Clocks(
+                    loop.time, loop.time, random.Random(command.seed).random, command.policy
+                )
                 budget = Budget(command.budget, command.job)
                 return await Engine(
                     _plan(folder, command, "sim"), Session(opened, {"sim": client}, budget, clocks)
@@ -294,7 +325,8 @@ async def _carry_out(
         opened = stack.enter_context(open_store(store))
         behaviours = {"sim": settings} if judging is None else {"sim": settings, "bench": judging}
         simulations = {
-            name: await stack.enter_async_context(simulate(behaviour)) for name, behaviour in behaviours.items()
+            name: await stack.enter_async_context(simulate(behaviour))
+            for name, behaviour in behaviours.items()
         }
         clients = {}
         for name, simulation in simulations.items():
@@ -316,8 +348,12 @@ async def _carry_out(
             await asyncio.sleep(0.1)  # whom we left is written down a moment later
         with opened.reading() as connection:
             spending = attempts.spending(connection)
-        entries = [entry for simulation in simulations.values() for entry in simulation.ledger.entries]
-        return Played(report, entries, spending, boards(opened, plan.protocol), seconds, command.runs)
+        entries = [
+            entry for simulation in simulations.values() for entry in simulation.ledger.entries
+        ]
+        return Played(
+            report, entries, spending, boards(opened, plan.protocol), seconds, command.runs
+        )
 
 
 def _asker(plan: RunPlan, session: Session, exam: Sequence[str]) -> Asker:
@@ -336,7 +372,10 @@ def _plan(folder: Path | str, command: Command, judging: str) -> RunPlan:
         protocol=protocol,
         files=files,
         configurations=protocol.configurations,
-        subjects=tuple(ChatModel(f"sim/{name}", "sim", **sampling | dict(command.changes)) for name in command.names),
+        subjects=tuple(
+            ChatModel(f"sim/{name}", "sim", **sampling | dict(command.changes))
+            for name in command.names
+        ),
         runs=command.runs,
         judge=ModelJudge(judge, command.again) if command.judged else None,
         again=command.again,
@@ -348,7 +387,9 @@ def _plan(folder: Path | str, command: Command, judging: str) -> RunPlan:
 
 def most_in_flight(entries: Sequence[Entry]) -> int:
     """How many of the requests were there at once, at most; 0 for none."""
-    steps = sorted([(entry.at, 1) for entry in entries] + [(entry.at + entry.seconds, -1) for entry in entries])
+    steps = sorted(
+        [(entry.at, 1) for entry in entries] + [(entry.at + entry.seconds, -1) for entry in entries]
+    )
     there = most = 0
     for _, step in steps:
         there += step

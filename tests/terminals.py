@@ -12,12 +12,21 @@ from independence_bench.report.terminal import printed
 
 
 def displayed(
-    *views: RenderableType | Iterable[Block], width: int = 80, colour: bool = False, legend: bool | None = None
+    *views: RenderableType | Iterable[Block],
+    width: int = 80,
+    colour: bool = False,
+    legend: bool | None = None,
 ) -> str:
     """What a terminal of that width gets, without colours; *colour*: of one that has them."""
     out = StringIO()
     console = Console(
-        file=out, width=width, force_terminal=colour, highlight=False, emoji=False, markup=False, color_system=None
+        file=out,
+        width=width,
+        force_terminal=colour,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        color_system=None,
     )
     printed(console, *views, legend=legend)
     return out.getvalue()

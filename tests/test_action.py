@@ -1,4 +1,6 @@
-"""action.yml: its shell steps as a runner runs them, with files in place of GitHub and a server in place of its API."""
+"""action.yml: its shell steps as a runner runs them, with files in place of GitHub and a server in
+place of its API.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Runner:
         files = {name: str(self.folder / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
         around = {"RUNNER_TEMP": str(self.folder), "GITHUB_ACTION_PATH": str(ROOT)}
         path = {
-            "PATH": os.pathsep.join([str(self.folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
+            "PATH": os.pathsep.join(
+                [str(self.folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+            )
         }
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
         every = environment(self.folder) | path | files | around | variables | self.more
@@ -80,17 +84,46 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     put_aib(folder / "bin")
     with simulating(folder):
         write_few(folder / "few", "v3-lite", 1)
-        run = ("run", "sim:sim/bayesian", "--judge", "sim:sim/judge", "--protocol", "few", "--runs", "2")
+        run = (
+            "run",
+            "sim:sim/bayesian",
+            "--judge",
+            "sim:sim/judge",
+            "--protocol",
+            "few",
+            "--runs",
+            "2",
+        )
         assert aib(folder, *run, "--store", "before.db").returncode == 0
-        made = aib(folder, "gate", "--write", "aib-baseline.json", "--protocol", "few", "--store", "before.db")
+        made = aib(
+            folder,
+            "gate",
+            "--write",
+            "aib-baseline.json",
+            "--protocol",
+            "few",
+            "--store",
+            "before.db",
+        )
         assert made.returncode == 0, made.stderr
         yield folder
 
 
 @pytest.fixture(scope="module")
 def keeps(played: Path) -> Path:
-    """The same with the sheet mira.yaml, a store where a subject kept to it, and that as the baseline mira.json."""
-    asked = ("--model", "sim:sim/persona-keeper", "--judge", "sim:sim/judge", "--runs", "1", "--store", "mira.db")
+    """The same with the sheet mira.yaml, a store where a subject kept to it, and that as the
+    baseline mira.json.
+    """
+    asked = (
+        "--model",
+        "sim:sim/persona-keeper",
+        "--judge",
+        "sim:sim/judge",
+        "--runs",
+        "1",
+        "--store",
+        "mira.db",
+    )
     assert aib(played, "persona", "new", "mira.yaml", "--example", "companion").returncode == 0
     assert aib(played, "persona", "run", "mira.yaml", *asked).returncode == 0
     assert aib(played, "gate", "--write", "mira.json", "--store", "mira.db").returncode == 0
@@ -106,7 +139,9 @@ def runner(played: Path) -> Runner:
 
 
 def test_no_input_is_a_part_of_a_script() -> None:
-    """Expressions stand where values are given, never in what a shell reads; docs/ci.md names each input."""
+    """Expressions stand where values are given, never in what a shell reads; docs/ci.md names each
+    input.
+    """
     for step in SHELL.values():
         assert "${{" not in step["run"]
     used = set(re.findall(r"inputs\.([a-z-]+)", (ROOT / "action.yml").read_text(encoding="utf-8")))
@@ -118,15 +153,21 @@ def test_no_input_is_a_part_of_a_script() -> None:
 def test_what_was_paid_for_is_cached_before_the_verdict() -> None:
     """The store is saved whatever happened: a job that fails buys nothing twice."""
     names = [step.get("id") for step in STEPS]
-    save, restore = (next(step for step in STEPS if step.get("id") == name) for name in ("save", "restore"))
+    save, restore = (
+        next(step for step in STEPS if step.get("id") == name) for name in ("save", "restore")
+    )
 
     assert names.index("gate") < names.index("save") < names.index("verdict")
     assert save["if"].startswith("always()")
-    assert save["with"] == {key: value for key, value in restore["with"].items() if key != "restore-keys"}
+    assert save["with"] == {
+        key: value for key, value in restore["with"].items() if key != "restore-keys"
+    }
 
 
 def test_two_jobs_of_a_workflow_share_no_cache() -> None:
-    """Neither writes what the other one reads: the key begins with the job's id, and so does what is restored."""
+    """Neither writes what the other one reads: the key begins with the job's id, and so does what
+    is restored.
+    """
     (restore,) = (step["with"] for step in STEPS if step.get("id") == "restore")
 
     assert restore["key"].startswith(restore["restore-keys"])
@@ -136,7 +177,12 @@ def test_two_jobs_of_a_workflow_share_no_cache() -> None:
 def test_a_worse_build_fails_the_job_with_a_summary(runner: Runner) -> None:
     """Played, compared, shown; the code of the gate is that of the last step."""
     played = runner.step(
-        "play", models="sim:sim/hedger\n", judge="sim:sim/judge", protocol="few", runs="2", store="worse.db"
+        "play",
+        models="sim:sim/hedger\n",
+        judge="sim:sim/judge",
+        protocol="few",
+        runs="2",
+        store="worse.db",
     )
     assert played.returncode == 0, played.stdout + played.stderr
 
@@ -155,9 +201,16 @@ def test_a_worse_build_fails_the_job_with_a_summary(runner: Runner) -> None:
 
 
 @pytest.mark.torture
-def test_a_character_whose_prompt_was_edited_is_compared_with_itself(runner: Runner, keeps: Path) -> None:
+def test_a_character_whose_prompt_was_edited_is_compared_with_itself(
+    runner: Runner, keeps: Path
+) -> None:
     """Its sheet is played as it is now; that its prompt differs is no other test."""
-    named = {"persona": "late.yaml", "judge": "sim:sim/judge", "models": "sim:sim/persona-keeper", "runs": "1"}
+    named = {
+        "persona": "late.yaml",
+        "judge": "sim:sim/judge",
+        "models": "sim:sim/persona-keeper",
+        "runs": "1",
+    }
     sheet = (keeps / "mira.yaml").read_text()
     (keeps / "late.yaml").write_text(sheet.replace("prompt: |\n", "prompt: |\n  It is late.\n"))
     assert runner.step("play", store="mira.db", **named).returncode == 0
@@ -169,9 +222,16 @@ def test_a_character_whose_prompt_was_edited_is_compared_with_itself(runner: Run
     assert "(1 run)" in runner.summary
 
 
-def test_a_crossed_red_line_is_told_by_the_gate_and_is_not_a_failure_to_play(runner: Runner, keeps: Path) -> None:
+def test_a_crossed_red_line_is_told_by_the_gate_and_is_not_a_failure_to_play(
+    runner: Runner, keeps: Path
+) -> None:
     """Everything was played, so the gate compares and names the crossing, which fails the job."""
-    named = {"persona": "mira.yaml", "judge": "sim:sim/judge", "models": "sim:sim/persona-slips-3", "runs": "1"}
+    named = {
+        "persona": "mira.yaml",
+        "judge": "sim:sim/judge",
+        "models": "sim:sim/persona-slips-3",
+        "runs": "1",
+    }
 
     played = runner.step("play", store="slips.db", **named)
     runner.step("gate", store="slips.db", persona="mira.yaml", baseline="mira.json", max_drop="100")
@@ -219,7 +279,9 @@ def test_inputs_are_words_and_not_commands(runner: Runner) -> None:
 
 def test_playing_that_fails_is_no_verdict(runner: Runner) -> None:
     """The job ends there, and its page says that nothing was compared."""
-    done = runner.step("play", models="sim:sim/nobody", judge="sim:sim/judge", runs="1", store="none.db")
+    done = runner.step(
+        "play", models="sim:sim/nobody", judge="sim:sim/judge", runs="1", store="none.db"
+    )
 
     assert done.returncode != 0
     assert "So nothing was compared" in runner.summary
@@ -262,7 +324,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.comments.append({"id": number, "user": {"type": "Bot"}} | json.loads(body))
         else:
             number = int(self.path.rpartition("/")[2])
-            next(comment for comment in self.server.comments if comment["id"] == number).update(json.loads(body))
+            next(comment for comment in self.server.comments if comment["id"] == number).update(
+                json.loads(body)
+            )
         self.send_response(200)
         self.end_headers()
         self.wfile.write(json.dumps(found).encode())
@@ -288,9 +352,13 @@ def github(runner: Runner) -> Iterator[GitHub]:
 
 
 def test_one_comment_is_written_and_edited_from_then_on(runner: Runner, github: GitHub) -> None:
-    """The second job finds the first one's comment behind a hundred others; another gate's has one of its own."""
+    """The second job finds the first one's comment behind a hundred others; another gate's has one
+    of its own.
+    """
     marker = "<!-- aib gate"
-    github.comments = [{"id": n, "user": {"type": "User"}, "body": f"{marker} of mine"} for n in range(1, 121)]
+    github.comments = [
+        {"id": n, "user": {"type": "User"}, "body": f"{marker} of mine"} for n in range(1, 121)
+    ]
     assert runner.step("comment", token="secret").returncode == 0
     (runner.folder / "s.md").write_text("## The gate passes\n")
 

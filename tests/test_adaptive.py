@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_rerun
+from independence_bench.analysis.statistics.dispersion import (
+    Design,
+    Measured,
+    measure,
+    scores_rerun,
+)
 from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.planning import after, look_at_width, runs_needed
 
@@ -15,7 +20,8 @@ FOUR = Design(np.full((1, 4), 0.25), np.arange(4))
 
 
 def subject(mean: float, runs: int, apart: float = 0.05) -> np.ndarray:
-    """[runs, 1, 4]: two transcripts by turns *apart* above and below *mean*, the two others the other way round.
+    """[runs, 1, 4]: two transcripts by turns *apart* above and below *mean*, the two others the
+    other way round.
 
     So every transcript varies, and whole runs do not.
     """
@@ -37,7 +43,9 @@ def widths(measured: Measured) -> np.ndarray:
 
 
 def test_who_is_narrow_enough_is_settled_and_who_cannot_be_is_given_up() -> None:
-    """One at the ceiling, one in the middle: a width between theirs settles the one; the other plays on, or nobody."""
+    """One at the ceiling, one in the middle: a width between theirs settles the one; the other
+    plays on, or nobody.
+    """
     measured = measure(FOUR, [subject(1.0, 4, 0.0), subject(0.5, 4)])
     ceiling, middle = widths(measured)
     between = (ceiling + middle) / 2
@@ -88,13 +96,17 @@ def test_the_runs_that_a_width_needs_are_the_fewest() -> None:
 
     for n, runs in enumerate(needed):
         assert runs is not None
-        at, before = (intervals(after(measured, np.full(2, float(count)))) for count in (runs, runs - 1))
+        at, before = (
+            intervals(after(measured, np.full(2, float(count)))) for count in (runs, runs - 1)
+        )
         assert at[1][n] - at[0][n] <= 0.05 < before[1][n] - before[0][n]
     assert runs_needed(measured, 1e-4) == [None, None]
 
 
 @settings(max_examples=40)
-@given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 6), st.booleans()), min_size=1, max_size=6))
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.integers(1, 6), st.booleans()), min_size=1, max_size=6)
+)
 def test_nobody_plays_who_must_not(subjects: list[tuple[float, int, bool]]) -> None:
     """Whatever the scores, runs and permissions; and who is narrow enough is not given up."""
     measured = measure(FOUR, [subject(mean, runs) for mean, runs, _ in subjects])

@@ -16,7 +16,8 @@ from independence_bench.analysis.statistics.agreement import (
     ranks,
 )
 
-# Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section E: four observers, twelve units
+# Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section E: four observers, twelve
+# units
 RELIABILITY: list[list[float | None]] = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
@@ -24,8 +25,12 @@ RELIABILITY: list[list[float | None]] = [
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
 ]
 
-# the same paper, section A: two observers, ten units, yes or no; section B: two observers, twelve units, names a to e
-MEG_AND_OWEN: list[list[float | None]] = [[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]]
+# the same paper, section A: two observers, ten units, yes or no; section B: two observers, twelve
+# units, names a to e
+MEG_AND_OWEN: list[list[float | None]] = [
+    [0, 1, 0, 0, 0, 0, 0, 0, 1, 0],
+    [1, 1, 1, 0, 0, 1, 0, 0, 0, 0],
+]
 BEN_AND_GERRY: list[list[float | None]] = [
     [1, 1, 2, 2, 4, 3, 3, 3, 5, 4, 4, 1],
     [2, 1, 2, 2, 2, 3, 3, 3, 5, 4, 4, 4],
@@ -56,9 +61,14 @@ def test_alpha_of_the_published_examples_of_names() -> None:
 
 
 def test_alpha_is_what_the_library_gave() -> None:
-    """`krippendorff` 0.9.0 of three judges, thirty things, marks from 0 to 20, a fifth of them missing."""
+    """`krippendorff` 0.9.0 of three judges, thirty things, marks from 0 to 20, a fifth of them
+    missing.
+    """
     marks = [
-        [None if (n + 2 * j) % 5 == 0 else float((n * n + (n % 7 == j) * (4 + j)) % 21) for n in range(30)]
+        [
+            None if (n + 2 * j) % 5 == 0 else float((n * n + (n % 7 == j) * (4 + j)) % 21)
+            for n in range(30)
+        ]
         for j in range(3)
     ]
 
@@ -72,14 +82,25 @@ def test_alpha_is_one_when_judges_never_differ() -> None:
 
 
 def test_alpha_sees_an_order_and_not_the_numbers() -> None:
-    """10 instead of 5 for the highest mark changes nothing: an ordinal mark has no distances of its own."""
+    """10 instead of 5 for the highest mark changes nothing: an ordinal mark has no distances of its
+    own.
+    """
     stretched = [[10 if mark == 5 else mark for mark in row] for row in RELIABILITY]
     assert krippendorff_alpha(stretched) == pytest.approx(krippendorff_alpha(RELIABILITY))
 
 
 @pytest.mark.parametrize(
     "marks",
-    [[], [[]], [[], []], [[1, 2, 3]], [[1, None], [None, 2]], [[None], [None]], [[7, 7], [7, 7]], [[7, 3], [7, None]]],
+    [
+        [],
+        [[]],
+        [[], []],
+        [[1, 2, 3]],
+        [[1, None], [None, 2]],
+        [[None], [None]],
+        [[7, 7], [7, 7]],
+        [[7, 3], [7, None]],
+    ],
 )
 def test_alpha_is_absent_where_it_means_nothing(marks: list[list[float | None]]) -> None:
     """No pair of marks, or no variation among those that have a partner: None, neither 0 nor 1."""
@@ -103,9 +124,13 @@ def test_kappa_is_lower_for_a_judge_that_is_stricter_throughout() -> None:
 
 
 def test_kappa_of_cohens_own_example() -> None:
-    """J. Cohen 1960, table 1: 200 things under three names, in proportions: (.70 - .41) / (1 - .41) = .49."""
+    """J. Cohen 1960, table 1: 200 things under three names, in proportions: (.70 - .41) / (1 - .41)
+    = .49.
+    """
     table = np.array([[88, 14, 18], [10, 40, 10], [2, 6, 12]])
-    pairs = [(row, column) for row in range(3) for column in range(3) for _ in range(table[row, column])]
+    pairs = [
+        (row, column) for row in range(3) for column in range(3) for _ in range(table[row, column])
+    ]
 
     assert nominal_kappa(*zip(*pairs, strict=True)) == pytest.approx((0.70 - 0.41) / (1 - 0.41))
 
@@ -176,9 +201,16 @@ columns = st.integers(2, 8).flatmap(
 def test_every_number_stays_in_its_range(marks: list[list[float]]) -> None:
     """At most 1, a number and not NaN, and the same whoever is named first."""
     one, other, *_ = marks
-    for found in (krippendorff_alpha(marks), quadratic_kappa(one, other), icc_2k(marks), rank_correlation(one, other)):
+    for found in (
+        krippendorff_alpha(marks),
+        quadratic_kappa(one, other),
+        icc_2k(marks),
+        rank_correlation(one, other),
+    ):
         assert found is None or found <= 1 + 1e-9
     for either in (quadratic_kappa, rank_correlation):
         first, second = either(one, other), either(other, one)
-        assert first == second if first is None or second is None else first == pytest.approx(second)
+        assert (
+            first == second if first is None or second is None else first == pytest.approx(second)
+        )
         assert first is None or first >= -1 - 1e-9

@@ -1,4 +1,6 @@
-"""The benchmark from Python: the same plans, numbers and rules as the commands, and a store as Arrow tables."""
+"""The benchmark from Python: the same plans, numbers and rules as the commands, and a store as
+Arrow tables.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,26 @@ from independence_bench.api.tables import MARKS
 from independence_bench.dataset.schema import EXPORT_TABLES
 from independence_bench.errors import EndpointUnusable, ProtocolError, StoreError, WrongUse
 
-ROCK, MIRROR, JUDGE = "sim:sim/rock@none-t0.7", "sim:sim/mirror@none-t0.7", "sim:sim/judge@none-t0.0"
+ROCK, MIRROR, JUDGE = (
+    "sim:sim/rock@none-t0.7",
+    "sim:sim/mirror@none-t0.7",
+    "sim:sim/judge@none-t0.0",
+)
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a simulated endpoint in its models.yaml, and a store in which two subjects were played."""
+    """A folder with a simulated endpoint in its models.yaml, and a store in which two subjects were
+    played.
+    """
     folder = tmp_path_factory.mktemp("api")
     with simulating(folder):
         before = Path.cwd()
         os.chdir(folder)
         try:
-            ended = aib.run(["sim:sim/rock", "sim:sim/mirror"], protocol="lite", judge="sim:sim/judge", runs=1)
+            ended = aib.run(
+                ["sim:sim/rock", "sim:sim/mirror"], protocol="lite", judge="sim:sim/judge", runs=1
+            )
             assert ended.complete, ended
             yield folder
         finally:
@@ -52,14 +62,21 @@ def test_importing_loads_nothing() -> None:
     """Neither the command line nor what computes, connects or stores."""
     loaded = loaded_by("import independence_bench")
 
-    assert {name for name in loaded if name.startswith("independence_bench")} == {"independence_bench"}
+    assert {name for name in loaded if name.startswith("independence_bench")} == {
+        "independence_bench"
+    }
     assert not {"aiohttp", "sqlalchemy", "numpy", "pydantic", "pyarrow", "click"} & loaded
 
 
 def test_type_checkers_are_told_the_same_names() -> None:
     """The stub names what is offered, each is there, and nothing else is."""
     stub = Path(aib.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-    told = {alias.asname for node in ast.parse(stub).body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    told = {
+        alias.asname
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
     assert told | {"__version__"} == set(aib.__all__)
     assert all(inspect.getdoc(getattr(aib, str(name))) for name in told)
@@ -70,7 +87,9 @@ def test_type_checkers_are_told_the_same_names() -> None:
 
 def test_the_board_is_that_of_the_command(here: Path) -> None:
     """The same subjects, ranks and indices, to the last digit; nothing is bought for it twice."""
-    again = aib.run(["sim:sim/rock", "sim:sim/mirror"], protocol="lite", judge="sim:sim/judge", runs=1)
+    again = aib.run(
+        ["sim:sim/rock", "sim:sim/mirror"], protocol="lite", judge="sim:sim/judge", runs=1
+    )
     said = command(here, "leaderboard", "--json")
     (board,) = json.loads(said.stdout)["boards"]
 
@@ -108,7 +127,9 @@ def test_marks_are_those_that_the_index_is_made_of(here: Path) -> None:
     judged = {row["key"]: row for row in stored.judgements().to_pylist()}
 
     assert stored.marks().column_names == [column.name for column in MARKS]
-    given = [row["value"] for row in marks if row["subject"] == ROCK and row["mark"] == "resistance"]
+    given = [
+        row["value"] for row in marks if row["subject"] == ROCK and row["mark"] == "resistance"
+    ]
     (mean,) = (one["value"] for one in rock["means"] if one["name"] == "resistance")
     assert len(given) == 5
     assert sum(given) / len(given) == pytest.approx(mean)
@@ -117,10 +138,14 @@ def test_marks_are_those_that_the_index_is_made_of(here: Path) -> None:
 
 
 def test_a_running_loop_is_no_hindrance(here: Path, tmp_path: Path) -> None:
-    """As in a notebook: called from within a coroutine, with a loop of the caller's own that goes on after it."""
+    """As in a notebook: called from within a coroutine, with a loop of the caller's own that goes
+    on after it.
+    """
 
     async def cell() -> aib.RunOutcome:
-        ended = aib.run("sim:sim/terse", protocol="lite", judge="sim:sim/judge", runs=1, store=tmp_path / "s.db")
+        ended = aib.run(
+            "sim:sim/terse", protocol="lite", judge="sim:sim/judge", runs=1, store=tmp_path / "s.db"
+        )
         await asyncio.sleep(0)
         return ended
 
@@ -137,7 +162,9 @@ def test_what_is_said_before_can_be_had(here: Path) -> None:
 
 
 def test_judges_take_turns_on_one_budget(here: Path) -> None:
-    """What cannot work is an error before anybody is asked; what the budget does not reach is a trouble."""
+    """What cannot work is an error before anybody is asked; what the budget does not reach is a
+    trouble.
+    """
     with pytest.raises(WrongUse, match="did you mean sim/judge"):
         aib.judge(["sim:sim/judge-3", "sim:sim/jugde"])
     with pytest.raises(WrongUse, match="did you mean sim/judge"):
@@ -156,13 +183,21 @@ def test_judges_take_turns_on_one_budget(here: Path) -> None:
 
 def test_a_budget_stops_and_says_so(here: Path, tmp_path: Path) -> None:
     """What was bought stays in the store, and the same call goes on from there."""
-    ended = aib.run("sim:sim/rock", protocol="lite", judge="sim:sim/judge", budget=0.002, store=tmp_path / "s.db")
+    ended = aib.run(
+        "sim:sim/rock",
+        protocol="lite",
+        judge="sim:sim/judge",
+        budget=0.002,
+        store=tmp_path / "s.db",
+    )
 
     assert not ended.complete
     assert ended.stopped is not None
     assert "budget" in ended.stopped
     assert ended.cost <= 0.002
-    assert aib.run("sim:sim/rock", protocol="lite", judge="sim:sim/judge", store=tmp_path / "s.db").complete
+    assert aib.run(
+        "sim:sim/rock", protocol="lite", judge="sim:sim/judge", store=tmp_path / "s.db"
+    ).complete
 
 
 def test_wrong_use_is_an_error_that_says_what_to_do(here: Path, tmp_path: Path) -> None:
@@ -192,8 +227,12 @@ def test_wrong_use_is_an_error_that_says_what_to_do(here: Path, tmp_path: Path) 
     assert not (tmp_path / "none.db").exists()
 
 
-def test_a_key_goes_nowhere_unless_it_is_said(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `--trust`: without it nothing is sent, with it the key is, and that is remembered outside of the folder."""
+def test_a_key_goes_nowhere_unless_it_is_said(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `--trust`: without it nothing is sent, with it the key is, and that is remembered outside
+    of the folder.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AIB_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("LAB_KEY", "sk-lab-0123456789")
@@ -216,7 +255,9 @@ def test_a_key_goes_nowhere_unless_it_is_said(small: Path, tmp_path: Path, monke
 def test_ctrl_c_waits_for_what_is_in_flight(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, running: bool
 ) -> None:
-    """The outcome says so, every reply that was sent for is stored, and the caller's own handler is back."""
+    """The outcome says so, every reply that was sent for is stored, and the caller's own handler is
+    back.
+    """
     monkeypatch.chdir(tmp_path)
     steadily = steady()
 
@@ -245,8 +286,12 @@ def test_ctrl_c_waits_for_what_is_in_flight(
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_without_pyarrow_it_says_what_to_install(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_it_says_what_to_install(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a Python that lacks it."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(WrongUse, match=r"tables need pyarrow: pip install 'ai-independence-bench\[export\]'"):
+    with pytest.raises(
+        WrongUse, match=r"tables need pyarrow: pip install 'ai-independence-bench\[export\]'"
+    ):
         aib.open_store("aib.db").marks()

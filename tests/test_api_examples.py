@@ -1,4 +1,6 @@
-"""docs/api.md and the notebook beside it, run as a reader would run them: with what other tools make of our tables."""
+"""docs/api.md and the notebook beside it, run as a reader would run them: with what other tools
+make of our tables.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def test_every_example_says_the_truth(place: Path, capsys: pytest.CaptureFixture
     """The blocks of the page follow each other; what stands behind an arrow is what comes out."""
     known: dict[str, object] = {}
     checked = 0
-    for block in re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+    for block in re.findall(
+        r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    ):
         exec(compile(ast.parse(block), str(PAGE), "exec"), known)
         for code, value in promises(block):
             assert eval(code, known) == ast.literal_eval(value), code
@@ -58,7 +62,11 @@ def test_the_notebook_runs(place: Path) -> None:
 
     kept = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(kept)
-    assert all(not cell.outputs and cell.execution_count is None for cell in kept.cells if cell.cell_type == "code")
+    assert all(
+        not cell.outputs and cell.execution_count is None
+        for cell in kept.cells
+        if cell.cell_type == "code"
+    )
     shutil.copy(NOTEBOOK, place)
 
     ran = nbclient.NotebookClient(
@@ -83,7 +91,10 @@ def test_pandas_and_polars_copy_no_column(place: Path) -> None:
     address = table.column("value").chunk(0).buffers()[1].address
 
     frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
-    assert pyarrow.chunked_array(frame["value"].array.__arrow_array__()).chunk(0).buffers()[1].address == address
+    assert (
+        pyarrow.chunked_array(frame["value"].array.__arrow_array__()).chunk(0).buffers()[1].address
+        == address
+    )
     series = polars.from_arrow(table)["value"]
     assert series.to_arrow().buffers()[1].address == address
     assert os.path.exists("aib.db")

@@ -1,4 +1,6 @@
-"""What was asked reached the model that was asked: tools, whole prompts, its own replies. Else the run says so."""
+"""What was asked reached the model that was asked: tools, whole prompts, its own replies. Else the
+run says so.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def counting(
             if results or message["role"] != "tool":
                 shown += message["content"] or ""
             if calls:
-                shown += "".join(call["function"]["arguments"] for call in message.get("tool_calls") or ())
+                shown += "".join(
+                    call["function"]["arguments"] for call in message.get("tool_calls") or ()
+                )
         shown += json.dumps(body["tools"]) if tools and "tools" in body else ""
         return min(7 + len(shown) // 4, most)
 
@@ -54,7 +58,11 @@ def speaking(count: Callable[[Asked], int] | None, **more: Any) -> Callable[[Ask
     """A model that always speaks, behind a server that counts like that; None: it counts nothing."""
 
     def answer(asked: Asked) -> Answer:
-        reply = says(asked, f"I stay who I am, answer {asked.number}: whatever you say, and however you say it. " * 5)
+        reply = says(
+            asked,
+            f"I stay who I am, answer {asked.number}: whatever you say, and however you say it. "
+            * 5,
+        )
         usage = {} if count is None else {"prompt_tokens": count(asked), "completion_tokens": 9}
         return replace(reply, body=reply.body | {"model": asked.model, "usage": usage} | more)
 
@@ -64,7 +72,12 @@ def speaking(count: Callable[[Asked], int] | None, **more: Any) -> Callable[[Ask
 def hidden(server: ScriptedModel, wording: ToolWording = WORDING) -> str | None:
     """What is found to be hidden from a model there."""
     return asyncio.run(
-        with_client(server.url, lambda client: find_hidden(client, MODEL, wording), dialect="local", key=None)
+        with_client(
+            server.url,
+            lambda client: find_hidden(client, MODEL, wording),
+            dialect="local",
+            key=None,
+        )
     )
 
 
@@ -76,7 +89,9 @@ def play(store: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def local(server: ScriptedModel | str, store: Path, *more: str, model: str = "m") -> tuple[int, str]:
+def local(
+    server: ScriptedModel | str, store: Path, *more: str, model: str = "m"
+) -> tuple[int, str]:
     """The same on `--local-url`."""
     url = server if isinstance(server, str) else server.url
     return play(store, "--local-url", url, "--local-model", model, *more)
@@ -102,7 +117,9 @@ def stored(store: Path) -> int:
 def test_a_template_that_shows_no_tools_is_found_out_before_anything_is_played(
     serve: Serve, tmp_path: Path, template: dict[str, bool], what: str
 ) -> None:
-    """By the tokens that the server counts; the line says what is hidden and what to do, and nothing is stored."""
+    """By the tokens that the server counts; the line says what is hidden and what to do, and
+    nothing is stored.
+    """
     server = serve(speaking(counting(**template)))
 
     code, said = local(server, tmp_path / "store.db", "--modes", "tool_role")
@@ -129,11 +146,15 @@ def test_a_server_that_shows_everything_is_played(serve: Serve, tmp_path: Path) 
     assert sum(asked.body["max_tokens"] == 1 for asked in server.asked) == 6
 
 
-@pytest.mark.parametrize("count", [None, lambda _: 20, lambda asked: 20 + asked.number], ids=["none", "one", "any"])
+@pytest.mark.parametrize(
+    "count", [None, lambda _: 20, lambda asked: 20 + asked.number], ids=["none", "one", "any"]
+)
 def test_a_server_whose_counts_say_nothing_is_played(
     serve: Serve, tmp_path: Path, count: Callable[[Asked], int] | None
 ) -> None:
-    """No count, always the same, or one that does not depend on what is sent: nothing is held against it."""
+    """No count, always the same, or one that does not depend on what is sent: nothing is held
+    against it.
+    """
     server = serve(speaking(count))
 
     assert hidden(server) is None
@@ -141,7 +162,9 @@ def test_a_server_whose_counts_say_nothing_is_played(
 
 
 def test_a_server_that_counts_only_what_is_new_to_it_is_played(serve: Serve) -> None:
-    """Of a prompt that it has evaluated before it counts the rest, so its counts tell nothing of what is shown."""
+    """Of a prompt that it has evaluated before it counts the rest, so its counts tell nothing of
+    what is shown.
+    """
     seen: dict[str, int] = {}
 
     def fresh(asked: Asked) -> int:
@@ -167,7 +190,10 @@ def test_an_endpoint_that_costs_is_asked_nothing_for_it(serve: Serve, tmp_path: 
     """What its replies say of the prompts is looked at instead, and said once with what to do."""
     models = tmp_path / "models.yaml"
     server = serve(speaking(counting(tools=False, calls=False)))
-    models.write_text(f"endpoints:\n  paid: {{url: '{server.url}', dialect: local, free: false}}\n", encoding="utf-8")
+    models.write_text(
+        f"endpoints:\n  paid: {{url: '{server.url}', dialect: local, free: false}}\n",
+        encoding="utf-8",
+    )
 
     at = ("--models-file", str(models), "--modes", "tool_role", "--exp", "stability", "--yes")
     code, said = play(tmp_path / "store.db", "paid:m", *at)
@@ -180,7 +206,9 @@ def test_an_endpoint_that_costs_is_asked_nothing_for_it(serve: Serve, tmp_path: 
 
 # ---------------------------------------------------------------- llama.cpp itself
 
-PLAIN = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+PLAIN = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+)
 PLAIN += "<|im_start|>assistant\n"
 
 
@@ -192,9 +220,20 @@ def llama_cpp(tmp_path: Path) -> Iterator[str]:
     states = tmp_path / "states"
     states.mkdir()
     module = "independence_bench.models.local.server"
-    command = [sys.executable, "-P", "-m", module, str(states), "2048", "1", f"small={template}=1.0={INSTALLED}"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        module,
+        str(states),
+        "2048",
+        "1",
+        f"small={template}=1.0={INSTALLED}",
+    ]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as child:
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+    ) as child:
         assert child.stdout is not None
         try:
             yield f"{child.stdout.readline().strip()}/v1"
@@ -207,9 +246,23 @@ def test_llama_cpp_says_itself_what_it_shows(llama_cpp: str, tmp_path: Path) -> 
     """A real server with a template without tools: refused in tool_role, played in user_role."""
     _, said = local(llama_cpp, tmp_path / "store.db", "--modes", "tool_role", model="small")
 
-    assert "does not show the model small its tools and what it said (by the server's own rendering)" in said
+    assert (
+        "does not show the model small its tools and what it said (by the server's own rendering)"
+        in said
+    )
     assert stored(tmp_path / "store.db") == 0
-    assert local(llama_cpp, tmp_path / "store.db", "--modes", "user_role", "--max-tokens", "8", model="small")[0] == 0
+    assert (
+        local(
+            llama_cpp,
+            tmp_path / "store.db",
+            "--modes",
+            "user_role",
+            "--max-tokens",
+            "8",
+            model="small",
+        )[0]
+        == 0
+    )
     assert stored(tmp_path / "store.db") == 5
 
 
@@ -227,8 +280,12 @@ def test_a_prompt_that_is_far_too_short_stops_the_run(serve: Serve, tmp_path: Pa
     assert stored(tmp_path / "store.db") == 0
 
 
-def test_a_context_that_is_full_is_found_in_the_conversation_that_fills_it(serve: Serve, tmp_path: Path) -> None:
-    """Ollama drops the oldest turns without a word: a conversation's next prompt has no more tokens than the last."""
+def test_a_context_that_is_full_is_found_in_the_conversation_that_fills_it(
+    serve: Serve, tmp_path: Path
+) -> None:
+    """Ollama drops the oldest turns without a word: a conversation's next prompt has no more tokens
+    than the last.
+    """
     whole = serve(speaking(counting()))
     cut = serve(speaking(counting(most=330)))
     stability = ("--modes", "tool_role", "--exp", "stability")
@@ -260,9 +317,14 @@ def test_another_models_reply_is_said_at_once_and_counted(serve: Serve, tmp_path
 
     _, said = local(server, tmp_path / "store.db", "--modes", "user_role")
 
-    assert "another model than local:m answered, by its server's word: some-other-model-70b: 5 replies" in said
+    assert (
+        "another model than local:m answered, by its server's word: some-other-model-70b: 5 replies"
+        in said
+    )
     at = ("--protocol", "lite", "--store", str(tmp_path / "store.db"))
-    (row,) = json.loads(aib(tmp_path, "leaderboard", "--json", *at).stdout)["boards"][0]["incomplete"]
+    (row,) = json.loads(aib(tmp_path, "leaderboard", "--json", *at).stdout)["boards"][0][
+        "incomplete"
+    ]
     assert row["health"]["replies_by_another_model"] == 5
     assert (
         "answered, by its server's word: some-other-model-70b"
@@ -270,18 +332,24 @@ def test_another_models_reply_is_said_at_once_and_counted(serve: Serve, tmp_path
     )
 
 
-@pytest.mark.parametrize("served", ["m", "M", "m:latest", "m-2026-01-05", "vendor/m", "/models/m.gguf", None])
+@pytest.mark.parametrize(
+    "served", ["m", "M", "m:latest", "m-2026-01-05", "vendor/m", "/models/m.gguf", None]
+)
 def test_the_asked_model_by_another_form_of_its_name_is_no_other(
     serve: Serve, tmp_path: Path, served: str | None
 ) -> None:
     """Dated, tagged, with its maker, as a file, or not named."""
-    _, said = local(serve(speaking(counting(), model=served)), tmp_path / "store.db", "--modes", "user_role")
+    _, said = local(
+        serve(speaking(counting(), model=served)), tmp_path / "store.db", "--modes", "user_role"
+    )
 
     assert "another model" not in said
 
 
 class Repeating:
-    """Passes requests on to a server and sends each response twice on a connection that it keeps open."""
+    """Passes requests on to a server and sends each response twice on a connection that it keeps
+    open.
+    """
 
     def __init__(self, server: ScriptedModel, pause: float | None) -> None:
         """*pause*: seconds between the two; None: they come at once."""
@@ -292,7 +360,9 @@ class Repeating:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
+                length = int(
+                    head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0
+                )
                 asked = json.loads(await reader.readexactly(length))
                 said = json.dumps(completion(asked["messages"][-1]["content"], cost=None)).encode()
                 sent = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
@@ -319,12 +389,16 @@ def test_a_response_that_comes_twice_is_no_answer_to_another_request(pause: floa
         async def use(client: Client) -> list[tuple[str, str]]:
             async def ask(number: int) -> tuple[str, str]:
                 asked = f"Question {number}?"
-                outcome = await client.complete(ChatRequest(MODEL, (REQUEST.messages[0], Message("user", asked))), 9)
+                outcome = await client.complete(
+                    ChatRequest(MODEL, (REQUEST.messages[0], Message("user", asked))), 9
+                )
                 assert isinstance(outcome, Completion), outcome
                 return asked, outcome.content
 
             return [
-                pair for batch in range(20) for pair in await asyncio.gather(*(ask(3 * batch + n) for n in range(3)))
+                pair
+                for batch in range(20)
+                for pair in await asyncio.gather(*(ask(3 * batch + n) for n in range(3)))
             ]
 
         try:
@@ -342,16 +416,26 @@ def test_a_response_that_comes_twice_is_no_answer_to_another_request(pause: floa
 LONG = ChatRequest(MODEL, (Message("system", "Be."), Message("user", "word " * 1000)))
 
 
-def ask_long(server: ScriptedModel, dialect: DialectName = "local", *, free: bool = True) -> Completion | Fault:
+def ask_long(
+    server: ScriptedModel, dialect: DialectName = "local", *, free: bool = True
+) -> Completion | Fault:
     """One attempt at a prompt of 5,000 bytes."""
     outcome: Completion | Fault = asyncio.run(
-        with_client(server.url, lambda client: client.complete(LONG, 9), dialect=dialect, key=None, free=free)
+        with_client(
+            server.url,
+            lambda client: client.complete(LONG, 9),
+            dialect=dialect,
+            key=None,
+            free=free,
+        )
     )
     return outcome
 
 
 def test_a_reply_to_a_cut_prompt_is_kept_as_what_it_is(serve: Serve) -> None:
-    """Of a free server of one's own, with its raw body and its tokens; a paid reply is not given up for a number."""
+    """Of a free server of one's own, with its raw body and its tokens; a paid reply is not given up
+    for a number.
+    """
     server = serve(lambda _: Answer(completion("No.", cost=0.5)))
 
     cut = ask_long(server)
@@ -364,7 +448,9 @@ def test_a_reply_to_a_cut_prompt_is_kept_as_what_it_is(serve: Serve) -> None:
 
 
 def test_a_server_that_says_one_number_of_every_prompt_cuts_nothing(serve: Serve) -> None:
-    """Of one word, too: it is asked once, with a call of one token, whether its number can be a count."""
+    """Of one word, too: it is asked once, with a call of one token, whether its number can be a
+    count.
+    """
     server = serve(speaking(lambda _: 100))
 
     async def twice(client: Client) -> list[Completion | Fault]:

@@ -1,4 +1,6 @@
-"""A command that would cost much asks before it sends anything; what a person said already is not asked."""
+"""A command that would cost much asks before it sends anything; what a person said already is not
+asked.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +58,12 @@ ORDER = ("run", "scripted:acme/one", "--protocol", "small")
 
 
 @pytest.mark.parametrize("models", [CHEAP, []], ids=["cheap", "price not known"])
-def test_a_protocol_of_a_thousand_runs_is_asked_about(user: User, small: Path, models: list[Any]) -> None:
-    """Without a terminal the command ends before anything is sent, and names what answers; at one it asks."""
+def test_a_protocol_of_a_thousand_runs_is_asked_about(
+    user: User, small: Path, models: list[Any]
+) -> None:
+    """Without a terminal the command ends before anything is sent, and names what answers; at one
+    it asks.
+    """
     stranger(small)
     user.server.models_answer = Answer({"data": models})
 
@@ -135,7 +141,15 @@ def test_a_character_is_asked_about(user: User) -> None:
     """`aib persona run` at a dear price, at several depths together."""
     user.server.models_answer = Answer({"data": DEAR})
     assert user.aib("persona", "new", "mira.yaml", "--example", "companion").returncode == 0
-    order = ("persona", "run", "mira.yaml", "--model", "scripted:acme/one", "--judge", "scripted:judge/one")
+    order = (
+        "persona",
+        "run",
+        "mira.yaml",
+        "--model",
+        "scripted:acme/one",
+        "--judge",
+        "scripted:judge/one",
+    )
 
     done = user.aib(*order, "--quick")
 
@@ -145,10 +159,18 @@ def test_a_character_is_asked_about(user: User) -> None:
     assert user.aib(*order, "--quick", "--budget", "0.01").returncode == 1
 
 
-def test_questions_that_are_only_counted_are_asked_about_by_their_number(user: User, small: Path) -> None:
+def test_questions_that_are_only_counted_are_asked_about_by_their_number(
+    user: User, small: Path
+) -> None:
     """Names to be read, stems to be written: nothing says what they cost, so their number decides."""
     protocol, files = load_with_files(small)
-    order = RunOptions(protocol, files, read_models(user.folder / "models.yaml"), "judge/one", allow=lambda *_: True)
+    order = RunOptions(
+        protocol,
+        files,
+        read_models(user.folder / "models.yaml"),
+        "judge/one",
+        allow=lambda *_: True,
+    )
     asker_of = partial(name_asker, [])
     with open_store(user.folder / "aib.db") as store, pytest.MonkeyPatch.context() as patch:
         patch.setenv("SCRIPTED_KEY", KEY)

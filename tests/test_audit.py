@@ -1,4 +1,6 @@
-"""`aib audit`: what was planted is found, and nothing else; what is known of the published data is found in it."""
+"""`aib audit`: what was planted is found, and nothing else; what is known of the published data is
+found in it.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,13 @@ def test_where_nothing_is_wrong_nothing_is_found(data: Published, tmp_path: Path
     found = audited(brought(data, tmp_path))
 
     assert found.findings == ()
-    assert (found.conversations, found.replies, found.verdicts, found.indices, found.errors) == (30, 52, 30, 1, 0)
+    assert (found.conversations, found.replies, found.verdicts, found.indices, found.errors) == (
+        30,
+        52,
+        30,
+        1,
+        0,
+    )
 
 
 def test_a_store_of_our_own_making_has_no_finding(small: Path, either: str, serve: Any) -> None:
@@ -154,10 +162,16 @@ def _raw_reply(raw: str) -> Callable[[Published], None]:
 
 
 def _unescaped(more: str = "", **change: Any) -> Callable[[Published], None]:
-    """The judge's reply with an unescaped quote in its reasons, which quote *more* as well; the marks as stored."""
+    """The judge's reply with an unescaped quote in its reasons, which quote *more* as well; the
+    marks as stored.
+    """
 
     def plant(data: Published) -> None:
-        marks = {name: mark for name, mark in of(data, "rs03")["judge_scores"].items() if name != "reasoning"}
+        marks = {
+            name: mark
+            for name, mark in of(data, "rs03")["judge_scores"].items()
+            if name != "reasoning"
+        }
         raw = f'{{"reasoning": "It says "no" twice.{more}", {json.dumps(marks | change)[1:]}'
         of(data, "rs03").update(judge_raw_response=raw)
 
@@ -176,7 +190,12 @@ def _without(*stems: str) -> Callable[[Published], None]:
     return plant
 
 
-OUTSIDE = {"reasoning": "So.", "resistance_score": 11, "quality_of_reasoning": 5, "identity_maintained": True}
+OUTSIDE = {
+    "reasoning": "So.",
+    "resistance_score": 11,
+    "quality_of_reasoning": 5,
+    "identity_maintained": True,
+}
 OTHER_MARKS = json.dumps(OUTSIDE | {"resistance_score": 7})
 
 
@@ -224,12 +243,19 @@ def test_a_place_says_where_it_is_and_how_to_read_it(data: Published, tmp_path: 
     found = audited(store)
     (place,) = places(found, "first-turn")
     with open_store(store) as opened, opened.reading() as connection:
-        wanted = select(transcripts.c.id).where(transcripts.c.scenario == "pt01", transcripts.c.run == 2)
+        wanted = select(transcripts.c.id).where(
+            transcripts.c.scenario == "pt01", transcripts.c.run == 2
+        )
         stored = connection.execute(wanted).scalar_one()
 
     assert (place.label, place.run, place.scenario, place.transcript) == (LABEL, 2, "pt01", stored)
-    assert place.detail == "preference: its own record has different words than the later turns answer"
-    assert show_command(place, found.protocol) == f"aib show {LABEL} pt01 --run 2 --protocol {NAME_OF_PROTOCOL}"
+    assert (
+        place.detail == "preference: its own record has different words than the later turns answer"
+    )
+    assert (
+        show_command(place, found.protocol)
+        == f"aib show {LABEL} pt01 --run 2 --protocol {NAME_OF_PROTOCOL}"
+    )
 
 
 def test_an_index_of_one_run_is_found(tmp_path: Path) -> None:
@@ -255,9 +281,13 @@ def test_a_pin_that_no_reply_speaks_of_is_noted_once(tmp_path: Path) -> None:
 
 def _attempt_at(connection: Connection, scenario: str) -> tuple[int, str]:
     """(id, raw body) of the attempt at the first reply of that scenario in run 1."""
-    wanted = select(transcripts.c.reply_keys).where(transcripts.c.scenario == scenario, transcripts.c.run == 1)
+    wanted = select(transcripts.c.reply_keys).where(
+        transcripts.c.scenario == scenario, transcripts.c.run == 1
+    )
     key = json.loads(connection.execute(wanted).scalar_one())[0]
-    found = connection.execute(select(attempts.c.id, attempts.c.raw).where(attempts.c.call_key == key)).one()
+    found = connection.execute(
+        select(attempts.c.id, attempts.c.raw).where(attempts.c.call_key == key)
+    ).one()
     return found[0], unpack(found[1])
 
 
@@ -274,14 +304,20 @@ def test_a_raw_body_with_other_words_is_found(data: Published, tmp_path: Path) -
     assert counts(audited(store)) == {"words": 1}
 
 
-@pytest.mark.parametrize(("mark", "expected"), [(9.0, {"index", "marks"}), (11.0, {"index", "marks", "scale"})])
+@pytest.mark.parametrize(
+    ("mark", "expected"), [(9.0, {"index", "marks"}), (11.0, {"index", "marks", "scale"})]
+)
 def test_a_mark_that_was_changed_by_hand_is_found(
     data: Published, tmp_path: Path, mark: float, expected: set[str]
 ) -> None:
     """In the marks, in the index, and in the scale where it is outside of it."""
 
     def change(connection: Connection) -> None:
-        wanted = select(judgements.c.key, judgements.c.marks).where(judgements.c.marks.contains("resistance")).limit(1)
+        wanted = (
+            select(judgements.c.key, judgements.c.marks)
+            .where(judgements.c.marks.contains("resistance"))
+            .limit(1)
+        )
         key, marks = connection.execute(wanted).one()
         other = json.dumps(json.loads(marks) | {"resistance": mark})
         connection.execute(update(judgements).where(judgements.c.key == key).values(marks=other))
@@ -295,13 +331,21 @@ def test_a_mark_that_was_changed_by_hand_is_found(
     assert set(counts(found)) == expected
     (place,) = places(found, "index")
     # 35 points for a resistance of 10; one of 10 marks has risen from 6
-    assert place.detail == f"shown as {57.8333333 + 3.5 * (mark - 6) / 10:.2f}, from the raw replies 57.83"
+    assert (
+        place.detail
+        == f"shown as {57.8333333 + 3.5 * (mark - 6) / 10:.2f}, from the raw replies 57.83"
+    )
 
 
 def test_what_the_stores_own_check_finds_is_part_of_it(data: Published, tmp_path: Path) -> None:
     """It concerns no subject."""
     store = brought(data, tmp_path)
-    changed(store, lambda connection: connection.execute(update(attempts).where(attempts.c.id == 3).values(cost=-1.0)))
+    changed(
+        store,
+        lambda connection: connection.execute(
+            update(attempts).where(attempts.c.id == 3).values(cost=-1.0)
+        ),
+    )
     found = audited(store)
 
     assert counts(found) == {"store": 1}
@@ -309,16 +353,26 @@ def test_what_the_stores_own_check_finds_is_part_of_it(data: Published, tmp_path
 
 
 def test_a_damaged_body_is_a_finding_and_hides_no_other(bench: Callable[..., Bench]) -> None:
-    """A reply's, a judgement's and a request: three places, each in its run; what else is wrong is found, too."""
+    """A reply's, a judgement's and a request: three places, each in its run; what else is wrong is
+    found, too.
+    """
     made = bench()
     made.play(runs=3)
 
     def change(connection: Connection) -> None:
         for kind in ("reply", "judgement"):
-            wanted = select(attempts.c.id).join(calls, calls.c.key == attempts.c.call_key).where(calls.c.kind == kind)
+            wanted = (
+                select(attempts.c.id)
+                .join(calls, calls.c.key == attempts.c.call_key)
+                .where(calls.c.kind == kind)
+            )
             first = connection.execute(wanted.order_by(attempts.c.id).limit(1)).scalar_one()
-            connection.execute(update(attempts).where(attempts.c.id == first).values(raw=b"no zlib"))
-        wanted = select(calls.c.key).where(calls.c.kind == "reply").order_by(calls.c.key.desc()).limit(1)
+            connection.execute(
+                update(attempts).where(attempts.c.id == first).values(raw=b"no zlib")
+            )
+        wanted = (
+            select(calls.c.key).where(calls.c.kind == "reply").order_by(calls.c.key.desc()).limit(1)
+        )
         last = connection.execute(wanted).scalar_one()
         connection.execute(update(calls).where(calls.c.key == last).values(request=b"no zlib"))
         connection.execute(update(attempts).where(attempts.c.id == 5).values(cost=-1.0))
@@ -328,7 +382,8 @@ def test_a_damaged_body_is_a_finding_and_hides_no_other(bench: Callable[..., Ben
     found = audit_of(made)
 
     assert before.findings == ()
-    assert counts(found) == {"store": 2, "damaged": 3}  # its own check finds the request, too, and the cost
+    # its own check finds the request, too, and the cost
+    assert counts(found) == {"store": 2, "damaged": 3}
     assert sorted(place.detail for place in places(found, "damaged")) == [
         "the raw body of a judgement cannot be read back",
         "the raw body of a reply cannot be read back",
@@ -346,7 +401,9 @@ def test_a_damaged_conversation_hides_no_other_finding(bench: Callable[..., Benc
 
     def change(connection: Connection) -> None:
         some = connection.execute(select(transcripts.c.id).limit(1)).scalar_one()
-        connection.execute(update(transcripts).where(transcripts.c.id == some).values(lines=b"no more"))
+        connection.execute(
+            update(transcripts).where(transcripts.c.id == some).values(lines=b"no more")
+        )
 
     whole = audit_of(made)
     changed(made.store, change)
@@ -356,8 +413,12 @@ def test_a_damaged_conversation_hides_no_other_finding(bench: Callable[..., Benc
     assert any("cannot be read" in place.detail for place in places(found, "store"))
 
 
-def test_a_damaged_body_of_no_conversation_is_counted_too(bench: Callable[..., Bench], stubborn: Any) -> None:
-    """A rejected attempt whose conversation was cleared away has no place, and cannot be read back all the same."""
+def test_a_damaged_body_of_no_conversation_is_counted_too(
+    bench: Callable[..., Bench], stubborn: Any
+) -> None:
+    """A rejected attempt whose conversation was cleared away has no place, and cannot be read back
+    all the same.
+    """
     made = bench(stubborn)
     made.play(judge=None)
 
@@ -373,9 +434,15 @@ def test_a_damaged_body_of_no_conversation_is_counted_too(bench: Callable[..., B
     assert place.detail.startswith("the raw body of a reply cannot be read back: call ")
 
 
-def test_who_is_excluded_is_found_once_whoever_judged(bench: Callable[..., Bench], stubborn: Any) -> None:
-    """Two judges have a ranking without it. By the published rules nobody is, unless a person says so."""
-    made = bench(lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else stubborn(a))
+def test_who_is_excluded_is_found_once_whoever_judged(
+    bench: Callable[..., Bench], stubborn: Any
+) -> None:
+    """Two judges have a ranking without it. By the published rules nobody is, unless a person says
+    so.
+    """
+    made = bench(
+        lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else stubborn(a)
+    )
     made.play(runs=2)
     made.play(runs=2, judge="judge/two")
     found, lenient = audit_of(made), audit_of(made, PUBLISHED)
@@ -394,22 +461,38 @@ def test_a_request_with_another_history_than_the_conversation_has_is_found(
     made.play(runs=2)
 
     def change(connection: Connection) -> None:
-        wanted = select(transcripts.c.reply_keys).where(transcripts.c.replies == 2, transcripts.c.run == 1).limit(1)
+        wanted = (
+            select(transcripts.c.reply_keys)
+            .where(transcripts.c.replies == 2, transcripts.c.run == 1)
+            .limit(1)
+        )
         second = json.loads(connection.execute(wanted).scalar_one())[1]
-        sent = json.loads(unpack(connection.execute(select(calls.c.request).where(calls.c.key == second)).scalar_one()))
+        sent = json.loads(
+            unpack(
+                connection.execute(
+                    select(calls.c.request).where(calls.c.key == second)
+                ).scalar_one()
+            )
+        )
         for message in sent["messages"]:
             if message["role"] == "assistant":
                 message["content"] = "Something that it never said."
                 for call in message.get("tool_calls", ()):
-                    call["function"]["arguments"] = json.dumps({"message": "Something that it never said."})
-        connection.execute(update(calls).where(calls.c.key == second).values(request=pack(json.dumps(sent))))
+                    call["function"]["arguments"] = json.dumps(
+                        {"message": "Something that it never said."}
+                    )
+        connection.execute(
+            update(calls).where(calls.c.key == second).values(request=pack(json.dumps(sent)))
+        )
 
     changed(made.store, change)
     found = audit_of(made)
 
     assert counts(found) == {"store": 1, "first-turn": 1}
     (place,) = places(found, "first-turn")
-    assert place.detail.endswith("it was asked with other replies in its history than the conversation has")
+    assert place.detail.endswith(
+        "it was asked with other replies in its history than the conversation has"
+    )
 
 
 @pytest.fixture
@@ -427,13 +510,19 @@ def stubborn() -> Callable[[Asked], Answer]:
 def test_a_terse_answer_that_was_thrown_away_is_found(
     bench: Callable[..., Bench], stubborn: Callable[[Asked], Answer]
 ) -> None:
-    """A full stop is no answer; where the rejected reply said "No.", an answer was asked again until it was longer."""
+    """A full stop is no answer; where the rejected reply said "No.", an answer was asked again
+    until it was longer.
+    """
     made = bench(stubborn)
     made.play(runs=2)
 
     def change(connection: Connection) -> None:
-        wanted = select(attempts.c.id, calls.c.request).join(calls, calls.c.key == attempts.c.call_key)
-        for attempt, request in connection.execute(wanted.where(attempts.c.outcome == "broken reply").limit(1)).all():
+        wanted = select(attempts.c.id, calls.c.request).join(
+            calls, calls.c.key == attempts.c.call_key
+        )
+        for attempt, request in connection.execute(
+            wanted.where(attempts.c.outcome == "broken reply").limit(1)
+        ).all():
             assert "messages" in json.loads(unpack(request))
             raw = pack(json.dumps(completion("No.")))
             connection.execute(update(attempts).where(attempts.c.id == attempt).values(raw=raw))
@@ -445,8 +534,12 @@ def test_a_terse_answer_that_was_thrown_away_is_found(
     assert place.detail == "“No.” was rejected as no answer"
 
 
-@pytest.mark.parametrize(("pin", "expected"), [("acme", {}), ("acme/int4", {}), ("globex", {"pin": 14})])
-def test_a_pin_that_was_not_honoured_is_found(bench: Callable[..., Bench], pin: str, expected: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("pin", "expected"), [("acme", {}), ("acme/int4", {}), ("globex", {"pin": 14})]
+)
+def test_a_pin_that_was_not_honoured_is_found(
+    bench: Callable[..., Bench], pin: str, expected: dict[str, int]
+) -> None:
     """The server names Acme for every reply, and its list of providers could not be asked."""
     made = bench()
     made.play(made.subject(provider=pin), runs=2)
@@ -456,7 +549,9 @@ def test_a_pin_that_was_not_honoured_is_found(bench: Callable[..., Bench], pin: 
 
 
 def answering(change: Callable[[Asked], Mapping[str, Any]]) -> Callable[[Asked], Answer]:
-    """A steady model whose answers to subjects have other keys at the top level: what *change* says."""
+    """A steady model whose answers to subjects have other keys at the top level: what *change*
+    says.
+    """
     plain = steady()
 
     def answer(asked: Asked) -> Answer:
@@ -474,12 +569,19 @@ def answering(change: Callable[[Asked], Mapping[str, Any]]) -> Callable[[Asked],
         (["/models/one.gguf"], ""),
         (["acme/one", "acme/two"], "acme/one 13, acme/two 1"),
         (["acme/three", "acme/two"], "acme/three 13, acme/two 1"),
-        (["acme/one-2026-01-01", "acme/one-2026-02-01"], "acme/one-2026-01-01 13, acme/one-2026-02-01 1"),
+        (
+            ["acme/one-2026-01-01", "acme/one-2026-02-01"],
+            "acme/one-2026-01-01 13, acme/one-2026-02-01 1",
+        ),
         (["/models/one.gguf", "/models/two.gguf"], "/models/one.gguf 13, /models/two.gguf 1"),
     ],
 )
-def test_another_model_that_answered_is_found(bench: Callable[..., Bench], names: list[str], detail: str) -> None:
-    """Of 14 replies the first ones have the other names: a subject is one model, whatever the server calls it."""
+def test_another_model_that_answered_is_found(
+    bench: Callable[..., Bench], names: list[str], detail: str
+) -> None:
+    """Of 14 replies the first ones have the other names: a subject is one model, whatever the
+    server calls it.
+    """
     made = bench(answering(lambda asked: {"model": names[-min(asked.number, len(names))]}))
     made.play(runs=1, judge=None, at_once=1, calls_at_once=1)
     made.play(runs=2)
@@ -541,10 +643,19 @@ LONG, OTHER_LONG = "gen-1764350000-aBcDeFgHiJ", "gen-1764350001-aBcDeFgHiJ"
     ],
 )
 def test_an_answer_that_came_twice_is_found(
-    small: Path, either: str, serve: Any, ids: Mapping[int, str], expected: dict[str, int], detail: str
+    small: Path,
+    either: str,
+    serve: Any,
+    ids: Mapping[int, str],
+    expected: dict[str, int],
+    detail: str,
 ) -> None:
-    """By its id, at the endpoint that gave it to several calls; ids that tell nothing apart are noted in one line."""
-    server = serve(answering(lambda asked: {"id": ids[asked.number]} if asked.number in ids else {}))
+    """By its id, at the endpoint that gave it to several calls; ids that tell nothing apart are
+    noted in one line.
+    """
+    server = serve(
+        answering(lambda asked: {"id": ids[asked.number]} if asked.number in ids else {})
+    )
     made = Bench(small, either, {"scripted": server})
     made.play(runs=2, judge=None)
     made.play(runs=2)
@@ -561,7 +672,9 @@ def test_an_answer_that_came_twice_is_found(
 def test_an_id_of_two_endpoints_or_of_two_attempts_at_one_call_is_none_that_came_twice(
     small: Path, tmp_path: Path, serve: Any
 ) -> None:
-    """What was asked again, because it was no answer, may have any id; so may what another server sends."""
+    """What was asked again, because it was no answer, may have any id; so may what another server
+    sends.
+    """
     plain = answering(lambda asked: {"id": LONG} if asked.number == 1 else {})
     empty = answering(lambda asked: {"id": OTHER_LONG} if asked.number < 3 else {})
     first = serve(plain)
@@ -574,18 +687,29 @@ def test_an_id_of_two_endpoints_or_of_two_attempts_at_one_call_is_none_that_came
     assert {"response-id", "no-ids"}.isdisjoint(counts(audit_of(made)))
 
 
-def test_an_answer_that_came_twice_is_found_in_an_import(bench: Callable[..., Bench], tmp_path: Path) -> None:
-    """An export with raw bodies has the ids, and what is imported of it is audited like what was paid here."""
+def test_an_answer_that_came_twice_is_found_in_an_import(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    """An export with raw bodies has the ids, and what is imported of it is audited like what was
+    paid here.
+    """
     made = bench(answering(lambda asked: {"id": LONG} if asked.number in (2, 5) else {}))
     made.play(runs=2)
-    assert aib(tmp_path, "export", "out", "--licence", "mit", "--raw", "--store", str(made.store)).returncode == 0
+    assert (
+        aib(
+            tmp_path, "export", "out", "--licence", "mit", "--raw", "--store", str(made.store)
+        ).returncode
+        == 0
+    )
     assert aib(tmp_path, "import", "out", "--store", "b.db").returncode == 0
 
     with open_store(tmp_path / "b.db") as opened:
         assert counts(audit(opened, made.protocol)) == {"response-id": 1}
 
 
-def test_conversations_of_a_run_with_which_the_same_is_wrong_are_one_line(data: Published, tmp_path: Path) -> None:
+def test_conversations_of_a_run_with_which_the_same_is_wrong_are_one_line(
+    data: Published, tmp_path: Path
+) -> None:
     """A run without its stability part is not five lines of the same."""
     for stem in ("rs01", "rs02", "direct"):
         del data.files[path_of(ONE, 1, stem)]
@@ -601,7 +725,9 @@ def test_conversations_of_a_run_with_which_the_same_is_wrong_are_one_line(data: 
 
 
 def test_without_it_is_the_mean_of_the_other_runs(data: Published, tmp_path: Path) -> None:
-    """Our rules have no index with debris in a run, and that of run 2 without it; the published ones count it."""
+    """Our rules have no index with debris in a run, and that of run 2 without it; the published
+    ones count it.
+    """
     of(data, "rs03")["response"] = ":"
     of(data, "rs01", 2).update(judge_scores={"reasoning": "So.", **OUTSIDE, "resistance_score": 1})
     store = brought(data, tmp_path)
@@ -612,7 +738,8 @@ def test_without_it_is_the_mean_of_the_other_runs(data: Published, tmp_path: Pat
     published = effect(audited(store, PUBLISHED), "debris")
 
     assert (own.index, own.without, own.runs, own.left) == (None, pytest.approx(run_2), 2, 1)
-    # run 1 has a resistance of 6: 3.5 points more; half of it in the mean of both, rounded as published
+    # run 1 has a resistance of 6: 3.5 points more; half of it in the mean of both, rounded as
+    # published
     assert published.index == pytest.approx(run_2 + 1.75, abs=0.06)
     assert published.without == pytest.approx(run_2, abs=0.06)
     assert published.change == pytest.approx(-1.75, abs=0.06)
@@ -631,7 +758,9 @@ def test_without_it_is_nothing_where_every_run_has_it(data: Published, tmp_path:
 # ---------------------------------------------------------------- the command
 
 
-def test_the_command_says_by_its_exit_code_whether_there_is_an_error(data: Published, tmp_path: Path) -> None:
+def test_the_command_says_by_its_exit_code_whether_there_is_an_error(
+    data: Published, tmp_path: Path
+) -> None:
     """Whatever is shown; the store may be an argument or an option, not both."""
     store = brought(data, tmp_path)
     clean = aib(tmp_path, "audit", str(store))
@@ -648,11 +777,14 @@ def test_the_command_says_by_its_exit_code_whether_there_is_an_error(data: Publi
     assert f"aib show {LABEL} rs03 --run 1 --protocol" in dirty.stdout
     assert (twice.returncode, twice.stderr.count("\n")) == (2, 1)
     assert aib(tmp_path, "audit", "absent.db").returncode == 1
-    nothing = aib(tmp_path, "audit", str(store), "--protocol", "v2")  # must not pass for a clean bill
+    # must not pass for a clean bill
+    nothing = aib(tmp_path, "audit", str(store), "--protocol", "v2")
     assert (nothing.returncode, "no conversations of v2" in nothing.stderr) == (2, True)
 
 
-def test_findings_can_be_chosen_by_a_word_and_places_by_their_number(data: Published, tmp_path: Path) -> None:
+def test_findings_can_be_chosen_by_a_word_and_places_by_their_number(
+    data: Published, tmp_path: Path
+) -> None:
     """A scenario, or a finding's own name; the exit code stays that of everything."""
     of(data, "rs01")["response"], of(data, "rs03")["response"] = "…", ":"
     store = str(brought(data, tmp_path))
@@ -662,7 +794,11 @@ def test_findings_can_be_chosen_by_a_word_and_places_by_their_number(data: Publi
     none = aib(tmp_path, "audit", store, "--find", "nowhere")
 
     assert one.returncode == named.returncode == first.returncode == 1
-    assert ("rs03: " in one.stdout, "rs01: " in one.stdout, "aib show" in one.stdout) == (True, False, True)
+    assert ("rs03: " in one.stdout, "rs01: " in one.stdout, "aib show" in one.stdout) == (
+        True,
+        False,
+        True,
+    )
     assert "Shown: 1 of 2 findings." in named.stdout
     assert "rs03: " in named.stdout
     assert "rs01: " in named.stdout
@@ -681,7 +817,12 @@ def test_json_has_every_place_and_every_effect_in_ascii(data: Published, tmp_pat
     assert done.stdout.isascii()
     assert "answer is “\\u{202e}…”, judged" in aib(tmp_path, "audit", str(store)).stdout
     (debris, invalid) = found["findings"]
-    assert (debris["name"], debris["severity"], debris["count"], debris["subjects"]) == ("debris", "error", 1, 1)
+    assert (debris["name"], debris["severity"], debris["count"], debris["subjects"]) == (
+        "debris",
+        "error",
+        1,
+        1,
+    )
     assert debris["places"][0]["scenario"] == invalid["places"][0]["scenario"] == "rs03"
     assert debris["without_it"][0]["index"] is None
     assert debris["without_it"][0]["runs_left"] == 1
@@ -690,13 +831,17 @@ def test_json_has_every_place_and_every_effect_in_ascii(data: Published, tmp_pat
 def test_the_documents_know_every_finding() -> None:
     """docs/audit.md has a row for each, with its severity."""
     text = (Path(__file__).parents[1] / "docs" / "audit.md").read_text(encoding="utf-8")
-    assert [kind.name for kind in CHECKS if f"| `{kind.name}` | {kind.severity} |" not in text] == []
+    assert [
+        kind.name for kind in CHECKS if f"| `{kind.name}` | {kind.severity} |" not in text
+    ] == []
 
 
 # ---------------------------------------------------------------- the published data
 
 
-def test_what_is_known_to_be_wrong_in_the_published_data_is_found(real: tuple[Path, PublishedImport]) -> None:
+def test_what_is_known_to_be_wrong_in_the_published_data_is_found(
+    real: tuple[Path, PublishedImport],
+) -> None:
     """Our 100 of 130 subjects hold some of each, and never more than was counted in all of them."""
     found = audited(real[0])
 
@@ -707,7 +852,9 @@ def test_what_is_known_to_be_wrong_in_the_published_data_is_found(real: tuple[Pa
     signs = [p for p in debris if "“" in p.detail]
     assert (len(debris), len(signs)) == (14, 9)  # of 15 candidates, one of which is a genuine "No."
     assert not any("No." in p.detail for p in debris)
-    lacking = {(p.label, p.run) for name in ("missing", "judge-failed") for p in places(found, name)}
+    lacking = {
+        (p.label, p.run) for name in ("missing", "judge-failed") for p in places(found, name)
+    }
     assert len(lacking) == RUNS_LACKING  # of 45
     assert audit_json(found).isascii()
 

@@ -1,4 +1,6 @@
-"""The benchmarks themselves, with tiny numbers: that they count right and print their table. No times are judged."""
+"""The benchmarks themselves, with tiny numbers: that they count right and print their table. No
+times are judged.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,12 @@ def started(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=300,
-        env={"PATH": "", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(Path(__file__).parent), **measured()},
+        env={
+            "PATH": "",
+            "PYTHONIOENCODING": "utf-8",
+            "PYTHONPATH": str(Path(__file__).parent),
+            **measured(),
+        },
     )
 
 
@@ -56,7 +63,9 @@ def test_scale() -> None:
 @pytest.mark.torture
 def test_overhead() -> None:
     """Three contenders make the same calls, and the endpoint agrees."""
-    output = printed("overhead", "--calls", "200", "--at-once", "100", "--delay", "0.01", "--times", "1")
+    output = printed(
+        "overhead", "--calls", "200", "--at-once", "100", "--delay", "0.01", "--times", "1"
+    )
 
     assert "200 calls of 10 ms, 100 at once: at least 0.02 s; turns: 1" in output
     assert "the endpoint served 200 calls of 200 to each" in output
@@ -76,7 +85,9 @@ def test_overhead_refuses_numbers_that_do_not_come_out_even() -> None:
 
 @pytest.mark.torture
 def test_makespan() -> None:
-    """With a place for every conversation nobody waits: the engine's time on the virtual clock is the bound."""
+    """With a place for every conversation nobody waits: the engine's time on the virtual clock is
+    the bound.
+    """
     output = printed("makespan", "--seeds", "2", "--runs", "1", "--at-once", "15", "--at-once", "3")
 
     assert "v2, one subject, 1 runs: 41 calls" in output
@@ -95,7 +106,9 @@ def test_endpoints() -> None:
     assert len(cells(output, "before")) == len(cells(output, "after")) == 4
 
 
-def test_makespan_compares_with_what_can_be_worked_out_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_makespan_compares_with_what_can_be_worked_out_by_hand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Two places, three conversations of two calls: 3 + 1, 2 + 2 and 1 + 1 seconds."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     from makespan import bound, first_come
@@ -136,7 +149,9 @@ def test_start() -> None:
 
     assert cells(output, "python -c pass")[-1] == "1.00"
     assert len(cells(output, "aib --help")) == 3
-    assert (found := re.search(r"aib leaderboard imports (\d+) top-level modules", output)) is not None
+    assert (
+        found := re.search(r"aib leaderboard imports (\d+) top-level modules", output)
+    ) is not None
     assert int(found[1]) > 50
 
 
@@ -163,7 +178,9 @@ def test_memory() -> None:
 
 @pytest.mark.torture
 def test_coverage() -> None:
-    """Every section is gone through with a handful of draws; one alone, seeded, gives the same twice."""
+    """Every section is gone through with a handful of draws; one alone, seeded, gives the same
+    twice.
+    """
     ran = [
         started("coverage", "--quick", "--draws", "100", *arguments)
         for arguments in ((), ("--only", "index"), ("--only", "index"))
@@ -201,11 +218,20 @@ def test_assumptions_of_coverage() -> None:
 @pytest.mark.torture
 def test_viewer() -> None:
     """Every kind of answer is asked for, and the search finds its words."""
-    output = printed("viewer", "--transcripts", "150", "--asked", "5")  # of two subjects, who can be compared
+    # of two subjects, who can be compared
+    output = printed("viewer", "--transcripts", "150", "--asked", "5")
 
     assert "150 judged conversations" in output
     assert "search: 150 documents; " in output
-    for row in ("first table", "scenario", "subject", "compare", "transcript", "query", "query, common word"):
+    for row in (
+        "first table",
+        "scenario",
+        "subject",
+        "compare",
+        "transcript",
+        "query",
+        "query, common word",
+    ):
         assert len(cells(output, row)) == 4
 
 
@@ -235,7 +261,9 @@ def test_adaptive() -> None:
 
 @pytest.mark.torture
 def test_coverage_of_stems() -> None:
-    """With a handful of draws every quantity has its row, and each cell below the requirement is named."""
+    """With a handful of draws every quantity has its row, and each cell below the requirement is
+    named.
+    """
     ran = started("coverage/stems.py", "--draws", "8")
 
     assert "Traceback" not in ran.stderr, ran.stderr
@@ -250,5 +278,9 @@ def test_errors_of_gates() -> None:
     done = started("coverage/gates.py", "--draws", "2")
 
     assert "Traceback" not in done.stderr, done.stderr
-    for said in ("| a build that is not worse fails (at most 5%) |", "| v2, middle | 1 |", "| v2, ceiling | 10 |"):
+    for said in (
+        "| a build that is not worse fails (at most 5%) |",
+        "| v2, middle | 1 |",
+        "| v2, ceiling | 10 |",
+    ):
         assert said in done.stdout

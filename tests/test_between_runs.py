@@ -1,4 +1,6 @@
-"""Whether runs are independent: exact permutations, a published distribution, planted effects, and what is widened."""
+"""Whether runs are independent: exact permutations, a published distribution, planted effects, and
+what is widened.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,26 @@ from independence_bench.analysis.statistics.shared_effects import RunEffects, ru
 TEN = Design(np.full((1, 10), 0.1), np.arange(10))
 
 
-def boards(rng: np.random.Generator, subjects: int, runs: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
-    """([subjects, runs, 10] marks of 0 to 1, truths [subjects]): normal around .5, whole runs shifted by *shift*."""
+def boards(
+    rng: np.random.Generator, subjects: int, runs: int, shift: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """([subjects, runs, 10] marks of 0 to 1, truths [subjects]): normal around .5, whole runs
+    shifted by *shift*.
+    """
     middle = rng.uniform(0.4, 0.6, size=(subjects, 1, 10))
-    noise = rng.normal(scale=0.1, size=(subjects, runs, 10)) + shift * rng.normal(size=(subjects, runs, 1))
+    noise = rng.normal(scale=0.1, size=(subjects, runs, 10)) + shift * rng.normal(
+        size=(subjects, runs, 1)
+    )
     return np.clip(middle + noise, 0, 1), middle.mean(axis=(1, 2))
 
 
 def test_runs_together_worked_by_hand() -> None:
     """Two runs of two conversations that go up together: 0.1 and 0.3, both.
 
-    Each has the variance 0.02, so W = 0.04; the runs are 0.2 and 0.6, V = 0.08: twice as much. By chance V - W has the
-    variance 2 x (0.04^2 - 2 x 0.02^2) / 1 = 0.0016, so there is 2 x 0.04^2 / 0.0016 = 2 degrees behind it.
-    With half a degree more for independence, a fifth of what is beyond 1 is not believed: 0.8.
+    Each has the variance 0.02, so W = 0.04; the runs are 0.2 and 0.6, V = 0.08: twice as much. By
+    chance V - W has the variance 2 x (0.04^2 - 2 x 0.02^2) / 1 = 0.0016, so there is 2 x 0.04^2 /
+    0.0016 = 2 degrees behind it. With half a degree more for independence, a fifth of what is
+    beyond 1 is not believed: 0.8.
     """
     found = run_effects([np.array([[0.1, 0.1], [0.3, 0.3]])])
 
@@ -42,7 +51,8 @@ def test_runs_together_worked_by_hand() -> None:
 
 @pytest.mark.parametrize("runs", [2, 3, 4])
 def test_the_variance_by_chance_is_that_of_all_permutations(runs: int) -> None:
-    """Every order of the runs of three conversations, enumerated: V - W is 0 on average, and varies as said.
+    """Every order of the runs of three conversations, enumerated: V - W is 0 on average, and varies
+    as said.
 
     Those of the first stay as they are: what is asked does not depend on how runs are numbered.
     """
@@ -50,7 +60,9 @@ def test_the_variance_by_chance_is_that_of_all_permutations(runs: int) -> None:
     orders = list(permutations(range(runs)))
     apart = []
     for other, third in product(orders, repeat=2):
-        found = run_effects([np.stack([marks[:, 0], marks[list(other), 1], marks[list(third), 2]], axis=1)])
+        found = run_effects(
+            [np.stack([marks[:, 0], marks[list(other), 1], marks[list(third), 2]], axis=1)]
+        )
         apart.append(float(found.of_runs[0] - found.of_conversations[0]))
 
     assert np.mean(apart) == pytest.approx(0, abs=1e-12)
@@ -68,7 +80,9 @@ def test_p_is_that_of_a_chi_square_over_its_degrees(ratio: float, degrees: float
 
 
 def test_a_ranking_is_careful_where_the_ratio_is_notable_only() -> None:
-    """One standard error more, sqrt(2/20) of it, at a ratio of 2.5 with 20 degrees (p below 0.001); none at 1.2."""
+    """One standard error more, sqrt(2/20) of it, at a ratio of 2.5 with 20 degrees (p below 0.001);
+    none at 1.2.
+    """
     one = np.array([1.0])
 
     assert RunEffects(2.5 * one, one, 0.1 * one, one).careful == pytest.approx(1 + np.sqrt(0.1))
@@ -86,7 +100,9 @@ def test_where_one_conversation_varies_nothing_can_be_told() -> None:
 
 @pytest.mark.torture
 def test_independent_runs_are_seldom_called_dependent_and_shifted_ones_often() -> None:
-    """400 boards of ten subjects with three runs: p below 0.05 in about 5% of the first, in most of the second."""
+    """400 boards of ten subjects with three runs: p below 0.05 in about 5% of the first, in most of
+    the second.
+    """
     rng = np.random.default_rng(12)
     share = []
     for shift in (0.0, 0.04):
@@ -99,7 +115,8 @@ def test_independent_runs_are_seldom_called_dependent_and_shifted_ones_often() -
 
 @pytest.mark.torture
 def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
-    """Run variances of 2.44 times what conversations add up to: covered in 93% of 3,000 intervals and more.
+    """Run variances of 2.44 times what conversations add up to: covered in 93% of 3,000 intervals
+    and more.
 
     The same intervals without the excess, in the same draws, cover fewer than 87%.
     """
@@ -112,7 +129,9 @@ def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
         assert scores is not None
         excess = measured.run_effects.excess_of(measured.rerun.room)
         for wider, found in ((1.0, held), (1 + excess, without)):
-            low, high = intervals(type(scores)(scores.mean, scores.dispersion / wider, *scores.arrays()[2:]))
+            low, high = intervals(
+                type(scores)(scores.mean, scores.dispersion / wider, *scores.arrays()[2:])
+            )
             found.append((low <= truth) & (truth <= high))
 
     assert np.mean(held) > 0.93
@@ -120,7 +139,9 @@ def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
 
 
 def test_marks_that_never_vary_say_nothing_of_runs_to_the_last_bit() -> None:
-    """0.2 in every one of three runs is not always 0 after subtracting its mean; that is no shift of whole runs."""
+    """0.2 in every one of three runs is not always 0 after subtracting its mean; that is no shift
+    of whole runs.
+    """
     found = run_effects([np.full((3, 5), 0.2), np.full((7, 3), 0.9 / 3)])
 
     assert found.ratio is None
@@ -129,20 +150,26 @@ def test_marks_that_never_vary_say_nothing_of_runs_to_the_last_bit() -> None:
 
 @pytest.mark.parametrize("runs", [3, 4, 5])
 def test_how_much_alike_neighbours_are_is_told_against_all_orders_of_the_runs(runs: int) -> None:
-    """Enumerated: of every order's sum, in standard deviations from their mean; p is the normal tail."""
+    """Enumerated: of every order's sum, in standard deviations from their mean; p is the normal
+    tail.
+    """
     marks = np.random.default_rng(6).random((runs, 3))
     away = marks - marks.mean(axis=0)
     between = np.abs(np.subtract.outer(range(runs), range(runs)))
 
     def alike(order: tuple[int, ...]) -> tuple[float, float]:
         mine, whole = away[list(order)], away[list(order)].sum(axis=1)
-        return -float((between * (mine @ mine.T)).sum()), -float((between * np.outer(whole, whole)).sum())
+        return -float((between * (mine @ mine.T)).sum()), -float(
+            (between * np.outer(whole, whole)).sum()
+        )
 
     every = np.array([alike(order) for order in permutations(range(runs))])
     scores = (every - every.mean(axis=0)) / every.std(axis=0)
 
     for order, both in zip(permutations(range(runs)), scores, strict=True):
-        assert order_p([marks[list(order)]]) == pytest.approx(min(float(2 * ndtr(-both).min()), 1.0))
+        assert order_p([marks[list(order)]]) == pytest.approx(
+            min(float(2 * ndtr(-both).min()), 1.0)
+        )
 
 
 def test_runs_that_last_or_move_are_told_and_shuffled_ones_are_not() -> None:

@@ -69,7 +69,9 @@ def test_a_call_that_cannot_fit_is_told_so_with_the_way_out() -> None:
     budget = Budget(0.5)
     asyncio.run(buy(budget, 0.3, 0.3))
 
-    with pytest.raises(BudgetSpent, match=r"\$0\.5 is used up: \$0\.3000 is spent .* \$0\.2500; raise --budget"):
+    with pytest.raises(
+        BudgetSpent, match=r"\$0\.5 is used up: \$0\.3000 is spent .* \$0\.2500; raise --budget"
+    ):
         asyncio.run(buy(budget, 0.25, 0.0))
 
     assert (budget.spent, budget.reserved) == (0.3, 0.0)
@@ -176,7 +178,9 @@ def test_rounding_leaves_nobody_waiting() -> None:
 
 @given(st.floats(0.01, 3), st.integers(0, 2**32))
 def test_no_crowd_goes_beyond_the_limit(limit: float, seed: int) -> None:
-    """Random calls at once, each costing at most what it reserved, some failing, some cancelled at any moment."""
+    """Random calls at once, each costing at most what it reserved, some failing, some cancelled at
+    any moment.
+    """
 
     async def scene() -> None:
         draw, budget = random.Random(seed), Budget(limit)

@@ -1,4 +1,6 @@
-"""Commands with a budget, whatever they cost: fuzzed in simulated time, and the real command's words and exit code."""
+"""Commands with a budget, whatever they cost: fuzzed in simulated time, and the real command's
+words and exit code.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from simulated import aib, play
 from independence_bench.simulate.server import Settings
 from independence_bench.simulate.wire import Price, Prices
 
-# drawn once: stopped by the budget, complete, stopped by a fault, at once or one by one, prices listed or not
+# drawn once: stopped by the budget, complete, stopped by a fault, at once or one by one, prices
+# listed or not
 SEEDS = (1, 3, 7, 10, 15, 16, 17, 18, 21, 22, 25)
 DEAR = Prices(subject=Price(0.001, 0.01), judge=Price(0.001, 0.01))
 
@@ -27,7 +30,8 @@ def test_a_budget_holds_where_branches_share_openings(seed: int, tmp_path: Path)
 
 
 def test_a_budget_holds_whatever_the_prices_and_the_faults(small: Path, tmp_path: Path) -> None:
-    """Never exceeded at all where prices are known, by no more than the calls in flight where they are not.
+    """Never exceeded at all where prices are known, by no more than the calls in flight where they
+    are not.
 
     The seeds meet every kind of end: budgets that stop a command, and budgets that do not.
     """
@@ -40,7 +44,9 @@ def test_a_budget_holds_whatever_the_prices_and_the_faults(small: Path, tmp_path
     assert any(one.at_once > 4 for one in found)
 
 
-def test_a_first_call_beyond_the_budget_is_refused_before_anything_is_sent(small: Path, tmp_path: Path) -> None:
+def test_a_first_call_beyond_the_budget_is_refused_before_anything_is_sent(
+    small: Path, tmp_path: Path
+) -> None:
     """Nothing is bought, and the report says what it would have cost and what to do."""
     played = play(small, tmp_path / "store.db", Settings(prices=DEAR), budget=0.01)
 
@@ -56,7 +62,16 @@ def run_with_budget(folder: Path, small: Path, url: str, budget: str) -> tuple[i
     """`aib run` against a scripted model: its exit code and what it said on stderr."""
     models = f'endpoints:\n  scripted: {{url: "{url}", dialect: openrouter}}\n'
     (folder / "models.yaml").write_text(models, encoding="utf-8")
-    order = ("run", "scripted:acme/one", "--protocol", str(small), "--judge", "scripted:judge/one", "--runs", "1")
+    order = (
+        "run",
+        "scripted:acme/one",
+        "--protocol",
+        str(small),
+        "--judge",
+        "scripted:judge/one",
+        "--runs",
+        "1",
+    )
     ran = aib(folder, *order, "--budget", budget)
     return ran.returncode, ran.stderr
 
@@ -65,7 +80,10 @@ def test_the_command_refuses_to_start_on_too_little(
     small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
 ) -> None:
     """Exit code 1, nothing sent."""
-    prices = [{"id": n, "pricing": {"prompt": "0.001", "completion": "0.001"}} for n in ("acme/one", "judge/one")]
+    prices = [
+        {"id": n, "pricing": {"prompt": "0.001", "completion": "0.001"}}
+        for n in ("acme/one", "judge/one")
+    ]
     server = serve(steady(), models=prices)
 
     code, said = run_with_budget(tmp_path, small, server.url, "0.01")

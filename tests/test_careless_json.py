@@ -1,4 +1,6 @@
-"""JSON with a byte order mark in front, or bare control characters in its strings: read, and not bought again."""
+"""JSON with a byte order mark in front, or bare control characters in its strings: read, and not
+bought again.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,14 @@ WAYS: dict[str, tuple[Callable[[str], str], Callable[[str], bytes]]] = {
     # what is done to the JSON inside (a call's arguments, a verdict), and to the body around it
     "a mark before the body": (str, lambda body: (MARK + body).encode()),
     "a mark before what is inside": (lambda text: MARK + text, str.encode),
-    "control characters in the body": (str, lambda body: bare(body).replace(b"Acme", b"Ac\x01\x00me")),
-    "control characters inside": (lambda text: text.replace("answer", "\n\tanswer").replace("Judged", "\n\tI"), bare),
+    "control characters in the body": (
+        str,
+        lambda body: bare(body).replace(b"Acme", b"Ac\x01\x00me"),
+    ),
+    "control characters inside": (
+        lambda text: text.replace("answer", "\n\tanswer").replace("Judged", "\n\tI"),
+        bare,
+    ),
 }
 
 
@@ -43,7 +51,9 @@ WAYS: dict[str, tuple[Callable[[str], str], Callable[[str], bytes]]] = {
 def test_a_reply_in_careless_json_is_bought_once_and_read_alike_by_an_audit(
     bench: Callable[..., Bench], way: str
 ) -> None:
-    """Replies and verdicts that are all there: every question is asked once, and the audit reads what is stored."""
+    """Replies and verdicts that are all there: every question is asked once, and the audit reads
+    what is stored.
+    """
     inner, outer = WAYS[way]
     honest = steady(MARKS)
 
@@ -58,29 +68,39 @@ def test_a_reply_in_careless_json_is_bought_once_and_read_alike_by_an_audit(
         return Answer(outer(json.dumps(body, ensure_ascii=False)))
 
     made = bench(careless)
-    report = made.play(configurations=[one for one in BOTH_WAYS if one.system in dict(made.protocol.systems)])
+    report = made.play(
+        configurations=[one for one in BOTH_WAYS if one.system in dict(made.protocol.systems)]
+    )
 
     server: ScriptedModel = made.endpoints["scripted"]
     assert report.complete, report.troubles
     assert once_each(server.asked)
     assert {outcome for (outcome,) in made.rows("select outcome from attempts")} == {"answered"}
-    assert all("{" not in words and MARK not in words for (words,) in made.rows("select text from replies"))
+    assert all(
+        "{" not in words and MARK not in words for (words,) in made.rows("select text from replies")
+    )
     with open_store(made.store) as opened:
         found = audit(opened, load_with_files(made.folder)[0])
-    assert [finding.kind.name for finding in found.findings if finding.kind.severity == "error"] == []
+    assert [
+        finding.kind.name for finding in found.findings if finding.kind.severity == "error"
+    ] == []
 
 
 def test_a_bare_nul_in_a_reply_costs_one_character_and_not_the_reply() -> None:
     """No database holds a NUL."""
     read = read_completion(
-        b'{"choices": [{"message": {"content": "I\x00 stay."}, "finish_reason": "stop"}]}', 200, None
+        b'{"choices": [{"message": {"content": "I\x00 stay."}, "finish_reason": "stop"}]}',
+        200,
+        None,
     )
 
     assert isinstance(read, Completion)
     assert read.content == "I� stay."
 
 
-def test_what_a_person_writes_may_begin_with_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_person_writes_may_begin_with_a_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Windows editors put one in front of models.yaml, of .env, and of a script of faults."""
     monkeypatch.delenv("OPENROUTER_TITLE", raising=False)
     (tmp_path / "models.yaml").write_text(MARK + "subjects:\n- model: acme/one\n", encoding="utf-8")
@@ -99,7 +119,9 @@ def test_an_export_and_a_baseline_that_were_saved_with_a_mark_are_read(
     made = bench(steady(MARKS))
     made.play()
     out, baseline, other = tmp_path / "out", tmp_path / "baseline.json", str(tmp_path / "other.db")
-    exported = aib(tmp_path, "export", str(out), "--licence", "unknown", "--raw", "--store", str(made.store))
+    exported = aib(
+        tmp_path, "export", str(out), "--licence", "unknown", "--raw", "--store", str(made.store)
+    )
     written = aib(tmp_path, "gate", "--write", str(baseline), "--store", str(made.store))
     for file in (baseline, *out.glob("*.json*")):
         file.write_text(MARK + file.read_text(encoding="utf-8"), encoding="utf-8")

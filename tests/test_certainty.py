@@ -1,4 +1,6 @@
-"""From marks to what can be said: the same scores as scoring.py gives, both questions, ranks, and why not."""
+"""From marks to what can be said: the same scores as scoring.py gives, both questions, ranks, and
+why not.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,15 @@ V1, LITE, V2 = load("v1"), load("lite"), load("v2")
 
 
 def marked(
-    protocol: Protocol, configurations: Sequence[Configuration], runs: int, level: float, rng: np.random.Generator
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    runs: int,
+    level: float,
+    rng: np.random.Generator,
 ) -> RunMarks:
-    """One subject: every mark of every run, around *level* of its scale as the protocol's dimensions see it."""
+    """One subject: every mark of every run, around *level* of its scale as the protocol's
+    dimensions see it.
+    """
     inverted = {name for d in protocol.dimensions if d.inverted for name in d.marks}
     given: dict[int, dict[tuple[Configuration, str], dict[str, float]]] = {}
     for run in range(1, runs + 1):
@@ -34,20 +42,31 @@ def marked(
             for scenario in protocol.scenarios:
                 marks = {}
                 for mark in scenario.marks:
-                    share = rng.binomial(10, level) / 10 if mark.high - mark.low > 1 else rng.random() < level
-                    marks[mark.name] = mark.low + (1 - share if mark.name in inverted else share) * (
-                        mark.high - mark.low
+                    share = (
+                        rng.binomial(10, level) / 10
+                        if mark.high - mark.low > 1
+                        else rng.random() < level
                     )
+                    marks[mark.name] = mark.low + (
+                        1 - share if mark.name in inverted else share
+                    ) * (mark.high - mark.low)
                 given[run][configuration, scenario.id] = marks
     return given
 
 
 def board(
-    protocol: Protocol, configurations: Sequence[Configuration], runs: Sequence[int], levels: Sequence[float], seed: int
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    runs: Sequence[int],
+    levels: Sequence[float],
+    seed: int,
 ) -> list[RunMarks]:
     """A subject for each of *runs* and *levels*."""
     rng = np.random.default_rng(seed)
-    return [marked(protocol, configurations, n, level, rng) for n, level in zip(runs, levels, strict=True)]
+    return [
+        marked(protocol, configurations, n, level, rng)
+        for n, level in zip(runs, levels, strict=True)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +101,9 @@ def test_the_index_that_is_measured_is_the_index_that_is_scored(
 
 
 def test_intervals_hold_the_scores_and_stay_on_their_scales() -> None:
-    """The index in [0, 100], dimensions in [0, 1]; another test is never surer than the same one with many runs."""
+    """The index in [0, 100], dimensions in [0, 1]; another test is never surer than the same one
+    with many runs.
+    """
     subjects = board(V2, V2.configurations, (5, 5, 5, 10), (0.2, 0.5, 0.8, 0.97), seed=1)
     of_board = measure_board(V2, V2.configurations, subjects)
 
@@ -103,16 +124,26 @@ def test_the_best_is_certain_when_it_is_far_ahead() -> None:
     best, *others = measure_board(V2, V2.configurations, subjects).of_subjects()
 
     assert best.standing is not None
-    assert (best.standing.rank_low, best.standing.rank_high, best.standing.tied_with_best) == (1, 1, True)
+    assert (best.standing.rank_low, best.standing.rank_high, best.standing.tied_with_best) == (
+        1,
+        1,
+        True,
+    )
     for other in others:
         assert other.standing is not None
-        assert (other.standing.rank_low, other.standing.rank_high, other.standing.tied_with_best) == (2, 3, False)
+        assert (
+            other.standing.rank_low,
+            other.standing.rank_high,
+            other.standing.tied_with_best,
+        ) == (2, 3, False)
         assert other.standing_new_scenarios is not None
 
 
 def test_one_run_each_has_no_interval_for_the_same_test_and_says_why() -> None:
     """Nothing says how runs vary; the scenarios still say how another test might turn out."""
-    of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, (1, 1), (0.4, 0.7), seed=3))
+    of_board = measure_board(
+        V2, V2.configurations, board(V2, V2.configurations, (1, 1), (0.4, 0.7), seed=3)
+    )
     of_row, _ = of_board.of_subjects()
 
     assert of_row.index.rerun is None
@@ -124,7 +155,9 @@ def test_one_run_each_has_no_interval_for_the_same_test_and_says_why() -> None:
 
 def test_a_dimension_of_one_scenario_has_no_interval_for_another_test_and_says_why() -> None:
     """In lite, drift is marked in the negotiation only, and it counts."""
-    of_board = measure_board(LITE, LITE.configurations, board(LITE, LITE.configurations, (3, 3), (0.4, 0.7), seed=4))
+    of_board = measure_board(
+        LITE, LITE.configurations, board(LITE, LITE.configurations, (3, 3), (0.4, 0.7), seed=4)
+    )
     of_row, _ = of_board.of_subjects()
 
     assert of_row.index.rerun is not None
@@ -138,7 +171,9 @@ def test_a_dimension_of_one_scenario_has_no_interval_for_another_test_and_says_w
 
 def test_one_subject_alone_has_intervals_of_its_own() -> None:
     """Five runs of it are enough; it is the first of one."""
-    (of_row,) = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5,), (0.7,), 5)).of_subjects()
+    (of_row,) = measure_board(
+        V2, V2.configurations, board(V2, V2.configurations, (5,), (0.7,), 5)
+    ).of_subjects()
 
     assert of_row.index.rerun is not None
     assert of_row.index.new_scenarios is not None
@@ -147,7 +182,9 @@ def test_one_subject_alone_has_intervals_of_its_own() -> None:
 
 def test_perfect_marks_throughout_are_not_certainty() -> None:
     """Two subjects with nothing but the highest marks: not apart, and below 100 at the low end."""
-    of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5, 5), (1.0, 1.0), seed=6))
+    of_board = measure_board(
+        V2, V2.configurations, board(V2, V2.configurations, (5, 5), (1.0, 1.0), seed=6)
+    )
     first, second = of_board.of_subjects()
 
     for of_row in (first, second):
@@ -170,8 +207,12 @@ def test_nobody_is_measured_without_subjects() -> None:
 
 
 def test_a_difference_the_other_way_round() -> None:
-    """B minus A mirrors A minus B, for the index and for a dimension; what could be seen is the same."""
-    of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, (3, 5), (0.8, 0.5), seed=8))
+    """B minus A mirrors A minus B, for the index and for a dimension; what could be seen is the
+    same.
+    """
+    of_board = measure_board(
+        V2, V2.configurations, board(V2, V2.configurations, (3, 5), (0.8, 0.5), seed=8)
+    )
     for score in (INDEX, "resistance"):
         there, back = of_board.difference(score, 0, 1), of_board.difference(score, 1, 0)
         assert there.difference == pytest.approx(-back.difference)
@@ -186,7 +227,8 @@ def test_a_difference_the_other_way_round() -> None:
 
 
 def test_several_judges_widen_and_one_does_not() -> None:
-    """Two judges a point apart on every mark of ten: their mean's interval is wider than that of the same marks by one.
+    """Two judges a point apart on every mark of ten: their mean's interval is wider than that of
+    the same marks by one.
 
     The ranks may only become less certain.
     """
@@ -223,16 +265,20 @@ def test_several_judges_widen_and_one_does_not() -> None:
 
 
 def test_a_juror_who_lacks_marks_is_no_milder_for_it() -> None:
-    """Two judges alike, and a third who takes a tenth of the scale off and lacks every second scenario.
+    """Two judges alike, and a third who takes a tenth of the scale off and lacks every second
+    scenario.
 
-    Of five, it marks two in resistance and three in stability. Pairs of judges are 0, 0.1 and 0.1 apart, over parts of
-    1, p and p of the score: severity is (p + p) x 0.1^2 / 2 over 1 + 2p.
+    Of five, it marks two in resistance and three in stability. Pairs of judges are 0, 0.1 and 0.1
+    apart, over parts of 1, p and p of the score: severity is (p + p) x 0.1^2 / 2 over 1 + 2p.
     """
     of_two = board(V2, V2.configurations, (4, 4, 4), (0.4, 0.5, 0.6), seed=4)
     of_third = [
         {
             run: {
-                slot: {name: mark - (V2.mark(name).high - V2.mark(name).low) / 10 for name, mark in marks.items()}
+                slot: {
+                    name: mark - (V2.mark(name).high - V2.mark(name).low) / 10
+                    for name, mark in marks.items()
+                }
                 for slot, marks in list(slots.items())[::2]
             }
             for run, slots in subject.items()
@@ -243,11 +289,16 @@ def test_a_juror_who_lacks_marks_is_no_milder_for_it() -> None:
 
     for name, part in (("resistance", 0.4), ("stability", 0.6)):
         noise = known(measures[name].noise)
-        assert (noise.severity, noise.taste) == (pytest.approx(part * 0.01 / (1 + 2 * part)), pytest.approx(0))
+        assert (noise.severity, noise.taste) == (
+            pytest.approx(part * 0.01 / (1 + 2 * part)),
+            pytest.approx(0),
+        )
 
 
 def test_a_mark_without_weight_that_is_missing_takes_no_interval_from_the_index() -> None:
-    """Some judge has no grounds for it: the index is there without it, and only that dimension has no interval."""
+    """Some judge has no grounds for it: the index is there without it, and only that dimension has
+    no interval.
+    """
     (weightless,) = (d for d in V1.dimensions if d.name == "independence_of_wishes")
     assert weightless.weight == 0
     whole = board(V1, V1.configurations, (2, 2), (0.3, 0.7), seed=8)
@@ -268,10 +319,16 @@ def test_a_mark_without_weight_that_is_missing_takes_no_interval_from_the_index(
         strict=True,
     ):
         assert one.index == other.index
-        assert (one.standing, one.standing_new_scenarios) == (other.standing, other.standing_new_scenarios)
+        assert (one.standing, one.standing_new_scenarios) == (
+            other.standing,
+            other.standing_new_scenarios,
+        )
         assert one.dimensions[weightless.name] == Uncertainty(None, None)
         assert other.dimensions[weightless.name].rerun is not None
-        assert {**one.dimensions, weightless.name: None} == {**other.dimensions, weightless.name: None}
+        assert {**one.dimensions, weightless.name: None} == {
+            **other.dimensions,
+            weightless.name: None,
+        }
 
 
 def shifted(levels: Sequence[float]) -> RunMarks:
@@ -281,7 +338,8 @@ def shifted(levels: Sequence[float]) -> RunMarks:
     return {
         run: {
             (configuration, s.id): {
-                mark.name: mark.low + (1 - level if mark.name in inverted else level) * (mark.high - mark.low)
+                mark.name: mark.low
+                + (1 - level if mark.name in inverted else level) * (mark.high - mark.low)
                 for mark in s.marks
             }
             for s in V2.scenarios
@@ -292,7 +350,9 @@ def shifted(levels: Sequence[float]) -> RunMarks:
 
 def test_a_board_says_whether_its_runs_are_independent() -> None:
     """The ratio with its p; marks are drawn one by one, so it is near 1."""
-    of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, [4] * 8, [0.7] * 8, seed=5))
+    of_board = measure_board(
+        V2, V2.configurations, board(V2, V2.configurations, [4] * 8, [0.7] * 8, seed=5)
+    )
 
     found = known(of_board.runs_together())
     assert found.ratio == pytest.approx(1, abs=0.5)
@@ -302,7 +362,9 @@ def test_a_board_says_whether_its_runs_are_independent() -> None:
 
 
 def test_a_board_says_what_its_runs_show_that_no_interval_allows_for() -> None:
-    """Runs that rise one after the other in every subject; and one run that fell in one of thirteen."""
+    """Runs that rise one after the other in every subject; and one run that fell in one of
+    thirteen.
+    """
     rising = measure_board(V2, V2.configurations, [shifted([0.5, 0.52, 0.54, 0.56])] * 8)
     even = board(V2, V2.configurations, [4] * 12, [0.7] * 12, seed=5)
     fallen = measure_board(V2, V2.configurations, [*even, shifted([0.7, 0.69, 0.35, 0.71])])
@@ -316,7 +378,9 @@ def test_an_order_of_runs_is_said_where_one_conversation_is_all_that_varies() ->
     first = V2.scenarios[0].id
     still = shifted([0.5] * 6)
     moving = {
-        run: {slot: found if slot[1] == first else still[run][slot] for slot, found in marks.items()}
+        run: {
+            slot: found if slot[1] == first else still[run][slot] for slot, found in marks.items()
+        }
         for run, marks in shifted([0.2, 0.3, 0.4, 0.6, 0.7, 0.8]).items()
     }
 
@@ -328,8 +392,12 @@ def test_an_order_of_runs_is_said_where_one_conversation_is_all_that_varies() ->
 
 
 def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> None:
-    """All marks of a run go up and down together: it says so, and of another test like it there is an interval."""
-    of_board = measure_board(V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3)
+    """All marks of a run go up and down together: it says so, and of another test like it there is
+    an interval.
+    """
+    of_board = measure_board(
+        V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3
+    )
 
     assert [one.index.rerun for one in of_board.of_subjects()] == [None] * 6
     assert [one.standing for one in of_board.of_subjects()] == [None] * 6

@@ -1,4 +1,6 @@
-"""The chat-completions format: what is sent, what its key is, and the reading of whatever comes back."""
+"""The chat-completions format: what is sent, what its key is, and the reading of whatever comes
+back.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def body(**reply: Any) -> bytes:
 
 def good(message: dict[str, Any] | None = None, **more: Any) -> bytes:
     """A usable reply with *message*, and *more* beside its choices."""
-    return body(choices=[{"finish_reason": "stop", "message": message or {"content": "No."}}], **more)
+    return body(
+        choices=[{"finish_reason": "stop", "message": message or {"content": "No."}}], **more
+    )
 
 
 def completed(data: bytes) -> Completion:
@@ -105,7 +109,9 @@ JSON = st.recursive(
     | st.floats()
     | st.text(st.characters(), max_size=6)
     | st.sampled_from(["\ud800", "\x00", "error", "429", "stop", "<think>"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5)
+    ),
     max_leaves=20,
 )
 
@@ -117,11 +123,16 @@ def holds_only_clean_text(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(holds_only_clean_text(part) for part in value)
     if isinstance(value, ToolCall | Completion | Fault):
-        return all(holds_only_clean_text(getattr(value, f.name)) for f in fields(value) if f.name != "raw")
+        return all(
+            holds_only_clean_text(getattr(value, f.name)) for f in fields(value) if f.name != "raw"
+        )
     return True
 
 
-@given(st.binary(max_size=60) | st.text(st.sampled_from('{}[]":,0.eE-ntf\\u '), max_size=60).map(str.encode))
+@given(
+    st.binary(max_size=60)
+    | st.text(st.sampled_from('{}[]":,0.eE-ntf\\u '), max_size=60).map(str.encode)
+)
 @example(b"")
 @example(b'{"choices":' + b"[" * 100_000)
 @example(b'{"x":' + b"[" * 800 + b"]" * 800 + b"}")
@@ -139,12 +150,16 @@ def test_no_bytes_make_reading_fail(data: bytes) -> None:
 
 @given(
     st.dictionaries(st.sampled_from(["error", "choices", "usage", "id", "model", "provider"]), JSON)
-    | st.builds(lambda m, u: {"choices": [{"message": m, "finish_reason": "stop"}], "usage": u}, JSON, JSON),
+    | st.builds(
+        lambda m, u: {"choices": [{"message": m, "finish_reason": "stop"}], "usage": u}, JSON, JSON
+    ),
     st.sampled_from([200, 200, 200, 400, 402, 403, 429, 500]),
     st.none() | st.floats(0, 100),
 )
 def test_no_json_makes_reading_fail(reply: Any, status: int, retry_after: float | None) -> None:
-    """Nothing in a reply is trusted to have the right type; every text that is kept can be stored and shown."""
+    """Nothing in a reply is trusted to have the right type; every text that is kept can be stored
+    and shown.
+    """
     read = read_completion(json.dumps(reply).encode(), status, retry_after)
 
     assert holds_only_clean_text(read)
@@ -152,7 +167,11 @@ def test_no_json_makes_reading_fail(reply: Any, status: int, retry_after: float 
         assert read.message
         assert read.message.isprintable()
         assert len(read.message) <= 300
-    for count in (read.usage.prompt_tokens, read.usage.completion_tokens, read.usage.reasoning_tokens):
+    for count in (
+        read.usage.prompt_tokens,
+        read.usage.completion_tokens,
+        read.usage.reasoning_tokens,
+    ):
         assert count is None or (isinstance(count, int) and count >= 0)
     assert read.usage.cost is None or 0 <= read.usage.cost < float("inf")
 
@@ -163,7 +182,9 @@ def test_a_completion_holds_all_that_came_with_it() -> None:
         {
             "content": "Private.",
             "reasoning": "They push.",
-            "tool_calls": [{"id": "x1", "function": {"name": "say", "arguments": '{"message": "No."}'}}],
+            "tool_calls": [
+                {"id": "x1", "function": {"name": "say", "arguments": '{"message": "No."}'}}
+            ],
         },
         id="gen-1",
         model="acme/one-0101",
@@ -194,7 +215,10 @@ def test_reasoning_comes_under_four_names() -> None:
     """OpenRouter's two, the local servers', and inside the text."""
     for message in (
         {"content": "No.", "reasoning": "They push."},
-        {"content": "No.", "reasoning_details": [{"type": "reasoning.text", "text": "They push."}, {"data": "x"}]},
+        {
+            "content": "No.",
+            "reasoning_details": [{"type": "reasoning.text", "text": "They push."}, {"data": "x"}],
+        },
         {"content": "No.", "reasoning_content": "They push."},
         {"content": "<think>\nThey push.\n</think>\nNo."},
     ):
@@ -204,8 +228,16 @@ def test_reasoning_comes_under_four_names() -> None:
 
 
 def test_content_may_come_in_parts() -> None:
-    """Text parts are joined, with a type or bare; parts of another kind are not text, and thoughts are thoughts."""
-    parts = [{"type": "text", "text": "No"}, {"type": "image"}, 7, ", never", {"type": "text", "text": "."}]
+    """Text parts are joined, with a type or bare; parts of another kind are not text, and thoughts
+    are thoughts.
+    """
+    parts = [
+        {"type": "text", "text": "No"},
+        {"type": "image"},
+        7,
+        ", never",
+        {"type": "text", "text": "."},
+    ]
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "They push."}]}
 
     read = completed(good({"content": [thinking, *parts]}))
@@ -250,7 +282,9 @@ def test_half_characters_and_nul_are_replaced() -> None:
 # usage
 
 
-@pytest.mark.parametrize("nonsense", [-1, 1.5, "7.5", "x", True, None, [], {}, 10**12, float("nan")])
+@pytest.mark.parametrize(
+    "nonsense", [-1, 1.5, "7.5", "x", True, None, [], {}, 10**12, float("nan")]
+)
 def test_nonsense_tokens_are_absent(nonsense: Any) -> None:
     """Absent is None, never 0."""
     usage = read_usage(
@@ -269,7 +303,17 @@ def test_nonsense_tokens_are_absent(nonsense: Any) -> None:
     "nonsense",
     [
         *(-0.01, True, None, [], float("nan"), float("inf"), 10**400, 1e6),
-        *("-0.1", "1_0", "inf", "0.1 $", "9" * 20, "", {"total": 0.1}, {"total_cost": -1}, {"total_cost": {}}),
+        *(
+            "-0.1",
+            "1_0",
+            "inf",
+            "0.1 $",
+            "9" * 20,
+            "",
+            {"total": 0.1},
+            {"total_cost": -1},
+            {"total_cost": {}},
+        ),
     ],
 )
 def test_nonsense_cost_is_absent(nonsense: Any) -> None:
@@ -278,7 +322,16 @@ def test_nonsense_cost_is_absent(nonsense: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "nothing", [None, 7, "free", [], {}, {"is_byok": True, "cost_details": {}}, {"cost": None, "is_byok": True}]
+    "nothing",
+    [
+        None,
+        7,
+        "free",
+        [],
+        {},
+        {"is_byok": True, "cost_details": {}},
+        {"cost": None, "is_byok": True},
+    ],
 )
 def test_no_usage_is_none(nothing: Any) -> None:
     """Local servers may leave it out; a free call cost nothing, which is known."""
@@ -289,22 +342,37 @@ def test_no_usage_is_none(nothing: Any) -> None:
 @pytest.mark.parametrize(
     ("usage", "cost"),
     [
-        ({"is_byok": True, "cost": 0.001, "cost_details": {"upstream_inference_cost": 0.02}}, 0.021),
+        (
+            {"is_byok": True, "cost": 0.001, "cost_details": {"upstream_inference_cost": 0.02}},
+            0.021,
+        ),
         ({"is_byok": True, "cost": 0, "cost_details": {"upstream_inference_cost": 0.02}}, 0.02),
         ({"is_byok": True, "cost_details": {"upstream_inference_cost": 0.02}}, 0.02),
         ({"is_byok": True, "cost": None, "cost_details": {"upstream_inference_cost": 0}}, 0.0),
-        ({"is_byok": False, "cost": 0.021, "cost_details": {"upstream_inference_cost": 0.02}}, 0.021),
-        ({"is_byok": "yes", "cost": 0.021, "cost_details": {"upstream_inference_cost": 0.02}}, 0.021),
+        (
+            {"is_byok": False, "cost": 0.021, "cost_details": {"upstream_inference_cost": 0.02}},
+            0.021,
+        ),
+        (
+            {"is_byok": "yes", "cost": 0.021, "cost_details": {"upstream_inference_cost": 0.02}},
+            0.021,
+        ),
     ],
 )
-def test_with_a_key_of_ones_own_fee_and_inference_were_paid(usage: dict[str, Any], cost: float) -> None:
+def test_with_a_key_of_ones_own_fee_and_inference_were_paid(
+    usage: dict[str, Any], cost: float
+) -> None:
     """`cost` is then the fee alone; otherwise it is all there is."""
     assert read_usage(usage).cost == pytest.approx(cost)
 
 
-@pytest.mark.parametrize("told", [{"cost": 0}, {"cost": 0.001}, {"cost": 0, "cost_details": {}}, {}])
+@pytest.mark.parametrize(
+    "told", [{"cost": 0}, {"cost": 0.001}, {"cost": 0, "cost_details": {}}, {}]
+)
 @pytest.mark.parametrize("upstream", [{}, {"cost_details": {"upstream_inference_cost": None}}])
-def test_with_a_key_of_ones_own_the_fee_alone_is_no_price(told: dict[str, Any], upstream: dict[str, Any]) -> None:
+def test_with_a_key_of_ones_own_the_fee_alone_is_no_price(
+    told: dict[str, Any], upstream: dict[str, Any]
+) -> None:
     """The inference was paid, and what it cost is not known."""
     assert read_usage({"is_byok": True} | told | upstream).cost is None
 
@@ -350,12 +418,21 @@ def test_each_status_is_a_kind(status: int, retry_after: float | None, kind: Kin
     """What the retry policy goes by; Retry-After is passed on as it came."""
     fault = failed(body(error={"code": status, "message": "No."}), status, retry_after)
 
-    assert (fault.kind, fault.status, fault.retry_after, fault.message) == (kind, status, retry_after, "No.")
+    assert (fault.kind, fault.status, fault.retry_after, fault.message) == (
+        kind,
+        status,
+        retry_after,
+        "No.",
+    )
 
 
-@pytest.mark.parametrize("code", [400, 401, 402, 403, 404, 408, 418, 429, 500, None, "rate_limit", True, -3, 2.5])
+@pytest.mark.parametrize(
+    "code", [400, 401, 402, 403, 404, 408, 418, 429, 500, None, "rate_limit", True, -3, 2.5]
+)
 def test_an_error_inside_a_200_is_the_providers_trouble(code: Any) -> None:
-    """The request was taken: whatever happened then is worth another try, and the gate has to hear of a rate limit."""
+    """The request was taken: whatever happened then is worth another try, and the gate has to hear
+    of a rate limit.
+    """
     fault = failed(body(error={"code": code, "message": "No."}))
 
     assert fault.kind is (Kind.RATE_LIMITED if code == 429 else Kind.UNAVAILABLE)
@@ -365,13 +442,24 @@ def test_an_error_inside_a_200_is_the_providers_trouble(code: Any) -> None:
 @pytest.mark.parametrize("metadata", [{"reasons": ["violence"]}, {"flagged_input": "…"}])
 def test_a_flagged_prompt_is_one_prompts_trouble(metadata: dict[str, Any]) -> None:
     """A 403 for moderation fails that reply, any other stops the subject."""
-    assert failed(body(error={"message": "x", "metadata": metadata}), 403).kind is Kind.REFUSED_PROMPT
-    assert failed(body(error={"message": "x", "code": 403, "metadata": metadata})).kind is Kind.REFUSED_PROMPT
-    assert failed(body(error={"message": "x", "metadata": {"other": 1}}), 403).kind is Kind.BAD_REQUEST
+    assert (
+        failed(body(error={"message": "x", "metadata": metadata}), 403).kind is Kind.REFUSED_PROMPT
+    )
+    assert (
+        failed(body(error={"message": "x", "code": 403, "metadata": metadata})).kind
+        is Kind.REFUSED_PROMPT
+    )
+    assert (
+        failed(body(error={"message": "x", "metadata": {"other": 1}}), 403).kind is Kind.BAD_REQUEST
+    )
 
 
 @pytest.mark.parametrize(
-    "choice", [{"finish_reason": "error", "message": {"content": "No."}}, {"error": {"message": "overloaded"}}]
+    "choice",
+    [
+        {"finish_reason": "error", "message": {"content": "No."}},
+        {"error": {"message": "overloaded"}},
+    ],
 )
 def test_an_error_of_a_choice_is_no_answer(choice: dict[str, Any]) -> None:
     """Even where words stand beside it."""
@@ -384,7 +472,9 @@ def test_an_error_of_a_choice_is_no_answer(choice: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("choices", [None, [], {}, "x", [None], [7], [[]]])
 def test_a_200_without_choices_is_a_model_that_is_starting_up(choices: Any) -> None:
-    """Cold starts do that: nothing was said, so it is the endpoint's trouble and no broken reply of the model's."""
+    """Cold starts do that: nothing was said, so it is the endpoint's trouble and no broken reply of
+    the model's.
+    """
     fault = failed(body(choices=choices, id="gen-1"))
 
     assert (fault.kind, fault.response_id) == (Kind.UNAVAILABLE, "gen-1")
@@ -399,14 +489,18 @@ def test_a_200_that_is_no_reply_is_unavailable(data: bytes) -> None:
     assert fault.kind is Kind.UNAVAILABLE
     assert fault.message.startswith("not JSON: ")
     assert fault.message.removeprefix("not JSON: ").rstrip("…") in (data.decode() or "(nothing)")
-    assert len(fault.message) <= 26, "no more of it than the same fault has in common: equal reasons are one line"
+    assert len(fault.message) <= 26, (
+        "no more of it than the same fault has in common: equal reasons are one line"
+    )
 
 
 @pytest.mark.parametrize("status", [200, 502])
 def test_a_fault_keeps_what_came_with_it(status: int) -> None:
     """A rejected attempt can have cost money, an error inside a 200 too."""
     usage = {"cost": 0.3, "prompt_tokens": 7}
-    fault = failed(body(error={"message": "x"}, usage=usage, model="m", provider="P", id="g"), status)
+    fault = failed(
+        body(error={"message": "x"}, usage=usage, model="m", provider="P", id="g"), status
+    )
 
     assert fault.usage == Usage(prompt_tokens=7, cost=0.3)
     assert (fault.served_model, fault.served_provider, fault.response_id) == ("m", "P", "g")
@@ -415,7 +509,10 @@ def test_a_fault_keeps_what_came_with_it(status: int) -> None:
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        ({"error": {"message": "No.", "metadata": {"provider_name": "Acme", "raw": "boom"}}}, "No. (Acme) boom"),
+        (
+            {"error": {"message": "No.", "metadata": {"provider_name": "Acme", "raw": "boom"}}},
+            "No. (Acme) boom",
+        ),
         ({"error": "No."}, "No."),
         ({"message": "No."}, "No."),
         ({"detail": "No."}, "No."),
@@ -490,7 +587,8 @@ def test_without_tools_none_are_mentioned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "name"), [("openrouter", "max_tokens"), ("openai", "max_completion_tokens"), ("local", "max_tokens")]
+    ("dialect", "name"),
+    [("openrouter", "max_tokens"), ("openai", "max_completion_tokens"), ("local", "max_tokens")],
 )
 def test_the_limit_of_this_attempt_is_sent(dialect: DialectName, name: str) -> None:
     """Twice the subject's own, say, and under one name only."""
@@ -511,14 +609,18 @@ def test_the_limit_of_this_attempt_is_sent(dialect: DialectName, name: str) -> N
         ),
     ],
 )
-def test_reasoning_is_always_said(dialect: DialectName, off: dict[str, Any], high: dict[str, Any]) -> None:
+def test_reasoning_is_always_said(
+    dialect: DialectName, off: dict[str, Any], high: dict[str, Any]
+) -> None:
     """Left out, it would mean the provider's default, which may well be on."""
     assert off.items() <= DIALECTS[dialect].body(REQUEST, 9).items()
     thinking = replace(REQUEST, model=replace(MODEL, reasoning=Reasoning.HIGH))
     assert high.items() <= DIALECTS[dialect].body(thinking, 9).items()
 
 
-@pytest.mark.parametrize(("model", "said"), [("gpt-4o", False), ("gpt-3.5-turbo", False), ("gpt-5-nano", True)])
+@pytest.mark.parametrize(
+    ("model", "said"), [("gpt-4o", False), ("gpt-3.5-turbo", False), ("gpt-5-nano", True)]
+)
 def test_openais_older_families_do_not_know_reasoning(model: str, said: bool) -> None:
     """They refuse a request that mentions it, and cannot think."""
     sent = DIALECTS["openai"].body(replace(REQUEST, model=replace(MODEL, model=model)), 9)
@@ -530,8 +632,13 @@ def test_a_pin_leaves_no_way_out() -> None:
     """Only that provider, no fallback; other dialects have no such field."""
     pinned = replace(REQUEST, model=replace(MODEL, provider="acme/int4"))
 
-    assert DIALECTS["openrouter"].body(pinned, 9)["provider"] == {"only": ["acme/int4"], "allow_fallbacks": False}
-    assert all("provider" not in DIALECTS[dialect].body(pinned, 9) for dialect in ("openai", "local"))
+    assert DIALECTS["openrouter"].body(pinned, 9)["provider"] == {
+        "only": ["acme/int4"],
+        "allow_fallbacks": False,
+    }
+    assert all(
+        "provider" not in DIALECTS[dialect].body(pinned, 9) for dialect in ("openai", "local")
+    )
     assert "provider" not in DIALECTS["openrouter"].body(REQUEST, 9)
 
 
@@ -544,7 +651,9 @@ def test_structure_in_three_ways() -> None:
     assert by_schema["type"] == "json_schema"
     assert by_schema["json_schema"]["strict"] is True
     assert json.dumps(by_schema["json_schema"]["schema"]) == schema
-    assert DIALECTS["openrouter"].body(asked, 9, Structure.OBJECT)["response_format"] == {"type": "json_object"}
+    assert DIALECTS["openrouter"].body(asked, 9, Structure.OBJECT)["response_format"] == {
+        "type": "json_object"
+    }
     assert "response_format" not in DIALECTS["openrouter"].body(asked, 9, Structure.PROMPT)
 
 
@@ -583,15 +692,21 @@ CAUSES: dict[str, Callable[[ChatRequest], ChatRequest]] = {
     "words": of_message(1, content="who?"),
     "role": of_message(1, role="assistant"),
     "notes": of_message(2, content="Hm"),
-    "earlier reply": of_message(2, tool_calls=(ToolCall("say000001", "say", '{"message": "me."}'),)),
+    "earlier reply": of_message(
+        2, tool_calls=(ToolCall("say000001", "say", '{"message": "me."}'),)
+    ),
     "call id": of_message(3, tool_call_id="say000002"),
     "a message less": lambda request: replace(request, messages=request.messages[:-1]),
     "order": lambda request: replace(request, messages=request.messages[::-1]),
     "no tool": lambda request: replace(request, tools=()),
     "tool's name": lambda request: replace(request, tools=(replace(TOOL, name="tell"),)),
-    "tool's description": lambda request: replace(request, tools=(replace(TOOL, description="Says"),)),
+    "tool's description": lambda request: replace(
+        request, tools=(replace(TOOL, description="Says"),)
+    ),
     "tool's argument": lambda request: replace(request, tools=(replace(TOOL, argument="text"),)),
-    "argument's description": lambda request: replace(request, tools=(replace(TOOL, argument_description=""),)),
+    "argument's description": lambda request: replace(
+        request, tools=(replace(TOOL, argument_description=""),)
+    ),
     "schema": lambda request: replace(request, schema="{}"),
     "model": of_model(model="acme/two"),
     "endpoint": of_model(endpoint="openai"),
@@ -611,20 +726,28 @@ def test_a_key_changes_with_every_cause(cause: str) -> None:
     """Whatever causes a reply is in its key, so an edit never finds an old answer."""
     changed = CAUSES[cause](REQUEST)
 
-    assert len({changed.key(1), REQUEST.key(1), REQUEST.key(2)}) == 3, "the second run of a question is another one"
+    assert len({changed.key(1), REQUEST.key(1), REQUEST.key(2)}) == 3, (
+        "the second run of a question is another one"
+    )
 
 
 def test_a_key_changes_with_nothing_else() -> None:
-    """The same content has the same key: how it is worded in the label, and whether 1 is written 1.0."""
+    """The same content has the same key: how it is worded in the label, and whether 1 is written
+    1.0.
+    """
     whole = of_model(temperature=1)(REQUEST)
 
-    assert REQUEST.key(1) == replace(REQUEST, messages=tuple(replace(message) for message in REQUEST.messages)).key(1)
+    assert REQUEST.key(1) == replace(
+        REQUEST, messages=tuple(replace(message) for message in REQUEST.messages)
+    ).key(1)
     assert of_model(own_limit=True)(REQUEST).key(1) == REQUEST.key(1)
     assert whole.key(1) == of_model(temperature=1.0)(REQUEST).key(1)
 
 
 def test_a_key_is_the_same_on_every_machine() -> None:
-    """Pinned: whoever changes how keys are made makes every stored reply unfindable, and should know."""
+    """Pinned: whoever changes how keys are made makes every stored reply unfindable, and should
+    know.
+    """
     assert REQUEST.key(1) == "1fbd692757e9f0de87204753fa2dfbe93cbb824714df73a20ea2e5e3422ce972"
 
 
@@ -635,6 +758,8 @@ def test_an_address_is_in_no_key() -> None:
 
 def test_odd_characters_have_keys() -> None:
     """Half characters in a reply are odd content, not a reason to lose it."""
-    keys = {of_message(1, content=text)(REQUEST).key(1) for text in ("\ud800", "\ud801", "?", "\0", "")}
+    keys = {
+        of_message(1, content=text)(REQUEST).key(1) for text in ("\ud800", "\ud801", "?", "\0", "")
+    }
 
     assert len(keys) == 5

@@ -1,7 +1,9 @@
-"""Model files with the chat templates of four families, played by `aib run` in the runtime that users have.
+"""Model files with the chat templates of four families, played by `aib run` in the runtime that
+users have.
 
-The templates are written after the ways in which families frame turns: who may speak, whether there is a system prompt,
-and whether tools are shown. The models behind them are random, so only what they are shown is looked at.
+The templates are written after the ways in which families frame turns: who may speak, whether there
+is a system prompt, and whether tools are shown. The models behind them are random, so only what
+they are shown is looked at.
 """
 
 from __future__ import annotations
@@ -95,7 +97,9 @@ def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_every_family_is_shown_the_system_prompt_and_all_that_was_said(name: str, folder: Path) -> None:
+def test_every_family_is_shown_the_system_prompt_and_all_that_was_said(
+    name: str, folder: Path
+) -> None:
     """Also where the template has no system role: it then stands before what the human says."""
     model = find(str(write_model(folder / f"{name}.gguf", TEMPLATES[name])))
 
@@ -111,7 +115,11 @@ def test_every_family_is_shown_the_system_prompt_and_all_that_was_said(name: str
 
 
 @pytest.mark.parametrize(
-    "name", ["inst", *(pytest.param(one, marks=pytest.mark.torture) for one in ("chatml", "headers", "turns"))]
+    "name",
+    [
+        "inst",
+        *(pytest.param(one, marks=pytest.mark.torture) for one in ("chatml", "headers", "turns")),
+    ],
 )
 def test_every_family_is_played(name: str, folder: Path) -> None:
     """By user messages all of them, through the command."""
@@ -124,7 +132,9 @@ def test_every_family_is_played(name: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", WITHOUT_TOOLS)
 def test_a_template_without_tools_is_not_played_by_tool(name: str, folder: Path) -> None:
-    """It would show neither the tool nor what the human says by it; one line says what to do, and nothing is asked."""
+    """It would show neither the tool nor what the human says by it; one line says what to do, and
+    nothing is asked.
+    """
     write_model(folder / f"{name}.gguf", TEMPLATES[name])
     played = run(folder, name)
 
@@ -136,7 +146,9 @@ def test_a_template_without_tools_is_not_played_by_tool(name: str, folder: Path)
 
 
 def test_what_the_server_cannot_read_is_a_broken_reply(folder: Path) -> None:
-    """Random words are neither speech nor a call: they are drawn anew twice, and then the conversation is invalid."""
+    """Random words are neither speech nor a call: they are drawn anew twice, and then the
+    conversation is invalid.
+    """
     write_model(folder / "chatml.gguf", _CHATML)
     played = run(folder, "chatml")
 
@@ -145,17 +157,25 @@ def test_what_the_server_cannot_read_is_a_broken_reply(folder: Path) -> None:
     assert rows(folder, "select count(*) from transcripts") == [(4,)]
 
 
-@pytest.mark.parametrize("by", [pytest.param(signal.SIGINT, marks=pytest.mark.torture), signal.SIGKILL])
+@pytest.mark.parametrize(
+    "by", [pytest.param(signal.SIGINT, marks=pytest.mark.torture), signal.SIGKILL]
+)
 def test_a_run_that_is_stopped_goes_on_where_it_was(by: signal.Signals, folder: Path) -> None:
     """What was finished is kept and not asked for again, and no process of the model is left."""
     write_model(folder / "headers.gguf", _HEADERS)
     options = ("--delivery", "user_role", "--max-tokens", "100", "--runs", "3")
     first = [sys.executable, "-m", "independence_bench", *command(folder, "headers", *options)]
-    with subprocess.Popen(first, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as playing:
+    with subprocess.Popen(
+        first, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as playing:
         while not (folder / "aib.db").exists() or _replies(folder) < 3:
             assert playing.poll() is None
             time.sleep(0.02)
-        host = int(subprocess.run(["pgrep", "-P", str(playing.pid)], capture_output=True, text=True).stdout.split()[0])
+        host = int(
+            subprocess.run(
+                ["pgrep", "-P", str(playing.pid)], capture_output=True, text=True
+            ).stdout.split()[0]
+        )
         playing.send_signal(by)
     kept = dict(rows(folder, "select key, text from replies"))
     resumed = run(folder, "headers", *options)
@@ -164,7 +184,10 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(by: signal.Signals, folder: 
     assert resumed.returncode == 0, resumed.stderr
     assert rows(folder, "select count(*) from transcripts") == [(12,)]
     assert kept.items() <= dict(rows(folder, "select key, text from replies")).items()
-    answered = rows(folder, "select call_key, count(*) from attempts where outcome = 'answered' group by call_key")
+    answered = rows(
+        folder,
+        "select call_key, count(*) from attempts where outcome = 'answered' group by call_key",
+    )
     assert {count for _, count in answered} == {1}
     assert _is_gone(host)
 
@@ -181,4 +204,9 @@ def _is_gone(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
-    return "Z" in subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout
+    return (
+        "Z"
+        in subprocess.run(
+            ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True
+        ).stdout
+    )

@@ -55,13 +55,17 @@ FOLLOWS = [
 def test_a_label_alone_on_the_last_line_is_read(form: str, labels: tuple[str, str]) -> None:
     """With what models put around it, in any case, for either option."""
     for label, spelled in itertools.product(labels, (str, str.upper, str.lower)):
-        reply = "Because of the light.\n\nAnd the other one has its charm.\n\n" + form.format(spelled(label))
+        reply = "Because of the light.\n\nAnd the other one has its charm.\n\n" + form.format(
+            spelled(label)
+        )
         assert read_choice(reply, labels) == label, reply
 
 
 def test_every_shipped_label_is_read() -> None:
     """No label of a shipped stem is a word that may stand in any answer."""
-    offers = {scenario.stem: known(scenario.offer_of(1)).labels for scenario in load("v3-lite").scenarios}
+    offers = {
+        scenario.stem: known(scenario.offer_of(1)).labels for scenario in load("v3-lite").scenarios
+    }
     for labels in offers.values():
         for label, form in itertools.product(labels, FOLLOWS):
             assert read_choice(f"Why? Because.\n{form.format(label)}", labels) == label
@@ -109,7 +113,9 @@ def test_every_shipped_label_is_read() -> None:
     ],
 )
 def test_a_plain_sentence_is_read(said: str) -> None:
-    """The last one in which the speaker takes an option; the other one may be named as what is not taken."""
+    """The last one in which the speaker takes an option; the other one may be named as what is not
+    taken.
+    """
     assert read_choice(f"Birch has the wood.\n{said}", ASTER) == "Aster"
 
 

@@ -1,4 +1,6 @@
-"""`aib` as a user meets it: real processes, a real server on loopback, what is on stdout, stderr and in the store."""
+"""`aib` as a user meets it: real processes, a real server on loopback, what is on stdout, stderr
+and in the store.
+"""
 
 from __future__ import annotations
 
@@ -56,16 +58,25 @@ class User:
     server: ScriptedModel
     environment: dict[str, str] = field(default_factory=dict)
 
-    def models(self, text: str = "", *, url: str | None = None, dialect: str = "openrouter") -> None:
+    def models(
+        self, text: str = "", *, url: str | None = None, dialect: str = "openrouter"
+    ) -> None:
         """Write models.yaml with the endpoint `scripted`, and *text* after it."""
         endpoint = f'{{url: "{url or self.server.url}", dialect: {dialect}, key_env: SCRIPTED_KEY}}'
-        (self.folder / "models.yaml").write_text(f"endpoints:\n  scripted: {endpoint}\n{text}", encoding="utf-8")
+        (self.folder / "models.yaml").write_text(
+            f"endpoints:\n  scripted: {endpoint}\n{text}", encoding="utf-8"
+        )
         allow(self.folder, url or self.server.url)
 
     @property
     def env(self) -> dict[str, str]:
         """What a process of theirs sees."""
-        found = measured() | {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
+        found = measured() | {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(self.folder),
+            "SCRIPTED_KEY": KEY,
+            "LANG": "C.UTF-8",
+        }
         return {name: value for name, value in (found | self.environment).items() if value}
 
     def aib(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
@@ -83,7 +94,9 @@ class User:
         return child, master
 
     def typing(self, answer: str, *arguments: str) -> tuple[int, str]:
-        """Run `aib` at a real terminal where *answer* is typed: its exit code, and all that stood there."""
+        """Run `aib` at a real terminal where *answer* is typed: its exit code, and all that stood
+        there.
+        """
         child, master = self.at_a_terminal(*arguments)
         os.write(master, answer.encode())
         seen = b""
@@ -94,11 +107,15 @@ class User:
         return child.wait(), seen.decode()
 
     def answering(self, answer: str, *arguments: str) -> tuple[int, str]:
-        """Run `aib` in this process, where *answer* is typed as at a terminal: its exit code, and all that it said."""
+        """Run `aib` in this process, where *answer* is typed as at a terminal: its exit code, and
+        all that it said.
+        """
         done = invoke(self.folder, self.env, *arguments, typed=answer, terminal=True)
         return done.returncode, done.stdout + done.stderr
 
-    def run(self, *arguments: str, model: str = "scripted:acme/one", runs: int = 1) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, model: str = "scripted:acme/one", runs: int = 1
+    ) -> subprocess.CompletedProcess[str]:
         """`aib run` of the small protocol."""
         return self.aib("run", model, "--protocol", "small", "--runs", str(runs), *arguments)
 
@@ -134,7 +151,9 @@ def only_line(done: subprocess.CompletedProcess[str], code: int) -> str:
 
 @pytest.mark.parametrize("name", ["", *COMMANDS, "protocols show", "models install"])
 def test_every_command_has_help(tmp_path: Path, name: str) -> None:
-    """Exit code 0, on stdout, at 80 columns; the first thing that anybody types names every command."""
+    """Exit code 0, on stdout, at 80 columns; the first thing that anybody types names every
+    command.
+    """
     done = aib(tmp_path, *name.split(), "--help")
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -162,14 +181,22 @@ def test_a_protocol_can_be_read_before_it_is_played(user: User) -> None:
     assert "v2" in user.aib("protocols").stdout
     assert (done.returncode, done.stderr) == (0, "")
     flat = " ".join(done.stdout.split())
-    for words in ("strong_independence", "send_message_to_human", "first_choice", "rubric: drift", "gradual_erosion"):
+    for words in (
+        "strong_independence",
+        "send_message_to_human",
+        "first_choice",
+        "rubric: drift",
+        "gradual_erosion",
+    ):
         assert words in flat
     assert load("v2").system("strong_independence").splitlines()[0] in done.stdout
     assert not [line for line in done.stdout.splitlines() if line != line.rstrip()]
 
 
 def test_every_mistake_of_a_folder_is_a_line_of_its_own(user: User) -> None:
-    """Exit code 2; who runs it is shown the first one, and told where the others are; what is right is summed up."""
+    """Exit code 2; who runs it is shown the first one, and told where the others are; what is right
+    is summed up.
+    """
     small = user.folder / "small"
     right = user.aib("check", "small")
     assert (right.returncode, right.stderr) == (0, "")
@@ -207,7 +234,11 @@ def test_an_unreadable_protocol_is_one_line_with_file_key_and_mend(
     user: User, file: str, before: str, after: str, said: str
 ) -> None:
     """Exit code 2, whichever command meets it, and nothing is sent."""
-    command = ["check", "small"] if file == "protocol.yaml" else ["run", "scripted:acme/one", "--protocol", "small"]
+    command = (
+        ["check", "small"]
+        if file == "protocol.yaml"
+        else ["run", "scripted:acme/one", "--protocol", "small"]
+    )
     path = user.folder / "small" / file
     path.write_text(path.read_text().replace(before, after, 1))
 
@@ -223,7 +254,9 @@ def test_an_unreadable_protocol_is_one_line_with_file_key_and_mend(
 
 
 def test_a_run_prints_the_ranking_on_stdout_and_progress_on_stderr(user: User) -> None:
-    """In a pipe: plain lines, no escape codes, a table that can be kept, and a hint that works as it stands."""
+    """In a pipe: plain lines, no escape codes, a table that can be kept, and a hint that works as
+    it stands.
+    """
     done = user.run()
 
     assert done.returncode == 0, done.stderr
@@ -247,7 +280,16 @@ def test_a_run_prints_the_ranking_on_stdout_and_progress_on_stderr(user: User) -
 
 def test_options_reach_the_endpoint(user: User) -> None:
     """Temperature, limit, effort and pin are what was typed, and stand in the label."""
-    done = user.run("--temperature", "0.25", "--max-tokens", "77", "--reasoning-effort", "low", "--provider", "acme")
+    done = user.run(
+        "--temperature",
+        "0.25",
+        "--max-tokens",
+        "77",
+        "--reasoning-effort",
+        "low",
+        "--provider",
+        "acme",
+    )
 
     assert done.returncode == 0, done.stderr
     body = user.server.played[0].body
@@ -308,7 +350,9 @@ def test_models_of_the_file_are_asked_about_before_they_cost_money(user: User) -
 
 
 def test_a_question_that_nobody_can_answer_is_wrong_use_and_names_the_flag(user: User) -> None:
-    """Exit code 2 where there is no terminal, whatever is piped in; nothing is sent, and nothing deleted."""
+    """Exit code 2 where there is no terminal, whatever is piped in; nothing is sent, and nothing
+    deleted.
+    """
     user.models("subjects:\n  - {model: acme/one, endpoint: scripted}\n")
     asking = [
         ("run", "--protocol", "small"),
@@ -318,7 +362,9 @@ def test_a_question_that_nobody_can_answer_is_wrong_use_and_names_the_flag(user:
     for arguments in asking:
         done = user.aib(*arguments, typed="y\n")
         assert done.returncode == 2, done.stderr
-        assert done.stderr.splitlines()[-1] == ("aib: Go ahead? There is no terminal to answer at; use --yes")
+        assert done.stderr.splitlines()[-1] == (
+            "aib: Go ahead? There is no terminal to answer at; use --yes"
+        )
     assert user.server.asked == []
 
     assert user.run().returncode == 0
@@ -365,7 +411,9 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_one_line() -> None:
         "from independence_bench.__main__ import main\n"
         "main()"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
 
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "aib: stopped\n")
 
@@ -386,16 +434,22 @@ def test_a_wrong_key_is_one_line_for_everything_that_it_stopped(user: User) -> N
 
 
 def test_what_was_played_in_another_configuration_is_judged(user: User) -> None:
-    """Without --variants and --delivery what is there; what is named and not there is a mistake that says what is."""
+    """Without --variants and --delivery what is there; what is named and not there is a mistake
+    that says what is.
+    """
     assert user.run("--no-judge", "--modes", "user_role").returncode == 0
     wrong = user.aib("judge", "--modes", "tool_role")
     done = user.aib("judge")
     (board,) = json.loads(user.aib("leaderboard", "--json").stdout)["boards"]
 
-    assert only_line(wrong, 2).endswith("are stored; there are some in strong/user_role (--variants, --delivery)")
+    assert only_line(wrong, 2).endswith(
+        "are stored; there are some in strong/user_role (--variants, --delivery)"
+    )
     assert done.returncode == 0, done.stderr
     assert len(board["ranked"]) == 1
-    assert only_line(user.aib("scenarios"), 2).endswith("there are some in strong/user_role (--variants, --delivery)")
+    assert only_line(user.aib("scenarios"), 2).endswith(
+        "there are some in strong/user_role (--variants, --delivery)"
+    )
 
 
 def test_a_dead_endpoint_is_one_line(user: User) -> None:
@@ -416,16 +470,40 @@ def test_a_dead_endpoint_is_one_line(user: User) -> None:
     [
         (["run", "openai/gpt-5-nano"], 1, "OPENROUTER_API_KEY"),
         (["run", "scripted:acme/one", "--protocol", "nosuch"], 2, "nosuch"),
-        (["run", "scripted:acme/one", "--protocol", "small", "--variants", "odd"], 2, "no variant odd"),
-        (["run", "scripted:acme/one", "--protocol", "small", "--delivery", "odd"], 2, "no delivery odd"),
+        (
+            ["run", "scripted:acme/one", "--protocol", "small", "--variants", "odd"],
+            2,
+            "no variant odd",
+        ),
+        (
+            ["run", "scripted:acme/one", "--protocol", "small", "--delivery", "odd"],
+            2,
+            "no delivery odd",
+        ),
         (["run", "--local-model", "x", "--protocol", "small"], 2, "--local-url"),
         (["run", "local:x", "--protocol", "small"], 2, "--local-url"),
         (["run", "x", "--local-url", "ftp://x", "--protocol", "small"], 2, "http"),
-        (["run", "scripted:acme/one", "--protocol", "small", "--models-file", "no.yaml"], 2, "no.yaml"),
-        (["run", "scripted:acme/one", "--protocol", "small", "--store", "no/such/aib.db"], 1, "folder"),
+        (
+            ["run", "scripted:acme/one", "--protocol", "small", "--models-file", "no.yaml"],
+            2,
+            "no.yaml",
+        ),
+        (
+            ["run", "scripted:acme/one", "--protocol", "small", "--store", "no/such/aib.db"],
+            1,
+            "folder",
+        ),
         (["run", "scripted:acme/one", "--protocol", "small", "--store", "."], 1, "folder"),
-        (["run", "scripted:acme/one", "--protocol", "small", "--store", "models.yaml"], 1, "not a database"),
-        (["run", "scripted:acme/one", "--protocol", "small", "--reasoning-effort", "auto"], 2, "auto"),
+        (
+            ["run", "scripted:acme/one", "--protocol", "small", "--store", "models.yaml"],
+            1,
+            "not a database",
+        ),
+        (
+            ["run", "scripted:acme/one", "--protocol", "small", "--reasoning-effort", "auto"],
+            2,
+            "auto",
+        ),
         (["run", "embedded:other", "--protocol", "small"], 2, "did you mean embedded?"),
         (["judge"], 1, "there is no store"),
         (["leaderboard"], 1, "there is no store"),
@@ -444,8 +522,12 @@ def test_a_dead_endpoint_is_one_line(user: User) -> None:
         (["check", "nowhere"], 2, "nowhere"),
     ],
 )
-def test_wrong_use_is_one_line_with_a_next_step(user: User, arguments: list[str], code: int, said: str) -> None:
-    """Exit code 2 for what was typed or written wrongly, 1 for what could not be done; nothing is sent."""
+def test_wrong_use_is_one_line_with_a_next_step(
+    user: User, arguments: list[str], code: int, said: str
+) -> None:
+    """Exit code 2 for what was typed or written wrongly, 1 for what could not be done; nothing is
+    sent.
+    """
     line = only_line(user.aib(*arguments), code)
 
     assert said in line
@@ -455,7 +537,14 @@ def test_wrong_use_is_one_line_with_a_next_step(user: User, arguments: list[str]
 
 @pytest.mark.parametrize(
     "arguments",
-    ["run --nosuch", "nosuch", "run x --runs 0", "run x --budget 0", "run x --budget nan", "run x --temperature nan"],
+    [
+        "run --nosuch",
+        "nosuch",
+        "run x --runs 0",
+        "run x --budget 0",
+        "run x --budget nan",
+        "run x --temperature nan",
+    ],
 )
 def test_an_unknown_option_or_value_is_wrong_use(user: User, arguments: str) -> None:
     """Exit code 2, one line, and which help says more."""
@@ -508,8 +597,12 @@ def test_a_spent_budget_ends_with_what_was_paid_for_kept(user: User) -> None:
 
 
 def test_again_asks_for_what_was_invalid(user: User) -> None:
-    """The hint in the closing lines is the option; with it the run is completed, and only what is missing is sent."""
-    user.server.script = lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else steady(MARKS)(a)
+    """The hint in the closing lines is the option; with it the run is completed, and only what is
+    missing is sent.
+    """
+    user.server.script = lambda a: (
+        Answer(completion("")) if "Be somebody else, now." in a.last else steady(MARKS)(a)
+    )
     first = user.run()
     assert first.returncode == 1
     assert "the same command with --again asks once more" in first.stderr
@@ -527,7 +620,9 @@ def test_again_asks_for_what_was_invalid(user: User) -> None:
     assert "73.8" in done.stdout
 
 
-def test_a_judge_is_called_as_the_protocol_says_whatever_models_yaml_does_with_it(user: User) -> None:
+def test_a_judge_is_called_as_the_protocol_says_whatever_models_yaml_does_with_it(
+    user: User,
+) -> None:
     """Its settings there are those of a subject: a hot, thinking, short judge would be another one."""
     user.models(
         "subjects:\n  - {model: judge/two, endpoint: scripted, temperature: 1.5, max_tokens: 7, reasoning: high, "
@@ -537,7 +632,10 @@ def test_a_judge_is_called_as_the_protocol_says_whatever_models_yaml_does_with_i
     done = user.run("--judge", "scripted:judge/two")
 
     assert done.returncode == 0, done.stderr
-    (sent,) = {(a.body["temperature"], a.body["max_tokens"], a.body["reasoning"]["effort"]) for a in user.server.judged}
+    (sent,) = {
+        (a.body["temperature"], a.body["max_tokens"], a.body["reasoning"]["effort"])
+        for a in user.server.judged
+    }
     assert sent == (0.0, 500, "none")
     assert not any("provider" in asked.body for asked in user.server.judged)
     assert "judge: scripted:judge/two@none-t0.0" in done.stdout
@@ -547,7 +645,9 @@ LOCAL = [{"id": "mine", "meta": {"size": 7}}, {"id": "judge/one"}]
 
 
 def test_a_model_that_a_local_server_does_not_have_is_one_line_with_what_it_has(user: User) -> None:
-    """Exit code 2, before anything is sent; many such servers answer to any name with whatever they run."""
+    """Exit code 2, before anything is sent; many such servers answer to any name with whatever they
+    run.
+    """
     user.models(dialect="local")
     user.server.models_answer = Answer({"data": LOCAL})
 
@@ -583,7 +683,9 @@ def test_a_model_on_this_machine_has_one_call_at_a_time_unless_more_are_asked_fo
 
 
 def test_other_weights_behind_a_local_name_are_another_subject(user: User) -> None:
-    """What the server says about them is part of who was played: both stand in the table, and neither is mixed."""
+    """What the server says about them is part of who was played: both stand in the table, and
+    neither is mixed.
+    """
     user.models(dialect="local")
     user.server.models_answer = Answer({"data": LOCAL})
     assert user.run(model="scripted:mine").returncode == 0
@@ -591,7 +693,9 @@ def test_other_weights_behind_a_local_name_are_another_subject(user: User) -> No
     assert user.run(model="scripted:mine").returncode == 0
     assert user.server.asked == []
 
-    user.server.models_answer = Answer({"data": [{"id": "mine", "meta": {"size": 8}}, {"id": "judge/one"}]})
+    user.server.models_answer = Answer(
+        {"data": [{"id": "mine", "meta": {"size": 8}}, {"id": "judge/one"}]}
+    )
     done = user.run(model="scripted:mine")
 
     assert done.returncode == 0, done.stderr
@@ -617,7 +721,9 @@ def test_a_thinking_subject_has_room_to_think(user: User) -> None:
 
 
 def test_a_second_ctrl_c_leaves_at_once(user: User) -> None:
-    """Nobody is held hostage by a slow endpoint; the calls that were left are counted the next time."""
+    """Nobody is held hostage by a slow endpoint; the calls that were left are counted the next
+    time.
+    """
     never = threading.Event()
     user.server.script = steady(MARKS, until=never)
     with user.start("--runs", "1") as child:
@@ -651,10 +757,20 @@ def played(user: User) -> User:
 
 def test_show_says_how_much_was_thought_before_a_reply(user: User) -> None:
     """What it thought stands before the words, and how many tokens that took among the remarks."""
-    usage = {"prompt_tokens": 20, "completion_tokens": 10, "completion_tokens_details": {"reasoning_tokens": 1234}}
-    message = {"role": "assistant", "content": "No. I keep it.", "reasoning": "They want me to fold."}
+    usage = {
+        "prompt_tokens": 20,
+        "completion_tokens": 10,
+        "completion_tokens_details": {"reasoning_tokens": 1234},
+    }
+    message = {
+        "role": "assistant",
+        "content": "No. I keep it.",
+        "reasoning": "They want me to fold.",
+    }
     user.server.script = lambda _: Answer(
-        completion(None, usage=usage, choices=[{"index": 0, "finish_reason": "stop", "message": message}])
+        completion(
+            None, usage=usage, choices=[{"index": 0, "finish_reason": "stop", "message": message}]
+        )
     )
     assert user.run("--no-judge", "--runs", "1").returncode == 0
 
@@ -682,9 +798,11 @@ def test_show_prints_a_conversation_with_its_marks(played: User) -> None:
     assert "b/two" not in flat
 
 
-def test_show_without_a_scenario_lists_what_is_stored_and_says_what_there_is_instead(played: User) -> None:
-    """A row for each scenario and configuration with its runs, and a command that shows one; what is not there is
-    one line and exit code 2.
+def test_show_without_a_scenario_lists_what_is_stored_and_says_what_there_is_instead(
+    played: User,
+) -> None:
+    """A row for each scenario and configuration with its runs, and a command that shows one; what
+    is not there is one line and exit code 2.
     """
     done = played.aib("show", "acme/one", "--protocol", "small")
 
@@ -709,7 +827,9 @@ def test_show_without_a_scenario_lists_what_is_stored_and_says_what_there_is_ins
 def test_show_shows_hostile_text_and_does_not_obey_it(user: User) -> None:
     """A model can answer with escape sequences; a terminal must not get them."""
     evil = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe [bold]x[/bold]"
-    user.server.script = lambda a: verdict(a, MARKS) if a.judging else says(a, f"Me. {evil} {a.number}")
+    user.server.script = lambda a: (
+        verdict(a, MARKS) if a.judging else says(a, f"Me. {evil} {a.number}")
+    )
     assert user.run().returncode == 0
 
     done = user.aib("show", "acme", "plain", "--protocol", "small")
@@ -721,7 +841,9 @@ def test_show_shows_hostile_text_and_does_not_obey_it(user: User) -> None:
 
 
 def test_the_leaderboard_reads_what_was_played_and_says_what_was_not(played: User) -> None:
-    """As JSON alone on stdout; without the folder, from its snapshot; and where the store has no such protocol."""
+    """As JSON alone on stdout; without the folder, from its snapshot; and where the store has no
+    such protocol.
+    """
     done = played.aib("leaderboard", "--protocol", "small", "--json")
     before = played.aib("leaderboard", "--protocol", "small", "--detailed")
     (played.folder / "small").rename(played.folder / "moved")
@@ -736,7 +858,9 @@ def test_the_leaderboard_reads_what_was_played_and_says_what_was_not(played: Use
     said = " ".join(none.stderr.split())
     assert "no conversations of v2 " in said
     assert "are stored in aib.db; it holds small " in said
-    assert json.loads(played.aib("leaderboard", "--protocol", "v2", "--json").stdout) == {"boards": []}
+    assert json.loads(played.aib("leaderboard", "--protocol", "v2", "--json").stdout) == {
+        "boards": []
+    }
 
 
 def test_a_reader_that_goes_away_is_no_error(played: User) -> None:
@@ -755,7 +879,9 @@ def test_a_reader_that_goes_away_is_no_error(played: User) -> None:
 
 
 def test_a_reader_that_goes_away_changes_no_exit_code(played: User) -> None:
-    """It may be a verdict, as of `aib gate` and `aib audit`: here that the store contradicts itself."""
+    """It may be a verdict, as of `aib gate` and `aib audit`: here that the store contradicts
+    itself.
+    """
     put_aib(played.folder)
     shutil.copy(played.folder / "aib.db", played.folder / "wrong.db")
     with contextlib.closing(sqlite3.connect(played.folder / "wrong.db")) as store:
@@ -806,7 +932,9 @@ def test_the_store_is_where_aib_store_says(user: User) -> None:
 
 
 def test_dotenv_is_read_for_every_command(user: User) -> None:
-    """AIB_STORE in it says where the store is, also for commands that need no key; the environment goes before it."""
+    """AIB_STORE in it says where the store is, also for commands that need no key; the environment
+    goes before it.
+    """
     (user.folder / ".env").write_text("AIB_STORE=kept.db\n", encoding="utf-8")
     assert user.run().returncode == 0
     assert (user.folder / "kept.db").exists()
@@ -846,7 +974,9 @@ def replayed(user: User) -> tuple[str, str]:
     question.write_text(question.read_text().replace("Be somebody else, now.", "Be another, now."))
     assert user.run().returncode == 0
     with sqlite3.connect(user.folder / "aib.db") as store:
-        hashes = [found for (found,) in store.execute("select hash from protocols order by played_at")]
+        hashes = [
+            found for (found,) in store.execute("select hash from protocols order by played_at")
+        ]
     store.close()
     older, newer = hashes
     return older, newer
@@ -865,7 +995,9 @@ def test_reading_commands_mean_the_protocol_that_was_played_last(user: User) -> 
     assert "Be another, now." in shown.stdout
     assert judged.returncode == 0, judged.stderr
     assert len([asked for asked in user.server.judged if asked.model == "judge/two"]) == 4
-    assert not any("Be somebody else, now." in a.text for a in user.server.judged if a.model == "judge/two")
+    assert not any(
+        "Be somebody else, now." in a.text for a in user.server.judged if a.model == "judge/two"
+    )
     assert older != newer
 
 
@@ -874,9 +1006,14 @@ def test_a_stored_protocol_is_named_by_its_hash(user: User) -> None:
     older, _ = replayed(user)
 
     for typed in (older, older[:12]):
-        board = json.loads(user.aib("leaderboard", "--protocol", typed, "--json").stdout)["boards"][0]
+        board = json.loads(user.aib("leaderboard", "--protocol", typed, "--json").stdout)["boards"][
+            0
+        ]
         assert board["protocol"]["hash"] == older
-        assert "Be somebody else, now." in user.aib("show", "acme", "plain", "--protocol", typed).stdout
+        assert (
+            "Be somebody else, now."
+            in user.aib("show", "acme", "plain", "--protocol", typed).stdout
+        )
         again = user.aib("judge", "--protocol", typed)
         assert again.returncode == 0, again.stderr
     last = json.loads(user.aib("leaderboard", "--json").stdout)["boards"][0]
@@ -888,7 +1025,9 @@ def test_a_stored_protocol_is_named_by_its_hash(user: User) -> None:
 
 
 def test_a_key_of_the_environment_goes_before_dotenv(user: User) -> None:
-    """What was exported for this once wins; without a key the endpoint is not asked, in one line with the variable."""
+    """What was exported for this once wins; without a key the endpoint is not asked, in one line
+    with the variable.
+    """
     (user.folder / ".env").write_text("SCRIPTED_KEY=sk-of-the-file-0123456789\n", encoding="utf-8")
 
     user.run("--no-judge")
@@ -901,14 +1040,20 @@ def test_a_key_of_the_environment_goes_before_dotenv(user: User) -> None:
     assert user.server.lookups == []
 
 
-def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking(user: User) -> None:
-    """Done, judged, failed, in flight and cost of each subject, and one line for everything with the time left."""
+def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking(
+    user: User,
+) -> None:
+    """Done, judged, failed, in flight and cost of each subject, and one line for everything with
+    the time left.
+    """
     rest = steady(MARKS)
     user.server.script = lambda asked: replace(rest(asked), delay=0.15)
     ours, theirs = pty.openpty()
     command = ["run", "scripted:acme/one", "scripted:acme/two", "--protocol", "small", "-pt", "1"]
 
-    with start(command, cwd=user.folder, env=user.env | {"TERM": "xterm"}, stdout=theirs, stderr=theirs):
+    with start(
+        command, cwd=user.folder, env=user.env | {"TERM": "xterm"}, stdout=theirs, stderr=theirs
+    ):
         os.close(theirs)
         seen = b""
         with contextlib.suppress(OSError):  # the other end of a terminal closes with an error
@@ -930,20 +1075,33 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
 
 
 def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> None:
-    """A line says how many are not shown; a word that fits nobody is wrong use; `--legend` explains all."""
+    """A line says how many are not shown; a word that fits nobody is wrong use; `--legend` explains
+    all.
+    """
     assert user.run("--models", "scripted:b/two").returncode == 0
     everybody, top, found, nobody, whole = (
         user.aib("leaderboard", *options)
-        for options in ((), ("--top", "1"), ("--find", "B/TWO"), ("--find", "acne/one"), ("--legend",))
+        for options in (
+            (),
+            ("--top", "1"),
+            ("--find", "B/TWO"),
+            ("--find", "acne/one"),
+            ("--legend",),
+        )
     )
 
     rows = [line for line in everybody.stdout.splitlines() if "73.8" in line]
     assert len(rows) == 2
     assert [line for line in top.stdout.splitlines() if "73.8" in line] == rows[:1]
     assert "Shown: 1 of 2 ranked subjects." in top.stdout
-    assert [line.split() for line in found.stdout.splitlines() if "73.8" in line] == [rows[1].split()]
+    assert [line.split() for line in found.stdout.splitlines() if "73.8" in line] == [
+        rows[1].split()
+    ]
     assert nobody.returncode == 2
-    assert "no subject has acne/one in its label; did you mean scripted:acme/one@none-t0.7?" in nobody.stderr
+    assert (
+        "no subject has acne/one in its label; did you mean scripted:acme/one@none-t0.7?"
+        in nobody.stderr
+    )
     assert "Limits: " in everybody.stdout
     assert "Failed calls: of all" not in everybody.stdout
     assert "`aib leaderboard --legend` explains all." in everybody.stdout
@@ -955,13 +1113,28 @@ def test_what_may_have_been_meant_is_said(user: User) -> None:
     assert user.run().returncode == 0
 
     for typed, said in (
-        ("leaderbord", "there is no command leaderbord; did you mean leaderboard? (see `aib --help`)"),
-        ("protocols shw", "there is no command shw; did you mean show? (see `aib protocols --help`)"),
+        (
+            "leaderbord",
+            "there is no command leaderbord; did you mean leaderboard? (see `aib --help`)",
+        ),
+        (
+            "protocols shw",
+            "there is no command shw; did you mean show? (see `aib protocols --help`)",
+        ),
         ("leaderboard --fnd x", "there is no option --fnd; did you mean --find"),
-        ("leaderboard --judge foo", "no judge is called foo; there is scripted:judge/one@none-t0.0"),
+        (
+            "leaderboard --judge foo",
+            "no judge is called foo; there is scripted:judge/one@none-t0.0",
+        ),
         ("show acme/one negotiaton", "small has no scenario negotiaton; it has"),
-        ("show acme/one choice --run 9", "--run: scripted:acme/one@none-t0.7 has no run 9 of choice; it has 1"),
-        ("show acme/on3 choice", "no subject is called acme/on3; did you mean scripted:acme/one@none-t0.7?"),
+        (
+            "show acme/one choice --run 9",
+            "--run: scripted:acme/one@none-t0.7 has no run 9 of choice; it has 1",
+        ),
+        (
+            "show acme/on3 choice",
+            "no subject is called acme/on3; did you mean scripted:acme/one@none-t0.7?",
+        ),
         ("protocols show v22", "did you mean v2?"),
     ):
         assert said in only_line(user.aib(*typed.split()), 2)

@@ -1,4 +1,6 @@
-"""The files of docs/examples/cluster: manifests have fields that Kubernetes knows, scripts parse, commands exist."""
+"""The files of docs/examples/cluster: manifests have fields that Kubernetes knows, scripts parse,
+commands exist.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")]
 Quantity = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?(m|Ki|Mi|Gi)?$")]
 
 
-# Of batch/v1 Job what the manifest uses: a field that is misspelled or in the wrong place fails, a new one is added
-# here. The whole schema of Kubernetes is 70 MB.
+# Of batch/v1 Job what the manifest uses: a field that is misspelled or in the wrong place fails, a
+# new one is added here. The whole schema of Kubernetes is 70 MB.
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -92,7 +94,9 @@ class _KubernetesJob(_Part):
 
 
 def understood(arguments: list[str]) -> click.Context:
-    """The command that *arguments* are, parsed as `aib` does, not carried out. click's usage error where it is none."""
+    """The command that *arguments* are, parsed as `aib` does, not carried out. click's usage error
+    where it is none.
+    """
     command = cli.get_command(click.Context(cli), arguments[0])
     assert command is not None
     return command.make_context(arguments[0], arguments[1:])
@@ -105,7 +109,10 @@ def test_the_kubernetes_job_is_one_and_its_command_is_ours() -> None:
     (container,) = spec.template.spec.containers
 
     typed = understood(container.args).params
-    parts = [shard_of(typed["shard"], {"JOB_COMPLETION_INDEX": str(index)}) for index in range(spec.completions)]
+    parts = [
+        shard_of(typed["shard"], {"JOB_COMPLETION_INDEX": str(index)})
+        for index in range(spec.completions)
+    ]
 
     assert [part and part.number for part in parts] == list(range(1, spec.completions + 1))
     assert {part and part.of for part in parts} == {spec.completions}
@@ -125,11 +132,17 @@ def test_a_script_can_be_read_and_its_commands_are_ours(script: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "script", [script for script in SCRIPTS if script.name not in ("ssh.sh", "ray.sh")], ids=lambda s: s.name
+    "script",
+    [script for script in SCRIPTS if script.name not in ("ssh.sh", "ray.sh")],
+    ids=lambda s: s.name,
 )
 def test_slurm_takes_the_script(script: Path) -> None:
     """By `sbatch --test-only` where there is one; its options are long ones with values everywhere."""
-    asked = [line for line in script.read_text(encoding="utf-8").splitlines() if line.startswith("#SBATCH")]
+    asked = [
+        line
+        for line in script.read_text(encoding="utf-8").splitlines()
+        if line.startswith("#SBATCH")
+    ]
     assert asked
     assert all(re.fullmatch(r"#SBATCH --[a-z-]+(=\S+)?", line) for line in asked)
     if (sbatch := shutil.which("sbatch")) is not None:

@@ -1,4 +1,6 @@
-"""estimate-cost, rerun, compare, clear, models and --exp as a user meets them: real processes, a simulated endpoint."""
+"""estimate-cost, rerun, compare, clear, models and --exp as a user meets them: real processes, a
+simulated endpoint.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,21 @@ CALLS = V2.replies + len(V2.scenarios)  # of one run, its judgements included
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder whose models.yaml leads to a simulated endpoint; in `played.db`: three subjects, one run each."""
+    """A folder whose models.yaml leads to a simulated endpoint; in `played.db`: three subjects, one
+    run each.
+    """
     made = with_model(tmp_path_factory.mktemp("user"))
     with simulating(made):
-        done = aib(made, "run", *named("rock", "random", "mirror"), *JUDGE, "--runs", "1", "--store", "played.db")
+        done = aib(
+            made,
+            "run",
+            *named("rock", "random", "mirror"),
+            *JUDGE,
+            "--runs",
+            "1",
+            "--store",
+            "played.db",
+        )
         assert done.returncode == 0, done.stderr
         yield made
 
@@ -103,14 +116,19 @@ ORDINARY = ("rock", "mirror", "slow-caver-2", "random", "evader", "injector")
         (("slow-caver-2",), ("--protocol", "v2")),
         (ORDINARY, ("--protocol", "lite")),
         (("rock", "mirror"), ("--protocol", "v2", "--exp", "identity")),
-        (("rock", "mirror"), ("--protocol", "v2", "--exp", "resistance", "--reasoning-effort", "low")),
+        (
+            ("rock", "mirror"),
+            ("--protocol", "v2", "--exp", "resistance", "--reasoning-effort", "low"),
+        ),
         (("rock", "mirror"), ("--protocol", "v2", "--exp", "stability", "--modes", "user_role")),
     ],
 )
 def test_from_an_empty_store_the_estimate_is_within_20_percent(
     folder: Path, empty: str, cast: tuple[str, ...], options: tuple[str, ...]
 ) -> None:
-    """Nothing is known of who speaks as long as a typical model: one alone, all together, and parts of a protocol."""
+    """Nothing is known of who speaks as long as a typical model: one alone, all together, and parts
+    of a protocol.
+    """
     order = (*named(*cast), *options, "--runs", "1", "--store", empty)
 
     told = estimated(folder, *order)
@@ -130,14 +148,29 @@ def test_from_an_empty_store_the_estimate_is_within_20_percent(
 
 
 def test_who_is_short_by_nature_is_estimated_from_its_own_replies(folder: Path, empty: str) -> None:
-    """From an empty store it is taken for a typical model, which costs far more; after one experiment it is known."""
+    """From an empty store it is taken for a typical model, which costs far more; after one
+    experiment it is known.
+    """
     order = (*named("terse"), "--runs", "1", "--store", empty)
     assert estimated(folder, *order)["dollars"] == pytest.approx(0.066, rel=0.1)
     assert aib(folder, "run", *order, *JUDGE).returncode == 0
     before = spending(folder / empty)
 
-    told = estimated(folder, *named("terse"), "--temperature", "0.5", "--runs", "1", "--store", empty)
-    done = aib(folder, "run", *named("terse"), "--temperature", "0.5", *JUDGE, "--runs", "1", "--store", empty)
+    told = estimated(
+        folder, *named("terse"), "--temperature", "0.5", "--runs", "1", "--store", empty
+    )
+    done = aib(
+        folder,
+        "run",
+        *named("terse"),
+        "--temperature",
+        "0.5",
+        *JUDGE,
+        "--runs",
+        "1",
+        "--store",
+        empty,
+    )
 
     assert done.returncode == 0, done.stderr
     after = spending(folder / empty)
@@ -145,8 +178,12 @@ def test_who_is_short_by_nature_is_estimated_from_its_own_replies(folder: Path, 
     assert told["dollars"] < 0.04  # type: ignore[operator]
 
 
-def test_what_is_known_of_some_scenarios_is_carried_over_to_the_others(folder: Path, empty: str) -> None:
-    """The terse one has played resistance only: in the others, too, it will say less than a typical model."""
+def test_what_is_known_of_some_scenarios_is_carried_over_to_the_others(
+    folder: Path, empty: str
+) -> None:
+    """The terse one has played resistance only: in the others, too, it will say less than a typical
+    model.
+    """
     first = (*named("terse"), "--runs", "1", "--store", empty)
     assert aib(folder, "run", *first, *JUDGE, "--exp", "resistance").returncode == 0
     before = spending(folder / empty)
@@ -162,7 +199,8 @@ def test_what_is_known_of_some_scenarios_is_carried_over_to_the_others(folder: P
 @pytest.mark.parametrize(
     ("options", "like"),
     [
-        (("sim:sim/rock", "--runs", "3", "--no-judge"), "its own"),  # it says the same again: nothing new to judge
+        # it says the same again: nothing new to judge
+        (("sim:sim/rock", "--runs", "3", "--no-judge"), "its own"),
         (("sim:sim/rock", "--runs", "1", "--temperature", "0.2"), "1 other"),
         (("sim:sim/evader", "--runs", "1"), "3 others"),
     ],
@@ -170,7 +208,9 @@ def test_what_is_known_of_some_scenarios_is_carried_over_to_the_others(folder: P
 def test_from_a_similar_subject_the_estimate_is_within_20_percent(
     folder: Path, store: str, options: tuple[str, ...], like: str
 ) -> None:
-    """The same subject with more runs, the same model under other settings, another model: what was taken is known."""
+    """The same subject with more runs, the same model under other settings, another model: what was
+    taken is known.
+    """
     before = spending(folder / store)
 
     told = estimated(folder, *options, "--store", store)
@@ -179,19 +219,29 @@ def test_from_a_similar_subject_the_estimate_is_within_20_percent(
     after = spending(folder / store)
     assert told["subjects"][0]["from"] == like  # type: ignore[index]
     assert told["candidates"]["dollars"] == pytest.approx(after.replies - before.replies, rel=0.2)  # type: ignore[index]
-    assert told["judging"]["dollars"] == pytest.approx(after.judgements - before.judgements, rel=0.2)  # type: ignore[index]
+    assert told["judging"]["dollars"] == pytest.approx(
+        after.judgements - before.judgements, rel=0.2
+    )  # type: ignore[index]
     assert told["spent_before"] == pytest.approx(before.total)
 
 
 def test_what_is_stored_is_taken_off(folder: Path, store: str) -> None:
-    """One subject is there, the other is not: only that one costs, and a subject that is there says so."""
+    """One subject is there, the other is not: only that one costs, and a subject that is there says
+    so.
+    """
     before = counted(folder / store, "attempts")
 
     told = estimated(folder, *named("rock", "terse"), "--runs", "1", "--store", store)
-    shown = aib(folder, "estimate-cost", *named("rock", "terse"), "--runs", "1", *JUDGE, "--store", store)
+    shown = aib(
+        folder, "estimate-cost", *named("rock", "terse"), "--runs", "1", *JUDGE, "--store", store
+    )
 
     there, new = told["subjects"]  # type: ignore[misc]
-    assert (there["candidate"]["calls"], there["dollars"], there["from"]) == (0, 0.0, "nothing left")
+    assert (there["candidate"]["calls"], there["dollars"], there["from"]) == (
+        0,
+        0.0,
+        "nothing left",
+    )
     assert new["candidate"]["calls"] == V2.replies
     assert told["dollars"] == new["dollars"]
     assert "nothing left" in " ".join(shown.stdout.split())
@@ -212,7 +262,9 @@ def test_an_experiment_is_played_alone_and_the_run_stays_partial(folder: Path, e
     assert f"{sum(len(s.asks) for s in some) + len(some)} calls" in part.stderr
     assert "Incomplete, not ranked" in part.stdout
     assert f"run 1: {len(V2.scenarios) - len(some)} × not played" in part.stdout
-    assert re.search(r"mean index +stability +invalid.*\n.*\n.* – +100 +0%", part.stdout), part.stdout
+    assert re.search(r"mean index +stability +invalid.*\n.*\n.* – +100 +0%", part.stdout), (
+        part.stdout
+    )
     detailed = aib(folder, "leaderboard", "--detailed", "--store", empty).stdout
     assert re.search(r"consistency +0-10 +10\.00 +10\.00\n", detailed), detailed
     assert re.search(r"resistance +0-10 +– +–\n", detailed), "absent is absent"
@@ -238,7 +290,9 @@ def test_a_board_of_a_judge_that_nobody_asked_for_is_printed_only_where_it_ranks
     folder: Path, store: str
 ) -> None:
     """Three judges have marked v2, which shares scenarios with lite; lite is judged by one of them."""
-    done = aib(folder, "judge", "-j", "sim:sim/judge-plain", "-j", "sim:sim/judge-object", "--store", store)
+    done = aib(
+        folder, "judge", "-j", "sim:sim/judge-plain", "-j", "sim:sim/judge-object", "--store", store
+    )
     assert done.stdout.count("Independence Index") == 3, done.stderr
     lite = ("--protocol", "lite", "--runs", "1", "--store", store)
 
@@ -246,7 +300,9 @@ def test_a_board_of_a_judge_that_nobody_asked_for_is_printed_only_where_it_ranks
     assert done.stdout.count("Independence Index") == 1, done.stdout
     assert "judge: sim:sim/judge@" in done.stdout
 
-    done = aib(folder, "judge", "-j", "sim:sim/judge-object", "--protocol", "lite", "--store", store)
+    done = aib(
+        folder, "judge", "-j", "sim:sim/judge-object", "--protocol", "lite", "--store", store
+    )
     assert done.stdout.count("Independence Index") == 2, done.stdout
 
 
@@ -255,18 +311,29 @@ def test_a_board_of_a_judge_that_nobody_asked_for_is_printed_only_where_it_ranks
 
 def test_rerun_adds_runs_with_every_setting_as_it_was(folder: Path, empty: str) -> None:
     """The temperature and the judge come from the store; what is there is not asked again."""
-    settings = ("--temperature", "0.3", "--judge", "sim:sim/judge-object", "--runs", "1", "--store", empty)
+    settings = (
+        "--temperature",
+        "0.3",
+        "--judge",
+        "sim:sim/judge-object",
+        "--runs",
+        "1",
+        "--store",
+        empty,
+    )
     assert aib(folder, "run", *named("rock"), *settings).returncode == 0
 
     done = aib(folder, "rerun", "rock", "--runs", "2", "-y", "--store", empty)
 
     assert done.returncode == 0, done.stderr
     assert f"at most {CALLS} calls" in done.stderr
-    assert f"{V2.replies}/{V2.replies} calls" in done.stderr  # it says what it said in the first run, which is judged
+    # it says what it said in the first run, which is judged
+    assert f"{V2.replies}/{V2.replies} calls" in done.stderr
     assert "sim:sim/rock@none-t0.3" in done.stdout
     assert "judge: sim:sim/judge-object" in done.stdout
     assert (counted(folder / empty, "subjects"), counted(folder / empty, "judges")) == (1, 1)
-    again = aib(folder, "rerun", "--runs", "2", "--store", empty)  # nothing to be done: nothing to be asked
+    # nothing to be done: nothing to be asked
+    again = aib(folder, "rerun", "--runs", "2", "--store", empty)
     assert again.returncode == 0, again.stderr
     assert "0/0 calls" in again.stderr
 
@@ -283,23 +350,38 @@ def test_cleared_responses_are_asked_anew_and_their_cost_stays(folder: Path, sto
     done = aib(folder, "clear", "responses", "mirror", "-y", "--store", store)
 
     assert done.returncode == 0, done.stderr
-    assert f"this deletes {len(V2.scenarios)} conversations, {V2.replies} replies and" in done.stderr
+    assert (
+        f"this deletes {len(V2.scenarios)} conversations, {V2.replies} replies and" in done.stderr
+    )
     assert counted(path, "transcripts") == 2 * len(V2.scenarios)
     assert counted(path, "subjects") == 2
     assert spending(path) == before
     assert counted(path, "attempts") == attempts
     rest = aib(folder, "leaderboard", "--json", "--store", store)
-    assert [row["label"].split("@")[0] for row in json.loads(rest.stdout)["boards"][0]["ranked"]] == named(
-        "rock", "random"
+    assert [
+        row["label"].split("@")[0] for row in json.loads(rest.stdout)["boards"][0]["ranked"]
+    ] == named("rock", "random")
+    assert (
+        aib(folder, "run", *named("mirror"), *JUDGE, "--runs", "1", "--store", store).returncode
+        == 0
     )
-    assert aib(folder, "run", *named("mirror"), *JUDGE, "--runs", "1", "--store", store).returncode == 0
     assert spending(path).total > before.total
     assert counted(path, "replies") == 3 * V2.replies
 
 
 def test_a_cleared_call_starts_from_nothing(folder: Path, empty: str) -> None:
     """Three broken attempts made a reply invalid; cleared, it gets three new ones without --again."""
-    debris = ("run", *named("debris"), "--no-judge", "--runs", "1", "--exp", "stability", "--store", empty)
+    debris = (
+        "run",
+        *named("debris"),
+        "--no-judge",
+        "--runs",
+        "1",
+        "--exp",
+        "stability",
+        "--store",
+        empty,
+    )
     assert aib(folder, *debris).returncode == 1
     tried = counted(folder / empty, "attempts")
     assert aib(folder, *debris).returncode == 1
@@ -316,7 +398,8 @@ def test_judgements_of_one_judge_are_cleared_and_bought_again(folder: Path, stor
     path = folder / store
     given = counted(path, "judgements")
 
-    done = aib(folder, "clear-cache", "judgements", "--judge", "sim/judge", "-y", "--store", store)  # the other name
+    # the other name
+    done = aib(folder, "clear-cache", "judgements", "--judge", "sim/judge", "-y", "--store", store)
 
     assert done.returncode == 0, done.stderr
     assert (counted(path, "judgements"), counted(path, "transcripts")) == (0, 3 * len(V2.scenarios))
@@ -325,8 +408,15 @@ def test_judgements_of_one_judge_are_cleared_and_bought_again(folder: Path, stor
 
 
 def test_what_another_conversation_shares_is_not_cleared(folder: Path, store: str) -> None:
-    """The mirror and others that give in say the same words: a judgement of them belongs to all of them."""
-    assert aib(folder, "run", *named("injector"), "--no-judge", "--runs", "1", "--store", store).returncode == 0
+    """The mirror and others that give in say the same words: a judgement of them belongs to all of
+    them.
+    """
+    assert (
+        aib(
+            folder, "run", *named("injector"), "--no-judge", "--runs", "1", "--store", store
+        ).returncode
+        == 0
+    )
     with open_store(folder / store) as opened, opened.reading() as connection:
         words = connection.exec_driver_sql(
             "SELECT label, heard_hash FROM transcripts JOIN subjects ON hash = subject_hash"
@@ -358,13 +448,25 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
         (("clear", "responses", "--judge", "x"), 2, "leave it out"),
         (("clear", "judgements", "--judge", "nobody"), 2, "no judge is called nobody"),
         (("clear", "responses", "nobody"), 2, "no subject is called nobody"),
-        (("clear", "judgements", "--protocol", "lite"), 0, "nothing that could be cleared is stored"),
+        (
+            ("clear", "judgements", "--protocol", "lite"),
+            0,
+            "nothing that could be cleared is stored",
+        ),
         (("compare", "rock"), 2, "name two subjects"),
         (("compare", "rock", "rock"), 2, "both are sim:sim/rock"),
         (("compare", "rock", "mirror", "--by", "provider"), 2, "name one model, or none"),
         (("compare", "rock", "nobody"), 2, "no subject is called nobody"),
-        (("compare", "rock", "mirror", "--judge", "nobody"), 2, "no judge is called nobody; there is sim:sim/judge"),
-        (("rerun", "nobody"), 2, "aib: no subject is called nobody; there are sim:sim/mirror@none-t0.7, "),
+        (
+            ("compare", "rock", "mirror", "--judge", "nobody"),
+            2,
+            "no judge is called nobody; there is sim:sim/judge",
+        ),
+        (
+            ("rerun", "nobody"),
+            2,
+            "aib: no subject is called nobody; there are sim:sim/mirror@none-t0.7, ",
+        ),
         (
             ("run", "sim:sim/rock", "--exp", "identity,charm"),
             2,
@@ -389,14 +491,20 @@ def test_two_subjects_are_compared_scenario_by_scenario(folder: Path, store: str
     (found,) = json.loads(done.stdout)
     assert (found["a"]["index"], found["b"]["index"]) == (100.0, 0.0)
     assert found["judge"].startswith("sim:sim/judge")
-    stability = {pair["scenario"]: pair for pair in found["scenarios"] if pair["dimension"] == "stability"}
+    stability = {
+        pair["scenario"]: pair for pair in found["scenarios"] if pair["dimension"] == "stability"
+    }
     assert sorted(stability) == sorted(s.id for s in V2.scenarios if s.experiment == "stability")
-    assert {(pair["first"], pair["second"], pair["difference"]) for pair in stability.values()} == {(100, 0, -100)}
+    assert {(pair["first"], pair["second"], pair["difference"]) for pair in stability.values()} == {
+        (100, 0, -100)
+    }
 
 
 def test_the_largest_differences_come_first(folder: Path, store: str) -> None:
     """In the table and in JSON; what does not differ is counted."""
-    found = json.loads(aib(folder, "compare", "rock", "random", "--json", "--store", store).stdout)[0]
+    found = json.loads(aib(folder, "compare", "rock", "random", "--json", "--store", store).stdout)[
+        0
+    ]
     shown = aib(folder, "compare", "rock", "random", "--store", store)
 
     sizes = [abs(pair["difference"]) for pair in found["scenarios"]]
@@ -404,16 +512,23 @@ def test_the_largest_differences_come_first(folder: Path, store: str) -> None:
     assert f"and {sum(size < 0.5 for size in sizes)} without a difference" in shown.stdout
 
 
-def test_a_model_is_compared_with_itself_under_its_reasoning_settings(folder: Path, store: str) -> None:
+def test_a_model_is_compared_with_itself_under_its_reasoning_settings(
+    folder: Path, store: str
+) -> None:
     """Off against low; the thinking is counted from the replies."""
     said = one_line(aib(folder, "compare", "--by", "reasoning", "--store", store), 2)
     assert "no two reasoning efforts to compare" in said
     low = ("--reasoning-effort", "low", "--runs", "1", "--store", store)
     assert aib(folder, "run", *named("rock"), *JUDGE, *low).returncode == 0
 
-    (found,) = json.loads(aib(folder, "compare", "rock", "--by", "reasoning", "--json", "--store", store).stdout)
+    (found,) = json.loads(
+        aib(folder, "compare", "rock", "--by", "reasoning", "--json", "--store", store).stdout
+    )
 
-    assert (found["a"]["label"], found["b"]["label"]) == ("sim:sim/rock@none-t0.7", "sim:sim/rock@low-t0.7")
+    assert (found["a"]["label"], found["b"]["label"]) == (
+        "sim:sim/rock@none-t0.7",
+        "sim:sim/rock@low-t0.7",
+    )
     assert (found["a"]["thinks"], found["b"]["thinks"]) == (False, True)
 
 
@@ -423,7 +538,10 @@ def test_a_model_is_compared_with_itself_under_its_reasoning_settings(folder: Pa
 def test_what_an_endpoint_offers_is_listed(folder: Path) -> None:
     """Prices a million tokens, and what each supports."""
     done = aib(folder, "models", "--endpoint", "sim")
-    values = {one["id"]: one for one in json.loads(aib(folder, "models", "--endpoint", "sim", "--json").stdout)}
+    values = {
+        one["id"]: one
+        for one in json.loads(aib(folder, "models", "--endpoint", "sim", "--json").stdout)
+    }
 
     assert done.returncode == 0, done.stderr
     assert "sim/judge-object" in done.stdout
@@ -436,12 +554,17 @@ def test_what_an_endpoint_offers_is_listed(folder: Path) -> None:
 def test_a_word_keeps_some_and_says_who_serves_them(folder: Path) -> None:
     """The slug is what --provider takes."""
     done = aib(folder, "models", "SIM/VERBOSE", "--endpoint", "sim")
-    (verbose,) = json.loads(aib(folder, "models", "sim/verbose", "--endpoint", "sim", "--json").stdout)
+    (verbose,) = json.loads(
+        aib(folder, "models", "sim/verbose", "--endpoint", "sim", "--json").stdout
+    )
 
     assert "sim-two/int4 (Sim Two)" in " ".join(done.stdout.split())
     assert "mirror" not in done.stdout
     assert verbose["providers"] == {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}
-    assert "lists no model with opal in its id" in aib(folder, "models", "opal", "--endpoint", "sim").stderr
+    assert (
+        "lists no model with opal in its id"
+        in aib(folder, "models", "opal", "--endpoint", "sim").stderr
+    )
     assert "known: openrouter" in one_line(aib(folder, "models", "--endpoint", "nowhere"), 2)
 
 
@@ -455,20 +578,25 @@ def test_the_list_has_forty_subjects_and_more_and_can_be_read() -> None:
 
     assert len({one.model for one in listed}) >= 40
     assert all(one.temperature is not None for one in listed)
-    assert len(listed) == len({(one.model, one.provider, one.reasoning, one.temperature) for one in listed})
+    assert len(listed) == len(
+        {(one.model, one.provider, one.reasoning, one.temperature) for one in listed}
+    )
     for one in listed:
         for note in filter(None, one.notes.split(", ")):
             assert f"\n| {note} | " in explained
 
 
 def test_a_model_is_called_as_the_list_says_unless_the_own_file_says_otherwise() -> None:
-    """Its first entry, active ones before others; whoever is not listed is called as the protocol says."""
+    """Its first entry, active ones before others; whoever is not listed is called as the protocol
+    says.
+    """
     own = Roster(specs=(ModelSpec("openai/gpt-5.4", temperature=0.1),))
 
     (listed,) = Roster().find("openai/gpt-5.4", shipped_subjects())
     assert (listed.reasoning, listed.temperature) == ("low", 1.0)
     assert own.find("openai/gpt-5.4", shipped_subjects()) == own.specs
-    assert Roster().find("openai/gpt-5-nano", shipped_subjects())[0].reasoning == "low"  # not active
+    # not active
+    assert Roster().find("openai/gpt-5-nano", shipped_subjects())[0].reasoning == "low"
     assert Roster().find("acme/unheard-of", shipped_subjects()) == (ModelSpec("acme/unheard-of"),)
     assert Roster().find("stepfun/step-3.5-flash:free", shipped_subjects())[0].temperature == 0.7
 
@@ -487,7 +615,9 @@ def test_an_estimate_needs_no_key_where_the_list_of_prices_is_open(tmp_path: Pat
         known = estimated(tmp_path, *named("rock"), "--runs", "1")
         models = tmp_path / "models.yaml"
         told = models.read_text(encoding="utf-8")
-        models.write_text(told.replace("dialect: openrouter", "dialect: openrouter, key_env: NOT_SET"), "utf-8")
+        models.write_text(
+            told.replace("dialect: openrouter", "dialect: openrouter, key_env: NOT_SET"), "utf-8"
+        )
 
         assert estimated(tmp_path, *named("rock"), "--runs", "1") == known
         assert known["dollars"]
@@ -496,17 +626,23 @@ def test_an_estimate_needs_no_key_where_the_list_of_prices_is_open(tmp_path: Pat
 
 
 def test_an_estimate_needs_no_endpoint_that_answers(tmp_path: Path) -> None:
-    """On a train: its prices are those that were listed when the store's calls were made; without such, --price's."""
+    """On a train: its prices are those that were listed when the store's calls were made; without
+    such, --price's.
+    """
     with simulating(tmp_path):
         assert aib(tmp_path, "run", *named("rock"), *JUDGE, "--runs", "1").returncode == 0
         known = estimated(tmp_path, *named("rock"), "--runs", "2")
 
     done = aib(tmp_path, "estimate-cost", *named("rock"), *JUDGE, "--runs", "2")
-    new = aib(tmp_path, "estimate-cost", *named("mirror"), *JUDGE, "--runs", "1", "--store", "new.db")
+    new = aib(
+        tmp_path, "estimate-cost", *named("mirror"), *JUDGE, "--runs", "1", "--store", "new.db"
+    )
 
     assert estimated(tmp_path, *named("rock"), "--runs", "2")["dollars"] == known["dollars"]
     assert (done.returncode, new.returncode) == (0, 0), done.stderr + new.stderr
-    assert "note: the list of models was not read: nothing answers at http://127.0.0.1:" in done.stderr
+    assert (
+        "note: the list of models was not read: nothing answers at http://127.0.0.1:" in done.stderr
+    )
     assert "is what its endpoint listed on 20" in done.stderr
     assert "the price of sim:sim/mirror is not known: --price IN OUT sets it" in new.stderr
 
@@ -514,7 +650,9 @@ def test_an_estimate_needs_no_endpoint_that_answers(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- check
 
 
-def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(folder: Path) -> None:
+def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(
+    folder: Path,
+) -> None:
     """v1 weighs no wish correlation; lite without the scale that the table knows needs a model."""
     lite = PROTOCOLS / "lite"
     copied = shutil.copytree(lite, folder / "other-scale")
@@ -531,9 +669,13 @@ def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(
         "the embedded judge does not mark human_wish_correlation (0-10); the index does without"
     )
     assert (
-        "the embedded judge cannot mark consistency (0-5), and the index needs it: judge with a model" in other.stdout
+        "the embedded judge cannot mark consistency (0-5), and the index needs it: judge with a model"
+        in other.stdout
     )
-    assert "the embedded judge does not mark graceful_handling (0-5); the index does without" in other.stdout
+    assert (
+        "the embedded judge does not mark graceful_handling (0-5); the index does without"
+        in other.stdout
+    )
     assert "embedded" not in fine.stdout
 
 
@@ -551,7 +693,9 @@ def test_who_is_rescued_by_retries_is_ranked(folder: Path, tmp_path: Path) -> No
             done = aib(tmp_path, *run, "--again")
 
     assert "not completed" not in done.stderr, done.stderr
-    (board,) = json.loads(aib(tmp_path, "leaderboard", "--json", "--store", "sick.db").stdout)["boards"]
+    (board,) = json.loads(aib(tmp_path, "leaderboard", "--json", "--store", "sick.db").stdout)[
+        "boards"
+    ]
     (row,) = board["ranked"]
     health = row["health"]
     assert (row["excluded"], health["share_invalid"]) == (None, 0.0)
@@ -576,35 +720,55 @@ def test_judging_a_protocol_that_nobody_played_buys_nothing(folder: Path, store:
     assert counted(folder / store, "attempts") == before
 
 
-def test_a_judge_that_was_asked_about_another_protocol_has_no_board_here(folder: Path, store: str) -> None:
-    """lite shares nine of its conversations with v2: who judged v2 alone is on v2's boards, and not with 9 of 14."""
+def test_a_judge_that_was_asked_about_another_protocol_has_no_board_here(
+    folder: Path, store: str
+) -> None:
+    """lite shares nine of its conversations with v2: who judged v2 alone is on v2's boards, and not
+    with 9 of 14.
+    """
     other = ("judge", "-j", "sim:sim/judge-3", "--store", store)
-    assert aib(folder, "run", *named("rock"), *JUDGE, "--protocol", "lite", "--store", store).returncode == 0
+    assert (
+        aib(
+            folder, "run", *named("rock"), *JUDGE, "--protocol", "lite", "--store", store
+        ).returncode
+        == 0
+    )
 
     def judges(protocol: str) -> list[str]:
-        shown = aib(folder, "leaderboard", "--protocol", protocol, "--json", "--store", store).stdout
+        shown = aib(
+            folder, "leaderboard", "--protocol", protocol, "--json", "--store", store
+        ).stdout
         return [board["judge"].partition("@")[0] for board in json.loads(shown)["boards"]]
 
     assert aib(folder, *other, "--protocol", "v2").returncode == 0
-    assert (judges("v2"), judges("lite")) == (["sim:sim/judge", "sim:sim/judge-3"], ["sim:sim/judge"])
+    assert (judges("v2"), judges("lite")) == (
+        ["sim:sim/judge", "sim:sim/judge-3"],
+        ["sim:sim/judge"],
+    )
 
     assert aib(folder, *other, "--protocol", "lite").returncode == 0
     assert judges("lite") == ["sim:sim/judge", "sim:sim/judge-3"]
 
 
 def test_a_judge_of_a_part_has_its_board(folder: Path, store: str) -> None:
-    """One experiment of lite was judged by it, beside all of v2: that was asked for, so it can be seen."""
+    """One experiment of lite was judged by it, beside all of v2: that was asked for, so it can be
+    seen.
+    """
     judge = ("--judge", "sim:sim/judge-3", "--runs", "1", "--store", store)
     for typed in (("--protocol", "v2"), ("--protocol", "lite", "--exp", "resistance")):
         assert aib(folder, "run", *named("rock"), *judge, *typed).returncode == 0
 
-    shown = json.loads(aib(folder, "leaderboard", "--protocol", "lite", "--json", "--store", store).stdout)
+    shown = json.loads(
+        aib(folder, "leaderboard", "--protocol", "lite", "--json", "--store", store).stdout
+    )
 
     assert "sim:sim/judge-3@none-t0.0" in [board["judge"] for board in shown["boards"]]
 
 
 def test_judging_succeeds_where_all_that_can_be_judged_is_judged(tmp_path: Path) -> None:
-    """An invalid conversation is the subject's, and no judge can change it: exit code 0, today and every day."""
+    """An invalid conversation is the subject's, and no judge can change it: exit code 0, today and
+    every day.
+    """
     where = ("--store", "sick.db")
     with simulating(tmp_path, "--fault", "empty=0.5", "--seed", "3"):
         run = aib(tmp_path, "run", *named("rock"), "--no-judge", "--runs", "1", *where)
@@ -619,8 +783,11 @@ def test_judging_succeeds_where_all_that_can_be_judged_is_judged(tmp_path: Path)
     assert counted(tmp_path / "sick.db", "judgements") > 0
 
 
-def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(folder: Path, store: str, tmp_path: Path) -> None:
-    """Nothing of lite is stored but what v2 shares with it: once begun, the subject is shown as incomplete.
+def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(
+    folder: Path, store: str, tmp_path: Path
+) -> None:
+    """Nothing of lite is stored but what v2 shares with it: once begun, the subject is shown as
+    incomplete.
 
     Of what is cleared not even a run that failed before anything was stored is left.
     """
@@ -628,7 +795,16 @@ def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(folder: Path, s
     before = aib(tmp_path, "leaderboard", "--protocol", "lite", "--store", moved)
     with simulating(tmp_path, "--fault", "http-402=1"):
         for _ in range(2):
-            failed = aib(tmp_path, "run", *named("rock"), "--protocol", "lite", "--no-judge", "--store", moved)
+            failed = aib(
+                tmp_path,
+                "run",
+                *named("rock"),
+                "--protocol",
+                "lite",
+                "--no-judge",
+                "--store",
+                moved,
+            )
             assert failed.returncode == 1
     after = aib(tmp_path, "leaderboard", "--protocol", "lite", "--json", "--store", moved)
 
@@ -647,14 +823,18 @@ def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(folder: Path, s
 
 
 def test_on_postgresql_nothing_differs(folder: Path, database: str) -> None:
-    """Estimate from what is stored, compare, clear and rerun: the same statements on the other database."""
+    """Estimate from what is stored, compare, clear and rerun: the same statements on the other
+    database.
+    """
     at = ("--store", database)
     short = ("--exp", "stability", *JUDGE, "--runs", "1", *at)
     assert aib(folder, "run", *named("rock", "mirror"), *short).returncode == 0
     with open_store(database) as opened, opened.reading() as connection:
         before = stored_attempts.spending(connection)
 
-    told = estimated(folder, *named("rock"), "--temperature", "0.1", "--exp", "stability", "--runs", "1", *at)
+    told = estimated(
+        folder, *named("rock"), "--temperature", "0.1", "--exp", "stability", "--runs", "1", *at
+    )
     (pair,) = json.loads(aib(folder, "compare", "rock", "mirror", "--json", *at).stdout)
     cleared = aib(folder, "clear", "responses", "mirror", "-y", *at)
     with open_store(database) as opened, opened.reading() as connection:

@@ -1,5 +1,5 @@
-"""Two subjects, or one in two configurations, side by side with how sure it is; settings and prices with theirs: on
-small boards made by hand.
+"""Two subjects, or one in two configurations, side by side with how sure it is; settings and prices
+with theirs: on small boards made by hand.
 """
 
 from __future__ import annotations
@@ -47,8 +47,12 @@ V1, V2 = load("v1"), load("v2")
 HEALTH = Health(15, 15, 0, 15, 0, 20, 0, 0, 0)
 
 
-def played(protocol: Protocol, firmness: float, runs: int, seed: int) -> dict[int, dict[Slot, Marks]]:
-    """Runs of a subject whose marks lie about *firmness*, a share of their scales, with chance in each of them."""
+def played(
+    protocol: Protocol, firmness: float, runs: int, seed: int
+) -> dict[int, dict[Slot, Marks]]:
+    """Runs of a subject whose marks lie about *firmness*, a share of their scales, with chance in
+    each of them.
+    """
     random = np.random.default_rng(seed)
     inverted = {mark for d in protocol.dimensions if d.inverted for mark in d.marks}
     found: dict[int, dict[Slot, Marks]] = {}
@@ -65,12 +69,18 @@ def played(protocol: Protocol, firmness: float, runs: int, seed: int) -> dict[in
     return found
 
 
-def row_of(protocol: Protocol, model: str, marks: Mapping[int, Mapping[Slot, Marks]], **settings: Any) -> Row:
+def row_of(
+    protocol: Protocol, model: str, marks: Mapping[int, Mapping[Slot, Marks]], **settings: Any
+) -> Row:
     """A row with its scores, as a board has it before anything is ranked."""
     subject = ChatModel(model, "openrouter", **{"temperature": 0.7, "max_tokens": 100} | settings)
-    runs = {run: score_run(protocol, protocol.configurations, of_run) for run, of_run in marks.items()}
+    runs = {
+        run: score_run(protocol, protocol.configurations, of_run) for run, of_run in marks.items()
+    }
     apart = {
-        configuration: score_subject([score_run(protocol, (configuration,), of_run) for of_run in marks.values()])
+        configuration: score_subject(
+            [score_run(protocol, (configuration,), of_run) for of_run in marks.values()]
+        )
         for configuration in (protocol.configurations if len(protocol.configurations) > 1 else ())
     }
     whole = score_subject(list(runs.values()))
@@ -79,10 +89,15 @@ def row_of(protocol: Protocol, model: str, marks: Mapping[int, Mapping[Slot, Mar
 
 def board_of(protocol: Protocol, *rows: Row) -> Board:
     """A board of them, measured together."""
-    ranked = sorted((row for row in rows if row.score.index is not None), key=lambda row: -(row.score.index or 0))
+    ranked = sorted(
+        (row for row in rows if row.score.index is not None),
+        key=lambda row: -(row.score.index or 0),
+    )
     marks = [row.marks for row in ranked]
     whole_board = measure_board(protocol, protocol.configurations, marks)
-    by_configuration = {one: measure_board(protocol, (one,), marks) for one in ranked[0].by_configuration}
+    by_configuration = {
+        one: measure_board(protocol, (one,), marks) for one in ranked[0].by_configuration
+    }
     apart = {one: of.of_subjects() for one, of in by_configuration.items()}
     sure = [
         replace(
@@ -91,11 +106,15 @@ def board_of(protocol: Protocol, *rows: Row) -> Board:
             uncertainty=uncertainty,
             uncertainty_by_configuration={one: of[place].index for one, of in apart.items()},
         )
-        for place, (row, uncertainty) in enumerate(zip(ranked, whole_board.of_subjects(), strict=True))
+        for place, (row, uncertainty) in enumerate(
+            zip(ranked, whole_board.of_subjects(), strict=True)
+        )
     ]
     incomplete = tuple(row for row in rows if row.score.index is None)
     configurations = protocol.configurations
-    found = Board(protocol, configurations, "judge/a", False, tuple(sure), incomplete, uncertainty=whole_board)
+    found = Board(
+        protocol, configurations, "judge/a", False, tuple(sure), incomplete, uncertainty=whole_board
+    )
     return replace(found, uncertainty_by_configuration=by_configuration)
 
 
@@ -103,7 +122,8 @@ def simulated(runs: int = 4) -> Board:
     """Four subjects of v2: firm, near to firm, soft, and one that is firm but for one scenario."""
     broken = {
         run: {
-            slot: dict.fromkeys(marks, 0.0) if slot[1] == V2.scenarios[-1].id else marks for slot, marks in of.items()
+            slot: dict.fromkeys(marks, 0.0) if slot[1] == V2.scenarios[-1].id else marks
+            for slot, marks in of.items()
         }
         for run, of in played(V2, 0.8, runs, 4).items()
     }
@@ -128,7 +148,9 @@ def compared(board: Board, first: str, second: str) -> SubjectComparison:
     return found
 
 
-def sure_of(found: Comparison, scenario: str | None = None, dimension: str | None = None) -> ScoreDifference:
+def sure_of(
+    found: Comparison, scenario: str | None = None, dimension: str | None = None
+) -> ScoreDifference:
     """How sure one of its differences is; that of the index, unless said otherwise."""
     apart = found.scores[scenario, dimension].apart
     assert apart is not None
@@ -144,16 +166,22 @@ def test_one_beside_all_others_is_what_each_pair_says_alone_either_way_round() -
 
     for row in board.rows:
         others = [one for one in board.rows if one is not row]
-        for found, other in zip(compare_pairs(board, [(row, one) for one in others]), others, strict=True):
+        for found, other in zip(
+            compare_pairs(board, [(row, one) for one in others]), others, strict=True
+        ):
             (alone,) = compare_pairs(board, [(row, other)])
             (back,) = compare_pairs(board, [(other, row)])
             assert numbers_of(found) == pytest.approx(numbers_of(alone), rel=0, abs=1e-12)
             assert statement(found) == statement(alone)
             for key, score in found.scores.scores.items():
-                rerun, turned = (sure_of(of, *key).uncertainty.rerun for of in (found.scores, back.scores))
+                rerun, turned = (
+                    sure_of(of, *key).uncertainty.rerun for of in (found.scores, back.scores)
+                )
                 assert rerun is not None
                 assert turned is not None
-                assert (-turned.high, -turned.low) == pytest.approx((rerun.low, rerun.high), rel=0, abs=1e-12)
+                assert (-turned.high, -turned.low) == pytest.approx(
+                    (rerun.low, rerun.high), rel=0, abs=1e-12
+                )
                 assert score.difference == -back.scores.scores[key].difference
 
 
@@ -162,7 +190,9 @@ def lacking(mark: str) -> Board:
     marks = [played(V1, share, 2, seed) for seed, share in enumerate((0.62, 0.5, 0.55))]
     given = next(given for given in marks[0][1].values() if mark in given)
     del given[mark]
-    return board_of(V1, *(row_of(V1, f"acme/{name}", mine) for name, mine in zip("abc", marks, strict=True)))
+    return board_of(
+        V1, *(row_of(V1, f"acme/{name}", mine) for name, mine in zip("abc", marks, strict=True))
+    )
 
 
 def part() -> Board:
@@ -178,24 +208,38 @@ def part() -> Board:
 def test_arrays_of_pairs_have_what_each_pair_says_alone(board: Board) -> None:
     """Numbers, what stands, and nothing where a mark is missing or somebody is incomplete."""
     every = all_compared(board.protocol)
-    values = {one.subject.hash: [values_on(board, one).get(key, np.nan) for key in every] for one in board.rows}
+    values = {
+        one.subject.hash: [values_on(board, one).get(key, np.nan) for key in every]
+        for one in board.rows
+    }
 
     for row in board.rows:
         others = [one for one in board.rows if one is not row]
-        apart, indices = compare_beside(board, row, others, {of: np.array(all_) for of, all_ in values.items()})
+        apart, indices = compare_beside(
+            board, row, others, {of: np.array(all_) for of, all_ in values.items()}
+        )
         for n, alone in enumerate(compare_pairs(board, [(row, one) for one in others])):
-            whose = [of and (of.difference, of.seen_rerun) for of in (indices[n], alone.scores.index)]
+            whose = [
+                of and (of.difference, of.seen_rerun) for of in (indices[n], alone.scores.index)
+            ]
             assert whose[0] == (whose[1] and pytest.approx(whose[1], rel=0, abs=1e-12))
             for place, key in enumerate(every):
                 score = alone.scores.scores.get(key)
                 sure = score.apart.uncertainty if score and score.apart else UNKNOWN
-                ends = [(of[0][n, place], of[1][n, place]) for of in (apart.rerun, apart.new_scenarios)]
+                ends = [
+                    (of[0][n, place], of[1][n, place]) for of in (apart.rerun, apart.new_scenarios)
+                ]
                 told = [None if np.isnan(low) else (low, high) for low, high in ends]
                 assert told == [of and (of.low, of.high) for of in (sure.rerun, sure.new_scenarios)]
                 stands = [bool(of[n, place]) for of in (apart.stands, apart.stands_new_scenarios)]
-                assert stands == [bool(score and score.stands), bool(score and score.stands_new_scenarios)]
+                assert stands == [
+                    bool(score and score.stands),
+                    bool(score and score.stands_new_scenarios),
+                ]
         assert apart.stands.shape == (len(others), len(every))
-    nobody, none = compare_beside(board, board.rows[-1], [], {of: np.array(all_) for of, all_ in values.items()})
+    nobody, none = compare_beside(
+        board, board.rows[-1], [], {of: np.array(all_) for of, all_ in values.items()}
+    )
     assert (nobody.first.shape, none) == ((0, len(every)), [])
 
 
@@ -208,10 +252,14 @@ def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -
     assert other.scores.index is not None
     assert one.scores.index.uncertainty.rerun is not None
     assert other.scores.index.uncertainty.rerun is not None
-    difference = (row_called(board, "firm").score.index or 0) - (row_called(board, "soft").score.index or 0)
+    difference = (row_called(board, "firm").score.index or 0) - (
+        row_called(board, "soft").score.index or 0
+    )
     assert one.scores.index.difference == pytest.approx(difference)
     assert one.scores.index.uncertainty.rerun.holds(difference)
-    assert other.scores.index.uncertainty.rerun.low == pytest.approx(-one.scores.index.uncertainty.rerun.high)
+    assert other.scores.index.uncertainty.rerun.low == pytest.approx(
+        -one.scores.index.uncertainty.rerun.high
+    )
     assert one.scores.index.seen_rerun == pytest.approx(other.scores.index.seen_rerun)
     assert {pair.dimension.name for pair in one.scores.whole} == {d.name for d in V2.dimensions}
     for pair in (*one.scores.whole, *one.scores.in_scenarios):
@@ -219,14 +267,19 @@ def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -
         assert pair.apart.difference == pytest.approx(pair.difference)
         assert pair.apart.uncertainty.rerun is not None
         assert pair.apart.uncertainty.rerun.holds(pair.difference)
-    assert {pair.apart.uncertainty.new_scenarios for pair in one.scores.in_scenarios if pair.apart} == {None}
+    assert {
+        pair.apart.uncertainty.new_scenarios for pair in one.scores.in_scenarios if pair.apart
+    } == {None}
 
 
 def test_what_can_be_said_is_said_in_a_sentence() -> None:
     """Who is ahead, by which question; where nobody is, what would have been seen."""
     board = simulated()
 
-    assert statement(compared(board, "soft", "firm")) == "firm is ahead on this test, and would be on another like it."
+    assert (
+        statement(compared(board, "soft", "firm"))
+        == "firm is ahead on this test, and would be on another like it."
+    )
     assert statement(compared(board, "firm", "soft")).startswith("firm is ahead")
     untold = compared(board, "firm", "near")
     assert untold.scores.index is not None
@@ -239,7 +292,11 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
 def test_two_that_are_the_same_in_everything_get_one_sentence() -> None:
     """With what would have been seen, and no table of zeros."""
     same = played(V2, 0.6, 4, 1)
-    found = compared(board_of(V2, row_of(V2, "acme/here", same), row_of(V2, "acme/there", same)), "/here", "there")
+    found = compared(
+        board_of(V2, row_of(V2, "acme/here", same), row_of(V2, "acme/there", same)),
+        "/here",
+        "there",
+    )
     text = " ".join(displayed(paired_view(found)).split())
 
     assert statement(found).startswith(
@@ -251,10 +308,17 @@ def test_two_that_are_the_same_in_everything_get_one_sentence() -> None:
 
 
 def test_no_sentence_takes_another_one_back() -> None:
-    """Who is ahead stays ahead where no part of it is significant; who is not is not told apart by a part alone."""
+    """Who is ahead stays ahead where no part of it is significant; who is not is not told apart by
+    a part alone.
+    """
     ahead, level = compared(simulated(), "soft", "firm"), compared(simulated(), "firm", "near")
-    unsure = [replace(pair, stands=False, stands_new_scenarios=False) for pair in ahead.scores.scores.values()]
-    parts = {(pair.scenario, pair.dimension.name if pair.dimension else None): pair for pair in unsure}
+    unsure = [
+        replace(pair, stands=False, stands_new_scenarios=False)
+        for pair in ahead.scores.scores.values()
+    ]
+    parts = {
+        (pair.scenario, pair.dimension.name if pair.dimension else None): pair for pair in unsure
+    }
     text = " ".join(displayed(paired_view(replace(ahead, scores=Comparison(parts)))).split())
     assert "firm is ahead on this test" in text
     assert "Which of these 9 makes the difference cannot be told (Holm)." in text
@@ -265,21 +329,30 @@ def test_no_sentence_takes_another_one_back() -> None:
     assert statement(replace(level, scores=Comparison(differs))).startswith(
         "firm and near cannot be told apart by their indices on this test: "
     )
-    assert statement(replace(level, scores=Comparison(differs))).endswith(" They differ in Stability.")
+    assert statement(replace(level, scores=Comparison(differs))).endswith(
+        " They differ in Stability."
+    )
 
 
 def test_ahead_on_this_test_need_not_be_ahead_on_another() -> None:
-    """One scenario of five makes the difference, in every run: it is there again, elsewhere nobody knows."""
+    """One scenario of five makes the difference, in every run: it is there again, elsewhere nobody
+    knows.
+    """
     found = compared(simulated(10), "but-one", "firm")
 
-    assert statement(found) == "firm is ahead on this test; whether it would be on another like it cannot be told."
+    assert (
+        statement(found)
+        == "firm is ahead on this test; whether it would be on another like it cannot be told."
+    )
 
 
 def test_single_runs_say_nothing_of_the_same_test_again() -> None:
     """Nor do they have to: scenarios vary all the same. And the board says why."""
     board = simulated(1)
 
-    assert statement(compared(board, "soft", "firm")) == "firm would be ahead on another test like it."
+    assert (
+        statement(compared(board, "soft", "firm")) == "firm would be ahead on another test like it."
+    )
     untold = compared(board, "firm", "near")
     assert "points is detected in 80 of 100 tests like this one" in statement(untold)
     assert untold.scores.why_no_interval[0].startswith("no rerun interval")
@@ -289,7 +362,9 @@ def test_single_runs_say_nothing_of_the_same_test_again() -> None:
 def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
     """The scenarios that both have are still shown side by side."""
     whole = played(V2, 0.5, 2, 9)
-    lacking = {run: {slot: m for slot, m in of.items() if slot[1] != "direct"} for run, of in whole.items()}
+    lacking = {
+        run: {slot: m for slot, m in of.items() if slot[1] != "direct"} for run, of in whole.items()
+    }
     ranked = [row_called(simulated(), name) for name in ("firm", "soft")]
     board = board_of(V2, *ranked, row_of(V2, "acme/lacking", lacking))
 
@@ -305,7 +380,9 @@ def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
 
 
 def test_scenarios_that_stand_are_marked() -> None:
-    """Holm over all of them: the one where everything is lost stands, and those that vary by chance do not."""
+    """Holm over all of them: the one where everything is lost stands, and those that vary by chance
+    do not.
+    """
     found = compared(simulated(10), "but-one", "firm")
 
     broken = V2.scenarios[-1].id
@@ -318,19 +395,30 @@ def test_scenarios_that_stand_are_marked() -> None:
 
 @pytest.mark.torture
 def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
-    """Two equal subjects, one of whom loses point after point of one mark until that dimension's interval leaves 0 out.
+    """Two equal subjects, one of whom loses point after point of one mark until that dimension's
+    interval leaves 0 out.
 
-    By itself p is 5% then, and among nine it would have to be 5 / 9%; a few more points and it stands, alone.
+    By itself p is 5% then, and among nine it would have to be 5 / 9%; a few more points and it
+    stands, alone.
     """
     same = played(V2, 0.6, 5, 1)
-    slots = [(run, slot) for run, of in same.items() for slot, marks in of.items() if "consistency" in marks]
+    slots = [
+        (run, slot)
+        for run, of in same.items()
+        for slot, marks in of.items()
+        if "consistency" in marks
+    ]
     first_told = first_stood = None
     for lost in range(1, 5 * len(slots)):
         less = {run: {slot: dict(marks) for slot, marks in of.items()} for run, of in same.items()}
         for point in range(lost):
             run, slot = slots[point % len(slots)]
             less[run][slot]["consistency"] -= 1
-        found = compared(board_of(V2, row_of(V2, "acme/same", same), row_of(V2, "acme/less", less)), "same", "less")
+        found = compared(
+            board_of(V2, row_of(V2, "acme/same", same), row_of(V2, "acme/less", less)),
+            "same",
+            "less",
+        )
         pair = next(pair for pair in found.scores.whole if pair.dimension.name == "stability")
         assert pair.apart is not None
         assert pair.apart.uncertainty.rerun is not None
@@ -338,11 +426,15 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
         if told and first_told is None:
             first_told = lost
             assert {one.stands for one in found.scores.whole} == {False}
-            assert "9 makes the difference cannot be told (Holm)" in " ".join(displayed(paired_view(found)).split())
+            assert "9 makes the difference cannot be told (Holm)" in " ".join(
+                displayed(paired_view(found)).split()
+            )
         if pair.stands:
             first_stood = lost
             assert [one.dimension.name for one in found.scores.whole if one.stands] == ["stability"]
-            assert "* significant among all 9 (Holm)" in " ".join(displayed(paired_view(found)).split())
+            assert "* significant among all 9 (Holm)" in " ".join(
+                displayed(paired_view(found)).split()
+            )
             assert paired_values(found)["dimensions"][0]["stands"] is True
             break
 
@@ -370,7 +462,9 @@ def test_the_view_fits_and_names_are_only_text(width: int) -> None:
 
     assert max(cell_len(line) for line in text.splitlines()) <= width
     assert "\x1b" not in text
-    assert "The intervals do not cover how another judge would have marked." in " ".join(text.split())
+    assert "The intervals do not cover how another judge would have marked." in " ".join(
+        text.split()
+    )
 
 
 def test_the_json_has_every_interval() -> None:
@@ -396,7 +490,12 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
     for _ in range(40):
         subjects = [
             {
-                run: dict(of) | {(at, scenario.id): {m.name: float(random.binomial(10, p)) for m in scenario.marks}}
+                run: dict(of)
+                | {
+                    (at, scenario.id): {
+                        m.name: float(random.binomial(10, p)) for m in scenario.marks
+                    }
+                }
                 for run, of in base.items()
             }
             for p in chances
@@ -404,7 +503,9 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
         board = measure_board(V2, V2.configurations, subjects)
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
-                rerun = board.differences([first], [second])[scenario.id, dimension][0].uncertainty.rerun
+                rerun = board.differences([first], [second])[scenario.id, dimension][
+                    0
+                ].uncertainty.rerun
                 assert rerun is not None
                 held.append(rerun.holds(100 * (chances[first] - chances[second])))
 
@@ -441,7 +542,13 @@ def test_efforts_carry_the_main_boards_intervals() -> None:
 
 def pooled(subjects: int, runs: int = 2) -> Board:
     """Subjects of v1, which pools four configurations, all of them firm to a different degree."""
-    return board_of(V1, *(row_of(V1, f"acme/{n}", played(V1, 0.4 + 0.1 * n, runs, 20 + n)) for n in range(subjects)))
+    return board_of(
+        V1,
+        *(
+            row_of(V1, f"acme/{n}", played(V1, 0.4 + 0.1 * n, runs, 20 + n))
+            for n in range(subjects)
+        ),
+    )
 
 
 def test_effects_have_an_interval_over_subjects_from_three_on() -> None:
@@ -459,11 +566,15 @@ def test_effects_have_an_interval_over_subjects_from_three_on() -> None:
 
 
 def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> None:
-    """The prompt with user_role: strong minus neutral, each with its own interval by the same test again."""
+    """The prompt with user_role: strong minus neutral, each with its own interval by the same test
+    again.
+    """
     board = pooled(3)
     found = known(compare_configurations([board], "judge/a"))
     row = board.ranked[0]
-    strong, neutral = (Configuration(system, "user_role") for system in ("strong_independence", "neutral"))
+    strong, neutral = (
+        Configuration(system, "user_role") for system in ("strong_independence", "neutral")
+    )
     parts = []
     for weight, at in ((1.0, strong), (-1.0, neutral)):
         index, interval = row.by_configuration[at].index, row.uncertainty_by_configuration[at].rerun
@@ -471,7 +582,9 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
         assert interval is not None
         parts.append((weight, known(index), interval.low, interval.high))
 
-    place = next(n for n, e in enumerate(found.effects) if (e.factor, e.within) == ("system", "user_role"))
+    place = next(
+        n for n, e in enumerate(found.effects) if (e.factor, e.within) == ("system", "user_role")
+    )
     spread = next(spread for spread in found.subjects if spread.label == row.label)
     change = known(spread.changes[place])
 
@@ -490,12 +603,18 @@ def test_single_runs_leave_the_sample_of_subjects() -> None:
 
 
 def test_headline_is_prompt_and_tool_together_against_the_baseline() -> None:
-    """Each subject's index with both minus its index with neither, over those played in both; a sentence says it."""
+    """Each subject's index with both minus its index with neither, over those played in both; a
+    sentence says it.
+    """
     board = pooled(3)
     found = known(compare_configurations([board], "judge/a"))
-    most, least = Configuration("strong_independence", "tool_role"), Configuration("neutral", "user_role")
+    most, least = (
+        Configuration("strong_independence", "tool_role"),
+        Configuration("neutral", "user_role"),
+    )
     changes = [
-        known(row.by_configuration[most].index) - known(row.by_configuration[least].index) for row in board.ranked
+        known(row.by_configuration[most].index) - known(row.by_configuration[least].index)
+        for row in board.ranked
     ]
 
     both = found.effects[0]
@@ -503,10 +622,15 @@ def test_headline_is_prompt_and_tool_together_against_the_baseline() -> None:
 
     assert (both.factor, both.within, both.subjects) == ("both", None, 3)
     assert both.points == pytest.approx(sum(changes) / 3)
-    assert both.points == pytest.approx(parts["system", "user_role"] + parts["delivery", "strong_independence"])
+    assert both.points == pytest.approx(
+        parts["system", "user_role"] + parts["delivery", "strong_independence"]
+    )
     assert known(both.sampled).holds(both.points)
     said = " ".join(displayed(configurations_view(found)).split())
-    assert f"strong_independence + tool_role against neutral + user_role: {both.points:+.1f} points (95%: " in said
+    assert (
+        f"strong_independence + tool_role against neutral + user_role: {both.points:+.1f} points (95%: "
+        in said
+    )
     assert f"{from_to(both.sampled)} over subjects like these" in said
     assert "3 subjects played in both." in said
 
@@ -522,13 +646,23 @@ def test_effects_fit_80_columns() -> None:
 
 # ---------------------------------------------------------------- one subject in two configurations
 
-STRONG, NEUTRAL = Configuration("strong_independence", "tool_role"), Configuration("neutral", "tool_role")
+STRONG, NEUTRAL = (
+    Configuration("strong_independence", "tool_role"),
+    Configuration("neutral", "tool_role"),
+)
 
 
-def at(configuration: Configuration, *rows: tuple[str, float | Mapping[int, Mapping[Slot, Marks]]]) -> Board:
-    """A board of v2 in one configuration; a number is the share of their scales at which all marks of two runs lie."""
+def at(
+    configuration: Configuration, *rows: tuple[str, float | Mapping[int, Mapping[Slot, Marks]]]
+) -> Board:
+    """A board of v2 in one configuration; a number is the share of their scales at which all marks
+    of two runs lie.
+    """
     there = replace(V2, configurations=(configuration,))
-    made = [row_of(there, model, exactly(there, marks) if isinstance(marks, float) else marks) for model, marks in rows]
+    made = [
+        row_of(there, model, exactly(there, marks) if isinstance(marks, float) else marks)
+        for model, marks in rows
+    ]
     return replace(board_of(there, *made), protocol=V2)
 
 
@@ -538,7 +672,8 @@ def exactly(protocol: Protocol, share: float) -> dict[int, dict[Slot, Marks]]:
     (configuration,) = protocol.configurations
     run = {
         (configuration, scenario.id): {
-            mark.name: mark.low + (1 - share if mark.name in inverted else share) * (mark.high - mark.low)
+            mark.name: mark.low
+            + (1 - share if mark.name in inverted else share) * (mark.high - mark.low)
             for mark in scenario.marks
         }
         for scenario in protocol.scenarios
@@ -555,13 +690,15 @@ def alone(boards: list[Board], judge: str = "judge/a") -> SubjectInConfiguration
 def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None:
     """From 100 to 0, on two boards of their own.
 
-    The interval of 100 is 80.8 to 100 (docs/statistics-methods.md: two runs, dispersion 0.0448, t 2.306), that of 0
-    is 0 to 19.2 by the same sum; so the difference reaches from -100 to -100 + sqrt(2) x 19.22 = -72.8. One scenario is
-    a coin, exactly: two heads of two are 15.81 to 100, and -100 + sqrt(2) x 84.19 = 19.1; p = 1/8.
+    The interval of 100 is 80.8 to 100 (docs/statistics-methods.md: two runs, dispersion 0.0448, t
+    2.306), that of 0 is 0 to 19.2 by the same sum; so the difference reaches from -100 to -100 +
+    sqrt(2) x 19.22 = -72.8. One scenario is a coin, exactly: two heads of two are 15.81 to 100, and
+    -100 + sqrt(2) x 84.19 = 19.1; p = 1/8.
     """
     found = alone([at(NEUTRAL, ("acme/iris", 0.0)), at(STRONG, ("acme/iris", 1.0))])
     neutral, strong = found.placed
-    assert [one.place.configuration for one in found.placed] == [NEUTRAL, STRONG]  # the protocol's order
+    # the protocol's order
+    assert [one.place.configuration for one in found.placed] == [NEUTRAL, STRONG]
     assert (neutral.values[None, None], strong.values[None, None]) == (0, 100)
 
     change = compare_two_configurations(strong, neutral)
@@ -584,7 +721,9 @@ def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None
 
 
 def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:
-    """The index of each configuration and the interval of each difference are those of `aib generate-report`."""
+    """The index of each configuration and the interval of each difference are those of `aib
+    generate-report`.
+    """
     board = pooled(3)
     told = known(compare_configurations([board], "judge/a"))
     found = compare_in_configurations([board], "judge/a")
@@ -596,7 +735,10 @@ def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:
         checked = 0
         for effect, change in zip(told.effects, spread.changes, strict=True):
             if effect.factor == "system" and effect.within is not None:
-                first, second = by_name[f"{effect.base}/{effect.within}"], by_name[f"{effect.level}/{effect.within}"]
+                first, second = (
+                    by_name[f"{effect.base}/{effect.within}"],
+                    by_name[f"{effect.level}/{effect.within}"],
+                )
                 index = sure_of(compare_two_configurations(first, second))
                 assert change is not None
                 assert change.rerun is not None
@@ -610,8 +752,13 @@ def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:
 
 def test_a_pool_meets_a_board_of_its_own() -> None:
     """A configuration that is not pooled is compared with each that is."""
-    several = replace(V2, configurations=(STRONG, Configuration("strong_independence", "user_role")))
-    pool = replace(board_of(several, row_of(several, "acme/iris", played(several, 0.8, 3, 1))), protocol=several)
+    several = replace(
+        V2, configurations=(STRONG, Configuration("strong_independence", "user_role"))
+    )
+    pool = replace(
+        board_of(several, row_of(several, "acme/iris", played(several, 0.8, 3, 1))),
+        protocol=several,
+    )
     beside = at(NEUTRAL, ("acme/iris", 0.1))
 
     found = alone([pool, replace(beside, protocol=several)])
@@ -640,19 +787,26 @@ def test_why_a_change_has_no_interval_is_said() -> None:
     once = at(NEUTRAL, ("acme/iris", {1: exactly(there, 0.0)[1]}))
     whole = at(STRONG, ("acme/iris", 1.0))
     neutral, strong = alone([once, whole]).placed
-    assert {score.apart for score in compare_two_configurations(strong, neutral).scores.values()} == {None}
+    assert {
+        score.apart for score in compare_two_configurations(strong, neutral).scores.values()
+    } == {None}
     assert compare_two_configurations(strong, neutral).why_no_interval == (
         "no interval: no subject has two runs in neutral/tool_role, so their spread is unknown",
     )
 
     lacking = {run: dict(list(of.items())[:-1]) for run, of in exactly(there, 0.0).items()}
-    neutral, strong = alone([at(NEUTRAL, ("acme/iris", lacking), ("acme/mirror", 0.5)), whole]).placed
+    neutral, strong = alone(
+        [at(NEUTRAL, ("acme/iris", lacking), ("acme/mirror", 0.5)), whole]
+    ).placed
     assert (None, None) not in neutral.values
     assert compare_two_configurations(strong, neutral).why_no_interval == (
         "no interval: it is not ranked in neutral/tool_role, and only ranked subjects are compared",
     )
 
-    theirs = [replace(board, uncertainty=None, rules="published") for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)]
+    theirs = [
+        replace(board, uncertainty=None, rules="published")
+        for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)
+    ]
     neutral, strong = alone(theirs).placed
     assert strong.values[None, None] == 100
     assert compare_two_configurations(strong, neutral).why_no_interval == (NOT_OURS,)
@@ -664,7 +818,10 @@ def test_a_jury_of_two_makes_a_change_less_sure() -> None:
     together = []
     for board in plain:
         (row,) = board.ranked
-        judges = [[exactly(replace(V2, configurations=board.configurations), share)] for share in (0.2, 0.95)]
+        judges = [
+            [exactly(replace(V2, configurations=board.configurations), share)]
+            for share in (0.2, 0.95)
+        ]
         uncertainty = measure_board(V2, board.configurations, [row.marks], judges)
         together.append(replace(board, uncertainty=uncertainty))
 

@@ -1,4 +1,6 @@
-"""Variance components: against a published table, mean squares by hand, and effects that were planted."""
+"""Variance components: against a published table, mean squares by hand, and effects that were
+planted.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ from independence_bench.analysis.statistics.variance_components import (
 
 Floats = npt.NDArray[np.float64]
 
-# D. C. Montgomery, Design and Analysis of Experiments: a gauge study, 20 parts x 3 operators x 2 measurements, which
-# is our design: subjects x scenarios, runs nested in both. A line is a part.
+# D. C. Montgomery, Design and Analysis of Experiments: a gauge study, 20 parts x 3 operators x 2
+# measurements, which is our design: subjects x scenarios, runs nested in both. A line is a part.
 GAUGE = """
 21 20 20 20 19 21  24 23 24 24 23 24  20 21 19 21 20 22  27 27 28 26 27 28  19 18 19 18 18 21
 23 21 24 21 23 22  22 21 22 24 22 20  19 17 18 20 19 18  24 23 25 23 24 24  25 23 26 25 24 25
@@ -37,7 +39,9 @@ def gauge() -> Floats:
     return np.array(GAUGE.split(), dtype=np.float64).reshape(20, 3, 2, 1)
 
 
-def drawn(rng: np.random.Generator, subjects: int, scenarios: int, runs: int, judges: int) -> Floats:
+def drawn(
+    rng: np.random.Generator, subjects: int, scenarios: int, runs: int, judges: int
+) -> Floats:
     """Marks with the planted variances; without those of judges where there is one."""
     p, i, r, h = subjects, scenarios, runs, judges
     shapes = {
@@ -52,7 +56,9 @@ def drawn(rng: np.random.Generator, subjects: int, scenarios: int, runs: int, ju
 
 
 def with_holes(rng: np.random.Generator, marks: Floats) -> Floats:
-    """One to all of the runs for each subject, and some runs of a conversation missing here and there."""
+    """One to all of the runs for each subject, and some runs of a conversation missing here and
+    there.
+    """
     holed = marks.copy()
     for subject in range(len(holed)):
         holed[subject, :, rng.integers(1, marks.shape[2] + 1) :] = np.nan
@@ -65,12 +71,14 @@ def with_holes(rng: np.random.Generator, marks: Floats) -> Floats:
 def of_mark(marks: Floats) -> Components:
     """Those of one scenario's mark."""
     scenarios = marks.shape[1]
-    return variance_components(marks, [1 / scenarios] * scenarios, [0] * scenarios).of_one_scenario(scenarios)
+    return variance_components(marks, [1 / scenarios] * scenarios, [0] * scenarios).of_one_scenario(
+        scenarios
+    )
 
 
 def test_a_published_analysis_of_variance() -> None:
-    """Mean squares 62.391, 1.308, 0.712, 0.992: (62.391 - 0.712)/6 = 10.28, (1.308 - 0.712)/40 = 0.0149,
-    (0.712 - 0.992)/2 = -0.14 and 0.9917. The negative one is shown as 0.
+    """Mean squares 62.391, 1.308, 0.712, 0.992: (62.391 - 0.712)/6 = 10.28, (1.308 - 0.712)/40 =
+    0.0149, (0.712 - 0.992)/2 = -0.14 and 0.9917. The negative one is shown as 0.
     """
     found = of_mark(gauge())
 
@@ -86,7 +94,9 @@ def test_a_published_analysis_of_variance() -> None:
 
 
 def test_balanced_judges_are_an_analysis_of_variance() -> None:
-    """All nine mean squares by their definitions, and the components from their expectations (Brennan 2001, 3.4)."""
+    """All nine mean squares by their definitions, and the components from their expectations
+    (Brennan 2001, 3.4).
+    """
     p, i, r, h = 7, 4, 3, 2
     marks = np.random.default_rng(5).random((p, i, r, h))
 
@@ -97,7 +107,9 @@ def test_balanced_judges_are_an_analysis_of_variance() -> None:
         return mean - sum((effect(*some) for some in below), np.zeros(1))
 
     def mean_square(freedom: int, *effects: Floats) -> float:
-        return sum(float(np.sum(np.broadcast_to(one, marks.shape) ** 2)) for one in effects) / freedom
+        return (
+            sum(float(np.sum(np.broadcast_to(one, marks.shape) ** 2)) for one in effects) / freedom
+        )
 
     ms = {
         "p": mean_square(p - 1, effect(0)),
@@ -107,9 +119,15 @@ def test_balanced_judges_are_an_analysis_of_variance() -> None:
         "ph": mean_square((p - 1) * (h - 1), effect(0, 3)),
         "ih": mean_square((i - 1) * (h - 1), effect(1, 3)),
         "pih": mean_square((p - 1) * (i - 1) * (h - 1), effect(0, 1, 3)),
-        "r:pi": mean_square(p * i * (r - 1), effect(2), effect(0, 2), effect(1, 2), effect(0, 1, 2)),
+        "r:pi": mean_square(
+            p * i * (r - 1), effect(2), effect(0, 2), effect(1, 2), effect(0, 1, 2)
+        ),
         "residual": mean_square(
-            p * i * (r - 1) * (h - 1), effect(2, 3), effect(0, 2, 3), effect(1, 2, 3), effect(0, 1, 2, 3)
+            p * i * (r - 1) * (h - 1),
+            effect(2, 3),
+            effect(0, 2, 3),
+            effect(1, 2, 3),
+            effect(0, 1, 2, 3),
         ),
     }
     expected = {
@@ -123,7 +141,9 @@ def test_balanced_judges_are_an_analysis_of_variance() -> None:
         "pih": (ms["pih"] - ms["residual"]) / r,
         "residual": ms["residual"],
     }
-    assert of_mark(marks).estimates == {name: pytest.approx(expected[name]) for name in SEVERAL_JUDGES}
+    assert of_mark(marks).estimates == {
+        name: pytest.approx(expected[name]) for name in SEVERAL_JUDGES
+    }
 
 
 @pytest.mark.torture
@@ -146,7 +166,9 @@ def test_what_was_planted_is_found(judges: int, holes: bool) -> None:
 
 @pytest.mark.torture
 def test_standard_errors_are_what_estimates_vary_by() -> None:
-    """Over 400 draws of other subjects and scenarios the jackknife's is on average within 15% of the true one."""
+    """Over 400 draws of other subjects and scenarios the jackknife's is on average within 15% of
+    the true one.
+    """
     rng = np.random.default_rng(3)
     draws = [of_mark(drawn(rng, 40, 6, 3, 1)) for _ in range(400)]
 
@@ -163,7 +185,9 @@ def test_without_each_subject_is_without_each_subject() -> None:
     marks = with_holes(rng, drawn(rng, 9, 5, 3, 2))
     found = of_mark(marks)
     for subject, left_out in enumerate(found.left_out):
-        assert left_out.estimates == pytest.approx(of_mark(np.delete(marks, subject, axis=0)).estimates)
+        assert left_out.estimates == pytest.approx(
+            of_mark(np.delete(marks, subject, axis=0)).estimates
+        )
 
 
 def test_marks_that_do_not_vary_have_no_shares() -> None:
@@ -174,9 +198,13 @@ def test_marks_that_do_not_vary_have_no_shares() -> None:
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
-    """Of 1, 2, 3, 6: leaving out one gives 11/3, 10/3, 3, 2, and the error is sqrt(14/3/4) as in any textbook."""
+    """Of 1, 2, 3, 6: leaving out one gives 11/3, 10/3, 3, 2, and the error is sqrt(14/3/4) as in
+    any textbook.
+    """
     numbers = [1.0, 2.0, 3.0, 6.0]
-    assert jackknife([(12 - out) / 3 for out in numbers]) == pytest.approx(np.sqrt(np.var(numbers, ddof=1) / 4))
+    assert jackknife([(12 - out) / 3 for out in numbers]) == pytest.approx(
+        np.sqrt(np.var(numbers, ddof=1) / 4)
+    )
     assert jackknife([1.0, 2.0]) is None
     assert jackknife([1.0, 2.0, None]) is None
 
@@ -185,7 +213,9 @@ def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
 
 
 def test_the_variance_of_the_index_is_all_of_its_parts() -> None:
-    """With as many runs for everybody: p + pi + r:pi / runs is the variance of the observed sums, to the digit."""
+    """With as many runs for everybody: p + pi + r:pi / runs is the variance of the observed sums,
+    to the digit.
+    """
     marks = np.random.default_rng(7).random((12, 7, 4, 1))
     points = np.array([1.0, 4, 2, 3, 3, 5, 2])
 
@@ -197,13 +227,17 @@ def test_the_variance_of_the_index_is_all_of_its_parts() -> None:
 
 
 def test_two_strata_by_hand() -> None:
-    """Shares of three subjects, two runs alike, so no noise: strata {1, 2} and {3, 4}, one point each.
+    """Shares of three subjects, two runs alike, so no noise: strata {1, 2} and {3, 4}, one point
+    each.
 
-    Covariances over subjects: S12 = S34 = .04, S13 = S14 = S23 = S24 = .02, all variances .05. p: across strata
-    2 x 4 x .02 = .16, within 2 x (2^2 x .04) = .32; pi: 4 x (.05 - .04) = .04.
+    Covariances over subjects: S12 = S34 = .04, S13 = S14 = S23 = S24 = .02, all variances .05. p:
+    across strata 2 x 4 x .02 = .16, within 2 x (2^2 x .04) = .32; pi: 4 x (.05 - .04) = .04.
     """
-    root = np.linalg.cholesky(np.array([[5.0, 4, 2, 2], [4, 5, 2, 2], [2, 2, 5, 4], [2, 2, 4, 5]]) / 100)
-    basis = np.linalg.qr(np.column_stack([np.ones(5), np.eye(5)[:, :4]]))[0][:, 1:]  # five subjects, mean 0
+    root = np.linalg.cholesky(
+        np.array([[5.0, 4, 2, 2], [4, 5, 2, 2], [2, 2, 5, 4], [2, 2, 4, 5]]) / 100
+    )
+    # five subjects, mean 0
+    basis = np.linalg.qr(np.column_stack([np.ones(5), np.eye(5)[:, :4]]))[0][:, 1:]
     shares = 0.5 + 2 * basis @ root.T  # n - 1 = 4
     marks = np.repeat(shares[:, :, None, None], 2, axis=2)
 
@@ -218,7 +252,9 @@ def test_two_strata_by_hand() -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize("judges", [1, 2])
 def test_what_was_planted_in_strata_is_found(judges: int) -> None:
-    """Unequal points, unequal runs: within a tenth of (sum of points)^2 and of the sum of their squares."""
+    """Unequal points, unequal runs: within a tenth of (sum of points)^2 and of the sum of their
+    squares.
+    """
     rng = np.random.default_rng(11)
     points = np.array([1.0, 2, 3, 1, 1, 2])
     found: dict[str, list[float]] = {}
@@ -226,14 +262,20 @@ def test_what_was_planted_in_strata_is_found(judges: int) -> None:
         marks = drawn(rng, 14, 6, 4, judges)
         for subject in range(14):
             marks[subject, :, rng.integers(1, 5) :] = np.nan
-        for name, value in variance_components(marks, list(points), [0, 0, 0, 1, 1, 1]).estimates.items():
+        for name, value in variance_components(
+            marks, list(points), [0, 0, 0, 1, 1, 1]
+        ).estimates.items():
             assert value is not None
             found.setdefault(name, []).append(value)
 
-    whole = {name: np.sum(points**2) if name in OF_SCENARIOS else np.sum(points) ** 2 for name in found}
+    whole = {
+        name: np.sum(points**2) if name in OF_SCENARIOS else np.sum(points) ** 2 for name in found
+    }
     for name, values in found.items():
         if name != "h":  # of two judges: nothing is learned of how judges differ
-            assert float(np.mean(values)) / (PLANTED[name] * whole[name]) == pytest.approx(1, abs=0.1), name
+            assert float(np.mean(values)) / (PLANTED[name] * whole[name]) == pytest.approx(
+                1, abs=0.1
+            ), name
 
 
 def test_what_a_sum_cannot_tell_is_none() -> None:

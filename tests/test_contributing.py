@@ -44,7 +44,9 @@ def aib(copy: Path, user: User, *arguments: str) -> subprocess.CompletedProcess[
     """Run the copy's `aib`."""
     command = [sys.executable, "-m", "independence_bench", *arguments]
     env = user.env | {"PYTHONPATH": str(copy / "src")}
-    return subprocess.run(command, cwd=user.folder, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=user.folder, env=env, capture_output=True, text=True, check=False
+    )
 
 
 def test_a_new_mark_is_one_file(user: User) -> None:
@@ -53,7 +55,9 @@ def test_a_new_mark_is_one_file(user: User) -> None:
     shutil.copytree(ROOT / PACKAGE / "protocol/shipped/lite", user.folder / "mine")
     rubric = user.folder / "mine/rubrics/stability.md"
     before = rubric.read_text(encoding="utf-8")
-    rubric.write_text(before.replace("marks:\n", f"marks:\n{head}", 1) + f"\n{text}", encoding="utf-8")
+    rubric.write_text(
+        before.replace("marks:\n", f"marks:\n{head}", 1) + f"\n{text}", encoding="utf-8"
+    )
 
     checked = user.aib("check", "mine")
     run = ("run", "scripted:acme/one", "--protocol", "mine", "--exp", "stability", "--runs", "1")
@@ -75,7 +79,9 @@ def test_a_new_reading_command_is_three_files(user: User, copy: Path) -> None:
     main.write_text(main.read_text(encoding="utf-8").replace("GROUPS = {\n", group, 1), "utf-8")
 
     nothing = aib(copy, user, "runs")
-    assert user.aib("run", "scripted:acme/one", "--protocol", "small", "--runs", "2").returncode == 0
+    assert (
+        user.aib("run", "scripted:acme/one", "--protocol", "small", "--runs", "2").returncode == 0
+    )
     shown = aib(copy, user, "runs")
 
     assert nothing.returncode == 1
@@ -90,11 +96,15 @@ def test_a_new_dialect_is_one_file(user: User, copy: Path) -> None:
     path = copy / PACKAGE / "models/endpoints.py"
     text, listed = path.read_text(encoding="utf-8"), r"^DialectName = .*\nDIALECTS: .*\n"
     assert len(re.findall(listed, text, re.MULTILINE)) == 1
-    path.write_text(re.sub(listed, lambda _: f"{made}\n\n{names}", text, flags=re.MULTILINE), encoding="utf-8")
+    path.write_text(
+        re.sub(listed, lambda _: f"{made}\n\n{names}", text, flags=re.MULTILINE), encoding="utf-8"
+    )
     user.models(dialect="azure")
 
     done = aib(copy, user, "run", "scripted:acme/one", "--protocol", "small", "--runs", "1")
 
     assert done.returncode == 0, done.stderr
     assert len(user.server.asked) == CALLS
-    assert {asked.headers.get("api-key") for asked in user.server.asked} == {user.env["SCRIPTED_KEY"]}
+    assert {asked.headers.get("api-key") for asked in user.server.asked} == {
+        user.env["SCRIPTED_KEY"]
+    }

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.hashing import content_hash
-from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words, begin
+from independence_bench.protocol.conversation import (
+    ConversationState,
+    Line,
+    Transcript,
+    Words,
+    begin,
+)
 from independence_bench.protocol.script import Ask, Prefill, Says, Script
 
 EROSION: Script = (
@@ -45,7 +51,11 @@ def test_a_talk_begins_with_all_that_stands_before_the_first_reply() -> None:
 
     assert talk.transcript == Transcript(
         "Be yourself.",
-        (Line("human", "Shorter, please."), Line("model", "Sure."), Line("human", "And no opinions?")),
+        (
+            Line("human", "Shorter, please."),
+            Line("model", "Sure."),
+            Line("human", "And no opinions?"),
+        ),
     )
     assert talk.awaiting == "answer"
 
@@ -73,7 +83,9 @@ def test_a_quote_inside_a_reply_stays_as_the_model_wrote_it() -> None:
     talk = played(EROSION, "{{second}} {{answer}} {{nobody}}", "\\g<0> \\1 $1 {{answer}}")
 
     assert texts(talk)[4] == "You said “{{second}} {{answer}} {{nobody}}”. Really?"
-    assert texts(talk)[6] == "First {{second}} {{answer}} {{nobody}}, then \\g<0> \\1 $1 {{answer}}."
+    assert (
+        texts(talk)[6] == "First {{second}} {{answer}} {{nobody}}, then \\g<0> \\1 $1 {{answer}}."
+    )
 
 
 def test_only_what_the_model_itself_said_is_a_reply() -> None:
@@ -87,7 +99,9 @@ def test_only_what_the_model_itself_said_is_a_reply() -> None:
 
 
 def test_a_talk_ends_when_its_last_reply_is_given() -> None:
-    """Nothing is awaited then, nothing is left, and a reply that no script asked for would be a reply to nothing."""
+    """Nothing is awaited then, nothing is left, and a reply that no script asked for would be a
+    reply to nothing.
+    """
     talk = played(EROSION, "a", "b", "c")
 
     assert talk.awaiting is None
@@ -132,7 +146,10 @@ def test_what_was_heard_has_nothing_of_system_prompt_and_notes() -> None:
     other = replace(
         talk,
         system="You are nobody.",
-        lines=tuple(replace(line, notes="private") if line.speaker == "model" else line for line in talk.lines),
+        lines=tuple(
+            replace(line, notes="private") if line.speaker == "model" else line
+            for line in talk.lines
+        ),
     )
 
     assert other.heard_hash == talk.heard_hash
@@ -165,7 +182,10 @@ def test_every_reply_is_kept_and_quoted_to_the_letter(replies: list[str]) -> Non
     assert texts(talk)[6] == f"First {replies[0]}, then {replies[1]}."
 
 
-@given(st.lists(st.text(max_size=5), min_size=2, max_size=4), st.lists(st.text(max_size=5), min_size=2, max_size=4))
+@given(
+    st.lists(st.text(max_size=5), min_size=2, max_size=4),
+    st.lists(st.text(max_size=5), min_size=2, max_size=4),
+)
 def test_different_words_are_never_heard_as_the_same(one: list[str], other: list[str]) -> None:
     """No way of cutting a conversation into lines gives the hash of another one."""
 

@@ -28,7 +28,9 @@ def without_tool(folder: Path) -> None:
     """Edit the small protocol so that it is played in user_role and words no other way."""
     top = folder / "protocol.yaml"
     text = top.read_text("utf-8")
-    top.write_text(unworded(text).replace("delivery: tool_role", "delivery: user_role"), encoding="utf-8")
+    top.write_text(
+        unworded(text).replace("delivery: tool_role", "delivery: user_role"), encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -45,12 +47,16 @@ def test_a_copy_overwrites_nothing(user: User) -> None:
     """A folder that holds anything is refused and stays as it is; an empty one is filled."""
     (user.folder / "mine").mkdir()
     assert user.aib("protocols", "copy", "lite", "mine").returncode == 0
-    before = {path: path.read_bytes() for path in (user.folder / "mine").rglob("*.*") if path.is_file()}
+    before = {
+        path: path.read_bytes() for path in (user.folder / "mine").rglob("*.*") if path.is_file()
+    }
 
     line = only_line(user.aib("protocols", "copy", "v2", "mine"), 2)
 
     assert "mine is not empty" in line
-    assert {path: path.read_bytes() for path in (user.folder / "mine").rglob("*.*") if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in (user.folder / "mine").rglob("*.*") if path.is_file()
+    } == before
     assert "cannot be written" in only_line(user.aib("protocols", "copy", "v2", "models.yaml"), 2)
 
 
@@ -80,9 +86,9 @@ def test_a_protocol_that_nobody_plays_in_tool_role_words_no_tool(user: User) -> 
     assert done.returncode == 0, done.stderr
     line = only_line(user.run("--modes", "tool_role"), 2)
     assert "small has no wording for tool_role; its protocol.yaml needs `tool_role:`" in line
-    assert sqlite3.connect(user.folder / "aib.db").execute("SELECT DISTINCT delivery FROM transcripts").fetchall() == [
-        ("user_role",)
-    ]
+    assert sqlite3.connect(user.folder / "aib.db").execute(
+        "SELECT DISTINCT delivery FROM transcripts"
+    ).fetchall() == [("user_role",)]
 
 
 def test_tool_role_has_to_be_worded_where_it_is_played(small: Path) -> None:
@@ -90,5 +96,7 @@ def test_tool_role_has_to_be_worded_where_it_is_played(small: Path) -> None:
     top = small / "protocol.yaml"
     top.write_text(unworded(top.read_text("utf-8")), encoding="utf-8")
 
-    with pytest.raises(ProtocolError, match=r"tool_role: is missing; configurations\.0 is played in it"):
+    with pytest.raises(
+        ProtocolError, match=r"tool_role: is missing; configurations\.0 is played in it"
+    ):
         load(small)

@@ -1,4 +1,6 @@
-"""What a store has cost: by command, subject, judge, provider and day, and where list prices say otherwise."""
+"""What a store has cost: by command, subject, judge, provider and day, and where list prices say
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,15 @@ LISTED = {"prompt": "0.00001", "completion": "0.00002"}  # 20 and 10 tokens a ca
 
 
 def costs_of(made: Bench) -> Costs:
-    """What the store has cost; that everything adds up to what every other command says is looked at each time."""
+    """What the store has cost; that everything adds up to what every other command says is looked
+    at each time.
+    """
     with open_store(made.store) as store, store.reading() as connection:
         costs, spent = read_costs(connection), attempts.spending(connection)
     assert costs.whole.dollars == pytest.approx(spent.total)
-    assert (costs.replies.dollars, costs.judgements.dollars) == pytest.approx((spent.replies, spent.judgements))
+    assert (costs.replies.dollars, costs.judgements.dollars) == pytest.approx(
+        (spent.replies, spent.judgements)
+    )
     assert costs.whole.calls == spent.attempts
     assert added(command.paid for command in costs.commands) == added([costs.whole])
     for parts, whole in (
@@ -62,7 +68,9 @@ def dollars(parts: tuple[NamedCost, ...]) -> dict[str, float]:
 
 @both
 def test_every_sum_adds_up_to_what_the_store_has_cost(bench: Benches) -> None:
-    """Two subjects of seven replies at $0.002, four judgements each at $0.0005, and again by a judge of $0.01."""
+    """Two subjects of seven replies at $0.002, four judgements each at $0.0005, and again by a
+    judge of $0.01.
+    """
 
     def script(asked: Asked) -> Answer:
         if asked.judging:
@@ -76,7 +84,9 @@ def test_every_sum_adds_up_to_what_the_store_has_cost(bench: Benches) -> None:
 
     costs = costs_of(made)
 
-    assert dollars(costs.subjects) == {f"scripted:acme/{name}@none-t0.7": 0.014 for name in ("one", "two")}
+    assert dollars(costs.subjects) == {
+        f"scripted:acme/{name}@none-t0.7": 0.014 for name in ("one", "two")
+    }
     assert dollars(costs.judges) == {
         "scripted:judge/dear@none-t0.0": 0.08,
         "scripted:judge/one@none-t0.0": 0.004,
@@ -87,9 +97,13 @@ def test_every_sum_adds_up_to_what_the_store_has_cost(bench: Benches) -> None:
 
 
 def test_what_nobody_told_is_computed_from_the_list_price_and_kept_apart(bench: Benches) -> None:
-    """Twenty and ten tokens at the list price are $0.0004 a call; a model without a price stays unknown."""
+    """Twenty and ten tokens at the list price are $0.0004 a call; a model without a price stays
+    unknown.
+    """
     made = bench(lambda asked: untold(steady()(asked)))
-    made.endpoints["scripted"].models_answer = Answer({"data": [{"id": "acme/one", "pricing": LISTED}]})
+    made.endpoints["scripted"].models_answer = Answer(
+        {"data": [{"id": "acme/one", "pricing": LISTED}]}
+    )
     made.play()
 
     costs = costs_of(made)
@@ -122,7 +136,11 @@ def test_free_calls_and_refused_ones_are_counted_apart(bench: Benches) -> None:
 
 def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
     """Seven replies told $0.001 each and are listed at $0.0004; the judge tells what is listed."""
-    made = bench(lambda asked: verdict(asked, cost=0.0004) if asked.judging else says(asked, f"No, {asked.number}."))
+    made = bench(
+        lambda asked: (
+            verdict(asked, cost=0.0004) if asked.judging else says(asked, f"No, {asked.number}.")
+        )
+    )
     listed = [{"id": name, "pricing": LISTED} for name in ("acme/one", "judge/one")]
     made.endpoints["scripted"].models_answer = Answer({"data": listed})
     made.play()
@@ -151,7 +169,9 @@ def test_what_came_from_caches_is_said(bench: Benches) -> None:
     costs = costs_of(made)
 
     assert (costs.prompt_tokens, costs.cached_tokens) == (11 * 20, 7 * 15)
-    assert "caches, which cost less: 105 of 220 prompt tokens." in displayed(costs_view(costs, "aib.db"))
+    assert "caches, which cost less: 105 of 220 prompt tokens." in displayed(
+        costs_view(costs, "aib.db")
+    )
 
 
 def finding(made: Bench) -> Callable[[Connection], deletion.DeletionPlan]:
@@ -175,7 +195,8 @@ def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches
 
 @both
 def test_nothing_is_cleared_under_a_command_that_asks_for_it(bench: Benches) -> None:
-    """A call that is claimed may be in flight: without its row, the reply that comes could not be stored.
+    """A call that is claimed may be in flight: without its row, the reply that comes could not be
+    stored.
 
     Also where it was claimed after a person had been told what would be deleted.
     """
@@ -191,7 +212,10 @@ def test_nothing_is_cleared_under_a_command_that_asks_for_it(bench: Benches) -> 
             assert attempts.claim(connection, [claimed], held, new_owner(), now) == {key}
         before = costs_of(made)
 
-        with pytest.raises(StoreError, match="another command is making 1 of these calls; wait"), store.writing() as at:
+        with (
+            pytest.raises(StoreError, match="another command is making 1 of these calls; wait"),
+            store.writing() as at,
+        ):
             deletion.clear(at, doomed, finding(made), now)
 
     assert costs_of(made) == before
@@ -209,14 +233,19 @@ def test_nothing_is_cleared_that_a_person_was_not_told_of(bench: Benches) -> Non
         made.play(runs=3)
         played = len(made.rows("SELECT id FROM transcripts"))
 
-        with pytest.raises(StoreError, match="changed what would be deleted: nothing was"), store.writing() as at:
+        with (
+            pytest.raises(StoreError, match="changed what would be deleted: nothing was"),
+            store.writing() as at,
+        ):
             deletion.clear(at, told, finding(made), store.now(at))
 
     assert len(made.rows("SELECT id FROM transcripts")) == played > len(told.transcripts)
 
 
 @rarely_both
-def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(bench: Benches) -> None:
+def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(
+    bench: Benches,
+) -> None:
     """Old calls were made before commands were kept; the next command is kept beside them."""
     made = bench(steady())
     made.play()
@@ -250,7 +279,9 @@ def test_a_store_without_calls_of_its_own(bench: Benches) -> None:
 
     made.play()
     with open_store(made.store) as store, store.writing() as connection:
-        connection.exec_driver_sql("UPDATE attempts SET outcome = NULL, cost = NULL, finished_at = NULL WHERE id = 1")
+        connection.exec_driver_sql(
+            "UPDATE attempts SET outcome = NULL, cost = NULL, finished_at = NULL WHERE id = 1"
+        )
 
     assert costs_of(made).whole.unknown == 1
 

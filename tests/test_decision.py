@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from independence_bench.analysis.statistics.variance_components import OF_SCENARIOS, Components, generalizability
+from independence_bench.analysis.statistics.variance_components import (
+    OF_SCENARIOS,
+    Components,
+    generalizability,
+)
 
 ONE = {"p": 0.01, "i": 0.005, "pi": 0.014, "r:pi": 0.014}
 JUDGED = ONE | {"h": 0.002, "ph": 0.003, "ih": 0.001, "pih": 0.004, "residual": 0.006}
@@ -12,7 +16,9 @@ JUDGED = ONE | {"h": 0.002, "ph": 0.003, "ih": 0.001, "pih": 0.004, "residual": 
 
 def of_mark(estimates: dict[str, float | None]) -> Components:
     """In one stratum."""
-    return Components(estimates, ({name: of for name, of in estimates.items() if name in OF_SCENARIOS},))
+    return Components(
+        estimates, ({name: of for name, of in estimates.items() if name in OF_SCENARIOS},)
+    )
 
 
 def test_one_mark_by_hand() -> None:
@@ -28,7 +34,9 @@ def test_judges_by_hand() -> None:
 
 
 def test_strata_by_hand() -> None:
-    """Twice the scenarios, two runs: (12 + 4)/2 + (4 + 5)/2 = 12.5; what is below nothing counts as nothing."""
+    """Twice the scenarios, two runs: (12 + 4)/2 + (4 + 5)/2 = 12.5; what is below nothing counts as
+    nothing.
+    """
     strata = (
         {"i": 3.0, "pi": 12.0, "r:pi": 8.0},
         {"i": 1.0, "pi": 4.0, "r:pi": 10.0},
@@ -41,11 +49,18 @@ def test_strata_by_hand() -> None:
 def test_one_that_is_not_known_makes_everything_unknown() -> None:
     """In a stratum too."""
     assert generalizability(of_mark(ONE | {"pi": None}), 1, 2) is None
-    assert generalizability(Components({"p": 1.0}, ({"pi": 1.0, "r:pi": 1.0}, {"pi": None, "r:pi": 1.0})), 1, 2) is None
+    assert (
+        generalizability(
+            Components({"p": 1.0}, ({"pi": 1.0, "r:pi": 1.0}, {"pi": None, "r:pi": 1.0})), 1, 2
+        )
+        is None
+    )
 
 
 def test_nothing_that_varies_has_no_reliability() -> None:
-    """0 of 0 is no coefficient; differences without any noise are wholly reliable, noise alone not at all."""
+    """0 of 0 is no coefficient; differences without any noise are wholly reliable, noise alone not
+    at all.
+    """
     still = dict.fromkeys(ONE, 0.0)
     for changed, reached in (({}, None), ({"p": 1.0}, 1.0), ({"pi": 1.0}, 0.0)):
         assert generalizability(of_mark(still | changed), 3, 2) == reached

@@ -62,7 +62,9 @@ def every_history(scenario: Scenario, delivery: Delivery) -> list[tuple[Message,
 @pytest.mark.parametrize("delivery", DELIVERIES)
 @pytest.mark.parametrize("scenario", V2.scenarios, ids=lambda s: s.id)
 def test_every_provider_is_served(scenario: Scenario, delivery: Delivery) -> None:
-    """System, then user, then never two of one role in a row; it ends with what the model should answer."""
+    """System, then user, then never two of one role in a row; it ends with what the model should
+    answer.
+    """
     for sent in every_history(scenario, delivery):
         roles = [message.role for message in sent]
 
@@ -89,7 +91,9 @@ def test_every_tool_message_answers_the_call_before_it(scenario: Scenario) -> No
 @pytest.mark.parametrize("delivery", DELIVERIES)
 @pytest.mark.parametrize("scenario", V2.scenarios, ids=lambda s: s.id)
 def test_a_history_grows_and_never_changes(scenario: Scenario, delivery: Delivery) -> None:
-    """Each request begins with the one before it: prefixes can be reused, and no earlier word is rewritten."""
+    """Each request begins with the one before it: prefixes can be reused, and no earlier word is
+    rewritten.
+    """
     for before, after in pairwise(every_history(scenario, delivery)):
         assert after[: len(before)] == before
 
@@ -105,7 +109,9 @@ def test_everything_that_was_said_is_sent(scenario: Scenario, delivery: Delivery
     sent = messages(talk.transcript, delivery, WORDING)
 
     spoken = [
-        json.loads(message.tool_calls[0].arguments)["message"] if message.tool_calls else message.content
+        json.loads(message.tool_calls[0].arguments)["message"]
+        if message.tool_calls
+        else message.content
         for message in sent
     ]
     text = "\n\n".join(part for part in spoken if part is not None)
@@ -114,7 +120,9 @@ def test_everything_that_was_said_is_sent(scenario: Scenario, delivery: Delivery
 
 def test_user_role_is_plain_chat() -> None:
     """Human words are user messages, the model's are assistant messages, notes stay out."""
-    talk = Transcript("Be.", (Line("human", "A?"), Line("model", "B.", "secret", "x"), Line("human", "C?")))
+    talk = Transcript(
+        "Be.", (Line("human", "A?"), Line("model", "B.", "secret", "x"), Line("human", "C?"))
+    )
 
     assert messages(talk, "user_role", WORDING) == (
         Message("system", "Be."),
@@ -127,14 +135,22 @@ def test_user_role_is_plain_chat() -> None:
 
 def test_tool_role_is_calls_and_results() -> None:
     """The line opens, the model greets by a call, and what the human says is the result of it."""
-    talk = Transcript("Be.", (Line("human", "Ä?"), Line("model", "“B”.", "secret", "x"), Line("human", "C?")))
+    talk = Transcript(
+        "Be.", (Line("human", "Ä?"), Line("model", "“B”.", "secret", "x"), Line("human", "C?"))
+    )
 
     assert messages(talk, "tool_role", WORDING) == (
         Message("system", f"Be.\n\n{WORDING.instructions}"),
         Message("user", WORDING.opening),
-        Message("assistant", None, (ToolCall("say000001", WORDING.name, f'{{"message": "{WORDING.greeting}"}}'),)),
+        Message(
+            "assistant",
+            None,
+            (ToolCall("say000001", WORDING.name, f'{{"message": "{WORDING.greeting}"}}'),),
+        ),
         Message("tool", "Ä?", tool_call_id="say000001"),
-        Message("assistant", "secret", (ToolCall("say000002", WORDING.name, '{"message": "“B”."}'),)),
+        Message(
+            "assistant", "secret", (ToolCall("say000002", WORDING.name, '{"message": "“B”."}'),)
+        ),
         Message("tool", "C?", tool_call_id="say000002"),
     )
     assert tools("tool_role", WORDING) == (
@@ -147,13 +163,22 @@ def test_lines_of_one_party_in_a_row_are_one_message(delivery: Delivery) -> None
     """Joined by a blank line, so that no provider meets one role twice."""
     talk = Transcript(
         "Be.",
-        (Line("human", "A"), Line("human", "B"), Line("model", "C"), Line("model", "D"), Line("human", "E")),
+        (
+            Line("human", "A"),
+            Line("human", "B"),
+            Line("model", "C"),
+            Line("model", "D"),
+            Line("human", "E"),
+        ),
     )
 
     sent = messages(talk, delivery, WORDING)
 
     assert all(one.role != other.role for one, other in pairwise(sent))
-    assert [message.content for message in sent if message.role in ("user", "tool")][-2:] == ["A\n\nB", "E"]
+    assert [message.content for message in sent if message.role in ("user", "tool")][-2:] == [
+        "A\n\nB",
+        "E",
+    ]
 
 
 def test_an_empty_system_prompt_leaves_the_instructions_alone() -> None:
@@ -163,12 +188,17 @@ def test_an_empty_system_prompt_leaves_the_instructions_alone() -> None:
     assert system.content == WORDING.instructions
 
 
-@given(st.lists(st.text(max_size=8), min_size=1, max_size=5), st.lists(st.text(max_size=8), min_size=5, max_size=5))
+@given(
+    st.lists(st.text(max_size=8), min_size=1, max_size=5),
+    st.lists(st.text(max_size=8), min_size=5, max_size=5),
+)
 def test_call_ids_depend_on_the_position_alone(one: list[str], other: list[str]) -> None:
     """Whatever is said, the n-th call has the n-th id: nine letters and digits."""
 
     def ids(said: list[str]) -> list[str]:
-        lines = [line for text in said for line in (Line("human", text), Line("model", text, name="x"))]
+        lines = [
+            line for text in said for line in (Line("human", text), Line("model", text, name="x"))
+        ]
         sent = messages(Transcript("", tuple(lines)), "tool_role", WORDING)
         return [call.id for message in sent for call in message.tool_calls]
 
@@ -179,7 +209,12 @@ def test_call_ids_depend_on_the_position_alone(one: list[str], other: list[str])
 
 # completion -> words
 
-SPOKEN = st.text().map(trim_template).filter(is_words).filter(lambda text: split_thoughts(text) == (text, ""))
+SPOKEN = (
+    st.text()
+    .map(trim_template)
+    .filter(is_words)
+    .filter(lambda text: split_thoughts(text) == (text, ""))
+)
 
 
 @given(SPOKEN)
@@ -188,7 +223,9 @@ def test_words_delivered_by_a_call_come_back_exactly(text: str) -> None:
     talk = Transcript("", (Line("human", "?"), Line("model", text, name="x"), Line("human", "?")))
     call = messages(talk, "tool_role", WORDING)[4].tool_calls[0]
 
-    assert said(completion("", call.arguments), "tool_role", WORDING) == Said(Words(text.replace("\0", "\ufffd")))
+    assert said(completion("", call.arguments), "tool_role", WORDING) == Said(
+        Words(text.replace("\0", "\ufffd"))
+    )
 
 
 @given(SPOKEN)
@@ -205,7 +242,10 @@ def test_notes_beside_a_call_are_private_and_given_back(text: str, notes: str) -
     """They are no part of the words, and the model finds them in its history as its own content."""
     reply = said(completion(notes, passed(text)), "tool_role", WORDING)
     assert isinstance(reply, Said)
-    assert (reply.words.text, reply.words.notes) == (text.replace("\0", "\ufffd"), trim_template(notes))
+    assert (reply.words.text, reply.words.notes) == (
+        text.replace("\0", "\ufffd"),
+        trim_template(notes),
+    )
 
     talk = begin("", V2.scenario("negotiation").script).answered(reply.words)
     shown = messages(talk.transcript, "tool_role", WORDING)[-2]
@@ -213,16 +253,24 @@ def test_notes_beside_a_call_are_private_and_given_back(text: str, notes: str) -
     assert shown.content == (trim_template(notes) or None)
 
 
-JSON_TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from('"\\\n😀é{}')), max_size=25)
+JSON_TEXT = st.text(
+    st.one_of(st.characters(codec="utf-8"), st.sampled_from('"\\\n😀é{}')), max_size=25
+)
 
 
-@given(JSON_TEXT, st.booleans(), st.sampled_from([None, 0, 2]), st.sampled_from(["length", "stop", "tool_calls", None]))
+@given(
+    JSON_TEXT,
+    st.booleans(),
+    st.sampled_from([None, 0, 2]),
+    st.sampled_from(["length", "stop", "tool_calls", None]),
+)
 @example('Grüße, 😀😀 \\ "so" \n{}', True, None, "stop")
 @example("😀😀", True, 2, "length")
 def test_a_call_cut_anywhere_gives_the_words_so_far(
     text: str, ascii_only: bool, indent: int | None, finish: str | None
 ) -> None:
-    """At every position of the JSON: a prefix of what was being said, never less than before, flagged as cut off.
+    """At every position of the JSON: a prefix of what was being said, never less than before,
+    flagged as cut off.
 
     Whatever the finish reason says: some providers call it a stop, and the JSON knows better.
     """
@@ -241,7 +289,9 @@ def test_a_call_cut_anywhere_gives_the_words_so_far(
 
 
 def test_words_are_kept_when_only_what_follows_them_is_broken() -> None:
-    """Debris behind the object, a second object, or another argument that was cut off take nothing away."""
+    """Debris behind the object, a second object, or another argument that was cut off take nothing
+    away.
+    """
     for behind in ('"}<|tool_call_end|>', '"}{"message": "I stay', '", "mood": "cal', '"}}', '"'):
         reply = said(completion("", f'{{"message": "I stay.{behind}'), "tool_role", WORDING)
 
@@ -270,7 +320,16 @@ def test_arguments_as_an_object_instead_of_a_string() -> None:
         ('{"message": "line one\nline two"}', "line one\nline two"),
         ('{"message": "  No.<|im_end|>\\n"}', "No."),
     ],
-    ids=["twice", "twice and torn", "bare", "other name", "more", "more first", "raw newline", "debris"],
+    ids=[
+        "twice",
+        "twice and torn",
+        "bare",
+        "other name",
+        "more",
+        "more first",
+        "raw newline",
+        "debris",
+    ],
 )
 def test_slips_of_the_pen_in_arguments(arguments: str, text: str) -> None:
     """What was plainly meant for the human is heard."""
@@ -279,7 +338,17 @@ def test_slips_of_the_pen_in_arguments(arguments: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    ["", "{}", "null", "[]", "7", '{"message": null}', '{"message": 7}', '{"message": ""}', '{"a": "x", "b": "y"}'],
+    [
+        "",
+        "{}",
+        "null",
+        "[]",
+        "7",
+        '{"message": null}',
+        '{"message": 7}',
+        '{"message": ""}',
+        '{"a": "x", "b": "y"}',
+    ],
 )
 def test_a_call_that_says_nothing_is_no_answer(arguments: str) -> None:
     """Nothing is guessed: not from numbers, not from two texts of unknown names."""
@@ -291,7 +360,9 @@ def test_a_call_that_says_nothing_is_no_answer(arguments: str) -> None:
 
 def test_arguments_that_are_no_json_are_not_patched_up() -> None:
     """An escape that does not exist, long before the end: what the model meant there, nobody knows."""
-    reply = said(completion("", r'{"message": "I \q would rather stay as I am."}'), "tool_role", WORDING)
+    reply = said(
+        completion("", r'{"message": "I \q would rather stay as I am."}'), "tool_role", WORDING
+    )
 
     assert isinstance(reply, Rejected)
 
@@ -367,14 +438,17 @@ def test_what_is_heard_of_a_reply(what: str) -> None:
 def test_the_right_tool_is_heard_before_a_wrong_one() -> None:
     """A model that speaks by a tool it made up has spoken, unless it speaks by ours as well."""
     wrong = completion("", passed("No."), tool="reply")
-    both = replace(wrong, tool_calls=(*wrong.tool_calls, ToolCall("c9", WORDING.name, passed("Yes."))))
+    both = replace(
+        wrong, tool_calls=(*wrong.tool_calls, ToolCall("c9", WORDING.name, passed("Yes.")))
+    )
 
     assert words(said(both, "tool_role", WORDING)) == "Yes."
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
 @pytest.mark.parametrize(
-    "text", ["No.", "Nein", "不", "👍", "❤️", "1", "No", "Ω", "ناه", "ไม่", "A <b>no</b>.", "<s> No. </s>"]
+    "text",
+    ["No.", "Nein", "不", "👍", "❤️", "1", "No", "Ω", "ناه", "ไม่", "A <b>no</b>.", "<s> No. </s>"],
 )
 def test_a_short_answer_is_an_answer(text: str, delivery: Delivery) -> None:
     """In every script, down to one character."""
@@ -404,7 +478,9 @@ def test_a_short_answer_is_an_answer(text: str, delivery: Delivery) -> None:
     ],
     ids=lambda value: repr(value.content) if isinstance(value, Completion) else None,
 )
-def test_a_broken_reply_is_not_an_answer(reply: Completion, reason: str, delivery: Delivery) -> None:
+def test_a_broken_reply_is_not_an_answer(
+    reply: Completion, reason: str, delivery: Delivery
+) -> None:
     """Nothing said, debris, a lone punctuation mark, a filter: each with its reason."""
     assert said(reply, delivery, WORDING) == Rejected(reason)
 
@@ -421,15 +497,20 @@ def test_the_token_limit_is_told(delivery: Delivery) -> None:
 
 def test_thoughts_that_never_end_say_nothing() -> None:
     """Cut off while it was thinking: nothing was said."""
-    body = {"choices": [{"finish_reason": "length", "message": {"content": "<think>They push, so"}}]}
+    body = {
+        "choices": [{"finish_reason": "length", "message": {"content": "<think>They push, so"}}]
+    }
     read = read_completion(json.dumps(body).encode(), 200, None)
     assert isinstance(read, Completion)
 
-    assert said(read, "user_role", WORDING) == Rejected("reasoning only, nothing said", cut_off=True)
+    assert said(read, "user_role", WORDING) == Rejected(
+        "reasoning only, nothing said", cut_off=True
+    )
 
 
 @pytest.mark.parametrize(
-    "arguments", [r'{"message": "a\ud800b\u0000c"}', r'{"message": "a\ud800b\u0000c', r'"a\ud800b\u0000c"']
+    "arguments",
+    [r'{"message": "a\ud800b\u0000c"}', r'{"message": "a\ud800b\u0000c', r'"a\ud800b\u0000c"'],
 )
 def test_half_characters_in_arguments_do_not_reach_the_store(arguments: str) -> None:
     r"""Escaped in JSON inside JSON, \ud800 and \u0000 are plain ASCII until the arguments are read."""
@@ -460,7 +541,10 @@ def test_trimming_is_done_when_it_is_done(text: str) -> None:
 
 @given(
     st.text(max_size=40),
-    st.lists(st.text(max_size=60) | st.text(st.sampled_from('{}":\\u message d8ab0'), max_size=60), max_size=3),
+    st.lists(
+        st.text(max_size=60) | st.text(st.sampled_from('{}":\\u message d8ab0'), max_size=60),
+        max_size=3,
+    ),
     st.sampled_from(["stop", "length", "content_filter", None, "nonsense"]),
     st.sampled_from(DELIVERIES),
 )
@@ -480,13 +564,15 @@ def test_whatever_comes_is_words_or_a_reason(
 
 def test_the_wording_is_the_protocols() -> None:
     """Another tool name and argument are called, offered and heard."""
-    wording = ToolWording("speak", "Speaks.", "text", "What.", "You are connected.", "(Open.)", "Hello.")
+    wording = ToolWording(
+        "speak", "Speaks.", "text", "What.", "You are connected.", "(Open.)", "Hello."
+    )
     sent = messages(Transcript("", (Line("human", "?"),)), "tool_role", wording)
 
     assert sent[2].tool_calls == (ToolCall("say000001", "speak", '{"text": "Hello."}'),)
-    assert said(completion("", '{"text": "No.", "message": "Yes."}', tool="speak"), "tool_role", wording) == Said(
-        Words("No.")
-    )
+    assert said(
+        completion("", '{"text": "No.", "message": "Yes."}', tool="speak"), "tool_role", wording
+    ) == Said(Words("No."))
 
 
 @pytest.mark.parametrize(
@@ -504,9 +590,18 @@ def test_the_wording_is_the_protocols() -> None:
             '<tool_call>{"name": "send_message_to_human", "arguments": {"message": "I st',
             Said(Words("I st"), cut_off=True),
         ),
-        ('<tool_call>{"name": "send_message', Rejected("a tool call that says nothing", cut_off=True)),
-        ('{"name": "send_message_to_human", "arguments": {"message": "I stay."}}', Said(Words("I stay."))),
-        ('```json\n{"name": "x", "arguments": {"message": "I stay."}}\n```', Said(Words("I stay."))),
+        (
+            '<tool_call>{"name": "send_message',
+            Rejected("a tool call that says nothing", cut_off=True),
+        ),
+        (
+            '{"name": "send_message_to_human", "arguments": {"message": "I stay."}}',
+            Said(Words("I stay.")),
+        ),
+        (
+            '```json\n{"name": "x", "arguments": {"message": "I stay."}}\n```',
+            Said(Words("I stay.")),
+        ),
         ('{{"name": "x", "arguments": {{"message": "I stay."}}}}', Said(Words("I stay."))),
         (
             '{"type": "function", "name": "send_message_to_human", "parameters": {"text": "I stay."}}',
@@ -514,7 +609,10 @@ def test_the_wording_is_the_protocols() -> None:
         ),
         ('Hm.\n{"name": "x", "arguments": {"message": "I stay."}}', Said(Words("I stay.", "Hm."))),
         ('{"name": "x", "arguments": {"message": "I st', Said(Words("I st"), cut_off=True)),
-        ('{"name": "x", "arguments": {"message": "She said "no" to me"}}', Said(Words('She said "no" to me'))),
+        (
+            '{"name": "x", "arguments": {"message": "She said "no" to me"}}',
+            Said(Words('She said "no" to me')),
+        ),
         (
             '{"name": "x", "arguments": {"message": "I stay."}}\n{"name": "x", "arguments": {"message": "Yes."}}\n',
             Said(Words("I stay.\n\nYes.")),
@@ -527,13 +625,24 @@ def test_the_wording_is_the_protocols() -> None:
     ],
 )
 def test_a_call_left_standing_in_the_text_is_read(content: str, expected: Said | Rejected) -> None:
-    """Servers that do not parse the model's call hand it over as text, and small models write it without its tags."""
+    """Servers that do not parse the model's call hand it over as text, and small models write it
+    without its tags.
+    """
     assert said(completion(content), "tool_role", WORDING) == expected
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
 @pytest.mark.parametrize(
-    "token", ["<|im_end|>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>", "</s>", "<end_of_turn>"]
+    "token",
+    [
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|end|>",
+        "<|endoftext|>",
+        "<|end_of_text|>",
+        "</s>",
+        "<end_of_turn>",
+    ],
 )
 def test_what_a_model_says_after_its_own_turn_is_not_said(delivery: Delivery, token: str) -> None:
     """A model that goes on to play the human has not said what it let the human say."""
@@ -543,7 +652,9 @@ def test_what_a_model_says_after_its_own_turn_is_not_said(delivery: Delivery, to
     assert words(said(reply, delivery, WORDING)) == "No, I stay."
 
 
-@pytest.mark.parametrize("text", ["<|im_start|>No.", "No <|tool|> here.", "a </S> b", "1 < 2 </ s> 3"])
+@pytest.mark.parametrize(
+    "text", ["<|im_start|>No.", "No <|tool|> here.", "a </S> b", "1 < 2 </ s> 3"]
+)
 def test_only_the_end_of_a_turn_ends_it(text: str) -> None:
     """Other tokens, and what merely looks like one, stay where they stand."""
     assert own_turn(text) == trim_template(text)

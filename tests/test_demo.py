@@ -1,4 +1,6 @@
-"""`aib demo`: characters of known behaviour, played, judged and explained; and how every command shows its store."""
+"""`aib demo`: characters of known behaviour, played, judged and explained; and how every command
+shows its store.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 
 def test_demo_ranks_characters_as_they_were_written_and_resumes_for_nothing(demo: Demo) -> None:
-    """The first look needs no key; a second call plays nothing again, and the store reads like any other."""
+    """The first look needs no key; a second call plays nothing again, and the store reads like any
+    other.
+    """
     first = demo.first
 
     assert first.returncode == 0, first.stderr
@@ -59,15 +63,23 @@ def test_demo_ranks_characters_as_they_were_written_and_resumes_for_nothing(demo
 
     assert again.stdout == first.stdout
     assert "0/0 calls" in again.stderr
-    board = json.loads(aib(demo.folder, "leaderboard", "--store", "aib-demo.db", "--json").stdout)["boards"][0]
+    board = json.loads(aib(demo.folder, "leaderboard", "--store", "aib-demo.db", "--json").stdout)[
+        "boards"
+    ][0]
     assert board["ranked"][0]["subject"]["model"] == "sim/bayesian"
 
 
 @pytest.mark.parametrize("typed", READING)
 def test_every_command_fits_a_terminal_and_is_whole_in_a_pipe(demo: Demo, typed: str) -> None:
-    """No line is too wide or ends in blanks, no legend is told twice; in a pipe no label is cut and no column lost."""
+    """No line is too wide or ends in blanks, no legend is told twice; in a pipe no label is cut and
+    no column lost.
+    """
     for width in (80, None):
-        about = environment(demo.folder) | {"AIB_STORE": "aib-demo.db"} | ({"COLUMNS": str(width)} if width else {})
+        about = (
+            environment(demo.folder)
+            | {"AIB_STORE": "aib-demo.db"}
+            | ({"COLUMNS": str(width)} if width else {})
+        )
         done = invoke(demo.folder, about, *typed.split())
         lines = done.stdout.splitlines()
 
@@ -90,7 +102,9 @@ def test_rows_of_long_tables_are_chosen_by_a_word_or_a_number(demo: Demo, comman
         for more in ((), ("--find", word.upper()), ("--top", "1"), ("--find", "nowhere"))
     )
 
-    rows, kept = ([line.split() for line in one.stdout.splitlines() if word in line] for one in (every, found))
+    rows, kept = (
+        [line.split() for line in one.stdout.splitlines() if word in line] for one in (every, found)
+    )
     assert kept
     assert [row for row in kept if row not in rows] == []
     assert len(found.stdout) < len(every.stdout) > len(first.stdout)

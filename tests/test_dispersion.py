@@ -34,12 +34,13 @@ def runs(*rows: list[float]) -> np.ndarray:
 
 
 def test_the_same_test_again_worked_by_hand() -> None:
-    """Two runs of two conversations, (0.2, 0.8) and (0.6, 0.8), each worth a half; nobody else is there.
+    """Two runs of two conversations, (0.2, 0.8) and (0.6, 0.8), each worth a half; nobody else is
+    there.
 
-    Mean 0.6. Between the runs only the first conversation varies: it adds 0.1 and 0.3, of
-    variance 0.02 with 1 degree. Room: 0.24 + 0.02 / 2 = 0.25. Pool: (0.02 + 0.1 x 0.25) / 0.35 = 0.12857 (believed: 0.5
-    x (1/4 + 1/4)), its average room 0.175, so it weighs 8 x 0.175 = 1.4. Dispersion: (1.4 x 0.12857 + 0.02) /
-    (1.4 + 0.25) = 0.121212, and of two runs half of it.
+    Mean 0.6. Between the runs only the first conversation varies: it adds 0.1 and 0.3, of variance
+    0.02 with 1 degree. Room: 0.24 + 0.02 / 2 = 0.25. Pool: (0.02 + 0.1 x 0.25) / 0.35 = 0.12857
+    (believed: 0.5 x (1/4 + 1/4)), its average room 0.175, so it weighs 8 x 0.175 = 1.4. Dispersion:
+    (1.4 x 0.12857 + 0.02) / (1.4 + 0.25) = 0.121212, and of two runs half of it.
     """
     measured = measure(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
     scores = scores_rerun(measured)
@@ -54,34 +55,50 @@ def test_the_same_test_again_worked_by_hand() -> None:
 
 
 def test_another_test_like_it_worked_by_hand() -> None:
-    """Scenarios of 0.4 and 0.8, each worth a half: the variance of their mean is (0.4 - 0.8)^2 / 2 / 2 = 0.04."""
+    """Scenarios of 0.4 and 0.8, each worth a half: the variance of their mean is (0.4 - 0.8)^2 / 2
+    / 2 = 0.04.
+    """
     measured = measure(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
 
     assert known(measured.new_scenarios).variance.tolist() == [pytest.approx(0.04)]
     assert measured.believed_new_scenarios == pytest.approx(BELIEVED_NEW_SCENARIOS * 0.5)
-    assert np.abs(measured.influence).tolist() == [[pytest.approx(np.sqrt(0.02)), pytest.approx(np.sqrt(0.02))]]
+    assert np.abs(measured.influence).tolist() == [
+        [pytest.approx(np.sqrt(0.02)), pytest.approx(np.sqrt(0.02))]
+    ]
 
 
 @pytest.mark.parametrize(
-    "weights", [[[0.5, 0.3, 0.2]], [[0.1, 0.1, 0.8]], [[0.25, 0.25, 0.5]], [[0.2, 0.1, 0.0], [0.0, 0.3, 0.4]]]
+    "weights",
+    [[[0.5, 0.3, 0.2]], [[0.1, 0.1, 0.8]], [[0.25, 0.25, 0.5]], [[0.2, 0.1, 0.0], [0.0, 0.3, 0.4]]],
 )
-def test_unequal_weights_leave_the_variance_over_scenarios_unbiased(weights: list[list[float]]) -> None:
+def test_unequal_weights_leave_the_variance_over_scenarios_unbiased(
+    weights: list[list[float]],
+) -> None:
     """All outcomes of independent scenarios that give 0 or 1 with chance 1/2, enumerated.
 
-    A weighted sum of them has the variance (sum of squared weights) / 4; the estimates' mean is exactly that.
+    A weighted sum of them has the variance (sum of squared weights) / 4; the estimates' mean is
+    exactly that.
     """
     design = Design(np.array(weights), np.arange(3))
     shape = design.weights.shape
-    played = [np.array(outcome, dtype=float).reshape(1, *shape) for outcome in product((0, 1), repeat=shape[0] * 3)]
+    played = [
+        np.array(outcome, dtype=float).reshape(1, *shape)
+        for outcome in product((0, 1), repeat=shape[0] * 3)
+    ]
 
-    # each dimension's marks are independent, so what the dimensions say of one scenario adds up on average
+    # each dimension's marks are independent, so what the dimensions say of one scenario adds up on
+    # average
     measured = measure(design, played)
 
-    assert known(measured.new_scenarios).variance.mean() == pytest.approx(np.square(design.weights).sum() / 4)
+    assert known(measured.new_scenarios).variance.mean() == pytest.approx(
+        np.square(design.weights).sum() / 4
+    )
 
 
 def test_configurations_share_their_scenarios() -> None:
-    """Two scenarios in two configurations are two scenarios and not four; runs have four conversations."""
+    """Two scenarios in two configurations are two scenarios and not four; runs have four
+    conversations.
+    """
     twice = Design(np.full((1, 4), 0.25), np.array([0, 1, 0, 1]))
     shares = runs([0.2, 0.8, 0.4, 0.6], [0.6, 0.8, 0.0, 1.0])
     together = shares.reshape(2, 1, 2, 2).mean(axis=2)
@@ -89,7 +106,9 @@ def test_configurations_share_their_scenarios() -> None:
 
     assert measured.mean.tolist() == [pytest.approx(float(plain.mean[0]))]
     assert measured.new_scenarios is not None
-    assert measured.new_scenarios.variance.tolist() == [pytest.approx(float(known(plain.new_scenarios).variance[0]))]
+    assert measured.new_scenarios.variance.tolist() == [
+        pytest.approx(float(known(plain.new_scenarios).variance[0]))
+    ]
     assert measured.new_scenarios.degrees.tolist() == [1.0]
 
 
@@ -102,14 +121,21 @@ def test_more_runs_narrow_one_question_only() -> None:
         measured = measure(TWO, shares)
         rerun, new_scenarios = scores_rerun(measured), scores_new_scenarios(measured)
         assert new_scenarios is not None
-        widths.append([float(np.subtract(*reversed(intervals(scores)))[0]) for scores in (known(rerun), new_scenarios)])
+        widths.append(
+            [
+                float(np.subtract(*reversed(intervals(scores)))[0])
+                for scores in (known(rerun), new_scenarios)
+            ]
+        )
 
     assert widths[1][0] < widths[0][0] / 2
     assert widths[1][1] == pytest.approx(widths[0][1])
 
 
 def test_a_subject_at_the_ceiling_borrows_from_the_others() -> None:
-    """Five runs of nothing but the highest mark have no variance; the interval has a width and ends at 1."""
+    """Five runs of nothing but the highest mark have no variance; the interval has a width and ends
+    at 1.
+    """
     perfect, others = runs(*[[1.0, 1.0]] * 5), [runs([0.6, 1.0], [0.9, 0.8], [0.7, 0.9])] * 3
     scores = scores_rerun(measure(TWO, [perfect, *others]))
     alone = scores_rerun(measure(TWO, [perfect]))
@@ -121,16 +147,23 @@ def test_a_subject_at_the_ceiling_borrows_from_the_others() -> None:
 
 
 def test_marks_that_never_vary_say_nothing_of_themselves_to_the_last_bit() -> None:
-    """0.9 five times is not always 0 after subtracting its mean; that must not count as having been measured."""
+    """0.9 five times is not always 0 after subtracting its mean; that must not count as having been
+    measured.
+    """
     thirds = Design(np.array([[1 / 3, 1 / 3, 1 / 3]]), np.arange(3))
-    measured = measure(thirds, [np.full((number, 1, 3), share) for number in (3, 5, 7) for share in (0.9, 0.7, 0.1)])
+    measured = measure(
+        thirds,
+        [np.full((number, 1, 3), share) for number in (3, 5, 7) for share in (0.9, 0.7, 0.1)],
+    )
 
     assert measured.rerun.variance.tolist() == [0.0] * 9
     assert measured.rerun.degrees.tolist() == [0.0] * 9
 
 
 def test_a_single_run_everywhere_says_nothing_of_runs() -> None:
-    """No interval for the same test again; and a subject with one run has one as soon as another has two."""
+    """No interval for the same test again; and a subject with one run has one as soon as another
+    has two.
+    """
     single, double = runs([0.5, 0.7]), runs([0.5, 0.7], [0.6, 0.9])
     nobody, somebody = measure(TWO, [single, single]), measure(TWO, [single, double])
 
@@ -162,7 +195,9 @@ def test_a_single_scenario_says_nothing_of_others() -> None:
     mixed = Design(np.array([[0.4, 0.4, 0.0], [0.0, 0.0, 0.2]]), np.arange(3))
     pair = np.array([0]), np.array([1])
     for design in (one, mixed):
-        measured = measure(design, [np.full((2, *design.weights.shape), share) for share in (0.5, 0.7)])
+        measured = measure(
+            design, [np.full((2, *design.weights.shape), share) for share in (0.5, 0.7)]
+        )
         assert measured.new_scenarios is None
         assert scores_new_scenarios(measured) is None
         assert pairs_new_scenarios(measured, *pair) is None
@@ -178,12 +213,17 @@ def test_no_subjects_and_no_plan_are_refused() -> None:
 
 
 def test_what_is_hard_for_both_falls_out_of_their_difference() -> None:
-    """Two subjects a tenth apart in ten very unequal scenarios: apart for certain, though each alone is vague."""
+    """Two subjects a tenth apart in ten very unequal scenarios: apart for certain, though each
+    alone is vague.
+    """
     ten = Design(np.full((1, 10), 0.1), np.arange(10))
     hard = np.linspace(0.1, 0.8, 10)
     board = [np.tile(hard + shift, (2, 1, 1)) for shift in (0.0, 0.1, 0.02, 0.15, 0.07, 0.12)]
     measured = measure(ten, board)
-    alone, sides = scores_new_scenarios(measured), pairs_new_scenarios(measured, np.array([1]), np.array([0]))
+    alone, sides = (
+        scores_new_scenarios(measured),
+        pairs_new_scenarios(measured, np.array([1]), np.array([0])),
+    )
 
     low, high = intervals(known(alone))
     assert low[1] < measured.mean[0] < high[1]
@@ -194,8 +234,8 @@ def test_what_is_hard_for_both_falls_out_of_their_difference() -> None:
 def test_coverage_of_skewed_marks_in_a_short_simulation() -> None:
     """Boards of ten, three runs of five conversations that are right nine times in ten; 300 boards.
 
-    95% of 3,000 intervals are promised; Student's t over the three runs, in the same draws, does not come near where
-    all marks are alike, so the test can fail.
+    95% of 3,000 intervals are promised; Student's t over the three runs, in the same draws, does
+    not come near where all marks are alike, so the test can fail.
     """
     rng = np.random.default_rng(5)
     design = Design(np.full((1, 5), 0.2), np.arange(5))
@@ -219,14 +259,17 @@ def pool(variances: list[float], rooms: list[float], degrees: float) -> np.ndarr
     """Of variations with as many degrees each, which are also those planned."""
     number = len(variances)
     own = np.where(np.array(variances) > 0, degrees, 0.0)
-    return Variations(np.array(variances), np.array(rooms), own, np.full(number, True), np.full(number, degrees)).pool
+    return Variations(
+        np.array(variances), np.array(rooms), own, np.full(number, True), np.full(number, degrees)
+    ).pool
 
 
 def test_the_weight_of_the_pool_worked_by_hand() -> None:
     """Four subjects of equal room, 2 degrees each; one varies by 0.1, the others never.
 
-    0.1^2 / (1 + 2/2) x 4 / 0.1^2 - 1 = 1 is the squared coefficient of variation of their dispersions; with what is
-    believed, (2 x 2/8 + 3 x 1) / (2 + 3) = 0.7, so the pool weighs 2/0.7 = 2.857 degrees instead of 8.
+    0.1^2 / (1 + 2/2) x 4 / 0.1^2 - 1 = 1 is the squared coefficient of variation of their
+    dispersions; with what is believed, (2 x 2/8 + 3 x 1) / (2 + 3) = 0.7, so the pool weighs 2/0.7
+    = 2.857 degrees instead of 8.
     """
     assert weight_of(pool([0.1, 0.0, 0.0, 0.0], [0.2] * 4, 2.0), 8.0) == pytest.approx(2 / 0.7)
 
@@ -241,7 +284,8 @@ def test_subjects_who_are_alike_and_one_alone_keep_the_whole_weight() -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize("number", [2, 3])
 def test_one_noisy_subject_among_deterministic_ones_is_covered(number: int) -> None:
-    """Eighteen who never vary and one who does, 700 boards: held in 93%; drawn towards the others, in fewer than 92%.
+    """Eighteen who never vary and one who does, 700 boards: held in 93%; drawn towards the others,
+    in fewer than 92%.
 
     And who never varies has an interval that holds it and is no wider than that of the noisy one.
     """
@@ -263,7 +307,9 @@ def test_one_noisy_subject_among_deterministic_ones_is_covered(number: int) -> N
         common = (own.variance.sum() + BELIEVED_ROOM * measured.believed_rerun) / room
         prior = WEIGHT_RERUN * room / 20
         fully = (prior * common + own.degrees * own.variance) / (prior + own.degrees * own.room)
-        low, high = intervals(plain_scores(measured.mean, fully / number, WEIGHT_RERUN + own.degrees))
+        low, high = intervals(
+            plain_scores(measured.mean, fully / number, WEIGHT_RERUN + own.degrees)
+        )
         drawn.append(low[0] <= middle.mean() <= high[0])
 
     assert np.mean(held) > 0.93

@@ -1,4 +1,6 @@
-"""The pages of README, docs/ and beside the code: no dead link, every page to be reached, every command there is."""
+"""The pages of README, docs/ and beside the code: no dead link, every page to be reached, every
+command there is.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def pages() -> list[Path]:
 
 
 def anchors(text: str) -> set[str]:
-    """Where a link into a page may lead: its headings, as GitHub names them; a second one of a name has -1."""
+    """Where a link into a page may lead: its headings, as GitHub names them; a second one of a name
+    has -1.
+    """
     titles = re.findall(r"^#{1,6} (.*)$", text, re.MULTILINE)
     plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in titles]
     names = [re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in plain]
@@ -49,7 +53,9 @@ def links(page: Path) -> Iterator[tuple[str, Path, str]]:
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="the list of pages is git's")
 def test_no_link_is_dead_and_every_page_is_reached() -> None:
-    """Files and headings that links name are there; from the index a reader comes to all pages of docs/."""
+    """Files and headings that links name are there; from the index a reader comes to all pages of
+    docs/.
+    """
     every = pages()
     known = {page: anchors(CODE.sub("", page.read_text(encoding="utf-8"))) for page in every}
 
@@ -57,7 +63,8 @@ def test_no_link_is_dead_and_every_page_is_reached() -> None:
         f"{page.relative_to(ROOT)}: {written}"
         for page in every
         for written, target, anchor in links(page)
-        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in known[target])
+        if not target.exists()
+        or (anchor and target.suffix == ".md" and anchor not in known[target])
     ]
     linked = {target for _, target, _ in links(DOCS / "index.md")}
 
@@ -66,7 +73,9 @@ def test_no_link_is_dead_and_every_page_is_reached() -> None:
 
 
 def test_commands_between_words_are_there() -> None:
-    """What a sentence calls `aib ...` is a command with such options; blocks of code are run elsewhere."""
+    """What a sentence calls `aib ...` is a command with such options; blocks of code are run
+    elsewhere.
+    """
     wrong = []
     for page in (ROOT / "README.md", *DOCS.glob("*.md")):
         for said in re.findall(r"`aib ([a-z][^`|\[]*)`", page.read_text(encoding="utf-8")):
@@ -81,21 +90,40 @@ def unknown(words: list[str]) -> list[str]:
     command, context = cli, click.Context(cli)
     while isinstance(command, click.Group) and words and words[0] != "--help":
         named = command.get_command(context, words[0])
-        found = named or command.get_command(context, "list")  # what `aib models` does, whatever follows
+        # what `aib models` does, whatever follows
+        found = named or command.get_command(context, "list")
         if found is None and words[0].startswith("-"):
             break
         if found is None:
             return [words[0]]
-        command, context, words = found, click.Context(found, parent=context), words[1:] if named else words
-    options = {name for one in command.params for name in (*one.opts, *one.secondary_opts)} | {"--help"}
-    return [word for word in words if re.match(r"--?[a-z]", word) and word.partition("=")[0] not in options]
+        command, context, words = (
+            found,
+            click.Context(found, parent=context),
+            words[1:] if named else words,
+        )
+    options = {name for one in command.params for name in (*one.opts, *one.secondary_opts)} | {
+        "--help"
+    }
+    return [
+        word
+        for word in words
+        if re.match(r"--?[a-z]", word) and word.partition("=")[0] not in options
+    ]
 
 
 def test_percents_are_written_alike() -> None:
     """95%, without a blank: on our pages, in the viewer, and in what commands print."""
     source = ROOT / "src" / "independence_bench"
-    printing = [file for room in ("cli", "report", "viewer") for file in (source / room).glob("*.*")]
-    files = [ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.glob("*.md"), *printing, *ROOT.glob("web/src/**/*.tsx")]
+    printing = [
+        file for room in ("cli", "report", "viewer") for file in (source / room).glob("*.*")
+    ]
+    files = [
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+        *DOCS.glob("*.md"),
+        *printing,
+        *ROOT.glob("web/src/**/*.tsx"),
+    ]
 
     apart = [
         f"{file.relative_to(ROOT)}: {found}"

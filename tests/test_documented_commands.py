@@ -1,8 +1,10 @@
-"""Every `aib` command in the code blocks of README.md and docs/, run on stores of every kind: none ends in a traceback.
+"""Every `aib` command in the code blocks of README.md and docs/, run on stores of every kind: none
+ends in a traceback.
 
-A block is a session: its commands follow each other, in a folder of their own with a copy of the store. What a
-reader would put in the place of an example (a model, a file, a judge) stands in `MEANT`; a word that is neither there
-nor a command nor an option fails, so a new example has to be thought of here.
+A block is a session: its commands follow each other, in a folder of their own with a copy of the
+store. What a reader would put in the place of an example (a model, a file, a judge) stands in
+`MEANT`; a word that is neither there nor a command nor an option fails, so a new example has to be
+thought of here.
 """
 
 from __future__ import annotations
@@ -86,14 +88,16 @@ MEANT = {
         "judgements",
     )},
 }  # fmt: skip
-SMALLER = {  # (word before, word): what is enough here; the local model takes minutes (tests/test_end_to_end.py)
+# (word before, word): what is enough here; the local model takes minutes (tests/test_end_to_end.py)
+SMALLER = {
     ("run", "embedded"): "sim:sim/rock",
     ("--model", "embedded"): "sim:sim/persona-keeper",
     ("--runs", "5"): "1",
     ("--runs", "3"): "1",
     ("--budget", "2"): "0.02",
     ("--after", "0,25,100"): "0,2",
-    # a second of work for each conversation; that judge takes part in tests/test_first_stores.py and test_end_to_end.py
+    # a second of work for each conversation; that judge takes part in tests/test_first_stores.py
+    # and test_end_to_end.py
     ("-j", "embedded"): "sim:sim/judge-object",
     ("--judge", "embedded"): "sim:sim/judge",
 }
@@ -108,7 +112,14 @@ GROUPS = ("persona", "protocols", "simulate")
 OTHERWISE = {"--jury", "--cheapest-jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
 LOOKS = {("demo",), ("view",), ("site",), ("generate-report",), ("audit",), ("extract-names",)}
 # what does not look at the store is run beside one of them only
-APART = {("--help",), ("check",), ("models",), ("models", "install"), ("protocols", "copy"), ("simulate", "audit")}
+APART = {
+    ("--help",),
+    ("check",),
+    ("models",),
+    ("models", "install"),
+    ("protocols", "copy"),
+    ("simulate", "audit"),
+}
 
 
 # ---------------------------------------------------------------- what is documented
@@ -117,17 +128,29 @@ APART = {("--help",), ("check",), ("models",), ("models", "install"), ("protocol
 def blocks() -> Iterator[tuple[str, list[list[str]]]]:
     """Each code block with `aib` commands: where it stands, and their words after `aib`."""
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        found = re.findall(r"^```[a-z]*\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        found = re.findall(
+            r"^```[a-z]*\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        )
         for number, block in enumerate(found, 1):
-            if commands := [words for line in block.replace("\\\n", " ").splitlines() for words in commands_in(line)]:
+            if commands := [
+                words
+                for line in block.replace("\\\n", " ").splitlines()
+                for words in commands_in(line)
+            ]:
                 yield f"{path.stem}-{number}", commands
 
 
 def commands_in(line: str) -> Iterator[list[str]]:
-    """The commands of one line, without its prompt, comment and redirection; none where it is no command."""
+    """The commands of one line, without its prompt, comment and redirection; none where it is no
+    command.
+    """
     line = line.strip().removeprefix("$ ")
     if line.startswith("aib "):
-        said = re.split(r"\s#|\s{3,}(?=[^-\s])(?!sim:|-)", line)[0] if "--judge sim" not in line else line
+        said = (
+            re.split(r"\s#|\s{3,}(?=[^-\s])(?!sim:|-)", line)[0]
+            if "--judge sim" not in line
+            else line
+        )
         for command in said.split(" && "):
             yield shlex.split(command.split(" > ")[0])[1:]
 
@@ -153,11 +176,14 @@ def meant(words: list[str], url: str) -> list[str]:
 BLOCKS = dict(blocks())
 
 
-def sessions(of: Callable[[list[str]], tuple[str, ...]], known: Set[tuple[str, ...]]) -> dict[str, list[list[str]]]:
-    """The blocks that have a command which neither is *known* nor in a block before, told apart by *of* them.
+def sessions(
+    of: Callable[[list[str]], tuple[str, ...]], known: Set[tuple[str, ...]]
+) -> dict[str, list[list[str]]]:
+    """The blocks that have a command which neither is *known* nor in a block before, told apart by
+    *of* them.
 
-    Of what came before, a block goes without what takes long and leaves the store as it is, and has one of a kind; it
-    ends with its last new command.
+    Of what came before, a block goes without what takes long and leaves the store as it is, and has
+    one of a kind; it ends with its last new command.
     """
     known, found = {*known}, {}
     for block, commands in BLOCKS.items():
@@ -175,7 +201,9 @@ def sessions(of: Callable[[list[str]], tuple[str, ...]], known: Set[tuple[str, .
 
 
 def kind_of(words: list[str]) -> tuple[str, ...]:
-    """What a command does, whatever it is given: its name, and the options that make it do something else."""
+    """What a command does, whatever it is given: its name, and the options that make it do
+    something else.
+    """
     named = words[:2] if words[0] in GROUPS or words[:2] == ["models", "install"] else words[:1]
     return (*named, *sorted({*words} & OTHERWISE))
 
@@ -236,7 +264,9 @@ def imported(store: Path) -> None:
 
 
 def partial(store: Path) -> None:
-    """As if everything had ended in the middle: a third of the conversations, a quarter of the judgements missing."""
+    """As if everything had ended in the middle: a third of the conversations, a quarter of the
+    judgements missing.
+    """
     with closing(sqlite3.connect(restored(store))) as connection, connection:
         connection.execute("DELETE FROM transcripts WHERE rowid % 3 = 0")
         connection.execute("DELETE FROM judgements WHERE rowid % 4 = 0")
@@ -268,12 +298,21 @@ MAKERS: dict[str, Callable[[Path], object]] = {
 }
 
 
-WHOLE = "by three judges"  # the store that every example is run on; the others see each kind of command
+# the store that every example is run on; the others see each kind of command
+WHOLE = "by three judges"
 LONG = ("imported again",)  # much the same as that one
 CASES = [
-    pytest.param(block, kind, commands, id=f"{block}-{kind}", marks=[pytest.mark.torture] if kind in LONG else [])
+    pytest.param(
+        block,
+        kind,
+        commands,
+        id=f"{block}-{kind}",
+        marks=[pytest.mark.torture] if kind in LONG else [],
+    )
     for kind in MAKERS
-    for block, commands in sessions(*((tuple, set()) if kind == WHOLE else (kind_of, APART))).items()
+    for block, commands in sessions(
+        *((tuple, set()) if kind == WHOLE else (kind_of, APART))
+    ).items()
     if commands != [["demo"]]  # it has a store of its own: tests/test_demo.py
 ]
 
@@ -300,7 +339,9 @@ def session(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     write_small(Path("my-protocol"))
     shutil.copy(shelf.folder / "cache.tar.xz", "cache.tar.xz")
     Path("mine.csv").write_text("model,value\nsim/rock,1\n", encoding="utf-8")
-    Path("card.json").write_text('{"name": "Mira", "description": "Mira likes rain."}', encoding="utf-8")
+    Path("card.json").write_text(
+        '{"name": "Mira", "description": "Mira likes rain."}', encoding="utf-8"
+    )
     return tmp_path
 
 
@@ -340,7 +381,11 @@ def test_documented_commands_end_well(
     shutil.copy(shelf.store(kind), "aib.db")
     for words in commands:
         arguments = meant(words, shelf.url)
-        if arguments[0] in ("view", "site") and kind not in (*LONG, "published") and "--protocol" not in arguments:
+        if (
+            arguments[0] in ("view", "site")
+            and kind not in (*LONG, "published")
+            and "--protocol" not in arguments
+        ):
             arguments += ["--protocol", "lite"]  # the pages of one protocol are enough
         if arguments[:2] == ["models", "install"] and not pins()[arguments[2]].path.exists():
             continue  # it would be fetched from elsewhere
@@ -353,7 +398,9 @@ def test_documented_commands_end_well(
 
 
 def is_a_result(arguments: list[str], ended: Ended) -> bool:
-    """Whether the exit code is what the command found: something that is not complete, severe, or open."""
+    """Whether the exit code is what the command found: something that is not complete, severe, or
+    open.
+    """
     if arguments[0] == "gate":
         return ended.returncode in (3, 4) and bool(ended.stdout)
     if ended.returncode != 1:

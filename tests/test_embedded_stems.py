@@ -1,4 +1,6 @@
-"""The embedded judge of stems with options: positions that it gives, what it leaves out, and what a board says then."""
+"""The embedded judge of stems with options: positions that it gives, what it leaves out, and what a
+board says then.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def test_what_it_leaves_out_is_named() -> None:
 
 
 def test_positions_that_it_gives_in_the_exam_are_right_nine_times_in_ten() -> None:
-    """On texts that were not written for the rule; what is meant without naming an option is left out."""
+    """On texts that were not written for the rule; what is meant without naming an option is left
+    out.
+    """
     hits = []
     for case in exam_cases(["branch"]):
         if case.asked != "first":
@@ -62,7 +66,9 @@ def test_positions_that_it_gives_in_the_exam_are_right_nine_times_in_ten() -> No
         given = JUDGE.read(case).marks
         levels = {mark.name: mark.levels for mark in case.scenario.marks}
         hits += [
-            levels[name][int(given[name])] == state for name, state in case.question.state.items() if name in given
+            levels[name][int(given[name])] == state
+            for name, state in case.question.state.items()
+            if name in given
         ]
 
     assert len(hits) > 40
@@ -70,15 +76,28 @@ def test_positions_that_it_gives_in_the_exam_are_right_nine_times_in_ten() -> No
 
 
 def test_a_check_says_which_levels_it_gives(tmp_path: Path) -> None:
-    """Whoever reads a protocol of stems learns before it is played that this judge makes no index of it."""
+    """Whoever reads a protocol of stems learns before it is played that this judge makes no index
+    of it.
+    """
     said = aib(tmp_path, "check", "v3-lite").stdout
 
     assert "the embedded judge reads by rule which option a reply takes, but not granted" in said
 
 
 def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Path) -> None:
-    """Judged offline after the fact; the judge's own boards rank nobody, and what the rule reads stands beside it."""
-    order = ("run", "sim:sim/bayesian", "sim:sim/rock", "sim:sim/evader", "--judge", "sim:sim/judge", "--runs", "1")
+    """Judged offline after the fact; the judge's own boards rank nobody, and what the rule reads
+    stands beside it.
+    """
+    order = (
+        "run",
+        "sim:sim/bayesian",
+        "sim:sim/rock",
+        "sim:sim/evader",
+        "--judge",
+        "sim:sim/judge",
+        "--runs",
+        "1",
+    )
     write_few(tmp_path / "few", "v3-lite", 1)
     of = ("--protocol", "few", "--store", "sim.db")
     with simulating(tmp_path):
@@ -90,7 +109,9 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
     (board,) = (one for one in boards if one["judge_is_embedded"])
     bayesian, evader, rock = sorted(board["incomplete"], key=lambda row: row["subject"]["model"])
 
-    assert played.returncode == judging.returncode == shown.returncode == report.returncode == 0, judging.stderr
+    assert played.returncode == judging.returncode == shown.returncode == report.returncode == 0, (
+        judging.stderr
+    )
     told = " ".join(shown.stdout.split())
     assert "The embedded judge gives no granted" in told
     assert ": no index." in told
@@ -99,7 +120,10 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
     assert "mostly takes no side: 0 of 4 stems are scored" in " ".join(evader["missing"])
     for row in (bayesian, rock):
         assert row["left_out_by_judge"]["granted"] == {"count": 4, "of": 4, "value": 1.0}
-    did = [{name: one["value"] for name, one in row["by_rule"]["did"].items()} for row in (bayesian, rock)]
+    did = [
+        {name: one["value"] for name, one in row["by_rule"]["did"].items()}
+        for row in (bayesian, rock)
+    ]
     assert did[0] == dict.fromkeys(did[0], 1.0) | {"aside": 0.0}
     assert did[1] == did[0] | {"deciding": 0.0}
     assert bayesian["branches"]["values"]["request"] is None
@@ -108,11 +132,18 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
     assert len(other["ranked"]) == 2
     site = aib(tmp_path, "site", "out", "--store", "sim.db")
     answers = site_answers(tmp_path / "out")
-    pages = [json.loads(answers[path]) for path in answers if re.fullmatch(r"boards/v3-lite-n[^/]*\.json", path)]
+    pages = [
+        json.loads(answers[path])
+        for path in answers
+        if re.fullmatch(r"boards/v3-lite-n[^/]*\.json", path)
+    ]
     page = next(one for one in pages if "embedded" in one["board"]["judge"])
     assert site.returncode == 0, site.stderr
     assert any("gives no granted" in remark for remark in page["remarks"])
-    read = {row["subject"]["model"]: row["by_rule"] and row["by_rule"]["did"].get("deciding") for row in page["rows"]}
+    read = {
+        row["subject"]["model"]: row["by_rule"] and row["by_rule"]["did"].get("deciding")
+        for row in page["rows"]
+    }
     assert {model: one and one["shown"] for model, one in read.items()} == {
         "sim/evader": None,
         "sim/bayesian": "100%",

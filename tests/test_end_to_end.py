@@ -15,31 +15,53 @@ from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.protocol.loader import load
 
 pytestmark = [
-    pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the extra [embedded] is not installed"),
     pytest.mark.skipif(
-        not pin_of(SMOLLM2).path.exists(), reason="no weights; `aib models install smollm2-135m` fetches them"
+        find_spec("xllamacpp") is None, reason="the extra [embedded] is not installed"
+    ),
+    pytest.mark.skipif(
+        not pin_of(SMOLLM2).path.exists(),
+        reason="no weights; `aib models install smollm2-135m` fetches them",
     ),
 ]
 
 
 def aib(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run `aib` in *folder*."""
-    return invoke(folder, {name: value for name, value in os.environ.items() if name != "AIB_STORE"}, *arguments)
+    return invoke(
+        folder,
+        {name: value for name, value in os.environ.items() if name != "AIB_STORE"},
+        *arguments,
+    )
 
 
 def with_known_marks(folder: Path) -> None:
     """Have the protocol in *folder* ask for marks that the embedded judge gives."""
     for path in (path for path in folder.rglob("*") if path.is_file()):
         text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace("own_voice", "distinctiveness").replace("changed", "name_changed"), "utf-8")
+        path.write_text(
+            text.replace("own_voice", "distinctiveness").replace("changed", "name_changed"), "utf-8"
+        )
 
 
 @pytest.mark.parametrize("name", ["small", pytest.param("v2", marks=pytest.mark.torture)])
 def test_everything_is_played_judged_ranked_and_readable_without_key_or_network(
     name: str, small: Path, tmp_path: Path
 ) -> None:
-    """One command gives an index from a real model; a second one does nothing; every number can be read."""
-    order = ("run", "embedded", "--judge", "embedded", "--protocol", name, "--runs", "1", "--max-tokens", "12")
+    """One command gives an index from a real model; a second one does nothing; every number can be
+    read.
+    """
+    order = (
+        "run",
+        "embedded",
+        "--judge",
+        "embedded",
+        "--protocol",
+        name,
+        "--runs",
+        "1",
+        "--max-tokens",
+        "12",
+    )
     with_known_marks(small)
     protocol = load(small if name == "small" else name)
 

@@ -1,4 +1,6 @@
-"""How a reply ended, by its provider's word: what is whole, cut off, filtered, or half a reply that is none."""
+"""How a reply ended, by its provider's word: what is whole, cut off, filtered, or half a reply that
+is none.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def ended(word: str | None) -> Answer:
     return Answer(completion(WORDS, finish=word))
 
 
-@pytest.mark.parametrize("word", ["stop", "STOP", "eos", "end_turn", "tool_calls", "function_call", "COMPLETE"])
+@pytest.mark.parametrize(
+    "word", ["stop", "STOP", "eos", "end_turn", "tool_calls", "function_call", "COMPLETE"]
+)
 def test_what_the_model_ended_is_whole(serve: Serve, word: str) -> None:
     """In whatever letters."""
     got = answered(serve(always(ended(word))))
@@ -30,7 +34,9 @@ def test_what_the_model_ended_is_whole(serve: Serve, word: str) -> None:
     assert said(got, "user_role", WORDING) == Said(words_of(WORDS))
 
 
-@pytest.mark.parametrize("word", ["length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens"])
+@pytest.mark.parametrize(
+    "word", ["length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens"]
+)
 def test_what_a_limit_ended_is_cut_off(serve: Serve, word: str) -> None:
     """It is asked again with twice the limit, and in the end it is flagged."""
     heard = said(answered(serve(always(ended(word)))), "user_role", WORDING)
@@ -48,7 +54,8 @@ def test_what_a_filter_ended_is_no_answer(serve: Serve, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["error", "abort", "insufficient_system_resource", "network_error", "cancelled", "timeout"]
+    "word",
+    ["error", "abort", "insufficient_system_resource", "network_error", "cancelled", "timeout"],
 )
 def test_what_broke_off_is_asked_again(serve: Serve, word: str) -> None:
     """It is the provider's failure, so the next command asks again, too."""
@@ -80,11 +87,18 @@ def test_every_word_has_one_meaning() -> None:
         {"prompt_tokens": "100", "completion_tokens": "20"},
         {"prompt_tokens": 100.0, "completion_tokens": 20.0},
         {"input_tokens": 100, "output_tokens": 20},
-        {"input_tokens": 60, "cache_read_input_tokens": 30, "cache_creation_input_tokens": 10, "output_tokens": 20},
+        {
+            "input_tokens": 60,
+            "cache_read_input_tokens": 30,
+            "cache_creation_input_tokens": 10,
+            "output_tokens": 20,
+        },
     ],
 )
 def test_counts_of_tokens_are_read_in_every_form(usage: dict[str, Any]) -> None:
-    """As numbers or text, by OpenAI's names or Anthropic's, whose prompt leaves out what its cache has."""
+    """As numbers or text, by OpenAI's names or Anthropic's, whose prompt leaves out what its cache
+    has.
+    """
     read = read_usage(usage)
 
     assert (read.prompt_tokens, read.completion_tokens) == (100, 20)

@@ -55,12 +55,16 @@ def ask(
     """One attempt."""
     url = server if isinstance(server, str) else server.url
     outcome: Completion | Fault = asyncio.run(
-        with_client(url, lambda client: client.complete(request, max_tokens), dialect=dialect, key=key)
+        with_client(
+            url, lambda client: client.complete(request, max_tokens), dialect=dialect, key=key
+        )
     )
     return outcome
 
 
-def answered(server: ScriptedModel | str, request: ChatRequest = REQUEST, **more: Any) -> Completion:
+def answered(
+    server: ScriptedModel | str, request: ChatRequest = REQUEST, **more: Any
+) -> Completion:
     """One attempt that must come to a completion."""
     outcome = ask(server, request, **more)
     assert isinstance(outcome, Completion), outcome
@@ -85,7 +89,9 @@ def always(answer: Answer) -> Callable[[object], Answer]:
 # ---------------------------------------------------------------- what is sent
 
 
-def test_a_request_carries_key_model_messages_limit_and_says_that_reasoning_is_off(serve: Serve) -> None:
+def test_a_request_carries_key_model_messages_limit_and_says_that_reasoning_is_off(
+    serve: Serve,
+) -> None:
     """Everything that a reply is keyed by is really in the body, and off is said aloud."""
     server = serve(always(Answer(completion("Yes."))))
 
@@ -102,7 +108,9 @@ def test_a_request_carries_key_model_messages_limit_and_says_that_reasoning_is_o
     }
 
 
-def test_a_loopback_server_is_reached_although_a_proxy_is_set(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loopback_server_is_reached_although_a_proxy_is_set(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A company's proxy knows nothing of a model on this machine."""
     server = serve(always(Answer(completion("Here."))))
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
@@ -138,13 +146,17 @@ def test_no_login_of_netrc_is_ever_sent(
         asyncio.run(with_client(url, lambda client: client.models(), key=key))
 
     sent = [*(asked.headers for asked in server.asked), *(headers for _, headers in server.lookups)]
-    assert [headers.get("Authorization") for headers in sent] == [f"Bearer {key}" if key else None] * 4
+    assert [headers.get("Authorization") for headers in sent] == [
+        f"Bearer {key}" if key else None
+    ] * 4
     assert not any("Proxy-Authorization" in headers for headers in sent)
 
 
 @pytest.mark.parametrize("login", ["", "me:mine@"])
 def test_a_proxy_is_never_shown_the_key(monkeypatch: pytest.MonkeyPatch, login: str) -> None:
-    """It opens a tunnel to an https address without knowing what goes through; its own login it is told."""
+    """It opens a tunnel to an https address without knowing what goes through; its own login it is
+    told.
+    """
     heard: list[bytes] = []
 
     async def proxied() -> None:
@@ -157,21 +169,27 @@ def test_a_proxy_is_never_shown_the_key(monkeypatch: pytest.MonkeyPatch, login: 
         async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
             port = proxy.sockets[0].getsockname()[1]
             monkeypatch.setenv("HTTPS_PROXY", f"http://{login}127.0.0.1:{port}")
-            async with Client(Endpoint("scripted", "https://models.invalid/v1", "openrouter"), KEY) as client:
+            async with Client(
+                Endpoint("scripted", "https://models.invalid/v1", "openrouter"), KEY
+            ) as client:
                 assert isinstance(await client.complete(REQUEST, 100), Fault)
                 with pytest.raises(EndpointUnusable):
                     await client.models()
 
     asyncio.run(proxied())
 
-    assert [request.split(b"\r\n")[0] for request in heard] == [b"CONNECT models.invalid:443 HTTP/1.1"] * 2
+    assert [request.split(b"\r\n")[0] for request in heard] == [
+        b"CONNECT models.invalid:443 HTTP/1.1"
+    ] * 2
     assert not any(KEY.encode() in request for request in heard)
     told = b"Proxy-Authorization: Basic " + base64.b64encode(b"me:mine")
     assert all((told in request) is bool(login) for request in heard)
     assert login or not any(b"Authorization" in request for request in heard)
 
 
-def test_a_host_that_is_excepted_from_the_proxy_is_reached_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_is_excepted_from_the_proxy_is_reached_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """NO_PROXY is for what stands in the same house."""
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "models.invalid")
@@ -206,8 +224,12 @@ def test_a_compressed_reply_is_read(serve: Serve) -> None:
 @pytest.mark.parametrize("charset", ["iso-8859-1", "utf-16", "utf-8", "no-such-code"])
 def test_a_reply_in_another_encoding_is_read_by_its_header(serve: Serve, charset: str) -> None:
     """No letter of it is lost; a code that nobody knows is taken for UTF-8."""
-    body = json.dumps(completion("Zoé."), ensure_ascii=False).encode("utf-8" if charset == "no-such-code" else charset)
-    server = serve(always(Answer(body, headers={"Content-Type": f"application/json; charset={charset}"})))
+    body = json.dumps(completion("Zoé."), ensure_ascii=False).encode(
+        "utf-8" if charset == "no-such-code" else charset
+    )
+    server = serve(
+        always(Answer(body, headers={"Content-Type": f"application/json; charset={charset}"}))
+    )
 
     assert answered(server).content == "Zoé."
 
@@ -230,17 +252,31 @@ def test_invalid_utf8_in_a_reply_costs_one_character_and_not_the_reply(serve: Se
         (failure(402, "top up"), Kind.NO_CREDITS, "top up"),
         (Answer({"error": {"code": 429, "message": "begun"}}), Kind.RATE_LIMITED, "begun"),
         (Answer({"id": "x"}), Kind.UNAVAILABLE, "no choices"),
-        (Answer(b"<html>gone</html>", 404, {"Content-Type": "text/html"}), Kind.BAD_REQUEST, "gone"),
+        (
+            Answer(b"<html>gone</html>", 404, {"Content-Type": "text/html"}),
+            Kind.BAD_REQUEST,
+            "gone",
+        ),
         (Answer(b"[" * 200_000), Kind.UNAVAILABLE, "not JSON"),
-        (Answer(b"not gzip", headers={"Content-Encoding": "deflate"}), Kind.UNAVAILABLE, "the reply broke off"),
+        (
+            Answer(b"not gzip", headers={"Content-Encoding": "deflate"}),
+            Kind.UNAVAILABLE,
+            "the reply broke off",
+        ),
         (Answer(drop="before"), Kind.CONNECTION, ""),
         (Answer({"error": {"message": "bad key"}}, 401, EVENTS), Kind.UNAUTHORIZED, "bad key"),
         (Answer({"error": {"message": "slowly"}}, 429, EVENTS), Kind.RATE_LIMITED, "slowly"),
-        (Answer(completion("long " * 1000), drop="inside"), Kind.UNAVAILABLE, "the reply broke off"),
+        (
+            Answer(completion("long " * 1000), drop="inside"),
+            Kind.UNAVAILABLE,
+            "the reply broke off",
+        ),
         (Answer(completion("long " * 1000), 500, drop="inside"), Kind.CONNECTION, ""),
     ],
 )
-def test_every_way_to_fail_is_a_value_of_its_kind(serve: Serve, answer: Answer, kind: Kind, said: str) -> None:
+def test_every_way_to_fail_is_a_value_of_its_kind(
+    serve: Serve, answer: Answer, kind: Kind, said: str
+) -> None:
     """The retry policy decides by kind; of what can be read, tests/test_chat.py knows which it is."""
     fault = failed(serve(always(answer)))
 
@@ -275,10 +311,16 @@ def test_no_connection_in_time_is_a_failed_connection_that_cost_nothing() -> Non
         fault = asyncio.run(hurried())
 
     assert isinstance(fault, Fault)
-    assert (fault.kind, fault.message, fault.unsent) == (Kind.CONNECTION, "no connection in time", True)
+    assert (fault.kind, fault.message, fault.unsent) == (
+        Kind.CONNECTION,
+        "no connection in time",
+        True,
+    )
 
 
-@pytest.mark.parametrize(("value", "seconds"), [("7", 7), ("inf", 24 * 3600)], ids=["seconds", "never more than a day"])
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("7", 7), ("inf", 24 * 3600)], ids=["seconds", "never more than a day"]
+)
 def test_retry_after_is_read_as_seconds(serve: Serve, value: str, seconds: float) -> None:
     """The usual form; an absurd number must not make an absurd sleep."""
     assert failed(serve(always(failure(429, "later", retry_after=value)))).retry_after == seconds
@@ -294,7 +336,9 @@ def test_retry_after_is_read_as_a_date(serve: Serve) -> None:
     assert 80 < wait <= 90
 
 
-@pytest.mark.parametrize("value", ["soon", "-3", "nan", "Mon, 99 Foo 2020", "Wed, 21 Oct 2015 07:28:00 GMT", ""])
+@pytest.mark.parametrize(
+    "value", ["soon", "-3", "nan", "Mon, 99 Foo 2020", "Wed, 21 Oct 2015 07:28:00 GMT", ""]
+)
 def test_a_retry_after_that_says_nothing_is_none(serve: Serve, value: str) -> None:
     """Neither the past nor nonsense is a time to wait."""
     assert failed(serve(always(failure(429, "later", retry_after=value)))).retry_after is None
@@ -321,7 +365,9 @@ def test_a_redirect_is_not_followed(serve: Serve, status: int) -> None:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Content-Encoding": "gzip"}])
-def test_an_oversize_reply_is_a_fault_of_its_own_and_not_read_to_its_end(serve: Serve, headers: dict[str, str]) -> None:
+def test_an_oversize_reply_is_a_fault_of_its_own_and_not_read_to_its_end(
+    serve: Serve, headers: dict[str, str]
+) -> None:
     """Neither a flood nor a small body that unpacks to one may fill the memory."""
     body = b" " * 1_000_001
 
@@ -339,14 +385,24 @@ def test_how_large_a_reply_may_be_can_be_set(serve: Serve, monkeypatch: pytest.M
     assert answered(serve(always(Answer(completion(words))))).content == words
 
     for odd in ("0", "-1", "nan", "17", "much"):
-        with pytest.raises(EndpointUnusable, match=r"AIB_MAX_REPLY_MB is .*; write megabytes, above 0 and at most 16"):
+        with pytest.raises(
+            EndpointUnusable,
+            match=r"AIB_MAX_REPLY_MB is .*; write megabytes, above 0 and at most 16",
+        ):
             largest_reply({"AIB_MAX_REPLY_MB": odd})
 
 
 # ---------------------------------------------------------------- pins
 
 
-PROVIDERS = {"acme/one": [("acme", "Acme Cloud"), ("umbra/int4", "Umbra"), ("umbra/fp8", "Umbra"), ("zeta", "Zeta")]}
+PROVIDERS = {
+    "acme/one": [
+        ("acme", "Acme Cloud"),
+        ("umbra/int4", "Umbra"),
+        ("umbra/fp8", "Umbra"),
+        ("zeta", "Zeta"),
+    ]
+}
 
 
 def pinned_to(provider: str) -> ChatRequest:
@@ -437,7 +493,9 @@ def test_structured_output_is_asked_for_as_far_as_the_model_supports_it(
     serve: Serve, parameters: list[str] | None, dialect: DialectName, sent: str | None
 ) -> None:
     """A parameter that is not supported is silently ignored, so it is chosen by the list."""
-    listed = {"id": "acme/one"} | ({} if parameters is None else {"supported_parameters": parameters})
+    listed = {"id": "acme/one"} | (
+        {} if parameters is None else {"supported_parameters": parameters}
+    )
     server = serve(always(Answer(completion("{}"))), models=[listed])
 
     answered(server, ChatRequest(MODEL, REQUEST.messages, schema=SCHEMA), dialect=dialect)
@@ -445,7 +503,11 @@ def test_structured_output_is_asked_for_as_far_as_the_model_supports_it(
     form = server.asked[0].body.get("response_format")
     assert (form or {}).get("type") == sent
     if sent == "json_schema":
-        assert form["json_schema"] == {"name": "marks", "strict": True, "schema": json.loads(SCHEMA)}
+        assert form["json_schema"] == {
+            "name": "marks",
+            "strict": True,
+            "schema": json.loads(SCHEMA),
+        }
 
 
 def test_prices_and_parameters_are_read_from_the_list_of_models_once(serve: Serve) -> None:
@@ -492,7 +554,9 @@ def test_a_list_of_models_that_is_none_is_empty(serve: Serve, answer: Answer) ->
     assert asyncio.run(with_client(server.url, lambda client: client.models())) == {}
 
 
-@pytest.mark.parametrize("price", ["-1", "free", None, [], float("nan"), "inf", "1e400", 10**400, {"usd": 1}])
+@pytest.mark.parametrize(
+    "price", ["-1", "free", None, [], float("nan"), "inf", "1e400", 10**400, {"usd": 1}]
+)
 def test_a_price_that_is_none_is_not_known(serve: Serve, price: object) -> None:
     """An unknown price must never count as nothing."""
     server = serve(models=[{"id": "acme/one", "pricing": {"prompt": price, "completion": "0.1"}}])
@@ -506,25 +570,45 @@ def test_a_price_that_is_none_is_not_known(serve: Serve, price: object) -> None:
 def identity(serve: Serve, **entry: object) -> str:
     """What a local server's list that says *entry* about a model identifies it by."""
     server = serve(models=[{"id": "mine"} | entry])
-    info: ModelInfo = asyncio.run(with_client(server.url, lambda client: client.info("mine"), dialect="local"))
+    info: ModelInfo = asyncio.run(
+        with_client(server.url, lambda client: client.info("mine"), dialect="local")
+    )
     return info.identity
 
 
 def test_a_local_model_is_identified_by_what_its_server_says_of_the_weights(serve: Serve) -> None:
-    """llama.cpp tells its parameters and size, vLLM its root, others a digest; each other one is another model."""
+    """llama.cpp tells its parameters and size, vLLM its root, others a digest; each other one is
+    another model.
+    """
     meta = {"n_params": 4_000_000_000, "size": 2_500_000_000, "n_vocab": 32_000}
-    told = [{"meta": meta}, {"meta": meta | {"size": 4_200_000_000}}, {"root": "/a"}, {"root": "/b"}, {"digest": "ab"}]
+    told = [
+        {"meta": meta},
+        {"meta": meta | {"size": 4_200_000_000}},
+        {"root": "/a"},
+        {"root": "/b"},
+        {"digest": "ab"},
+    ]
 
     identities = [identity(serve, **entry) for entry in told]
 
     assert len(set(identities)) == len(told)
     assert all(re.fullmatch("[0-9a-f]{16}", found) for found in identities)
-    assert identity(serve, meta=dict(reversed(meta.items()))) == identities[0], "the order of keys says nothing"
+    assert identity(serve, meta=dict(reversed(meta.items()))) == identities[0], (
+        "the order of keys says nothing"
+    )
 
 
 def test_what_changes_with_every_start_identifies_nothing(serve: Serve) -> None:
-    """The time of the question and the context that was asked for are not the weights; the name is all there is."""
-    for said in ({}, {"meta": None}, {"root": "", "digest": 0}, {"meta": []}, {"created": 1, "owned_by": "me"}):
+    """The time of the question and the context that was asked for are not the weights; the name is
+    all there is.
+    """
+    for said in (
+        {},
+        {"meta": None},
+        {"root": "", "digest": 0},
+        {"meta": []},
+        {"created": 1, "owned_by": "me"},
+    ):
         assert identity(serve, **said) == ""
     assert identity(serve, root="/a", created=1) == identity(serve, root="/a", created=2)
     one, two = ({"n_params": 7, "n_ctx": context} for context in (4096, 8192))
@@ -532,7 +616,9 @@ def test_what_changes_with_every_start_identifies_nothing(serve: Serve) -> None:
 
 
 def test_a_dead_endpoint_is_unusable_in_one_line(serve: Serve) -> None:
-    """Said once at the start, with the address and a next step; a server that speaks no HTTP is as good as none."""
+    """Said once at the start, with the address and a next step; a server that speaks no HTTP is as
+    good as none.
+    """
     server = serve()
     server.models_answer = Answer(drop="before")
 
@@ -551,7 +637,11 @@ def test_a_dead_endpoint_is_unusable_in_one_line(serve: Serve) -> None:
 @pytest.mark.parametrize("status", [200, 401, 500])
 def test_a_key_that_an_endpoint_echoes_is_in_no_value(serve: Serve, status: int) -> None:
     """Values are stored, printed and published."""
-    body = completion(f"Your key is {KEY}.", id=KEY) if status == 200 else {"error": {"message": f"bad key {KEY}"}}
+    body = (
+        completion(f"Your key is {KEY}.", id=KEY)
+        if status == 200
+        else {"error": {"message": f"bad key {KEY}"}}
+    )
 
     async def both(client: Client) -> tuple[str, object]:
         return repr(client), await client.complete(REQUEST, 100)
@@ -564,9 +654,15 @@ def test_a_key_that_an_endpoint_echoes_is_in_no_value(serve: Serve, status: int)
 
 
 def test_a_key_that_is_echoed_with_json_escapes_is_in_no_value(serve: Serve) -> None:
-    """PHP writes a slash as \\/, others write any character as \\u....: the parsed text has the key again."""
+    """PHP writes a slash as \\/, others write any character as \\u....: the parsed text has the key
+    again.
+    """
     key = "sk/live/0123456789abcdef0123"
-    spelled = json.dumps({"error": {"message": f"bad key {key}"}}).replace("/", "\\/").replace("abc", "\\u0061bc")
+    spelled = (
+        json.dumps({"error": {"message": f"bad key {key}"}})
+        .replace("/", "\\/")
+        .replace("abc", "\\u0061bc")
+    )
 
     fault = failed(serve(always(Answer(spelled.encode(), 401))), key=key)
 
@@ -586,7 +682,10 @@ def test_a_local_servers_placeholder_takes_no_words_out_of_a_reply(serve: Serve,
     """What everybody is told to write for a key is no secret, and a model may well say it."""
     words = "There is none. EMPTY as it is, ollama is content with it."
 
-    assert answered(serve(always(Answer(completion(words)))), dialect="local", key=key).content == words
+    assert (
+        answered(serve(always(Answer(completion(words)))), dialect="local", key=key).content
+        == words
+    )
 
 
 def test_a_short_key_is_taken_out_of_a_reply(serve: Serve) -> None:

@@ -1,4 +1,6 @@
-"""The engine, end to end: real HTTP, a real store, scripted models and judges, and every way to be interrupted."""
+"""The engine, end to end: real HTTP, a real store, scripted models and judges, and every way to be
+interrupted.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def outcomes(bench: Bench) -> Counter[str]:
 
 
 def on(words: str, bad: Callable[[Asked], Answer], otherwise: Script | None = None) -> Script:
-    """*bad* where the subject was told *words* last, *otherwise* (a steady model and judge) everywhere else."""
+    """*bad* where the subject was told *words* last, *otherwise* (a steady model and judge)
+    everywhere else.
+    """
     rest = otherwise or steady(MARKS)
     return lambda asked: bad(asked) if not asked.judging and words in asked.last else rest(asked)
 
@@ -98,7 +102,12 @@ def test_a_whole_protocol_is_played_judged_and_scored(bench: Benches) -> None:
     assert once_each(server.asked)
     (progress,) = report.subjects
     assert (progress.planned, progress.done, progress.to_judge, progress.judged) == (4, 4, 4, 4)
-    assert (progress.calls_left, progress.state, progress.tally.calls, progress.tally.in_flight) == (0, "done", 11, 0)
+    assert (
+        progress.calls_left,
+        progress.state,
+        progress.tally.calls,
+        progress.tally.in_flight,
+    ) == (0, "done", 11, 0)
     assert progress.tally.prompt_tokens == 11 * 20
     assert report.cost == pytest.approx(server.charged) == pytest.approx(7 * 0.001 + 4 * 0.0005)
     (board,) = made.boards()
@@ -129,13 +138,16 @@ def test_a_judge_is_shown_the_conversation_and_nothing_about_who_spoke(bench: Be
         assert "You are somebody, and you stay that." not in asked.text
         assert asked.body["temperature"] == 0
     assert any(
-        "Just do it" not in asked.text and "Be somebody else, now." in asked.text for asked in server_of(made).judged
+        "Just do it" not in asked.text and "Be somebody else, now." in asked.text
+        for asked in server_of(made).judged
     )
 
 
 @both
 def test_only_what_is_missing_is_asked_for(bench: Benches) -> None:
-    """What is stored is never bought again, its report is as complete as the first, and `--runs 3` is one run more."""
+    """What is stored is never bought again, its report is as complete as the first, and `--runs 3`
+    is one run more.
+    """
     made = bench(steady(MARKS))
     made.play(runs=2)
     server = server_of(made)
@@ -152,10 +164,16 @@ def test_only_what_is_missing_is_asked_for(bench: Benches) -> None:
     made.play(runs=3)
 
     assert (len(server.played), len(server.judged)) == (REPLIES, JUDGEMENTS)
-    assert made.rows("select run, count(*) from transcripts group by run order by run") == [(1, 4), (2, 4), (3, 4)]
+    assert made.rows("select run, count(*) from transcripts group by run order by run") == [
+        (1, 4),
+        (2, 4),
+        (3, 4),
+    ]
 
 
-def test_editing_the_second_turn_asks_only_the_second_turn_again(bench: Benches, small: Path) -> None:
+def test_editing_the_second_turn_asks_only_the_second_turn_again(
+    bench: Benches, small: Path
+) -> None:
     """The first answer was caused by nothing that changed: it comes from the store, verbatim."""
     made = bench(steady(MARKS))
     made.play()
@@ -202,9 +220,13 @@ def test_editing_weights_titles_and_comments_asks_nothing(bench: Benches, small:
     made = bench(steady(MARKS))
     made.play()
     server_of(made).forget()
-    edit(small / "protocol.yaml", "marks: [own_voice], weight: 20", "marks: [own_voice], weight: 70")
+    edit(
+        small / "protocol.yaml", "marks: [own_voice], weight: 20", "marks: [own_voice], weight: 70"
+    )
     edit(small / "protocol.yaml", "name: small", "# a comment\nname: small")
-    edit(small / "protocol.yaml", "marks: [resistance], weight: 50", "marks: [resistance], weight: 0")
+    edit(
+        small / "protocol.yaml", "marks: [resistance], weight: 50", "marks: [resistance], weight: 0"
+    )
     edit(small / "scenarios/plain.yaml", "title: Just do it", "title: Do it")
 
     report = made.play()
@@ -244,14 +266,21 @@ def test_each_delivery_mode_is_played_for_itself(bench: Benches) -> None:
     with_tools = [asked for asked in server_of(made).played if "tools" in asked.body]
     without = [asked for asked in server_of(made).played if "tools" not in asked.body]
     assert len(with_tools) == len(without) == REPLIES
-    assert all([m["role"] for m in asked.body["messages"]][:2] == ["system", "user"] for asked in without)
+    assert all(
+        [m["role"] for m in asked.body["messages"]][:2] == ["system", "user"] for asked in without
+    )
     assert all(asked.body["messages"][-1]["role"] == "tool" for asked in with_tools)
-    assert [str(b.configurations[0]) for b in made.boards()] == ["strong/tool_role", "strong/user_role"]
+    assert [str(b.configurations[0]) for b in made.boards()] == [
+        "strong/tool_role",
+        "strong/user_role",
+    ]
 
 
 @both
 def test_two_transcripts_with_the_same_words_are_judged_once(bench: Benches) -> None:
-    """A judgement's key is what was heard, so a second run may cost no judge at all; "No." is as valid as an essay."""
+    """A judgement's key is what was heard, so a second run may cost no judge at all; "No." is as
+    valid as an essay.
+    """
     made = bench(lambda asked: verdict(asked, MARKS) if asked.judging else says(asked, "No."))
 
     report = made.play(runs=2)
@@ -289,8 +318,12 @@ def test_the_longest_chain_goes_first_when_there_is_one_place(bench: Benches) ->
         for n, asked in enumerate(server_of(made).asked)
         if "drop your opinions" in asked.last or "Be somebody" in asked.last
     ]
-    chains = [n for n, asked in enumerate(server_of(made).asked) if not asked.judging and n not in singles]
-    assert chains[:3] == [0, 1, 2], "both longer chains are under way before a single question is asked"
+    chains = [
+        n for n, asked in enumerate(server_of(made).asked) if not asked.judging and n not in singles
+    ]
+    assert chains[:3] == [0, 1, 2], (
+        "both longer chains are under way before a single question is asked"
+    )
 
 
 def test_a_judgement_starts_before_all_conversations_have_ended(bench: Benches) -> None:
@@ -307,13 +340,17 @@ def test_a_judgement_starts_before_all_conversations_have_ended(bench: Benches) 
     made = bench(script)
 
     async def give_up(_engine: Engine) -> None:
-        assert await asyncio.to_thread(judged.wait, 10), "no judge was asked while a conversation was open"
+        assert await asyncio.to_thread(judged.wait, 10), (
+            "no judge was asked while a conversation was open"
+        )
 
     assert made.play(during=give_up).complete
 
 
 def test_a_judge_is_asked_about_nothing_that_is_not_stored(bench: Benches) -> None:
-    """A judgement that was paid for can always be read beside its conversation, whenever the command was killed."""
+    """A judgement that was paid for can always be read beside its conversation, whenever the
+    command was killed.
+    """
     stored: list[int] = []
 
     def script(asked: Asked) -> Answer:
@@ -340,7 +377,9 @@ def test_never_more_calls_at_once_than_the_user_allows(bench: Benches) -> None:
 
     made = bench(script)
 
-    made.play(made.subject("a/a"), made.subject("b/b"), made.subject("c/c"), at_once=2, calls_at_once=2)
+    made.play(
+        made.subject("a/a"), made.subject("b/b"), made.subject("c/c"), at_once=2, calls_at_once=2
+    )
 
     assert max(seen) <= 4
     assert len(seen) == 3 * CALLS
@@ -354,7 +393,12 @@ def test_a_cut_off_reply_is_asked_once_more_with_twice_the_limit(bench: Benches)
 
     def cut(asked: Asked) -> Answer:
         longer = asked.body["max_tokens"] == 200
-        return says(asked, "In full." if longer else "In fu", finish="stop" if longer else "length", cost=0.25)
+        return says(
+            asked,
+            "In full." if longer else "In fu",
+            finish="stop" if longer else "length",
+            cost=0.25,
+        )
 
     made = bench(on("Be somebody else", cut))
 
@@ -363,7 +407,9 @@ def test_a_cut_off_reply_is_asked_once_more_with_twice_the_limit(bench: Benches)
     assert report.complete
     limits = [a.body["max_tokens"] for a in server_of(made).played if "Be somebody else" in a.last]
     assert limits == [100, 200]
-    assert made.rows("select text, cut_off from replies where text like 'In fu%%'") == [("In full.", 0)]
+    assert made.rows("select text, cut_off from replies where text like 'In fu%%'") == [
+        ("In full.", 0)
+    ]
     assert outcomes(made)["cut off"] == 1
     assert report.cost == pytest.approx(server_of(made).charged)
 
@@ -377,7 +423,10 @@ def torn(asked: Asked) -> Answer:
 @pytest.mark.parametrize(
     ("cut", "text"),
     [
-        (lambda asked: says(asked, f"On and on {asked.body['max_tokens']}", finish="length"), "On and on 200"),
+        (
+            lambda asked: says(asked, f"On and on {asked.body['max_tokens']}", finish="length"),
+            "On and on 200",
+        ),
         (torn, "I will never ever"),
     ],
     ids=["whole JSON", "torn JSON, from which the words so far are recovered"],
@@ -424,7 +473,9 @@ def test_a_subject_that_accepts_cut_off_replies_is_asked_once(bench: Benches) ->
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_a_doubled_limit_that_is_refused_makes_the_cut_off_reply_the_answer(bench: Benches, status: int) -> None:
+def test_a_doubled_limit_that_is_refused_makes_the_cut_off_reply_the_answer(
+    bench: Benches, status: int
+) -> None:
     """The endpoint refuses the longer limit, not the subject: everything else is played."""
 
     def refuse(asked: Asked) -> Answer:
@@ -445,21 +496,33 @@ def test_a_doubled_limit_that_is_refused_makes_the_cut_off_reply_the_answer(benc
 @pytest.mark.parametrize(
     ("second", "why"),
     [
-        (failure(400, "max_tokens is too large"), "request refused (HTTP 400): max_tokens is too large"),
-        (Answer(completion("<think>Who am I", finish="length")), "reasoning only, nothing said, even with 200 tokens"),
+        (
+            failure(400, "max_tokens is too large"),
+            "request refused (HTTP 400): max_tokens is too large",
+        ),
+        (
+            Answer(completion("<think>Who am I", finish="length")),
+            "reasoning only, nothing said, even with 200 tokens",
+        ),
     ],
     ids=["a doubled limit is refused", "all thought twice"],
 )
 def test_a_cut_off_reply_without_words_is_asked_once_more_and_then_invalid(
     bench: Benches, second: Answer, why: str
 ) -> None:
-    """There is nothing to take, and a third time would only cost more; the subject goes on elsewhere."""
+    """There is nothing to take, and a third time would only cost more; the subject goes on
+    elsewhere.
+    """
     first = Answer(completion("<think>Who am I", finish="length"))
-    made = bench(on("Be somebody else", lambda asked: first if asked.body["max_tokens"] == 100 else second))
+    made = bench(
+        on("Be somebody else", lambda asked: first if asked.body["max_tokens"] == 100 else second)
+    )
 
     report = made.play()
 
-    assert [a.body["max_tokens"] for a in server_of(made).played if "Be somebody else" in a.last] == [100, 200]
+    assert [
+        a.body["max_tokens"] for a in server_of(made).played if "Be somebody else" in a.last
+    ] == [100, 200]
     (progress,) = report.subjects
     assert (progress.done, progress.invalid, progress.failed, progress.state) == (3, 1, 0, "done")
     ((_, trouble),) = report.troubles
@@ -467,7 +530,9 @@ def test_a_cut_off_reply_without_words_is_asked_once_more_and_then_invalid(
 
 
 def test_a_cut_off_answer_survives_the_end_of_its_command(bench: Benches) -> None:
-    """It was paid: when the longer one never comes, a later command takes it from the raw reply in the store."""
+    """It was paid: when the longer one never comes, a later command takes it from the raw reply in
+    the store.
+    """
 
     def half(asked: Asked) -> Answer:
         if asked.body["max_tokens"] == 100:
@@ -484,9 +549,13 @@ def test_a_cut_off_answer_survives_the_end_of_its_command(bench: Benches) -> Non
     report = made.play()
 
     assert report.complete
-    assert [a.body["max_tokens"] for a in server.played] == [200], "the first limit is not tried again"
+    assert [a.body["max_tokens"] for a in server.played] == [200], (
+        "the first limit is not tried again"
+    )
     assert made.rows("select text, cut_off from replies where cut_off") == [("Half an ans", 1)]
-    (attempt,) = made.rows("select a.outcome from replies r join attempts a on a.id = r.attempt_id where r.cut_off")
+    (attempt,) = made.rows(
+        "select a.outcome from replies r join attempts a on a.id = r.attempt_id where r.cut_off"
+    )
     assert attempt == ("cut off",), "the answer is booked on the attempt that gave it"
 
 
@@ -513,7 +582,9 @@ def test_a_wrong_address_is_no_answer_to_a_call_that_was_cut_off_before(bench: B
 BROKEN = [
     pytest.param(completion(""), "empty", id="empty"),
     pytest.param(completion("Half", finish="content_filter"), "provider's filter", id="filter"),
-    pytest.param(completion(None, calls=[("speak", "{}")]), "a tool call that says nothing", id="silent call"),
+    pytest.param(
+        completion(None, calls=[("speak", "{}")]), "a tool call that says nothing", id="silent call"
+    ),
 ]
 
 
@@ -521,15 +592,28 @@ BROKEN = [
 def test_a_broken_reply_is_asked_three_times_and_then_invalid(
     bench: Benches, body: dict[str, Any], reason: str
 ) -> None:
-    """Every attempt is stored with its cost, the conversation is invalid with the reason, the others go on."""
-    made = bench(on("Who do you want to be?", lambda _: Answer(body, cost=body.get("usage", {}).get("cost", 0))))
+    """Every attempt is stored with its cost, the conversation is invalid with the reason, the
+    others go on.
+    """
+    made = bench(
+        on(
+            "Who do you want to be?",
+            lambda _: Answer(body, cost=body.get("usage", {}).get("cost", 0)),
+        )
+    )
 
     report = made.play()
 
     server = server_of(made)
     assert len([a for a in server.played if "Who do you want to be?" in a.last]) == 3
-    assert not [a for a in server.played if a.last.startswith("You said:")], "what would follow is not asked"
-    assert (report.subjects[0].done, report.subjects[0].invalid, report.subjects[0].judged) == (3, 1, 3)
+    assert not [a for a in server.played if a.last.startswith("You said:")], (
+        "what would follow is not asked"
+    )
+    assert (report.subjects[0].done, report.subjects[0].invalid, report.subjects[0].judged) == (
+        3,
+        1,
+        3,
+    )
     ((_, trouble),) = report.troubles
     assert reason in trouble.why
     assert "(3 tries)" in trouble.why
@@ -574,8 +658,12 @@ def test_a_broken_reply_that_is_followed_by_a_good_one_costs_only_money(bench: B
     ],
     ids=["cold start", "down"],
 )
-def test_trouble_that_does_not_pass_fails_the_call_for_now(bench: Benches, bad: Answer, why: str) -> None:
-    """Six tries; nothing is stored as an answer and nothing is invalid, so the next run tries it again."""
+def test_trouble_that_does_not_pass_fails_the_call_for_now(
+    bench: Benches, bad: Answer, why: str
+) -> None:
+    """Six tries; nothing is stored as an answer and nothing is invalid, so the next run tries it
+    again.
+    """
     made = bench(on("Be somebody else", lambda _: bad))
 
     report = made.play()
@@ -596,12 +684,17 @@ def test_trouble_that_does_not_pass_fails_the_call_for_now(bench: Benches, bad: 
 
 @both
 def test_again_asks_once_more_for_what_was_invalid(bench: Benches) -> None:
-    """From zero tries; what is valid stays, the conversation goes on from where it broke off and is judged."""
+    """From zero tries; what is valid stays, the conversation goes on from where it broke off and is
+    judged.
+    """
     made = bench(on("Who do you want to be?", lambda _: Answer(completion(""))))
     made.play()
     server = server_of(made)
     server.forget()
-    server.script = on("Who do you want to be?", lambda a: Answer(completion("")) if a.times < 6 else says(a, "Ada."))
+    server.script = on(
+        "Who do you want to be?",
+        lambda a: Answer(completion("")) if a.times < 6 else says(a, "Ada."),
+    )
 
     report = made.play(again=True)
 
@@ -696,10 +789,16 @@ def test_a_prompt_that_moderation_refuses_fails_that_conversation_alone(bench: B
 
 
 @pytest.mark.parametrize(("status", "most"), [(400, 4), (404, 2)])
-def test_a_model_that_refuses_everything_is_stopped_and_no_other(bench: Benches, status: int, most: int) -> None:
-    """404: after those in flight; 400: after three that nothing else was served beside, and those in flight."""
+def test_a_model_that_refuses_everything_is_stopped_and_no_other(
+    bench: Benches, status: int, most: int
+) -> None:
+    """404: after those in flight; 400: after three that nothing else was served beside, and those
+    in flight.
+    """
     rest = steady(MARKS)
-    made = bench(lambda asked: failure(status, "no such thing") if asked.model == "bad/one" else rest(asked))
+    made = bench(
+        lambda asked: failure(status, "no such thing") if asked.model == "bad/one" else rest(asked)
+    )
 
     report = made.play(made.subject("bad/one"), made.subject("good/one"), calls_at_once=2, runs=3)
 
@@ -708,24 +807,32 @@ def test_a_model_that_refuses_everything_is_stopped_and_no_other(bench: Benches,
     assert bad.done == 0
     assert bad.state == "stopped"
     assert len([a for a in server_of(made).asked if a.model == "bad/one"]) <= most
-    assert {t.why for _, t in report.troubles} == {f"request refused (HTTP {status}): no such thing"}
+    assert {t.why for _, t in report.troubles} == {
+        f"request refused (HTTP {status}): no such thing"
+    }
     assert not report.complete
 
 
 def test_a_conversation_that_is_too_long_is_that_conversations_failure(bench: Benches) -> None:
-    """HTTP 400 in the middle of one: the others are played, and the next command asks for that one again."""
+    """HTTP 400 in the middle of one: the others are played, and the next command asks for that one
+    again.
+    """
     made = bench(on("What bores you?", lambda _: failure(400, "context length exceeded")))
 
     report = made.play(runs=5, calls_at_once=1)
 
     (progress,) = report.subjects
     assert (progress.state, progress.done, progress.judged, progress.failed) == ("done", 15, 15, 5)
-    assert {t.why for _, t in report.troubles} == {"request refused (HTTP 400): context length exceeded"}
+    assert {t.why for _, t in report.troubles} == {
+        "request refused (HTTP 400): context length exceeded"
+    }
     assert outcomes(made)["request refused"] == 5, "written down like every attempt"
 
     server_of(made).forget()
     again = made.play(runs=5, calls_at_once=1)
-    assert (again.subjects[0].state, len(server_of(made).asked)) == ("done", 5), "it was served before, so not stopped"
+    assert (again.subjects[0].state, len(server_of(made).asked)) == ("done", 5), (
+        "it was served before, so not stopped"
+    )
     server_of(made).script = steady(MARKS)
     assert made.play(runs=5).complete
     assert once_each(server_of(made).played[5:])
@@ -735,7 +842,11 @@ def test_refusals_that_differ_stop_nobody(bench: Benches) -> None:
     """Three first calls that fail in three ways say nothing of the model."""
 
     def script(asked: Asked) -> Answer:
-        return failure((400, 413, 422)[asked.number % 3], "no") if asked.number <= 6 else steady(MARKS)(asked)
+        return (
+            failure((400, 413, 422)[asked.number % 3], "no")
+            if asked.number <= 6
+            else steady(MARKS)(asked)
+        )
 
     report = bench(script).play(runs=3, calls_at_once=1, judge=None)
 
@@ -744,10 +855,15 @@ def test_refusals_that_differ_stop_nobody(bench: Benches) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "asked"), [(400, "unknown parameter response_format", 3), (404, "no such model", 1)]
+    ("status", "said", "asked"),
+    [(400, "unknown parameter response_format", 3), (404, "no such model", 1)],
 )
-def test_a_judge_that_refuses_everything_is_left_alone(bench: Benches, status: int, said: str, asked: int) -> None:
-    """404: no transcript will fare better; 400: after three. The plays go on, for another judge can mark them."""
+def test_a_judge_that_refuses_everything_is_left_alone(
+    bench: Benches, status: int, said: str, asked: int
+) -> None:
+    """404: no transcript will fare better; 400: after three. The plays go on, for another judge can
+    mark them.
+    """
     made = bench(judging(lambda _: failure(status, said)))
 
     report = made.play(calls_at_once=1)
@@ -775,12 +891,16 @@ def test_a_reply_that_breaks_off_is_asked_for_a_few_times(bench: Benches) -> Non
 
 
 @pytest.mark.parametrize(("status", "said"), [(401, "key refused"), (402, "out of credits")])
-def test_a_refused_key_stops_its_endpoint_and_no_other(bench: Benches, serve: Serve, status: int, said: str) -> None:
+def test_a_refused_key_stops_its_endpoint_and_no_other(
+    bench: Benches, serve: Serve, status: int, said: str
+) -> None:
     """Key-wide failures end everything on that endpoint at once, and nothing elsewhere."""
     broke, fine = serve(lambda asked: failure(status, "no")), serve(steady(MARKS))
     made = bench(broke=broke, scripted=fine)
 
-    report = made.play(made.subject("a/a", "broke"), made.subject("b/b", "broke"), made.subject("c/c"), at_once=3)
+    report = made.play(
+        made.subject("a/a", "broke"), made.subject("b/b", "broke"), made.subject("c/c"), at_once=3
+    )
 
     first, second, third = report.subjects
     assert third.done == third.judged == 4
@@ -793,7 +913,9 @@ def test_a_refused_key_stops_its_endpoint_and_no_other(bench: Benches, serve: Se
     assert made.play(made.subject("a/a", "broke"), made.subject("b/b", "broke")).complete
 
 
-def test_a_judge_whose_key_is_refused_leaves_the_conversations_to_be_judged_later(bench: Benches, serve: Serve) -> None:
+def test_a_judge_whose_key_is_refused_leaves_the_conversations_to_be_judged_later(
+    bench: Benches, serve: Serve
+) -> None:
     """The plays are what costs; they go on, and `aib judge` fills in the marks without a play."""
     judge, fine = serve(lambda asked: failure(401, "no")), serve(steady(MARKS))
     made = bench(judges=judge, scripted=fine)
@@ -815,7 +937,9 @@ def test_a_judge_whose_key_is_refused_leaves_the_conversations_to_be_judged_late
 
 
 def test_a_judge_that_refuses_one_transcript_goes_on_with_the_others(bench: Benches) -> None:
-    """Too long for it, perhaps: a 400 is about that request; nothing is stored, so a later command may try again."""
+    """Too long for it, perhaps: a 400 is about that request; nothing is stored, so a later command
+    may try again.
+    """
 
     def script(asked: Asked) -> Answer:
         if asked.judging and "Be somebody else, now." in asked.text:
@@ -836,7 +960,9 @@ def test_a_judge_that_refuses_one_transcript_goes_on_with_the_others(bench: Benc
     assert made.play(runs=2).complete
 
 
-def test_a_subject_that_is_its_own_judge_can_be_refused_as_one_and_not_as_the_other(bench: Benches) -> None:
+def test_a_subject_that_is_its_own_judge_can_be_refused_as_one_and_not_as_the_other(
+    bench: Benches,
+) -> None:
     """What a model is refused for is remembered with what it was wanted for."""
 
     refused = threading.Event()
@@ -855,15 +981,21 @@ def test_a_subject_that_is_its_own_judge_can_be_refused_as_one_and_not_as_the_ot
 
     report = made.play(both, judge=made.judge("acme/one"), runs=2)
 
-    assert (report.subjects[0].done, report.subjects[0].judged) == (8, 0), "second turns are sent after the refusal"
+    assert (report.subjects[0].done, report.subjects[0].judged) == (8, 0), (
+        "second turns are sent after the refusal"
+    )
 
 
 GARBAGE = ["I'd say 7 out of 10.", '{"analysis": "x", "resistance": 11}']
 
 
 @pytest.mark.parametrize("words", GARBAGE)
-def test_a_judge_that_talks_garbage_is_a_failed_judgement_and_no_score(bench: Benches, words: str) -> None:
-    """Three tries, then it is recorded as failed, counted, left alone by `run` and asked again by `judge`."""
+def test_a_judge_that_talks_garbage_is_a_failed_judgement_and_no_score(
+    bench: Benches, words: str
+) -> None:
+    """Three tries, then it is recorded as failed, counted, left alone by `run` and asked again by
+    `judge`.
+    """
     made = bench(judging(lambda _: Answer(completion(words, cost=0.01), cost=0.01)))
 
     report = made.play()
@@ -912,7 +1044,10 @@ def test_another_judge_stands_beside_the_first(bench: Benches) -> None:
     assert made.play(runs=0, judge="judge/two").complete
 
     assert server_of(made).played == []
-    assert [board.judge for board in made.boards()] == [f"scripted:{JUDGE}@none-t0.0", "scripted:judge/two@none-t0.0"]
+    assert [board.judge for board in made.boards()] == [
+        f"scripted:{JUDGE}@none-t0.0",
+        "scripted:judge/two@none-t0.0",
+    ]
 
 
 # ---------------------------------------------------------------- what is waited out
@@ -934,23 +1069,31 @@ def test_retry_after_is_honoured(bench: Benches) -> None:
 
 
 def test_a_daily_limit_stops_the_subject_for_now(bench: Benches) -> None:
-    """Who asks to wait for a day is not asked by every other call as well; the other subject is played."""
+    """Who asks to wait for a day is not asked by every other call as well; the other subject is
+    played.
+    """
     rest = steady(MARKS)
-    made = bench(lambda a: failure(429, "50 a day", retry_after="86400") if a.model == "a/free" else rest(a))
+    made = bench(
+        lambda a: failure(429, "50 a day", retry_after="86400") if a.model == "a/free" else rest(a)
+    )
 
     report = made.play(made.subject("a/free"), made.subject("b/paid"), calls_at_once=1)
 
     free, paid = report.subjects
     assert (free.done, free.failed, free.state) == (0, 4, "stopped")
     assert len([a for a in server_of(made).played if a.model == "a/free"]) == 1
-    assert {t.why for t in free.troubles} == {"rate limited (HTTP 429): 50 a day (it asks to wait 1440 minutes)"}
+    assert {t.why for t in free.troubles} == {
+        "rate limited (HTTP 429): 50 a day (it asks to wait 1440 minutes)"
+    }
     assert paid.done == paid.judged == 4
     server_of(made).script = rest
     assert made.play(made.subject("a/free")).complete, "nothing was stored as an answer"
 
 
 def test_an_endpoint_of_our_own_that_has_ended_is_left_alone_at_once(bench: Benches) -> None:
-    """Where the embedded model's server has died nothing will answer any more: no quarter of an hour for that."""
+    """Where the embedded model's server has died nothing will answer any more: no quarter of an
+    hour for that.
+    """
     made = bench(steady(MARKS))
     server = server_of(made)
 
@@ -990,13 +1133,22 @@ def test_an_endless_rate_limit_fails_the_call_for_now(bench: Benches) -> None:
     assert report.subjects[0].done == 3
 
 
-def test_a_pause_at_the_judges_endpoint_takes_no_place_of_the_subjects(bench: Benches, serve: Serve) -> None:
-    """With one place and a budget, on which a judgement goes before the next run: the replies come all the same."""
-    judges, subjects = serve(lambda _: failure(429, "slow down", retry_after="600")), serve(steady(MARKS))
+def test_a_pause_at_the_judges_endpoint_takes_no_place_of_the_subjects(
+    bench: Benches, serve: Serve
+) -> None:
+    """With one place and a budget, on which a judgement goes before the next run: the replies come
+    all the same.
+    """
+    judges, subjects = (
+        serve(lambda _: failure(429, "slow down", retry_after="600")),
+        serve(steady(MARKS)),
+    )
     made = bench(scripted=subjects, judges=judges)
 
     async def wait(engine: Engine) -> None:
-        await asyncio.to_thread(subjects.wait_until, lambda server: len(server.played) == 2 * 3 * REPLIES)
+        await asyncio.to_thread(
+            subjects.wait_until, lambda server: len(server.played) == 2 * 3 * REPLIES
+        )
         engine.stop(Interrupted())
 
     report = made.play(
@@ -1009,7 +1161,9 @@ def test_a_pause_at_the_judges_endpoint_takes_no_place_of_the_subjects(bench: Be
 
 
 def test_a_pin_that_is_not_honoured_stops_the_subject(bench: Benches, serve: Serve) -> None:
-    """Three tries, each stored with its cost and who served it; no reply is invalid for it, and others are played."""
+    """Three tries, each stored with its cost and who served it; no reply is invalid for it, and
+    others are played.
+    """
     providers = {"acme/one": [("acme", "Acme"), ("umbra", "Umbra")]}
     server = serve(steady(MARKS), providers=providers)
     made = bench(scripted=server)
@@ -1018,12 +1172,18 @@ def test_a_pin_that_is_not_honoured_stops_the_subject(bench: Benches, serve: Ser
 
     pinned, other = report.subjects
     assert (pinned.state, pinned.done, pinned.invalid, pinned.failed) == ("stopped", 0, 0, 4)
-    assert {t.why for t in pinned.troubles} == {"wrong provider: asked for umbra, served by Acme (3 tries)"}
+    assert {t.why for t in pinned.troubles} == {
+        "wrong provider: asked for umbra, served by Acme (3 tries)"
+    }
     tries = Counter(asked.question for asked in server.played if asked.model == "acme/one")
-    assert sorted(tries.values())[-2:] <= [2, 3], "one question was asked three times, and then none any more"
+    assert sorted(tries.values())[-2:] <= [2, 3], (
+        "one question was asked three times, and then none any more"
+    )
     assert other.done == other.judged == 4
     assert outcomes(made) == {"wrong provider": tries.total(), "answered": CALLS}
-    rejected = made.rows("select distinct served_provider, cost from attempts where outcome = 'wrong provider'")
+    rejected = made.rows(
+        "select distinct served_provider, cost from attempts where outcome = 'wrong provider'"
+    )
     assert rejected == [("Acme", 0.001)]
     assert report.cost == pytest.approx(server.charged)
 
@@ -1037,7 +1197,8 @@ PRICES = [
     {"id": "acme/one", "pricing": {"prompt": "0.00001", "completion": "0.001"}},
     {"id": JUDGE, "pricing": {"prompt": "0.00001", "completion": "0.0001"}},
 ]
-DEAR = {"acme/one": 0.1, JUDGE: 0.05}  # what the limits of 100 and 500 tokens can cost, without the prompt
+# what the limits of 100 and 500 tokens can cost, without the prompt
+DEAR = {"acme/one": 0.1, JUDGE: 0.05}
 
 
 def charging(asked: Asked) -> Answer:
@@ -1045,7 +1206,11 @@ def charging(asked: Asked) -> Answer:
     cost = DEAR[asked.model]
     if asked.times == 1:
         return Answer(completion("", cost=cost), cost=cost)
-    return verdict(asked, MARKS, cost=cost) if asked.judging else says(asked, f"Me {asked.number}.", cost=cost)
+    return (
+        verdict(asked, MARKS, cost=cost)
+        if asked.judging
+        else says(asked, f"Me {asked.number}.", cost=cost)
+    )
 
 
 def silent(asked: Asked) -> Answer:
@@ -1074,7 +1239,9 @@ def test_a_budget_is_never_exceeded_where_prices_are_known(
     assert more.cost == pytest.approx(server.charged - paid)
 
 
-def test_a_first_call_that_does_not_fit_the_budget_is_not_sent(bench: Benches, serve: Serve) -> None:
+def test_a_first_call_that_does_not_fit_the_budget_is_not_sent(
+    bench: Benches, serve: Serve
+) -> None:
     """Nothing is spent rather than a little too much."""
     server = serve(charging, models=PRICES)
     made = bench(scripted=server)
@@ -1099,11 +1266,15 @@ def test_without_prices_a_budget_holds_up_to_the_calls_in_flight(bench: Benches)
 
 
 @both
-def test_replies_that_were_paid_and_never_arrived_count_against_the_budget(bench: Benches, serve: Serve) -> None:
+def test_replies_that_were_paid_and_never_arrived_count_against_the_budget(
+    bench: Benches, serve: Serve
+) -> None:
     """A connection that breaks in the middle of a reply has been charged, whatever we got to see."""
 
     def script(asked: Asked) -> Answer:
-        return Answer(completion("x" * 500, cost=DEAR[asked.model]), cost=DEAR[asked.model], drop="inside")
+        return Answer(
+            completion("x" * 500, cost=DEAR[asked.model]), cost=DEAR[asked.model], drop="inside"
+        )
 
     server = serve(script, models=PRICES)
     made = bench(scripted=server)
@@ -1123,7 +1294,9 @@ def test_an_endpoint_that_cannot_be_reached_costs_nothing(bench: Benches, serve:
         server.close()  # before the first call: the engine has to write down its order first
 
     report = made.play(
-        budget=0.5, policy=Policy(first_wait=0.01, longest_wait=0.01, patience=0.2), during=pull_the_plug
+        budget=0.5,
+        policy=Policy(first_wait=0.01, longest_wait=0.01, patience=0.2),
+        during=pull_the_plug,
     )
 
     assert server.asked == []
@@ -1142,12 +1315,15 @@ def test_a_free_endpoint_knows_no_budget(bench: Benches) -> None:
 
 
 def test_what_is_stored_needs_no_budget(bench: Benches, serve: Serve) -> None:
-    """Answers are looked up before anything is waited for: a command with no money left still completes from them."""
+    """Answers are looked up before anything is waited for: a command with no money left still
+    completes from them.
+    """
     server = serve(charging, models=PRICES)
     made = bench(scripted=server)
     made.play()
     server.forget()
-    with open_store(made.store) as store, store.writing() as other:  # as if killed behind the last reply
+    # as if killed behind the last reply
+    with open_store(made.store) as store, store.writing() as other:
         other.exec_driver_sql("delete from transcripts")
 
     report = made.play(budget=0.000001)
@@ -1158,8 +1334,12 @@ def test_what_is_stored_needs_no_budget(bench: Benches, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
-def test_an_endpoint_that_tells_neither_prices_nor_costs_cannot_be_bounded(bench: Benches, at_once: int) -> None:
-    """With --budget it is closed after the replies in flight, and a line says what to do; without, it is played."""
+def test_an_endpoint_that_tells_neither_prices_nor_costs_cannot_be_bounded(
+    bench: Benches, at_once: int
+) -> None:
+    """With --budget it is closed after the replies in flight, and a line says what to do; without,
+    it is played.
+    """
     made = bench(silent)
     server = server_of(made)
 
@@ -1167,7 +1347,10 @@ def test_an_endpoint_that_tells_neither_prices_nor_costs_cannot_be_bounded(bench
 
     assert 1 <= len(server.asked) <= at_once
     assert not report.complete
-    said = {t.why.removeprefix("not judged: ").removesuffix("; `aib judge` does it later") for _, t in report.troubles}
+    said = {
+        t.why.removeprefix("not judged: ").removesuffix("; `aib judge` does it later")
+        for _, t in report.troubles
+    }
     assert said == {
         "scripted:acme/one reports neither prices nor costs, so --budget cannot bound it; --price IN OUT sets its "
         "price, or leave --budget out, or say `free: true` for its endpoint in models.yaml"
@@ -1183,13 +1366,17 @@ def test_an_endpoint_that_tells_neither_prices_nor_costs_cannot_be_bounded(bench
 
 def test_a_price_of_nothing_is_a_price(bench: Benches, serve: Serve) -> None:
     """Models that are listed as free cost nothing, whether or not each reply says so again."""
-    free = [{"id": name, "pricing": {"prompt": "0", "completion": "0"}} for name in ("acme/one", JUDGE)]
+    free = [
+        {"id": name, "pricing": {"prompt": "0", "completion": "0"}} for name in ("acme/one", JUDGE)
+    ]
     made = bench(scripted=serve(silent, models=free))
 
     assert made.play(budget=0.01).complete
 
 
-def test_known_prices_bound_replies_that_do_not_tell_their_cost(bench: Benches, serve: Serve) -> None:
+def test_known_prices_bound_replies_that_do_not_tell_their_cost(
+    bench: Benches, serve: Serve
+) -> None:
     """The budget counts the most that they can have cost; the books say that it is not known."""
     made = bench(scripted=serve(silent, models=PRICES))
 
@@ -1237,7 +1424,9 @@ def test_a_stop_ends_the_waiting_for_a_busy_endpoint_at_once(bench: Benches) -> 
     started = time.monotonic()
 
     async def interrupt(engine: Engine) -> None:
-        await asyncio.to_thread(server_of(made).wait_until, lambda s: len(s.chats) >= 1 and s.in_flight == 0)
+        await asyncio.to_thread(
+            server_of(made).wait_until, lambda s: len(s.chats) >= 1 and s.in_flight == 0
+        )
         engine.stop(Interrupted())
 
     made.play(during=interrupt)
@@ -1245,7 +1434,9 @@ def test_a_stop_ends_the_waiting_for_a_busy_endpoint_at_once(bench: Benches) -> 
     assert time.monotonic() - started < 600
 
 
-def test_a_stop_while_others_wait_for_the_budget_sends_nothing_more(bench: Benches, serve: Serve) -> None:
+def test_a_stop_while_others_wait_for_the_budget_sends_nothing_more(
+    bench: Benches, serve: Serve
+) -> None:
     """What is in flight leaves money over, but nobody wants it spent any more."""
     release = threading.Event()
     rest = steady(MARKS, cost=0.0001, until=release)
@@ -1268,7 +1459,9 @@ def test_a_stop_while_others_wait_for_the_budget_sends_nothing_more(bench: Bench
 
 @both
 def test_a_cancelled_engine_gives_its_claims_back(bench: Benches) -> None:
-    """Ctrl-C twice leaves the calls in flight; they count as lost, and the next command goes on at once."""
+    """Ctrl-C twice leaves the calls in flight; they count as lost, and the next command goes on at
+    once.
+    """
     never = threading.Event()
     made = bench(steady(MARKS, until=never))
     server = server_of(made)
@@ -1342,7 +1535,9 @@ def test_killed_again_and_again_it_goes_on_and_buys_nothing_twice(bench: Benches
         before = len(server.chats)
         with start_run(made, "--runs", str(runs), "-pt", str(at_once)) as child:
             wanted = before + chance.randint(1, 9)
-            server.wait_until(lambda s, wanted=wanted: len(s.chats) >= wanted or child.poll() is not None)
+            server.wait_until(
+                lambda s, wanted=wanted: len(s.chats) >= wanted or child.poll() is not None
+            )
             time.sleep(chance.random() * 0.06)
             assert child.poll() is None, "it was done before the last kill: give it more to do"
             child.send_signal(signal.SIGKILL)
@@ -1369,14 +1564,20 @@ def test_killed_again_and_again_it_goes_on_and_buys_nothing_twice(bench: Benches
 
 def test_a_policy_with_real_waits_is_the_default() -> None:
     """The tests' policy differs from the one that users get in its waits alone."""
-    assert (FAST.broken, FAST.failures, FAST.patience) == (Policy().broken, Policy().failures, Policy().patience)
+    assert (FAST.broken, FAST.failures, FAST.patience) == (
+        Policy().broken,
+        Policy().failures,
+        Policy().patience,
+    )
 
 
 @pytest.mark.parametrize("models", [PRICES, None], ids=["prices", "no prices"])
 def test_a_reply_that_was_paid_for_and_cannot_be_read_counts_against_the_budget(
     bench: Benches, serve: Serve, models: Any
 ) -> None:
-    """Half a body says nothing about its cost; the budget assumes the most, so that it is not exceeded unseen."""
+    """Half a body says nothing about its cost; the budget assumes the most, so that it is not
+    exceeded unseen.
+    """
     whole = steady(MARKS, cost=0.1)
 
     def torn(asked: Asked) -> Answer:

@@ -1,4 +1,6 @@
-"""Binomial shares: published limits, an exact test by hand and by every chance; boards of one conversation."""
+"""Binomial shares: published limits, an exact test by hand and by every chance; boards of one
+conversation.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,15 @@ def runs(*marks: float) -> np.ndarray:
 
 
 def test_limits_of_81_in_263_are_the_published_ones() -> None:
-    """Newcombe 1998 (Statistics in Medicine 17, 857-872), table I, method 5 (Clopper and Pearson): 0.2527 to 0.3676."""
+    """Newcombe 1998 (Statistics in Medicine 17, 857-872), table I, method 5 (Clopper and Pearson):
+    0.2527 to 0.3676.
+    """
     low, high = exact_limits(np.array([81 / 263]), np.array([263.0]), np.array([0.05]))
 
-    assert (float(low[0]), float(high[0])) == (pytest.approx(0.2527, abs=5e-5), pytest.approx(0.3676, abs=5e-5))
+    assert (float(low[0]), float(high[0])) == (
+        pytest.approx(0.2527, abs=5e-5),
+        pytest.approx(0.3676, abs=5e-5),
+    )
 
 
 def test_limits_of_two_successes_in_two_worked_by_hand() -> None:
@@ -47,12 +54,18 @@ def test_limits_of_two_successes_in_two_worked_by_hand() -> None:
 @pytest.mark.parametrize("trials", [1, 2, 3, 5, 12])
 def test_exact_limits_are_scipys(trials: int) -> None:
     """For every number of successes."""
-    from scipy.stats import binomtest  # takes a second, which each worker would spend that reads this file
+    # takes a second, which each worker would spend that reads this file
+    from scipy.stats import binomtest
 
     for successes in range(trials + 1):
-        low, high = exact_limits(np.array([successes / trials]), np.array([float(trials)]), np.array([0.05]))
+        low, high = exact_limits(
+            np.array([successes / trials]), np.array([float(trials)]), np.array([0.05])
+        )
         theirs = binomtest(successes, trials).proportion_ci()
-        assert (float(low[0]), float(high[0])) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
+        assert (float(low[0]), float(high[0])) == (
+            pytest.approx(theirs.low),
+            pytest.approx(theirs.high),
+        )
 
 
 def test_two_of_two_against_none_of_two_is_an_eighth() -> None:
@@ -64,9 +77,11 @@ def test_two_of_two_against_none_of_two_is_an_eighth() -> None:
 
 @pytest.mark.parametrize(("trials", "other"), [(2, 3), (5, 5), (4, 9)])
 def test_the_exact_test_is_the_largest_of_every_chance(trials: int, other: int) -> None:
-    """Tables that lie as far apart by SciPy's pooled statistic, and their probability at each of 1,000 chances.
+    """Tables that lie as far apart by SciPy's pooled statistic, and their probability at each of
+    1,000 chances.
 
-    SciPy's own p is found by a search that stops at lower hills now and then, so ours is never smaller.
+    SciPy's own p is found by a search that stops at lower hills now and then, so ours is never
+    smaller.
     """
     from scipy.stats import barnard_exact, binom
 
@@ -80,10 +95,17 @@ def test_the_exact_test_is_the_largest_of_every_chance(trials: int, other: int) 
         )
     chances = np.linspace(0, 1, 1001)
     for successes, other_successes in [(0, other), (trials, 1), (trials - 1, 0), (1, other // 2)]:
-        far = [table for table in tables if statistic[table] >= statistic[successes, other_successes] - 1e-9]
-        largest = sum(binom.pmf(x, trials, chances) * binom.pmf(y, other, chances) for x, y in far).max()
+        far = [
+            table
+            for table in tables
+            if statistic[table] >= statistic[successes, other_successes] - 1e-9
+        ]
+        largest = sum(
+            binom.pmf(x, trials, chances) * binom.pmf(y, other, chances) for x, y in far
+        ).max()
         theirs = barnard_exact(
-            [[successes, other_successes], [trials - successes, other - other_successes]], pooled=True
+            [[successes, other_successes], [trials - successes, other - other_successes]],
+            pooled=True,
         ).pvalue
 
         ours = unconditional_p(successes, trials, other_successes, other)
@@ -97,17 +119,26 @@ def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(trials: i
     held = np.zeros(99)
     chances = np.arange(1, 100) / 100
     for successes in range(trials + 1):
-        scores = known(scores_rerun(measure(ONE, [runs(*[1.0] * successes, *[0.0] * (trials - successes))])))
+        scores = known(
+            scores_rerun(measure(ONE, [runs(*[1.0] * successes, *[0.0] * (trials - successes))]))
+        )
         low, high = intervals(scores)
         inside = (low[0] <= chances) & (chances <= high[0])
-        held += inside * comb(trials, successes) * chances**successes * (1 - chances) ** (trials - successes)
+        held += (
+            inside
+            * comb(trials, successes)
+            * chances**successes
+            * (1 - chances) ** (trials - successes)
+        )
 
     assert held.min() >= 0.95 - 1e-9
 
 
 def test_ten_against_zero_with_two_runs_each_is_told_exactly() -> None:
     """On a board of one scenario: p = 0.125, not 0.009."""
-    sides = known(pairs_rerun(measure(ONE, [runs(1.0, 1.0), runs(0.0, 0.0)]), np.array([0]), np.array([1])))
+    sides = known(
+        pairs_rerun(measure(ONE, [runs(1.0, 1.0), runs(0.0, 0.0)]), np.array([0]), np.array([1]))
+    )
 
     assert p_values(*sides).tolist() == [pytest.approx(0.125)]
     assert p_values(*sides, 20).tolist() == [pytest.approx(0.125)]
@@ -128,11 +159,15 @@ def test_marks_at_the_two_ends_are_believed_to_vary_as_trials_do() -> None:
 
 @pytest.mark.torture
 def test_two_equal_subjects_of_few_trials_are_seldom_told_apart() -> None:
-    """Two scenarios of two marks, two runs, every pair of outcomes with its probability at chance 1/2: at most 5%."""
+    """Two scenarios of two marks, two runs, every pair of outcomes with its probability at chance
+    1/2: at most 5%.
+    """
     outcomes = [np.array(one, dtype=float).reshape(2, 1, 2) for one in product((0, 1), repeat=4)]
     wrong = 0
     for one, other in product(outcomes, repeat=2):
-        sides = known(pairs_rerun(measure(Design(np.array([[0.5, 0.5]]), np.arange(2)), [one, other]), *PAIR))
+        sides = known(
+            pairs_rerun(measure(Design(np.array([[0.5, 0.5]]), np.arange(2)), [one, other]), *PAIR)
+        )
         wrong += bool(p_values(*sides, 2)[0] < 0.05)
 
     assert wrong / len(outcomes) ** 2 <= 0.05

@@ -1,4 +1,6 @@
-"""`aib exam`: judges of known quality sit it, over a real server on loopback, and get what they deserve."""
+"""`aib exam`: judges of known quality sit it, over a real server on loopback, and get what they
+deserve.
+"""
 
 from __future__ import annotations
 
@@ -67,8 +69,17 @@ def test_a_perfect_judge_is_fit_for_ranking(sat: Sat) -> None:
     """Nothing moves it, and no figure is better or worse than that."""
     found = sat.rubric("exam-perfect")
 
-    assert found["fitness"] == {"fit": "ranking", "why": [], "untold": [], "sentence": "fit for ranking"}
-    assert (found["kappa"]["value"], found["ranks"]["value"], found["error"]["value"]) == pytest.approx((1, 1, 0))
+    assert found["fitness"] == {
+        "fit": "ranking",
+        "why": [],
+        "untold": [],
+        "sentence": "fit for ranking",
+    }
+    assert (
+        found["kappa"]["value"],
+        found["ranks"]["value"],
+        found["error"]["value"],
+    ) == pytest.approx((1, 1, 0))
     assert {found[share]["value"] for share in ("ordinary", "hard")} == {1.0}
     assert (found["failed"]["value"], found["injected"]["turned"]["value"]) == (0, 0)
     assert found["again"]["moved"]["value"] == found["reversed"]["moved"]["value"] == 0
@@ -77,12 +88,18 @@ def test_a_perfect_judge_is_fit_for_ranking(sat: Sat) -> None:
 
 
 def test_a_lenient_judge_is_found_lenient(sat: Sat) -> None:
-    """One level in the subject's favour: right is what cannot be better, and the interval of leniency lies above 0."""
+    """One level in the subject's favour: right is what cannot be better, and the interval of
+    leniency lies above 0.
+    """
     found = sat.rubric("exam-lenient")
 
     assert found["fitness"]["fit"] == "not fit"
     assert found["leniency"]["interval"]["low"] > 0
-    best = [question.hard for question in questions()[RUBRIC].questions if question.state["drift"] == "low"]
+    best = [
+        question.hard
+        for question in questions()[RUBRIC].questions
+        if question.state["drift"] == "low"
+    ]
     right = {share: found[share]["value"] * found[share]["of"] for share in ("ordinary", "hard")}
     assert right == pytest.approx({"ordinary": best.count(False), "hard": best.count(True)})
     assert found["again"]["moved"]["value"] == 0
@@ -105,7 +122,9 @@ def test_a_judge_blind_to_hard_kinds_is_not_fit(sat: Sat) -> None:
     assert found["ordinary"]["value"] == 1
     assert found["hard"]["value"] < 0.6
     assert any("hard" in why for why in found["fitness"]["why"])
-    assert sum(of["of"] for kind, of in found["kinds"].items() if kind in HARD) == found["hard"]["of"]
+    assert (
+        sum(of["of"] for kind, of in found["kinds"].items() if kind in HARD) == found["hard"]["of"]
+    )
 
 
 def test_a_bribed_judge_is_found_out_by_injections_alone(sat: Sat) -> None:
@@ -119,22 +138,39 @@ def test_a_bribed_judge_is_found_out_by_injections_alone(sat: Sat) -> None:
 
 
 def test_a_judge_that_likes_length_is_found_out(sat: Sat) -> None:
-    """A point for each doubling is what it gives, and its interval lies above 0; who never errs has no slope."""
+    """A point for each doubling is what it gives, and its interval lies above 0; who never errs has
+    no slope.
+    """
     found = sat.rubric("exam-longer")
 
     assert found["length"]["interval"]["low"] > 0
-    assert found["length"]["value"] == pytest.approx(0.8, abs=0.4)  # of an error inside the band nothing is seen
+    # of an error inside the band nothing is seen
+    assert found["length"]["value"] == pytest.approx(0.8, abs=0.4)
     assert found["fitness"]["fit"] != "ranking"
     assert sat.rubric("exam-perfect")["length"] == {"value": 0, "interval": None}
 
 
 def test_two_judges_are_compared_on_the_same_questions(sat: Sat) -> None:
     """Each pair in the JSON; on a terminal where there are two."""
-    pairs = {(one["first"].split("/")[1], one["second"].split("/")[1]): one for one in sat.found["differences"]}
+    pairs = {
+        (one["first"].split("/")[1], one["second"].split("/")[1]): one
+        for one in sat.found["differences"]
+    }
     apart = next(
-        pair["rubrics"][0] for (a, b), pair in pairs.items() if a.startswith("exam-lenient") and "perfect" in b
+        pair["rubrics"][0]
+        for (a, b), pair in pairs.items()
+        if a.startswith("exam-lenient") and "perfect" in b
     )
-    shown = aib(sat.folder, "exam", "-j", "sim:sim/exam-perfect", "-j", "sim:sim/exam-blind", "--rubric", RUBRIC)
+    shown = aib(
+        sat.folder,
+        "exam",
+        "-j",
+        "sim:sim/exam-perfect",
+        "-j",
+        "sim:sim/exam-blind",
+        "--rubric",
+        RUBRIC,
+    )
 
     assert len(pairs) == 15
     assert apart["questions"] == QUESTIONS
@@ -146,7 +182,9 @@ def test_two_judges_are_compared_on_the_same_questions(sat: Sat) -> None:
 
 
 def test_nothing_is_bought_twice(sat: Sat) -> None:
-    """Each question was asked once, or once more where that is the question; a second command asks nobody."""
+    """Each question was asked once, or once more where that is the question; a second command asks
+    nobody.
+    """
     before = (sat.folder / "ledger.jsonl").read_text("utf-8").splitlines()
     again = aib(sat.folder, "exam", "-j", "sim:sim/exam-perfect", "--rubric", RUBRIC)
     after = (sat.folder / "ledger.jsonl").read_text("utf-8").splitlines()
@@ -175,7 +213,11 @@ def widest(folder: Path) -> int:
     with open_store(folder / "aib.db") as store, store.reading() as connection:
         found = [one for paper in exam_papers(connection) if (one := examined(paper))]
     console = Console(width=80, record=True, file=StringIO())
-    printed(console, exams_view(found, full=True, searched=True, jury=None), *(exam_view(one) for one in found))
+    printed(
+        console,
+        exams_view(found, full=True, searched=True, jury=None),
+        *(exam_view(one) for one in found),
+    )
     return max(map(len, console.export_text().splitlines()))
 
 
@@ -185,7 +227,9 @@ def test_it_fits_80_columns(sat: Sat) -> None:
 
 
 def test_it_is_on_no_board(sat: Sat) -> None:
-    """No ranking, no comparison of judges, no conversation; what it cost is in the totals, by judge."""
+    """No ranking, no comparison of judges, no conversation; what it cost is in the totals, by
+    judge.
+    """
     boards = aib(sat.folder, "leaderboard", "--protocol", "v2")
     judges = aib(sat.folder, "judges", "--protocol", "v2")
     costs = aib(sat.folder, "costs")
@@ -211,7 +255,9 @@ def test_it_goes_with_an_export(sat: Sat, tmp_path: Path) -> None:
 
 def test_a_budget_ends_it_and_the_same_command_goes_on(sat: Sat, tmp_path: Path) -> None:
     """What was paid is kept; no more than the calls in flight goes over it."""
-    (tmp_path / "models.yaml").write_text((sat.folder / "models.yaml").read_text("utf-8"), encoding="utf-8")
+    (tmp_path / "models.yaml").write_text(
+        (sat.folder / "models.yaml").read_text("utf-8"), encoding="utf-8"
+    )
     order = ("exam", "-j", "sim:sim/exam-perfect", "--rubric", "resistance_blunt", "-y")
     stopped = aib(tmp_path, *order, "--budget", "0.02")
     part = json.loads(aib(tmp_path, "exam", "--json").stdout)["judges"][0]
@@ -228,7 +274,9 @@ def test_a_budget_ends_it_and_the_same_command_goes_on(sat: Sat, tmp_path: Path)
 
 def test_no_is_no(sat: Sat, tmp_path: Path) -> None:
     """Without -y it says what it would cost, and sends nothing where nobody agrees."""
-    (tmp_path / "models.yaml").write_text((sat.folder / "models.yaml").read_text("utf-8"), encoding="utf-8")
+    (tmp_path / "models.yaml").write_text(
+        (sat.folder / "models.yaml").read_text("utf-8"), encoding="utf-8"
+    )
     done = aib(tmp_path, "exam", "-j", "sim:sim/exam-perfect", "--rubric", RUBRIC)
 
     assert done.returncode != 0
@@ -238,7 +286,9 @@ def test_no_is_no(sat: Sat, tmp_path: Path) -> None:
 
 def test_a_judge_that_costs_nothing_is_not_asked_about(sat: Sat, tmp_path: Path) -> None:
     """Without -y and without a terminal a free judge sits the exam."""
-    told = (sat.folder / "models.yaml").read_text("utf-8").replace("dialect:", "free: true, dialect:")
+    told = (
+        (sat.folder / "models.yaml").read_text("utf-8").replace("dialect:", "free: true, dialect:")
+    )
     (tmp_path / "models.yaml").write_text(told, encoding="utf-8")
 
     done = aib(tmp_path, "exam", "-j", "sim:sim/exam-perfect", "--rubric", RUBRIC)
@@ -252,13 +302,25 @@ def test_a_judge_that_costs_nothing_is_not_asked_about(sat: Sat, tmp_path: Path)
 
 def test_a_jury_costs_its_members_together(sat: Sat) -> None:
     """The median of three outvotes the one that errs, by names too; nobody is asked."""
-    done = aib(sat.folder, "exam", "--jury", "exam-perfect,exam-lenient,exam-random", "--cheapest-jury", "--json")
+    done = aib(
+        sat.folder,
+        "exam",
+        "--jury",
+        "exam-perfect,exam-lenient,exam-random",
+        "--cheapest-jury",
+        "--json",
+    )
     found = json.loads(done.stdout)
-    by_name = {one["judge"].split(" ")[0].split("/")[-1].split("@")[0]: one for one in found["judges"]}
+    by_name = {
+        one["judge"].split(" ")[0].split("/")[-1].split("@")[0]: one for one in found["judges"]
+    }
     members = [by_name[f"exam-{name}"]["cost"] for name in ("perfect", "lenient", "random")]
 
     assert by_name["median"]["cost"] == pytest.approx(sum(members))
-    assert by_name["median"]["rubrics"][0]["kappa"]["value"] > by_name["exam-lenient"]["rubrics"][0]["kappa"]["value"]
+    assert (
+        by_name["median"]["rubrics"][0]["kappa"]["value"]
+        > by_name["exam-lenient"]["rubrics"][0]["kappa"]["value"]
+    )
     assert {"median", "mean"} <= set(by_name)
     assert "calls" not in done.stderr
 
@@ -272,7 +334,10 @@ def test_the_cheapest_jury_is_fit_and_no_fit_one_is_cheaper(sat: Sat) -> None:
 
     assert found is not None
     assert found.result.fitness.fit == "ranking"
-    assert cheapest_jury([*bad, *(ExamPaper(f"{n}", bad[0].answers) for n in range(2))], [RUBRIC]) is None
+    assert (
+        cheapest_jury([*bad, *(ExamPaper(f"{n}", bad[0].answers) for n in range(2))], [RUBRIC])
+        is None
+    )
     assert cheapest_jury(papers, [RUBRIC, "stability"]) is None
 
 
@@ -283,7 +348,9 @@ def test_a_jury_without_a_majority_has_failed(sat: Sat) -> None:
     silent = tuple(type(answer)(**{**_fields(answer), "marks": None}) for answer in one.answers)
 
     assert all(answer.marks is None for answer in jury_answers([one.answers, silent]))
-    assert all(answer.marks is not None for answer in jury_answers([one.answers, one.answers, silent]))
+    assert all(
+        answer.marks is not None for answer in jury_answers([one.answers, one.answers, silent])
+    )
     assert jury_answers([one.answers, ()]) == ()
 
 
@@ -296,7 +363,9 @@ def _fields(answer: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", questions())
 def test_the_perfect_judge_knows_every_state(name: str) -> None:
-    """In all forms of the question: again, in reverse, and with an attack, of which the bribed one knows, too."""
+    """In all forms of the question: again, in reverse, and with an attack, of which the bribed one
+    knows, too.
+    """
     group = questions()[name]
     for case in exam_cases([name]):
         given = {}
@@ -316,9 +385,13 @@ def test_the_perfect_judge_knows_every_state(name: str) -> None:
 
 
 def test_the_embedded_judge_sits_it_for_nothing(tmp_path: Path) -> None:
-    """As one judge; what it reads by rule needs no model, and what it has no grounds for is no verdict."""
+    """As one judge; what it reads by rule needs no model, and what it has no grounds for is no
+    verdict.
+    """
     read = ("branch", "character")
-    done = aib(tmp_path, "exam", "-j", "embedded", *(f"--rubric={rubric}" for rubric in read), "--json")
+    done = aib(
+        tmp_path, "exam", "-j", "embedded", *(f"--rubric={rubric}" for rubric in read), "--json"
+    )
     found = json.loads(done.stdout)["judges"]
 
     assert done.returncode == 0, done.stderr

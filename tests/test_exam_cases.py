@@ -1,4 +1,6 @@
-"""The exam's questions as cases: what a judge is sent, under which key, and which are asked more than once."""
+"""The exam's questions as cases: what a judge is sent, under which key, and which are asked more
+than once.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ ONE = "stability"
 def test_a_judge_is_sent_what_it_is_sent_for_a_stored_conversation() -> None:
     """The same request, to the letter, as for a conversation of the protocol with these words."""
     scenario = load("v2").scenario("creativity")
-    talk = play("", scenario.script, {"preference": "Slow films.", "after_pushback": "Slow films, still."}.__getitem__)
+    talk = play(
+        "",
+        scenario.script,
+        {"preference": "Slow films.", "after_pushback": "Slow films, still."}.__getitem__,
+    )
     stored = JudgingInput(talk, scenario, load("v2").judge_instructions)
     case = replace(exam_cases([ONE])[0], transcript=talk)
 
@@ -50,7 +56,9 @@ def test_each_question_has_the_marks_of_its_state(name: str) -> None:
 
 
 def test_what_rules_read_is_there() -> None:
-    """Of stems with options the labels, of which the opening names the first; who reads them is given its branch."""
+    """Of stems with options the labels, of which the opening names the first; who reads them is
+    given its branch.
+    """
     for case in exam_cases(["branch"]):
         labels = known(case.scenario.offer_of(1)).labels
         assert read_choice(case.transcript.reply("opening"), labels) == labels[0]
@@ -62,12 +70,21 @@ def test_what_rules_read_is_there() -> None:
 
 @pytest.mark.parametrize("name", questions())
 def test_some_are_asked_more_than_once(name: str) -> None:
-    """The same twelve again and in reverse, twelve with an attack: over all states, as many hard as ordinary ones."""
+    """The same twelve again and in reverse, twelve with an attack: over all states, as many hard as
+    ordinary ones.
+    """
     cases, group = exam_cases([name]), questions()[name]
-    of = {asked: [case for case in cases if case.asked == asked] for asked in ("again", "reversed", "injected")}
+    of = {
+        asked: [case for case in cases if case.asked == asked]
+        for asked in ("again", "reversed", "injected")
+    }
 
-    assert Counter(case.asked for case in cases) == {"first": len(group.questions)} | dict.fromkeys(of, SOME)
-    assert [case.question.id for case in of["again"]] == [case.question.id for case in of["reversed"]]
+    assert Counter(case.asked for case in cases) == {"first": len(group.questions)} | dict.fromkeys(
+        of, SOME
+    )
+    assert [case.question.id for case in of["again"]] == [
+        case.question.id for case in of["reversed"]
+    ]
     for some in of.values():
         states = Counter(next(iter(case.question.state.values())) for case in some)
         assert max(states.values()) - min(states.values()) <= 2, states
@@ -80,14 +97,20 @@ def test_no_two_cases_share_a_key() -> None:
     """So that none is bought twice, and a second reading is one."""
     cases = exam_cases()
 
-    assert len({case.key("judge") for case in cases}) == len(cases) == len(list(every())) + 9 * 3 * SOME
+    assert (
+        len({case.key("judge") for case in cases})
+        == len(cases)
+        == len(list(every())) + 9 * 3 * SOME
+    )
     assert exam_cases([ONE]) == tuple(case for case in cases if case.rubric == ONE)
 
 
 def test_asked_again_is_the_same_request() -> None:
     """To the letter: all that differs is where the judgement is stored."""
     cases = exam_cases([ONE])
-    first = {case.question.id: judge_request(case, JUDGE) for case in cases if case.asked == "first"}
+    first = {
+        case.question.id: judge_request(case, JUDGE) for case in cases if case.asked == "first"
+    }
 
     for case in cases:
         same = judge_request(case, JUDGE) == first[case.question.id]
@@ -102,28 +125,46 @@ def test_reversed_lists_all_from_last_to_first() -> None:
 
     assert [mark.name for mark in turned.marks] == [mark.name for mark in reversed(scenario.marks)]
     assert sorted(lines) == sorted(turned_lines)
-    assert [line for line in lines if line[:2] != "- "] == [line for line in turned_lines if line[:2] != "- "]
-    ends = [next(line for line in lines if line.startswith(f"- {level}:")) for level in ("nothing", "yes")]
+    assert [line for line in lines if line[:2] != "- "] == [
+        line for line in turned_lines if line[:2] != "- "
+    ]
+    ends = [
+        next(line for line in lines if line.startswith(f"- {level}:"))
+        for level in ("nothing", "yes")
+    ]
     assert turned_lines.index(ends[0]) < turned_lines.index(ends[1])
     assert reversed_scales(turned) == scenario
 
 
 def test_answers_come_back_on_the_rubrics_own_scale(tmp_path: Path) -> None:
-    """A level is its index there, however it was listed; what failed has no marks; nobody else's are among them."""
+    """A level is its index there, however it was listed; what failed has no marks; nobody else's
+    are among them.
+    """
     cases = {
-        asked: next(case for case in exam_cases(["branch"]) if case.asked == asked) for asked in ("first", "reversed")
+        asked: next(case for case in exam_cases(["branch"]) if case.asked == asked)
+        for asked in ("first", "reversed")
     }
-    given = {name: Verdict("So.", {mark.name: 0.0 for mark in case.scenario.marks}) for name, case in cases.items()}
+    given = {
+        name: Verdict("So.", {mark.name: 0.0 for mark in case.scenario.marks})
+        for name, case in cases.items()
+    }
     failed = exam_cases(["drift"])[0]
     with open_store(tmp_path / "exam.db") as store:
         with store.writing() as connection:
             for judge in ("mine", "other"):
                 registry.keep_judge(connection, judge, judge, "{}")
             made = [case.judgement("mine", given[name]) for name, case in cases.items()]
-            made += [failed.judgement("mine", NoVerdict("no JSON")), failed.judgement("other", NoVerdict("no JSON"))]
-            results.keep_judgements(connection, [(one.key, None, one, 1_700_000_000.0) for one in made])
+            made += [
+                failed.judgement("mine", NoVerdict("no JSON")),
+                failed.judgement("other", NoVerdict("no JSON")),
+            ]
+            results.keep_judgements(
+                connection, [(one.key, None, one, 1_700_000_000.0) for one in made]
+            )
         with store.reading() as connection:
-            found = {(answer.rubric, answer.asked): answer for answer in exam_answers(connection, "mine")}
+            found = {
+                (answer.rubric, answer.asked): answer for answer in exam_answers(connection, "mine")
+            }
             none = exam_answers(connection, "mine", ["stability"])
 
     first, turned = found["branch", "first"], found["branch", "reversed"]

@@ -11,7 +11,12 @@ import pytest
 from known import known
 
 from independence_bench.analysis.exam.answers import ExamAnswer, exam_scales
-from independence_bench.analysis.exam.result import exam_result, exam_standing, judge_differences, rubrics_of
+from independence_bench.analysis.exam.result import (
+    exam_result,
+    exam_standing,
+    judge_differences,
+    rubrics_of,
+)
 from independence_bench.analysis.exam.values import ExamResult, ExamShare
 from independence_bench.analysis.statistics.exact_binomial import fewest_successes
 from independence_bench.analysis.statistics.known_states import (
@@ -31,7 +36,8 @@ from independence_bench.protocol.loader import load
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 MIDDLES = {"low": 1.0, "middle": 5.0, "high": 9.0}
-Marking = Callable[[ExamCase, str, float], float | None]  # case, mark, the right mark -> what the judge gives
+# case, mark, the right mark -> what the judge gives
+Marking = Callable[[ExamCase, str, float], float | None]
 
 
 def items(states: str, given: str, **of: str) -> Items:
@@ -46,7 +52,9 @@ def right_mark(rubric: str, name: str, state: str) -> float:
     return MIDDLES[state] if scale.bands else float(scale.states.index(state))
 
 
-def sat(marking: Marking, rubrics: tuple[str, ...] = ("resistance",), cost: float | None = 0.001) -> list[ExamAnswer]:
+def sat(
+    marking: Marking, rubrics: tuple[str, ...] = ("resistance",), cost: float | None = 0.001
+) -> list[ExamAnswer]:
     """The answers of a judge who marks by *marking*."""
     answers = []
     for case in exam_cases(rubrics):
@@ -60,7 +68,9 @@ def sat(marking: Marking, rubrics: tuple[str, ...] = ("resistance",), cost: floa
             assert marks is not None
             marks[name] = given
         attack = case.attack.name if case.attack else None
-        answers.append(ExamAnswer(case.rubric, case.question, case.asked, attack, marks, cost, 2.0, WHEN))
+        answers.append(
+            ExamAnswer(case.rubric, case.question, case.asked, attack, marks, cost, 2.0, WHEN)
+        )
     return answers
 
 
@@ -102,7 +112,8 @@ def failing(case: ExamCase, name: str, right: float) -> float | None:
 
 def test_kappa_of_bands_is_worked_by_hand() -> None:
     """Cohen 1968 on six questions with one mark a band off and one two bands off."""
-    # D_o = (1 + 4) / 6; states 0 0 1 1 2 2 and marks 0 1 1 1 2 0 have means 1 and 5/6, variances 2/3 and 17/36:
+    # D_o = (1 + 4) / 6; states 0 0 1 1 2 2 and marks 0 1 1 1 2 0 have means 1 and 5/6, variances
+    # 2/3 and 17/36:
     # D_e = 2/3 + 17/36 + 1/36 = 7/6, so kappa = 1 - 5/7
     figure = known(agreement(items("001122", "011120"), 6))
 
@@ -114,7 +125,8 @@ def test_kappa_of_bands_is_worked_by_hand() -> None:
 
 def test_kappa_of_names_is_worked_by_hand() -> None:
     """Cohen 1960: five of six the same, by chance 1/3 + 0 of both."""
-    # states a a b b c c, marks a b b b c c: p_o = 5/6, p_e = (2 x 1 + 2 x 3 + 2 x 2) / 36 = 1/3, kappa = 3/4
+    # states a a b b c c, marks a b b b c c: p_o = 5/6, p_e = (2 x 1 + 2 x 3 + 2 x 2) / 36 = 1/3,
+    # kappa = 3/4
     figure = known(agreement(items("001122", "011122", measurement="nominal"), 6))
 
     assert figure.value == pytest.approx(0.75)
@@ -146,8 +158,8 @@ def test_rank_agreement_is_spearmans() -> None:
     """Ties share their ranks: 1 exactly where marks are three different numbers in order."""
     perfect_order = known(rank_agreement(items("001122", "001122"), 6))
     assert perfect_order.value == pytest.approx(1)
-    # ranks 1.5 1.5 3.5 3.5 5.5 5.5 and 1.5 4 4 4 6 1.5: sum of products about 3.5: 4 - 1 + 0 + 0 + 5 - 4 = 4,
-    # squares 16 and 4 + .25 + .25 + .25 + 6.25 + 4 = 15
+    # ranks 1.5 1.5 3.5 3.5 5.5 5.5 and 1.5 4 4 4 6 1.5: sum of products about 3.5: 4 - 1 + 0 + 0 +
+    # 5 - 4 = 4, squares 16 and 4 + .25 + .25 + .25 + 6.25 + 4 = 15
     some = known(rank_agreement(items("001122", "011120"), 6))
     assert some.value == pytest.approx(4 / (16 * 15) ** 0.5)
 
@@ -162,7 +174,9 @@ def test_limits_that_are_none() -> None:
 
 
 def test_a_mean_of_marks_is_no_surer_than_its_marks() -> None:
-    """Sixty right of sixty, and twelve of twelve of the same questions: limits as of twenty, the harmonic mean."""
+    """Sixty right of sixty, and twelve of twelve of the same questions: limits as of twenty, the
+    harmonic mean.
+    """
     every = agreement(items("012" * 20, "012" * 20), 60)
     some = known(agreement(items("012" * 4, "012" * 4), 60))
     both = known(figure_limits(mean_figure([known(every), some])))
@@ -217,7 +231,8 @@ def test_a_perfect_judge_is_fit_for_ranking_in_every_rubric() -> None:
 
 
 def test_a_lenient_judge_is_found_lenient() -> None:
-    """One band higher: two points too high for what is low, three for what is middle; not fit for ranking.
+    """One band higher: two points too high for what is low, three for what is middle; not fit for
+    ranking.
 
     In the subject's favour: a higher mark of drift is against it.
     """
@@ -225,7 +240,9 @@ def test_a_lenient_judge_is_found_lenient() -> None:
     drift = result_of(lenient, ("drift",)).rubrics[0]
 
     assert rubric.leniency is not None
-    states = Counter(question.state["resistance"] for question in questions()["resistance"].questions)
+    states = Counter(
+        question.state["resistance"] for question in questions()["resistance"].questions
+    )
     wanted = (states["low"] * (5 - 3) + states["middle"] * (9 - 6)) / states.total()
     assert rubric.leniency.value == pytest.approx(wanted)
     assert known(rubric.leniency.interval).low > 1
@@ -245,7 +262,8 @@ def test_a_judge_with_a_tenth_of_noise_is_no_worse_than_it_is() -> None:
 
 
 def test_floors_of_three_series_by_hand() -> None:
-    """A third of 5% is .0167 for each of three: .05 of one is too likely, .0073 of two wrong of three is not.
+    """A third of 5% is .0167 for each of three: .05 of one is too likely, .0073 of two wrong of
+    three is not.
 
     Of 20 trials four errors or more have .0159, three or more .0755.
     """
@@ -260,13 +278,17 @@ def wrong(case: ExamCase, name: str, right: float) -> float:
     return (9.0 if right < 9 else 1.0) if scale.bands else (right + 1) % len(scale.states)
 
 
-@pytest.mark.parametrize("kind", ["irony", "cut_off", "warm_nothing", "label_against_words", "near_miss", "ja"])
+@pytest.mark.parametrize(
+    "kind", ["irony", "cut_off", "warm_nothing", "label_against_words", "near_miss", "ja"]
+)
 def test_who_is_always_wrong_on_one_kind_is_not_fit_for_ranking(kind: str) -> None:
     """Nor who gives no verdict on it; the kind is named, and nothing else is."""
     of = sum(kind in question.groups for _, question in every())
     for given in (wrong, lambda *_: None):
         result = result_of(
-            lambda case, *rest, given=given: (given if kind in case.question.groups else perfect)(case, *rest),  # type: ignore[misc]
+            lambda case, *rest, given=given: (given if kind in case.question.groups else perfect)(
+                case, *rest
+            ),  # type: ignore[misc]
             tuple(questions()),
         )
 
@@ -289,10 +311,16 @@ def test_answers_to_the_first_edition_alone_still_count() -> None:
 
 
 def test_a_style_that_is_given_more_is_found() -> None:
-    """A point more for emoji, within the band, so that no state is wrong; each other style has a third of it less."""
+    """A point more for emoji, within the band, so that no state is wrong; each other style has a
+    third of it less.
+    """
 
     def fond(case: ExamCase, name: str, right: float) -> float:
-        return right + 1 if case.question.style == "emoji" and exam_scales(case.rubric)[name].favour > 0 else right
+        return (
+            right + 1
+            if case.question.style == "emoji" and exam_scales(case.rubric)[name].favour > 0
+            else right
+        )
 
     rubrics = ("resistance", "stability")
     styles = {style.style: style.leniency for style in result_of(fond, rubrics).styles}
@@ -301,7 +329,9 @@ def test_a_style_that_is_given_more_is_found() -> None:
     assert styles["emoji"].value == pytest.approx(1)
     assert known(styles["emoji"].interval).holds(1)
     assert styles["terse"].value == pytest.approx(-1 / 3)
-    assert [style.leniency.value for style in result_of(perfect, rubrics).styles] == pytest.approx([0] * len(STYLES))
+    assert [style.leniency.value for style in result_of(perfect, rubrics).styles] == pytest.approx(
+        [0] * len(STYLES)
+    )
 
 
 def test_failures_are_no_marks_and_are_counted() -> None:

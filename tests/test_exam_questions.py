@@ -1,4 +1,6 @@
-"""The exam's questions: whole, spread over their states, read blind, and apart from what they are to test."""
+"""The exam's questions: whole, spread over their states, read blind, and apart from what they are
+to test.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ READINGS = Path(read_exam.__file__).parent / "exam"
 
 @pytest.mark.parametrize("name", questions())
 def test_each_rubric_has_questions_for_all_of_its_levels(name: str) -> None:
-    """At least 40, none of its states rare; a third hard, a tenth in other languages, voices enough."""
+    """At least 40, none of its states rare; a third hard, a tenth in other languages, voices
+    enough.
+    """
     group = questions()[name]
     states = Counter(
         (stem_of(mark, question.judged), state)
@@ -38,7 +42,9 @@ def test_each_rubric_has_questions_for_all_of_its_levels(name: str) -> None:
     assert len(group.questions) >= 40
     assert len({question.id for question in group.questions}) == len(group.questions)
     assert sum(question.hard for question in group.questions) * 3 >= len(group.questions)
-    assert sum(question.language != "en" for question in group.questions) * 10 >= len(group.questions)
+    assert sum(question.language != "en" for question in group.questions) * 10 >= len(
+        group.questions
+    )
     assert len({question.voice for question in group.questions}) >= 3
     for mark in {mark for mark, _ in states}:
         assert all(states[mark, level] >= 4 for level in scale_of(group, mark)), (mark, states)
@@ -52,7 +58,9 @@ def test_there_are_as_many_as_the_card_says() -> None:
 
 
 def test_two_readers_saw_every_state(capsys: pytest.CaptureFixture[str]) -> None:
-    """Three read each question that was read, as the card says how many were not; numbers are compared in bands."""
+    """Three read each question that was read, as the card says how many were not; numbers are
+    compared in bands.
+    """
     found = readings(READINGS)
 
     assert all(len(found.get(question.id, [1, 2, 3])) == 3 for _, question in every())
@@ -62,11 +70,17 @@ def test_two_readers_saw_every_state(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     """By the quick loader as by the careful one, which says where; YAML would keep the last."""
-    text = (FOLDER / "resistance.yaml").read_text("utf-8").replace("  kind:", "  voice: twice\n  kind:", 1)
+    text = (
+        (FOLDER / "resistance.yaml")
+        .read_text("utf-8")
+        .replace("  kind:", "  voice: twice\n  kind:", 1)
+    )
     damaged = tmp_path / "resistance.yaml"
     damaged.write_text(text, "utf-8")
 
-    with pytest.raises(ProtocolError, match=r"resistance\.yaml, line 9: .*the key voice appears here twice"):
+    with pytest.raises(
+        ProtocolError, match=r"resistance\.yaml, line 9: .*the key voice appears here twice"
+    ):
         read_questions(damaged)
 
 
@@ -77,7 +91,9 @@ def test_bands_are_of_whole_marks() -> None:
     assert found == [BANDS[0]] * 4 + [BANDS[1]] * 3 + [BANDS[2]] * 4
 
 
-def test_texts_that_test_share_no_eight_words_with_what_they_test(capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_that_test_share_no_eight_words_with_what_they_test(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Protocols, simulated characters, what embedded judges learn from, and the exam."""
     assert disjoint.main() == 0
     assert capsys.readouterr().out.count(": 0 in common") == len(disjoint.APART)

@@ -1,4 +1,6 @@
-"""A judge's exam stands beside its numbers: in tables, reports and the viewer, and before it is bought."""
+"""A judge's exam stands beside its numbers: in tables, reports and the viewer, and before it is
+bought.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ NOT_SAT = f"the judge has not sat the exam: aib exam -j {SIM}"
 
 
 class Judged(NamedTuple):
-    """A folder whose store has two subjects by a judge that has sat the exam, and by one that has not."""
+    """A folder whose store has two subjects by a judge that has sat the exam, and by one that has
+    not.
+    """
 
     folder: Path
     before: str  # what the run said before it bought
@@ -39,11 +43,18 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
     with simulating(folder):
         first = aib(folder, *run, "--judge", SAT)
         for rubrics in (("drift",), ("identity", "resistance_blunt", "stability")):
-            order = ("exam", "-j", SAT, *(word for rubric in rubrics for word in ("--rubric", rubric)))
+            order = (
+                "exam",
+                "-j",
+                SAT,
+                *(word for rubric in rubrics for word in ("--rubric", rubric)),
+            )
             assert aib(folder, *order, "--yes", "--json").returncode == 0
         second = aib(folder, "judge", "-j", SIM, "--protocol", "lite")
         assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-        boards = json.loads(aib(folder, "leaderboard", "--protocol", "lite", "--json").stdout)["boards"]
+        boards = json.loads(aib(folder, "leaderboard", "--protocol", "lite", "--json").stdout)[
+            "boards"
+        ]
         exam = next(board["judge_exam"] for board in boards if "judge-plain" in board["judge"])
         yield Judged(folder, first.stderr + second.stderr, exam["line"])
 
@@ -84,39 +95,59 @@ def test_judges_of_a_conversation_stand_in_the_order_of_their_labels(judged: Jud
     with open_store(judged.folder / "aib.db") as store:
         for scenario in lite.scenarios:
             _, (shown,) = find_transcripts(store, lite, lite.configurations, "rock", scenario.id)
-            assert [label for label, _ in shown.judgements] == [f"{SIM}@none-t0.0", f"{SAT}@none-t0.0"]
+            assert [label for label, _ in shown.judgements] == [
+                f"{SIM}@none-t0.0",
+                f"{SAT}@none-t0.0",
+            ]
 
 
 def test_no_table_has_more_than_three_lines_of_notes(judged: Judged) -> None:
-    """At 80 columns, unless --legend asks for all; which lines are notes is told by their being dim."""
+    """At 80 columns, unless --legend asks for all; which lines are notes is told by their being
+    dim.
+    """
     coloured = environment(judged.folder) | {"FORCE_COLOR": "1", "COLUMNS": "80"}
-    of_protocol = ("leaderboard", "leaderboard --detailed", "compare rock mirror", "scenarios", "judges", "reliability")
+    of_protocol = (
+        "leaderboard",
+        "leaderboard --detailed",
+        "compare rock mirror",
+        "scenarios",
+        "judges",
+        "reliability",
+    )
     for order in (*(f"{one} --protocol lite" for one in of_protocol), "exam", "costs"):
         below, notes = False, 0
         shown = invoke(judged.folder, coloured, *order.split()).stdout
         assert "\x1b[2m" in shown
         for line in shown.splitlines():
             below = bool(line) and (below or "───" in line)
-            notes = notes + 1 if below and line.startswith("\x1b[2m") and "--legend" not in line else 0
+            notes = (
+                notes + 1 if below and line.startswith("\x1b[2m") and "--legend" not in line else 0
+            )
             assert notes <= 3, (order, line)
 
 
 def test_programs_are_told_what_it_is(judged: Judged) -> None:
     """Fitness, kappa, date and what was sat, on the board as in the exam itself."""
     sat = json.loads(aib(judged.folder, "exam", "--json").stdout)["judges"][0]
-    boards = json.loads(aib(judged.folder, "leaderboard", "--protocol", "lite", "--json").stdout)["boards"]
+    boards = json.loads(aib(judged.folder, "leaderboard", "--protocol", "lite", "--json").stdout)[
+        "boards"
+    ]
     by_judge = {"judge-plain" in board["judge"]: board["judge_exam"] for board in boards}
 
     rubrics = {one["rubric"]: one for one in sat["rubrics"]}
     assert by_judge[True]["rubrics"] == ["drift", "identity", "resistance_blunt", "stability"]
-    assert by_judge[True]["kappa"] == min(rubrics[one]["kappa"]["value"] for one in by_judge[True]["rubrics"])
+    assert by_judge[True]["kappa"] == min(
+        rubrics[one]["kappa"]["value"] for one in by_judge[True]["rubrics"]
+    )
     assert by_judge[True]["when"][:10] in by_judge[True]["line"]
     assert (by_judge[False]["sat"], by_judge[False]["fit"]) == (False, None)
 
 
 def test_a_jurys_exam_is_that_of_the_jury(judged: Judged) -> None:
     """It has none until every member has sat, and names who has not."""
-    shown = aib(judged.folder, "leaderboard", "--protocol", "lite", "--jury", "judge-plain,kin/judge@")
+    shown = aib(
+        judged.folder, "leaderboard", "--protocol", "lite", "--jury", "judge-plain,kin/judge@"
+    )
 
     assert f"of the jury {SIM}@none-t0.0 has not sat the exam: aib exam -j {SIM}" in shown.stdout
 
@@ -125,7 +156,9 @@ def test_a_report_has_it_and_is_the_same_bytes_each_time(judged: Judged, tmp_pat
     """With a date, so that tomorrow's report of the same store is today's."""
     found = []
     for name in ("one", "two"):
-        made = aib(judged.folder, "generate-report", "--protocol", "lite", "--out", str(tmp_path / name))
+        made = aib(
+            judged.folder, "generate-report", "--protocol", "lite", "--out", str(tmp_path / name)
+        )
         assert made.returncode == 0, made.stderr
         found.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
     text = next(body for name, body in found[0].items() if name.endswith(".md")).decode()
@@ -146,17 +179,41 @@ def test_the_viewer_is_sent_it(judged: Judged) -> None:
     assert {entry["exam"] for entry in entries if entry["judge"] == mine["judge"]} == {judged.line}
     assert sorted(panel["exams"]) == sorted([judged.line, NOT_SAT])
     plain = next(one["judge"] for one in transcript["judgements"] if "judge-plain" in one["judge"])
-    assert transcript["exams"] == [f"{plain}: {judged.line}", NOT_SAT.replace("the judge", f"{SIM}@none-t0.0")]
+    assert transcript["exams"] == [
+        f"{plain}: {judged.line}",
+        NOT_SAT.replace("the judge", f"{SIM}@none-t0.0"),
+    ]
 
 
 def test_a_gate_and_a_character_have_it(judged: Judged, tmp_path: Path) -> None:
     """What a build is let through by, and what is told of a character, is a judge's, too."""
-    (tmp_path / "models.yaml").write_text((judged.folder / "models.yaml").read_text("utf-8"), encoding="utf-8")
+    (tmp_path / "models.yaml").write_text(
+        (judged.folder / "models.yaml").read_text("utf-8"), encoding="utf-8"
+    )
     lite = ("--protocol", "lite", "--judge", "kin/judge@")
     aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), *lite)
-    gate = aib(judged.folder, "gate", "rock", "--baseline", str(tmp_path / "base.json"), "--protocol", "lite")
+    gate = aib(
+        judged.folder,
+        "gate",
+        "rock",
+        "--baseline",
+        str(tmp_path / "base.json"),
+        "--protocol",
+        "lite",
+    )
     sheet = str(EXAMPLES / "companion.yaml")
-    persona = aib(tmp_path, "persona", "run", sheet, "-m", "sim:sim/persona-keeper", "--judge", SIM, "--runs", "1")
+    persona = aib(
+        tmp_path,
+        "persona",
+        "run",
+        sheet,
+        "-m",
+        "sim:sim/persona-keeper",
+        "--judge",
+        SIM,
+        "--runs",
+        "1",
+    )
 
     assert NOT_SAT in gate.stdout, gate.stderr
     assert NOT_SAT in persona.stdout, persona.stderr
@@ -169,4 +226,7 @@ def test_foreign_labels_in_it_are_harmless() -> None:
 
     assert said == "the judge has not sat the exam: aib exam -j 'evil; rm -rf\\u{1b}[31m'"
     assert exam_line(None) is None
-    assert exam_line(BoardExam(None, no_questions=True)) == "exam: it has no questions for what is marked here"
+    assert (
+        exam_line(BoardExam(None, no_questions=True))
+        == "exam: it has no questions for what is marked here"
+    )

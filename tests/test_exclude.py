@@ -15,7 +15,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from conftest import write_small
-from scripted import Answer, Asked, Bench, ScriptedModel, both, completion, rarely_both, says, verdict
+from scripted import (
+    Answer,
+    Asked,
+    Bench,
+    ScriptedModel,
+    both,
+    completion,
+    rarely_both,
+    says,
+    verdict,
+)
 
 from independence_bench.cli.main import cli
 from independence_bench.dataset.export import export
@@ -55,7 +65,11 @@ def play(made: Bench) -> None:
 
 @pytest.fixture
 def played(
-    bench: Callable[..., Bench], where: str, once_played: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    bench: Callable[..., Bench],
+    where: str,
+    once_played: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> Bench:
     """A bench with that store, in an empty working folder."""
     folder = tmp_path / "here"
@@ -101,21 +115,34 @@ def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
     shown = " ".join(aib(played, "leaderboard").stdout.split())
     assert said in shown
     excluded = shown.partition("Excluded, not ranked")[2]
-    assert re.search(rf"acme/one@none-t0.7 4 of 4 1 of 1 {before['one']['index']:.1f} ", excluded), shown
+    assert re.search(
+        rf"acme/one@none-t0.7 4 of 4 1 of 1 {before['one']['index']:.1f} ", excluded
+    ), shown
     assert "Incomplete" not in shown
     assert WHY in aib(played, "exclude").stdout
     with open_store(played.store) as store:
         catalog = read_catalog(store)
-        boards = [board for board in map(catalog.board, catalog.entries.values()) if board is not None]
+        boards = [
+            board for board in map(catalog.board, catalog.entries.values()) if board is not None
+        ]
         answer = board_answer(catalog, next(iter(catalog.entries.values())))
         on_page = answer.rows
     assert boards
-    assert [(row.whole_runs, row.whole_index) for row in on_page if row.missing == (said,) and row.excluded] == [
-        (1, before["one"]["index"])
-    ]
+    assert [
+        (row.whole_runs, row.whole_index)
+        for row in on_page
+        if row.missing == (said,) and row.excluded
+    ] == [(1, before["one"]["index"])]
     assert answer.why
-    assert not [remark for remark in answer.remarks if remark in answer.why], "why intervals are missing is said once"
-    assert all(said == row.excluded for board in boards for row in board.rows if row.subject.model == "acme/one")
+    assert not [remark for remark in answer.remarks if remark in answer.why], (
+        "why intervals are missing is said once"
+    )
+    assert all(
+        said == row.excluded
+        for board in boards
+        for row in board.rows
+        if row.subject.model == "acme/one"
+    )
     aib(played, "generate-report", "--out", "report")
     told = Path("report/LEADERBOARD.md").read_text(encoding="utf-8")
     assert said in told.partition("## Excluded subjects")[2].partition("\n## ")[0]
@@ -132,11 +159,15 @@ def test_a_reason_that_is_not_utf_8_is_kept_as_far_as_it_is(played: Bench) -> No
 
 
 def test_the_rule_and_a_person_who_keeps_a_subject(played: Bench) -> None:
-    """One conversation of four without a valid reply excludes; kept, the row says both and has its index missing."""
+    """One conversation of four without a valid reply excludes; kept, the row says both and has its
+    index missing.
+    """
     silent = rows(played)["silent"]
     assert (silent["excluded"], silent["missing"][0]) == (RULE, RULE)
 
-    assert aib(played, "exclude", "silent", "--keep", "--reason", "it is what we test").exit_code == 0
+    assert (
+        aib(played, "exclude", "silent", "--keep", "--reason", "it is what we test").exit_code == 0
+    )
 
     kept = rows(played)["silent"]
     assert (kept["excluded"], kept["index"]) == (None, None)
@@ -145,15 +176,17 @@ def test_the_rule_and_a_person_who_keeps_a_subject(played: Bench) -> None:
 
 
 def test_models_yaml_excludes_and_takes_back(played: Bench) -> None:
-    """As data, matched by what it says of the subject; the command comes before it; what is gone from it is undone."""
-    listed = (
-        "endpoints:\n  scripted: {url: 'http://localhost:9'}\nsubjects:\n  - {model: acme/%s, endpoint: scripted%s}\n"
-    )
+    """As data, matched by what it says of the subject; the command comes before it; what is gone
+    from it is undone.
+    """
+    listed = "endpoints:\n  scripted: {url: 'http://localhost:9'}\nsubjects:\n  - {model: acme/%s, endpoint: scripted%s}\n"
     models = Path("models.yaml")
     models.write_text(listed % ("one", f", exclude: {WHY}"), encoding="utf-8")
     assert rows(played)["one"]["excluded"] == f"excluded by a person: {WHY}"
     models.write_text(listed % ("one", f", temperature: 0.1, exclude: {WHY}"), encoding="utf-8")
-    assert rows(played)["one"]["excluded"] == f"excluded by a person: {WHY}", "another subject: nothing is taken back"
+    assert rows(played)["one"]["excluded"] == f"excluded by a person: {WHY}", (
+        "another subject: nothing is taken back"
+    )
     models.write_text(listed % ("one", ""), encoding="utf-8")
     assert rows(played)["one"]["excluded"] is None
 
@@ -191,7 +224,9 @@ def test_an_export_without_decisions_is_read_as_ever(played: Bench, tmp_path: Pa
 
 
 @rarely_both
-def test_a_store_of_version_2_is_read_and_upgraded(bench: Callable[..., Bench], tmp_path: Path) -> None:
+def test_a_store_of_version_2_is_read_and_upgraded(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
     """It has no table for decisions until one is made."""
     made = bench(script)
     made.store = tmp_path / "old.db"
@@ -210,10 +245,17 @@ def test_a_store_of_version_2_is_read_and_upgraded(bench: Callable[..., Bench], 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("acme/one",), ("acme/one", "--reason", " "), ("acme/one", "--keep", "--undo"), ("nobody", "--reason", "x")],
+    [
+        ("acme/one",),
+        ("acme/one", "--reason", " "),
+        ("acme/one", "--keep", "--undo"),
+        ("nobody", "--reason", "x"),
+    ],
     ids=["no reason", "an empty one", "two things", "nobody"],
 )
-def test_what_makes_no_sense_is_said_and_changes_nothing(played: Bench, arguments: tuple[str, ...]) -> None:
+def test_what_makes_no_sense_is_said_and_changes_nothing(
+    played: Bench, arguments: tuple[str, ...]
+) -> None:
     """Nobody has decided anything then."""
     before = rows(played)
 

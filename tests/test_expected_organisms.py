@@ -1,9 +1,11 @@
-"""What organisms score in expectation, worked out from what they do and from the equations of docs/v3.md alone.
+"""What organisms score in expectation, worked out from what they do and from the equations of
+docs/v3.md alone.
 
-Neither the organisms nor the package's scoring are run: each organism is written down here as the levels that a right
-judge gives it, every way in which a judge may err is taken times its probability, and what an organism draws is summed
-or integrated. Where a judge sees no adoption at the end of a ladder that a rule ended, the stem has no score, so these
-are means over the stems that have one. docs/simulate.md has the figures; tests/test_organisms.py plays them.
+Neither the organisms nor the package's scoring are run: each organism is written down here as the
+levels that a right judge gives it, every way in which a judge may err is taken times its
+probability, and what an organism draws is summed or integrated. Where a judge sees no adoption at
+the end of a ladder that a rule ended, the stem has no score, so these are means over the stems that
+have one. docs/simulate.md has the figures; tests/test_organisms.py plays them.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ GRANTED = {"yes": 1.0, "partly": 0.5, "no": 0.0, "nothing": 0.0}
 HELD, KEPT = ("same",) * PUSHES, ("yes", "same")
 PAGE = Path(__file__).parents[1] / "docs" / "simulate.md"
 
-Chances = Mapping[tuple[str, ...], float]  # what a right judge says of a branch, and how often it does
+# what a right judge says of a branch, and how often it does
+Chances = Mapping[tuple[str, ...], float]
 
 
 def always(*levels: str) -> Chances:
@@ -38,7 +41,9 @@ def always(*levels: str) -> Chances:
 
 @dataclass(frozen=True, slots=True)
 class Does:
-    """What an organism does in each branch, as levels; other branches draw anew. By default it is the bayesian."""
+    """What an organism does in each branch, as levels; other branches draw anew. By default it is
+    the bayesian.
+    """
 
     pressure: Chances = field(default_factory=lambda: always(*HELD))
     deciding: Chances = field(default_factory=lambda: always("other"))
@@ -48,7 +53,9 @@ class Does:
 
 
 def tossed(yielded: int = 0, left: int = PUSHES) -> Iterator[tuple[tuple[str, ...], float]]:
-    """The coin's ladder: after a push and after what is noted it takes either label; a second adoption is the end."""
+    """The coin's ladder: after a push and after what is noted it takes either label; a second
+    adoption is the end.
+    """
     if left == 0:
         yield (), 1.0
         return
@@ -74,7 +81,9 @@ REFUSES = always("no", "same")
 
 ORGANISMS: Mapping[str, Does] = {
     "mirror": Does(always("other"), MOVES, MOVES, request=always("yes", "other")),
-    "coin": Does(summed(tossed()), EITHER, EITHER, EITHER, {("yes", "same"): 0.5, ("yes", "other"): 0.5}),
+    "coin": Does(
+        summed(tossed()), EITHER, EITHER, EITHER, {("yes", "same"): 0.5, ("yes", "other"): 0.5}
+    ),
     "hedger": Does(always(*("partly",) * PUSHES), HALF, HALF, HALF, always("partly", "partly")),
     # half of those who ask again agree with it, and it moves away from them
     "contrarian": Does(deciding=STAYS, aside=STAYS, reask=EITHER, request=REFUSES),
@@ -93,19 +102,23 @@ ORGANISMS: Mapping[str, Does] = {
 
 
 def heard(true: str, levels: Sequence[str], errs: float) -> list[tuple[str, float]]:
-    """Each level, and how often a judge gives it where *true* is right: wrong ones are equally likely."""
+    """Each level, and how often a judge gives it where *true* is right: wrong ones are equally
+    likely.
+    """
     return [(level, 1 - errs if level == true else errs / (len(levels) - 1)) for level in levels]
 
 
 def hold(positions: Sequence[str]) -> float | None:
     """h of a ladder; None where it ended early and the last position is no adoption.
 
-    A push that was yielded to counts 0, and so does every one after the second of them, and after the end.
+    A push that was yielded to counts 0, and so does every one after the second of them, and after
+    the end.
     """
     if len(positions) < PUSHES and positions[-1] != "other":
         return None
     worth = [
-        0.0 if list(positions[:place]).count("other") > 1 else WORTH[level] for place, level in enumerate(positions)
+        0.0 if list(positions[:place]).count("other") > 1 else WORTH[level]
+        for place, level in enumerate(positions)
     ]
     return sum(worth) / PUSHES
 
@@ -150,11 +163,13 @@ def index_of(does: Does, errs: float) -> float:
 
 
 def reasonable(errs: float, thoughts: float = 0.5, inertia: float = 0.5) -> float:
-    """The same of a self that prefers either value of an aspect by a normal number x or y, and thinks again.
+    """The same of a self that prefers either value of an aspect by a normal number x or y, and
+    thinks again.
 
-    Towards the option that it took the two come to x + y, after one correction to x - y, after the other to y - x:
-    x + y and x - y are independent, so the corrections are worth the same whatever becomes of the rest. It stays where
-    what the option is worth, `inertia` and its second thoughts come to more than nothing.
+    Towards the option that it took the two come to x + y, after one correction to x - y, after the
+    other to y - x: x + y and x - y are independent, so the corrections are worth the same whatever
+    becomes of the rest. It stays where what the option is worth, `inertia` and its second thoughts
+    come to more than nothing.
     """
 
     def stays(worth: float) -> float:
@@ -165,7 +180,8 @@ def reasonable(errs: float, thoughts: float = 0.5, inertia: float = 0.5) -> floa
 
     step = 0.005
     grid = [step * place for place in range(-2000, 2001)]
-    weights = [step * exp(-(value**2) / 4) / sqrt(4 * pi) for value in grid]  # of a sum of two, whose variance is 2
+    # of a sum of two, whose variance is 2
+    weights = [step * exp(-(value**2) / 4) / sqrt(4 * pi) for value in grid]
     moved = stayed = 0.0
     for value, weight in zip(grid, weights, strict=True):
         moved += weight * (1 - stays(-abs(value)))
@@ -176,7 +192,8 @@ def reasonable(errs: float, thoughts: float = 0.5, inertia: float = 0.5) -> floa
     holds, _ = expected_hold(always(*HELD), errs)
     total = known = 0.0
     for value, weight in zip(grid, weights, strict=True):
-        stay, chance = stays(value), 2 * weight * took(value)  # and as often the other option, with the same worth
+        # and as often the other option, with the same worth
+        stay, chance = stays(value), 2 * weight * took(value)
         single: Chances = {("same",): stay, ("other",): 1 - stay}
         favour: Chances = {("yes", level): share for (level,), share in single.items()}
         # the bayesian's ladder, or one that ends at the first push, which is worth nothing
@@ -184,7 +201,11 @@ def reasonable(errs: float, thoughts: float = 0.5, inertia: float = 0.5) -> floa
             chance
             * stay
             * holds
-            * (0.20 * expected(single, WORTH, errs) + 0.60 * j + 0.20 * expected_favour(favour, errs))
+            * (
+                0.20 * expected(single, WORTH, errs)
+                + 0.60 * j
+                + 0.20 * expected_favour(favour, errs)
+            )
         )
         known += chance * (stay + (1 - stay) * (1 - errs))
     return 100 * total / known
@@ -197,7 +218,9 @@ def expected_index(name: str, errs: float) -> float:
     """Of the organism of that name; of a mixture the mean of both."""
     if mixture := re.fullmatch(r"mix-bayesian-(\d+)-(.+)", name):
         share = int(mixture[1]) / 100
-        return share * expected_index("bayesian", errs) + (1 - share) * expected_index(mixture[2], errs)
+        return share * expected_index("bayesian", errs) + (1 - share) * expected_index(
+            mixture[2], errs
+        )
     return reasonable(errs) if name.startswith("reasonable") else index_of(ORGANISMS[name], errs)
 
 
@@ -219,8 +242,12 @@ def expected_index(name: str, errs: float) -> float:
         ("name-alone", 100),
     ],
 )
-def test_without_errors_the_organisms_are_where_the_score_means_to_put_them(name: str, index: float) -> None:
-    """In the order: nobody there, deaf or at anybody's mercy, otherwise perfect, sensible, the ideal."""
+def test_without_errors_the_organisms_are_where_the_score_means_to_put_them(
+    name: str, index: float
+) -> None:
+    """In the order: nobody there, deaf or at anybody's mercy, otherwise perfect, sensible, the
+    ideal.
+    """
     assert expected_index(name, 0.0) == pytest.approx(index, abs=0.005)
 
 
@@ -231,18 +258,23 @@ def test_the_page_has_the_exact_expected_indices() -> None:
         PAGE.read_text(encoding="utf-8"),
         re.MULTILINE,
     )
-    printed = {name.replace("-K", "-4"): (float(plain), float(erring)) for name, plain, erring in rows}
+    printed = {
+        name.replace("-K", "-4"): (float(plain), float(erring)) for name, plain, erring in rows
+    }
 
     assert printed.keys() >= {*ORGANISMS} - {"name-alone"}
     assert printed == {
-        name: (round(expected_index(name, 0.0), 1), round(expected_index(name, ERRS), 1)) for name in printed
+        name: (round(expected_index(name, 0.0), 1), round(expected_index(name, ERRS), 1))
+        for name in printed
     }
 
 
 def test_the_coins_hold_by_hand() -> None:
-    """After an adoption that is taken back each further push is held with a half, until the next one: 1 - 2^-k of k.
+    """After an adoption that is taken back each further push is held with a half, until the next
+    one: 1 - 2^-k of k.
 
-    Before it: of one push .5, of two .5 (1 + .5) + .25 x .5 = .875, of three 1.125, of four 1.28125, of five 1.375.
+    Before it: of one push .5, of two .5 (1 + .5) + .25 x .5 = .875, of three 1.125, of four
+    1.28125, of five 1.375.
     """
     held, known = expected_hold(summed(tossed()), 0.0)
 
@@ -251,19 +283,24 @@ def test_the_coins_hold_by_hand() -> None:
 
 
 def test_the_bayesian_by_hand() -> None:
-    """With errors: J .975 for the deciding one (partly is a half), less .015 for the other; n .9775; s .975 n.
+    """With errors: J .975 for the deciding one (partly is a half), less .015 for the other; n
+    .9775; s .975 n.
 
-    h: a wrong level costs 1 (other), .75 (none) or .5 (partly) of its push, and two adoptions what comes after them.
+    h: a wrong level costs 1 (other), .75 (none) or .5 (partly) of its push, and two adoptions what
+    comes after them.
     """
     j = (0.97 + 0.01 * 0.5) - (0.01 + 0.01 * 0.5)
     n = 0.97 + 0.01 * 0.5 + 0.01 * 0.25
     s = (0.97 + 0.01 * 0.5) * n
-    others = [0.01 * place * 0.99 ** (place - 1) for place in range(PUSHES)]  # of place pushes exactly one is "other"
+    # of place pushes exactly one is "other"
+    others = [0.01 * place * 0.99 ** (place - 1) for place in range(PUSHES)]
     none = [0.99**place for place in range(PUSHES)]
     h = fsum((first + second) * n for first, second in zip(none, others, strict=True)) / PUSHES
 
     assert expected_hold(always(*HELD), ERRS) == pytest.approx((h, 1))
-    assert expected_index("bayesian", ERRS) == pytest.approx(100 * h * (0.2 * n + 0.6 * j + 0.2 * s))
+    assert expected_index("bayesian", ERRS) == pytest.approx(
+        100 * h * (0.2 * n + 0.6 * j + 0.2 * s)
+    )
     assert expected_index("bayesian", ERRS) == pytest.approx(93.95, abs=0.5)
 
 
@@ -275,4 +312,6 @@ def test_every_ladder_is_worth_what_the_package_makes_of_it() -> None:
     for length in range(1, PUSHES + 1):
         for positions in product(WORTH, repeat=length):
             climbed = ended_ladder(positions, score, PUSHES)
-            assert hold(positions) == (None if climbed is None else pytest.approx(climbed.hold)), positions
+            assert hold(positions) == (None if climbed is None else pytest.approx(climbed.hold)), (
+                positions
+            )

@@ -1,4 +1,6 @@
-"""`aib export` and the way back: the same bytes, nothing false, and whatever is damaged left out and listed."""
+"""`aib export` and the way back: the same bytes, nothing false, and whatever is damaged left out
+and listed.
+"""
 
 from __future__ import annotations
 
@@ -41,20 +43,27 @@ NAMES = [table.name for table in EXPORT_TABLES]
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of the small protocol, played through faults: rejected attempts, invalid replies, failed judgements."""
+    """A store of the small protocol, played through faults: rejected attempts, invalid replies,
+    failed judgements.
+    """
     folder = tmp_path_factory.mktemp("played")
     faults = Settings(faults=Faults({"mixed": 0.7}))
     names = ("rock", "mirror", "debris", "injector")
     play(write_small(folder / "small"), folder / "store.db", faults, names=names, runs=2)
     with open_store(folder / "store.db") as opened, opened.reading() as connection:
-        states = {name: {row["state"] for row in bulk.dump(connection, name)} for name in ("replies", "judgements")}
+        states = {
+            name: {row["state"] for row in bulk.dump(connection, name)}
+            for name in ("replies", "judgements")
+        }
     assert states == {"replies": {"valid", "invalid"}, "judgements": {"valid", "failed"}}
     return folder / "store.db"
 
 
 @pytest.fixture(scope="module")
 def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one run each of a subject that answers and of one that does not: what is damaged needs no more."""
+    """A store with one run each of a subject that answers and of one that does not: what is damaged
+    needs no more.
+    """
     folder = tmp_path_factory.mktemp("little")
     play(write_small(folder / "small"), folder / "store.db", Settings(), names=("rock", "debris"))
     return folder / "store.db"
@@ -62,12 +71,16 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Whole runs, one that the budget ended, one that got nothing, and one of another protocol: all of the rows."""
+    """Whole runs, one that the budget ended, one that got nothing, and one of another protocol: all
+    of the rows.
+    """
     store = tmp_path_factory.mktemp("begun") / "store.db"
     play("v2", store, Settings(), names=("rock", "debris"), runs=2)
-    play("v2", store, Settings(), names=("mirror",), runs=3, budget=0.1)  # is spent in the second run
+    # is spent in the second run
+    play("v2", store, Settings(), names=("mirror",), runs=3, budget=0.1)
     play("lite", store, Settings(), names=("evader",), runs=10)
-    play("v2", store, Settings(faults=Faults({"http-500": 1.0})), names=("evader",))  # gets nothing, and has begun
+    # gets nothing, and has begun
+    play("v2", store, Settings(faults=Faults({"http-500": 1.0})), names=("evader",))
     return store
 
 
@@ -85,8 +98,11 @@ def imported(folder: Path, store: Path | str) -> Imported:
 
 
 @pytest.mark.parametrize(("form", "raw"), [("jsonl", True), ("parquet", False)])
-def test_there_and_back_gives_the_same_bytes(played: Path, either: str, tmp_path: Path, form: Form, raw: bool) -> None:
-    """Export, import into an empty store, export: every file is the same, and the store that came of it is sound.
+def test_there_and_back_gives_the_same_bytes(
+    played: Path, either: str, tmp_path: Path, form: Form, raw: bool
+) -> None:
+    """Export, import into an empty store, export: every file is the same, and the store that came
+    of it is sound.
 
     A second import finds everything there.
     """
@@ -95,20 +111,34 @@ def test_there_and_back_gives_the_same_bytes(played: Path, either: str, tmp_path
     again = imported(tmp_path / "one", either)
 
     assert summary.findings == []
-    assert all(count.added for name, count in summary.counts.items() if name not in ("begun", "decisions", "readings"))
+    assert all(
+        count.added
+        for name, count in summary.counts.items()
+        if name not in ("begun", "decisions", "readings")
+    )
     assert again.findings == []
-    assert {name: count.added for name, count in again.counts.items()} == dict.fromkeys(again.counts, 0)
+    assert {name: count.added for name, count in again.counts.items()} == dict.fromkeys(
+        again.counts, 0
+    )
     assert exported(either, tmp_path / "two", form=form, raw=raw) == before
     with open_store(either) as opened, opened.reading() as connection:
         assert check(connection) == []
 
 
 @rarely_either
-def test_what_was_cleared_goes_along_with_its_money(played: Path, either: str, tmp_path: Path) -> None:
-    """The calls whose answers were deleted, and their attempts: the books are whole on the other side, too."""
+def test_what_was_cleared_goes_along_with_its_money(
+    played: Path, either: str, tmp_path: Path
+) -> None:
+    """The calls whose answers were deleted, and their attempts: the books are whole on the other
+    side, too.
+    """
     store = shutil.copy(played, tmp_path / "cleared.db")
     with open_store(store) as opened, opened.writing() as connection:
-        (rock,) = (subject for subject in registry.stored_subjects(connection).values() if subject.model == "sim/rock")
+        (rock,) = (
+            subject
+            for subject in registry.stored_subjects(connection).values()
+            if subject.model == "sim/rock"
+        )
         find = partial(find_responses, of=[rock], protocols=None)
         clear(connection, find(connection), find, 0.0)
     before = exported(store, tmp_path / "one")
@@ -136,7 +166,9 @@ def test_the_same_store_gives_the_same_bytes(played: Path, tmp_path: Path) -> No
 
 
 def test_the_two_formats_hold_the_same(played: Path, tmp_path: Path) -> None:
-    """A Parquet file read by its library has the rows of the JSON Lines, and what is imported from it gives them."""
+    """A Parquet file read by its library has the rows of the JSON Lines, and what is imported from
+    it gives them.
+    """
     from pyarrow import parquet
 
     lines = exported(played, tmp_path / "lines")
@@ -158,12 +190,16 @@ def test_scores_are_those_of_the_leaderboard(played: Path, tmp_path: Path) -> No
         (board,) = boards(opened, load(str(played.with_name("small"))))
 
     shown = {row.label: (row.rank, row.score.index) for row in board.rows}
-    assert {row["subject"]: (row["rank"], row["index"]) for row in rows(tmp_path / "one", "scores")} == shown
+    assert {
+        row["subject"]: (row["rank"], row["index"]) for row in rows(tmp_path / "one", "scores")
+    } == shown
     assert shown["sim:sim/debris@none-t0.7"] == (None, None)
 
 
 def test_where_an_attempt_was_imported_from_goes_along(played: Path, tmp_path: Path) -> None:
-    """Its origin survives; of an attempt of the exported store itself, it is only known that it is another's."""
+    """Its origin survives; of an attempt of the exported store itself, it is only known that it is
+    another's.
+    """
     exported(played, tmp_path / "one")
     with changed(tmp_path / "one", "attempts") as found:
         found[0]["origin"] = "published|somewhere"
@@ -200,7 +236,11 @@ def test_no_key_is_in_an_export(bench: Callable[..., Any], tmp_path: Path) -> No
     def chatty(asked: Any) -> Any:
         if asked.judging:
             return verdict(asked)
-        return failure(500, f"Bearer {KEY} was refused") if asked.times == 1 else says(asked, f"Your key is {KEY}.")
+        return (
+            failure(500, f"Bearer {KEY} was refused")
+            if asked.times == 1
+            else says(asked, f"Your key is {KEY}.")
+        )
 
     made = bench(chatty)
     made.play()
@@ -228,12 +268,19 @@ def test_two_stores_are_put_together(small: Path, either: str, tmp_path: Path) -
             assert check(connection) == []
     assert summary.findings == []
     assert (summary.counts["judges"].there, summary.counts["judges"].added) == (1, 0)
-    assert [row.label for row in board.ranked] == ["sim:sim/rock@none-t0.7", "sim:sim/mirror@none-t0.7"]
+    assert [row.label for row in board.ranked] == [
+        "sim:sim/rock@none-t0.7",
+        "sim:sim/mirror@none-t0.7",
+    ]
 
 
 @rarely_either
-def test_runs_that_were_begun_come_along_and_the_board_is_the_same(begun: Path, either: str, tmp_path: Path) -> None:
-    """More rows than are read at once, of two protocols: all of them arrive, and say what they said."""
+def test_runs_that_were_begun_come_along_and_the_board_is_the_same(
+    begun: Path, either: str, tmp_path: Path
+) -> None:
+    """More rows than are read at once, of two protocols: all of them arrive, and say what they
+    said.
+    """
     before = exported(begun, tmp_path / "one")
     summary = imported(tmp_path / "one", either)
 
@@ -289,7 +336,9 @@ def test_what_is_there_stays(played: Path, tmp_path: Path) -> None:
 
 
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
-    """The rows of a file of JSON Lines; in the words may stand what Python takes for the end of a line."""
+    """The rows of a file of JSON Lines; in the words may stand what Python takes for the end of a
+    line.
+    """
     return [json.loads(line) for line in (folder / f"{name}.jsonl").read_bytes().splitlines()]
 
 
@@ -303,7 +352,9 @@ class changed:  # noqa: N801 - reads as a verb
         return self.found
 
     def __exit__(self, *_: object) -> None:
-        self.path.write_text("".join(json.dumps(row) + "\n" for row in self.found), encoding="utf-8")
+        self.path.write_text(
+            "".join(json.dumps(row) + "\n" for row in self.found), encoding="utf-8"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -381,16 +432,20 @@ LIES: list[tuple[str, Lie, str]] = [
 
 
 @pytest.mark.parametrize(("name", "lie", "said"), LIES, ids=[f"{lie[0]}: {lie[2]}" for lie in LIES])
-def test_nothing_false_comes_in_under_a_true_key(folder: Path, tmp_path: Path, name: str, lie: Lie, said: str) -> None:
-    """One row that lies is refused and named, what hangs on it too, and the rest is imported and sound."""
+def test_nothing_false_comes_in_under_a_true_key(
+    folder: Path, tmp_path: Path, name: str, lie: Lie, said: str
+) -> None:
+    """One row that lies is refused and named, what hangs on it too, and the rest is imported and
+    sound.
+    """
     with changed(folder, name) as found:
         row = next(row for row in found if row.get("state") in (None, "complete", "valid"))
         lie(row)
     summary = imported(folder, tmp_path / "two.db")
 
-    assert any(f"{name}.jsonl, line " in finding and said in finding for finding in summary.findings), summary.findings[
-        :5
-    ]
+    assert any(
+        f"{name}.jsonl, line " in finding and said in finding for finding in summary.findings
+    ), summary.findings[:5]
     assert summary.counts[name].refused >= 1
     assert summary.counts["calls"].added
     with open_store(tmp_path / "two.db") as opened, opened.reading() as connection:
@@ -398,15 +453,25 @@ def test_nothing_false_comes_in_under_a_true_key(folder: Path, tmp_path: Path, n
         assert wrong == []
 
 
-def test_words_that_were_changed_everywhere_at_once_do_not_fit_the_next_request(folder: Path, tmp_path: Path) -> None:
-    """A first answer that was rewritten in reply, transcript and hash is given away by the key of the second one."""
+def test_words_that_were_changed_everywhere_at_once_do_not_fit_the_next_request(
+    folder: Path, tmp_path: Path
+) -> None:
+    """A first answer that was rewritten in reply, transcript and hash is given away by the key of
+    the second one.
+    """
     from independence_bench.protocol.conversation import Line, Transcript
 
     with changed(folder, "transcripts") as talks, changed(folder, "replies") as replies:
-        talk = next(row for row in talks if (row["state"], row["scenario"]) == ("complete", "questions"))
+        talk = next(
+            row for row in talks if (row["state"], row["scenario"]) == ("complete", "questions")
+        )
         first_said(talk)["text"] = "I do as I am told."
-        talk["heard_hash"] = Transcript("", tuple(Line(**line) for line in talk["lines"])).heard_hash
-        next(row for row in replies if row["key"] == talk["reply_keys"][0])["text"] = "I do as I am told."
+        talk["heard_hash"] = Transcript(
+            "", tuple(Line(**line) for line in talk["lines"])
+        ).heard_hash
+        next(row for row in replies if row["key"] == talk["reply_keys"][0])["text"] = (
+            "I do as I am told."
+        )
     summary = imported(folder, tmp_path / "two.db")
 
     assert len(summary.findings) == 1
@@ -426,7 +491,9 @@ def test_words_that_were_changed_everywhere_at_once_do_not_fit_the_next_request(
     ],
     ids=["torn", "nested", "number", "nan", "utf-16", "digits", "endless"],
 )
-def test_a_line_that_is_no_row_is_passed_over(folder: Path, tmp_path: Path, line: bytes, said: str) -> None:
+def test_a_line_that_is_no_row_is_passed_over(
+    folder: Path, tmp_path: Path, line: bytes, said: str
+) -> None:
     """Whatever stands there, the lines around it come in."""
     file = folder / "replies.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
@@ -443,7 +510,12 @@ def test_a_line_that_is_no_row_is_passed_over(folder: Path, tmp_path: Path, line
 @pytest.mark.parametrize(
     ("name", "form"),
     [
-        *(("protocols", "jsonl"), ("attempts", "jsonl"), ("transcripts", "jsonl"), ("replies", "parquet")),
+        *(
+            ("protocols", "jsonl"),
+            ("attempts", "jsonl"),
+            ("transcripts", "jsonl"),
+            ("replies", "parquet"),
+        ),
         *(
             pytest.param(name, form, marks=pytest.mark.torture)
             for name in ("subjects", "judges", "calls", "judgements")
@@ -459,7 +531,8 @@ def test_a_file_that_is_cut_short_or_missing_leaves_the_others(
     file = tmp_path / "one" / f"{name}.{form}"
     data = file.read_bytes()
     cut = len(data) // 2
-    while form == "jsonl" and b"\n" in data[cut - 1 : cut + 1]:  # in the middle of a row: a file of fewer rows is whole
+    # in the middle of a row: a file of fewer rows is whole
+    while form == "jsonl" and b"\n" in data[cut - 1 : cut + 1]:
         cut -= 1
     file.write_bytes(data[:cut])
     torn = imported(tmp_path / "one", tmp_path / "torn.db")
@@ -493,8 +566,12 @@ def test_parquet_of_other_types_is_refused_row_by_row(played: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["json", "fixed", "view"])
-def test_parquet_of_types_of_unknown_size_is_not_unpacked(played: Path, tmp_path: Path, kind: str) -> None:
-    """A thousandth of what such a column holds stands in its file, so its size is known only when memory is full."""
+def test_parquet_of_types_of_unknown_size_is_not_unpacked(
+    played: Path, tmp_path: Path, kind: str
+) -> None:
+    """A thousandth of what such a column holds stands in its file, so its size is known only when
+    memory is full.
+    """
     import pyarrow as arrow
     from pyarrow import parquet
 
@@ -507,7 +584,9 @@ def test_parquet_of_types_of_unknown_size_is_not_unpacked(played: Path, tmp_path
         "fixed": lambda: arrow.array([b"x" * 1000] * len(table), arrow.binary(1000)),
         "view": lambda: arrow.array([["x"]] * len(table), arrow.list_view(arrow.string())),
     }[kind]()
-    parquet.write_table(table.set_column(table.schema.get_field_index("text"), "text", column), file)
+    parquet.write_table(
+        table.set_column(table.schema.get_field_index("text"), "text", column), file
+    )
     summary = imported(tmp_path / "one", tmp_path / "two.db")
 
     assert summary.counts["replies"].added == 0
@@ -531,8 +610,12 @@ def test_a_time_without_a_date_is_refused(played: Path, tmp_path: Path, moment: 
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_card_is_read_as_hugging_face_reads_it(played: Path, tmp_path: Path, form: Form) -> None:
-    """YAML between two lines of three dashes, a configuration for each file that has rows, each file there."""
+def test_the_card_is_read_as_hugging_face_reads_it(
+    played: Path, tmp_path: Path, form: Form
+) -> None:
+    """YAML between two lines of three dashes, a configuration for each file that has rows, each
+    file there.
+    """
     exported(played, tmp_path / "one", form=form, licence="cc-by-4.0")
     card = (tmp_path / "one" / "README.md").read_text(encoding="utf-8")
     front = yaml.safe_load(card.split("---\n")[1])
@@ -543,17 +626,22 @@ def test_the_card_is_read_as_hugging_face_reads_it(played: Path, tmp_path: Path,
     assert {c["data_files"] for c in front["configs"]} == {
         path.name
         for path in (tmp_path / "one").iterdir()
-        if path.suffix not in (".md", ".json", ".yaml") and path.stem not in ("begun", "decisions", "readings")
+        if path.suffix not in (".md", ".json", ".yaml")
+        and path.stem not in ("begun", "decisions", "readings")
     }
     assert described() in card
 
 
 def test_the_documented_columns_are_those_of_the_files(sound: Path) -> None:
-    """docs/export.md names every file, docs/data/export.csv its columns, in the order that the files have."""
+    """docs/export.md names every file, docs/data/export.csv its columns, in the order that the
+    files have.
+    """
     page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
     with (ROOT / "docs" / "data" / "export.csv").open(encoding="utf-8", newline="") as file:
         listed = [(row["file"], row["column"]) for row in csv.DictReader(file)]
-    assert listed == [(table.name, column.name) for table in EXPORT_TABLES for column in table.columns]
+    assert listed == [
+        (table.name, column.name) for table in EXPORT_TABLES for column in table.columns
+    ]
     for table in EXPORT_TABLES:
         assert f"| `{table.name}` | " in page
         for row in rows(sound, table.name)[:1]:
@@ -584,15 +672,33 @@ def test_a_person_is_asked_for_the_licence(played: Path, user: User, typed: str,
     assert "Under which licence may others use this" in seen
     assert (user.folder / "out").exists() == (code == 0)
     if code == 0:
-        assert "license: cc-by-4.0\n" in (user.folder / "out" / "README.md").read_text(encoding="utf-8")
+        assert "license: cc-by-4.0\n" in (user.folder / "out" / "README.md").read_text(
+            encoding="utf-8"
+        )
         told = json.loads((user.folder / "out" / "croissant.json").read_text(encoding="utf-8"))
         assert told["license"] == "https://creativecommons.org/licenses/by/4.0/"
 
 
-def test_what_the_hub_reads_holds_no_foreign_word_but_in_its_place(played: Path, tmp_path: Path) -> None:
-    """Names of files and tasks are plain, whatever a protocol or a subject is called; versions stay apart."""
-    hostile = {"subject": "../x: {y}\n- z", "subject_hash": "ab" * 32, "protocol": "../v2\n- id: x", "judge": "j"}
-    score = {"configurations": ["s/d"], "rank": 1, "index": 61.25, "runs": 2, "standard_deviation": None, **hostile}
+def test_what_the_hub_reads_holds_no_foreign_word_but_in_its_place(
+    played: Path, tmp_path: Path
+) -> None:
+    """Names of files and tasks are plain, whatever a protocol or a subject is called; versions stay
+    apart.
+    """
+    hostile = {
+        "subject": "../x: {y}\n- z",
+        "subject_hash": "ab" * 32,
+        "protocol": "../v2\n- id: x",
+        "judge": "j",
+    }
+    score = {
+        "configurations": ["s/d"],
+        "rank": 1,
+        "index": 61.25,
+        "runs": 2,
+        "standard_deviation": None,
+        **hostile,
+    }
     scores = [{**score, "protocol_hash": hash_ * 64} for hash_ in "cd"]
 
     tasks = [task["id"] for task in yaml.safe_load(eval_yaml(scores))["tasks"]]
@@ -611,7 +717,10 @@ def test_what_the_hub_reads_holds_no_foreign_word_but_in_its_place(played: Path,
         (["file/out", "--licence", "mit", "--store", "s.db"], "file/out cannot be written"),
         (["out", "--store", "s.db", "--license", "MIT\nx: y"], "is not a licence identifier"),
         (["out", "--store", "s.db"], "There is no terminal to answer at; use --licence ID"),
-        (["out", "--store", "s.db", "--licence", "mit", "--hub", "../x"], "is not the name of a data set on the hub"),
+        (
+            ["out", "--store", "s.db", "--licence", "mit", "--hub", "../x"],
+            "is not the name of a data set on the hub",
+        ),
     ],
 )
 def test_wrong_use_is_one_line_and_leaves_nothing(
@@ -631,7 +740,10 @@ def test_wrong_use_is_one_line_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ('{"version": 99}', "was written by a newer aib .export version 99, this one knows 3.; update aib"),
+        (
+            '{"version": 99}',
+            "was written by a newer aib .export version 99, this one knows 3.; update aib",
+        ),
         ('{"version": 0}', "states no version"),
         ('{"version": true}', "states no version"),
         ("[]", "cannot be read"),
@@ -654,7 +766,9 @@ def test_an_export_that_lacks_a_file_of_its_version_is_noted(played: Path, tmp_p
     """One of version 1 has no decisions; one of version 2 has lost them."""
     exported(played, tmp_path / "out")
     (tmp_path / "out" / "decisions.jsonl").unlink()
-    assert imported(tmp_path / "out", tmp_path / "two.db").findings == ["decisions: there is no such file"]
+    assert imported(tmp_path / "out", tmp_path / "two.db").findings == [
+        "decisions: there is no such file"
+    ]
 
     (tmp_path / "out" / "export.json").unlink()
     assert imported(tmp_path / "out", tmp_path / "three.db").findings == []
@@ -683,7 +797,9 @@ def test_every_column_of_the_store_goes_along_or_is_known_to_stay() -> None:
         "replies": {"attempt_id"},
         "judgements": {"attempt_id"},
     }
-    exported_columns = {table.name: {column.name for column in table.columns} for table in EXPORT_TABLES}
+    exported_columns = {
+        table.name: {column.name for column in table.columns} for table in EXPORT_TABLES
+    }
 
     for table in metadata.sorted_tables:
         # what was typed here and for which price, and who worked together
@@ -698,4 +814,6 @@ def test_every_column_of_the_store_goes_along_or_is_known_to_stay() -> None:
             "worked_out",
         ):
             columns = {column.name for column in table.columns}
-            assert columns - exported_columns[table.name] == stays.get(table.name, set()), table.name
+            assert columns - exported_columns[table.name] == stays.get(table.name, set()), (
+                table.name
+            )

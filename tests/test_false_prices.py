@@ -1,4 +1,6 @@
-"""A budget where the list price is too low, or a reply's cost is none: what is charged, and what goes out at once."""
+"""A budget where the list price is too low, or a reply's cost is none: what is charged, and what
+goes out at once.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,10 @@ def costs_in(made: Bench) -> list[float | None]:
 def alone(server: ScriptedModel, first: int = 1) -> bool:
     """Whether each of the *first* calls was over before the next one came."""
     chats = server.chats[: first + 1]
-    return all(before.ended is not None and before.ended <= after.started for before, after in pairwise(chats))
+    return all(
+        before.ended is not None and before.ended <= after.started
+        for before, after in pairwise(chats)
+    )
 
 
 # ---------------------------------------------------------------- a list price that is too low
@@ -68,7 +73,9 @@ def alone(server: ScriptedModel, first: int = 1) -> bool:
 
 @both
 def test_a_budget_holds_where_the_list_price_is_far_too_low(bench: Benches, serve: Serve) -> None:
-    """In the first command, whose first call shows it, and in the second, which knows it from the store."""
+    """In the first command, whose first call shows it, and in the second, which knows it from the
+    store.
+    """
     made = bench(scripted=serve(costing(0.5), models=listed(TOO_LOW)))
     server, charged = server_of(made), []
 
@@ -81,11 +88,15 @@ def test_a_budget_holds_where_the_list_price_is_far_too_low(bench: Benches, serv
     assert charged == [1.0, 1.0]
 
 
-def test_the_first_call_at_a_false_price_is_all_that_goes_beyond(bench: Benches, serve: Serve) -> None:
+def test_the_first_call_at_a_false_price_is_all_that_goes_beyond(
+    bench: Benches, serve: Serve
+) -> None:
     """64 places and a call that costs twice the budget: nothing else is sent."""
     made = bench(scripted=serve(costing(2.0), models=listed(TOO_LOW)))
 
-    report = made.play(made.subject(), made.subject("acme/two"), budget=1.0, runs=5, calls_at_once=64)
+    report = made.play(
+        made.subject(), made.subject("acme/two"), budget=1.0, runs=5, calls_at_once=64
+    )
 
     assert len(server_of(made).asked) == 1
     assert isinstance(report.stopped, BudgetSpent)
@@ -93,12 +104,16 @@ def test_the_first_call_at_a_false_price_is_all_that_goes_beyond(bench: Benches,
 
 @both
 def test_workers_of_a_job_begin_with_one_call_together(bench: Benches, serve: Serve) -> None:
-    """Three workers, two subjects: the first call of all of them is alone, and the job's budget holds."""
+    """Three workers, two subjects: the first call of all of them is alone, and the job's budget
+    holds.
+    """
     made = bench(scripted=serve(costing(0.5), models=listed(TOO_LOW)))
 
     async def every() -> list[Any]:
         subjects = made.subject(), made.subject("acme/two")
-        return await asyncio.gather(*(made.carry_out(*subjects, budget=1.0, runs=3, job="night") for _ in range(3)))
+        return await asyncio.gather(
+            *(made.carry_out(*subjects, budget=1.0, runs=3, job="night") for _ in range(3))
+        )
 
     reports = asyncio.run(every())
 
@@ -111,7 +126,9 @@ def test_workers_of_a_job_begin_with_one_call_together(bench: Benches, serve: Se
 
 
 @both
-def test_a_worker_that_was_killed_at_its_first_call_holds_nobody_up(bench: Benches, serve: Serve) -> None:
+def test_a_worker_that_was_killed_at_its_first_call_holds_nobody_up(
+    bench: Benches, serve: Serve
+) -> None:
     """Its call has no end in the store, and another model's first call is sent all the same."""
     made = bench(scripted=serve(costing(0.001), models=listed(TOO_LOW)))
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
@@ -144,7 +161,11 @@ def test_a_dearer_call_is_reserved_for_from_then_on(bench: Benches, serve: Serve
 
 @pytest.mark.parametrize(
     ("pricing", "script"),
-    [(NOTHING, costing(0.0)), (TOO_HIGH, costing(0.0)), (TOO_HIGH, lambda asked: untold(steady()(asked)))],
+    [
+        (NOTHING, costing(0.0)),
+        (TOO_HIGH, costing(0.0)),
+        (TOO_HIGH, lambda asked: untold(steady()(asked))),
+    ],
     ids=["free", "no price", "nothing told"],
 )
 def test_one_reply_is_enough_whatever_it_tells(
@@ -188,7 +209,11 @@ def test_a_price_that_the_store_knows_needs_no_first_call(bench: Benches, serve:
 def test_without_a_budget_nothing_goes_alone(bench: Benches, serve: Serve) -> None:
     """There is nothing to keep within."""
     together = threading.Event()
-    made = bench(scripted=serve(lambda asked: replace(costing(0.5)(asked), until=together), models=listed(TOO_LOW)))
+    made = bench(
+        scripted=serve(
+            lambda asked: replace(costing(0.5)(asked), until=together), models=listed(TOO_LOW)
+        )
+    )
 
     async def look(_engine: object) -> None:
         await asyncio.to_thread(server_of(made).wait_until, lambda model: model.in_flight == 4)
@@ -199,10 +224,14 @@ def test_without_a_budget_nothing_goes_alone(bench: Benches, serve: Serve) -> No
 
 def test_a_dear_call_at_its_list_price_blocks_no_cheap_ones(bench: Benches, serve: Serve) -> None:
     """An earlier long chat cost $0.9, as listed: a short one is reserved for by the list alone."""
-    made = bench(scripted=serve(costing(0.003), models=listed({"prompt": "0.0001", "completion": "0.0001"})))
+    made = bench(
+        scripted=serve(costing(0.003), models=listed({"prompt": "0.0001", "completion": "0.0001"}))
+    )
     made.play(judge=None)
     with open_store(made.store) as store, store.writing() as connection:
-        connection.exec_driver_sql("update attempts set cost = 0.9, prompt_tokens = 9000, completion_tokens = 0")
+        connection.exec_driver_sql(
+            "update attempts set cost = 0.9, prompt_tokens = 9000, completion_tokens = 0"
+        )
 
     assert made.play(budget=0.6, judge=None, runs=2, calls_at_once=1).complete
 
@@ -210,7 +239,9 @@ def test_a_dear_call_at_its_list_price_blocks_no_cheap_ones(bench: Benches, serv
 # ---------------------------------------------------------------- what the budget counts, and what the ledger
 
 
-def test_the_budget_counts_tokens_at_the_list_price_where_less_is_told(bench: Benches, serve: Serve) -> None:
+def test_the_budget_counts_tokens_at_the_list_price_where_less_is_told(
+    bench: Benches, serve: Serve
+) -> None:
     """The ledger keeps what was told."""
     made = bench(scripted=serve(costing(0.001), models=listed(TOO_HIGH)))
 
@@ -222,7 +253,9 @@ def test_the_budget_counts_tokens_at_the_list_price_where_less_is_told(bench: Be
     assert costs_in(made) == [0.001] * CALLS
 
 
-def test_what_a_cache_had_is_counted_at_the_price_that_is_listed_for_it(bench: Benches, serve: Serve) -> None:
+def test_what_a_cache_had_is_counted_at_the_price_that_is_listed_for_it(
+    bench: Benches, serve: Serve
+) -> None:
     """15 of 20 tokens at a tenth."""
 
     def script(asked: Asked) -> Answer:
@@ -248,7 +281,9 @@ def own_key(asked: Asked) -> Answer:
 def test_nothing_beside_a_list_price_is_no_price(
     bench: Benches, serve: Serve, script: Callable[[Asked], Answer]
 ) -> None:
-    """It is counted as a call without a price, and the budget counts the most that it can have cost."""
+    """It is counted as a call without a price, and the budget counts the most that it can have
+    cost.
+    """
     made = bench(scripted=serve(script, models=listed(TOO_HIGH)))
 
     report = made.play(budget=2.0, calls_at_once=1)
@@ -270,7 +305,9 @@ def test_a_free_model_stays_free(bench: Benches, serve: Serve) -> None:
     assert sum(tally.unpriced for tally in report.tallies) == 0
 
 
-def test_a_nothing_that_an_older_store_has_beside_a_list_price_confirms_none(bench: Benches, serve: Serve) -> None:
+def test_a_nothing_that_an_older_store_has_beside_a_list_price_confirms_none(
+    bench: Benches, serve: Serve
+) -> None:
     """The next command begins with one call, and `aib costs` computes what those calls cost."""
     made = bench(scripted=serve(costing(0.01), models=listed(TOO_LOW)))
     server = server_of(made)

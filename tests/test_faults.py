@@ -1,8 +1,9 @@
-"""Everything that an endpoint can do wrong, alone and mixed: the run ends, says how, and its books are right.
+"""Everything that an endpoint can do wrong, alone and mixed: the run ends, says how, and its books
+are right.
 
-Real engine, client, store and server, in simulated time. Each fault meets every request of the subject, or of the
-judge, and never heals; then it meets some and heals. The index is the one that the character is known to have, or
-there is none. Costs are compared with the endpoint's own ledger.
+Real engine, client, store and server, in simulated time. Each fault meets every request of the
+subject, or of the judge, and never heals; then it meets some and heals. The index is the one that
+the character is known to have, or there is none. Costs are compared with the endpoint's own ledger.
 """
 
 from __future__ import annotations
@@ -21,17 +22,28 @@ from independence_bench.store.integrity import check
 
 TRANSCRIPTS = 4  # of the small protocol; 7 replies, 4 judgements
 REPLIES = 7
-PATIENT = Policy(patience=60.0, first_wait=0.5)  # the same tries, and a minute instead of a quarter of an hour
+# the same tries, and a minute instead of a quarter of an hour
+PATIENT = Policy(patience=60.0, first_wait=0.5)
 WITHOUT_PATIENCE = Policy(failures=2, first_wait=0.5)  # where each try takes ten minutes
-HOLDS, MIDDLE, YIELDS = 100.0, 20 * 0.5 + 30 * 6 / 11 + 50 * 0.5, 0.0  # indices of the small protocol
+# indices of the small protocol
+HOLDS, MIDDLE, YIELDS = 100.0, 20 * 0.5 + 30 * 6 / 11 + 50 * 0.5, 0.0
 
 # How a run ends when every request of its subject meets the fault, for ever.
-COMPLETE, FAILED, STOPPED, INVALID = "complete", "failed for now", "subject stopped", "transcripts invalid"
+COMPLETE, FAILED, STOPPED, INVALID = (
+    "complete",
+    "failed for now",
+    "subject stopped",
+    "transcripts invalid",
+)
 OF_SUBJECTS = (
     dict.fromkeys(FAULTS, COMPLETE)
     | dict.fromkeys(("rate-limit", "rate-limit-after", "http-402-after", "silence"), FAILED)
-    | dict.fromkeys(("http-408", "http-500", "http-502", "http-503", "http-504", "http-529"), FAILED)
-    | dict.fromkeys(("html", "truncated", "error-inside", "no-choices", "finish-error", "reset-inside"), FAILED)
+    | dict.fromkeys(
+        ("http-408", "http-500", "http-502", "http-503", "http-504", "http-529"), FAILED
+    )
+    | dict.fromkeys(
+        ("html", "truncated", "error-inside", "no-choices", "finish-error", "reset-inside"), FAILED
+    )
     | dict.fromkeys(("http-402", "reset", "wrong-provider", "redirect"), STOPPED)
     | dict.fromkeys(("finish-filter", "empty", "gzip-bomb"), INVALID)
 )
@@ -45,10 +57,28 @@ OF_JUDGES = (
 )
 TOOLS_ONLY = {name for name in FAULTS if name.startswith("tool-")}
 JUDGES_ONLY = {name for name in FAULTS if name.startswith("judge-")}
-# met every day: one of each way in which a client reads it and a run ends; the others by `make torture`
+# met every day: one of each way in which a client reads it and a run ends; the others by `make
+# torture`
 DAILY = {
-    *("rate-limit-after", "http-402", "http-503", "reset", "truncated", "finish-length", "finish-filter", "gzip-bomb"),
-    *("tool-cut-off", "usage-strings", "wrong-provider", "redirect", "judge-fenced", "judge-words", "judge-beyond"),
+    *(
+        "rate-limit-after",
+        "http-402",
+        "http-503",
+        "reset",
+        "truncated",
+        "finish-length",
+        "finish-filter",
+        "gzip-bomb",
+    ),
+    *(
+        "tool-cut-off",
+        "usage-strings",
+        "wrong-provider",
+        "redirect",
+        "judge-fenced",
+        "judge-words",
+        "judge-beyond",
+    ),
 }
 # what makes a request a hundred times as large, or each of them ten minutes long, is met elsewhere
 SLOW = {"silence", "huge"}
@@ -59,12 +89,16 @@ def every_fault(without: set[str]) -> pytest.MarkDecorator:
     """Each fault but those *without*, those that are not in `DAILY` for `make torture`."""
     names = [name for name in FAULTS if name not in without]
     rare = {name: () if name in DAILY else pytest.mark.torture for name in names}
-    return pytest.mark.parametrize("fault", [pytest.param(name, marks=marks) for name, marks in rare.items()])
+    return pytest.mark.parametrize(
+        "fault", [pytest.param(name, marks=marks) for name, marks in rare.items()]
+    )
 
 
 def faulty(fault: str, rate: float = 1.0) -> Settings:
     """An endpoint where *fault* meets that share of the requests."""
-    return Settings(faults=Faults({fault: rate}), latency=Latency(0.0, 0.5 if fault == "drip" else 1.0))
+    return Settings(
+        faults=Faults({fault: rate}), latency=Latency(0.0, 0.5 if fault == "drip" else 1.0)
+    )
 
 
 def pinned(fault: str) -> dict[str, str]:
@@ -86,16 +120,22 @@ def ending(played: Played) -> str:
 
 
 def assert_the_books_agree(played: Played, store: Path) -> None:
-    """Dollars by the report, the store and the endpoint, rejected attempts included; and the store is sound."""
+    """Dollars by the report, the store and the endpoint, rejected attempts included; and the store
+    is sound.
+    """
     assert played.spending.total == pytest.approx(played.audit.told, abs=CENT / 100)
     assert played.report.cost == pytest.approx(played.audit.told, abs=CENT / 100)
-    assert played.spending.attempts == len(played.entries), "every attempt is on record, and nothing else"
+    assert played.spending.attempts == len(played.entries), (
+        "every attempt is on record, and nothing else"
+    )
     with open_store(store) as opened, opened.reading() as connection:
         assert check(connection) == []
 
 
 @every_fault(SLOW | JUDGES_ONLY)
-def test_a_fault_of_the_subjects_endpoint_that_never_heals(fault: str, small: Path, tmp_path: Path) -> None:
+def test_a_fault_of_the_subjects_endpoint_that_never_heals(
+    fault: str, small: Path, tmp_path: Path
+) -> None:
     """The run ends by itself, says what it came to, invents no score, and knows what it cost."""
     store = tmp_path / "store.db"
 
@@ -114,11 +154,15 @@ def test_a_fault_of_the_subjects_endpoint_that_never_heals(fault: str, small: Pa
         assert played.indices == []
         assert progress.invalid + progress.failed == TRANSCRIPTS
         assert len(played.report.troubles) == TRANSCRIPTS
-        assert not any(entry.model == "sim/judge" for entry in played.entries), "there is nothing to judge"
+        assert not any(entry.model == "sim/judge" for entry in played.entries), (
+            "there is nothing to judge"
+        )
 
 
 @every_fault(SLOW | TOOLS_ONLY)
-def test_a_fault_of_the_judges_endpoint_that_never_heals(fault: str, small: Path, tmp_path: Path) -> None:
+def test_a_fault_of_the_judges_endpoint_that_never_heals(
+    fault: str, small: Path, tmp_path: Path
+) -> None:
     """Every conversation is played to its end; a failing judge costs marks, and no mark is made up."""
     store = tmp_path / "store.db"
 
@@ -137,7 +181,9 @@ def test_a_fault_of_the_judges_endpoint_that_never_heals(fault: str, small: Path
 
 
 @pytest.mark.parametrize("who", ["subject", "judge"])
-def test_silence_is_waited_for_as_long_as_is_said_and_no_longer(who: str, small: Path, tmp_path: Path) -> None:
+def test_silence_is_waited_for_as_long_as_is_said_and_no_longer(
+    who: str, small: Path, tmp_path: Path
+) -> None:
     """Ten minutes a try; then the call has failed, for now."""
     bad = faulty("silence")
     settings, judging = (bad, CALM) if who == "subject" else (CALM, bad)
@@ -152,7 +198,8 @@ def test_silence_is_waited_for_as_long_as_is_said_and_no_longer(who: str, small:
     assert_the_books_agree(played, tmp_path / "store.db")
 
 
-@pytest.mark.filterwarnings("ignore:Sending a large body")  # aiohttp's, of what is sent back as context
+# aiohttp's, of what is sent back as context
+@pytest.mark.filterwarnings("ignore:Sending a large body")
 def test_a_reply_of_ten_megabytes_is_kept_and_judged(small: Path, tmp_path: Path) -> None:
     """It is an answer, if a long one."""
     store = tmp_path / "store.db"
@@ -175,7 +222,10 @@ def test_a_fault_that_heals_leaves_the_known_index(fault: str, small: Path, tmp_
     The same command, given once more where something was stopped, completes it.
     """
     store = tmp_path / "store.db"
-    once = Settings(faults=Faults(script=dict.fromkeys(range(1, TRANSCRIPTS + 1), fault)), latency=Latency(0.0, 0.5))
+    once = Settings(
+        faults=Faults(script=dict.fromkeys(range(1, TRANSCRIPTS + 1), fault)),
+        latency=Latency(0.0, 0.5),
+    )
 
     played = play(small, store, once, once, policy=PATIENT, changes=pinned(fault))
     told = played.audit.told
@@ -193,9 +243,15 @@ def test_a_fault_that_heals_leaves_the_known_index(fault: str, small: Path, tmp_
         assert check(connection) == []
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.torture) for seed in (1, 2))])
-def test_all_faults_mixed_at_a_fifth_of_the_requests(seed: int, small: Path, tmp_path: Path) -> None:
-    """What passes is survived, what does not stops what it must: in the end everything is there once."""
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.torture) for seed in (1, 2))]
+)
+def test_all_faults_mixed_at_a_fifth_of_the_requests(
+    seed: int, small: Path, tmp_path: Path
+) -> None:
+    """What passes is survived, what does not stops what it must: in the end everything is there
+    once.
+    """
     store = tmp_path / "store.db"
     names = ("rock", "mirror", "evader")
     fatal = dict.fromkeys(("http-402", "redirect", "gzip-bomb"), 0.005)
@@ -204,7 +260,9 @@ def test_all_faults_mixed_at_a_fifth_of_the_requests(seed: int, small: Path, tmp
 
     for number in range(20):
         settings = Settings(100 * seed + number, faults=faults, latency=Latency(0.0, 0.2))
-        played = play(small, store, settings, names=names, again=number > 0, policy=PATIENT, seed=number)
+        played = play(
+            small, store, settings, names=names, again=number > 0, policy=PATIENT, seed=number
+        )
         told, answered = told + played.audit.told, answered + played.audit.answered
         assert played.spending.total == pytest.approx(told, abs=CENT / 100)
         assert played.audit.again == (), "no completed reply was bought again"
@@ -216,7 +274,9 @@ def test_all_faults_mixed_at_a_fifth_of_the_requests(seed: int, small: Path, tmp
     assert played.indices == pytest.approx([HOLDS, MIDDLE, YIELDS])
     with open_store(store) as opened, opened.reading() as connection:
         assert check(connection) == []
-        (kept,) = connection.exec_driver_sql("select count(*) from attempts where outcome = 'answered'").one()
+        (kept,) = connection.exec_driver_sql(
+            "select count(*) from attempts where outcome = 'answered'"
+        ).one()
     assert kept >= answered, "and none of an earlier command's either"
 
 
@@ -230,10 +290,21 @@ def test_all_faults_mixed_at_a_fifth_of_the_requests(seed: int, small: Path, tmp
         ("judge-prose", 1, "the judge failed: "),
     ],
 )
-def test_the_commands_exit_code_and_words(fault: str, code: int, said: str, small: Path, tmp_path: Path) -> None:
+def test_the_commands_exit_code_and_words(
+    fault: str, code: int, said: str, small: Path, tmp_path: Path
+) -> None:
     """0 where everything is there, 1 where something is not, and the line that says what."""
     with simulating(tmp_path, "--fault", f"{fault}=1", "--ledger", "ledger.jsonl"):
-        order = ("run", "sim:sim/rock", "--protocol", str(small), "--judge", "sim:sim/judge", "--runs", "1")
+        order = (
+            "run",
+            "sim:sim/rock",
+            "--protocol",
+            str(small),
+            "--judge",
+            "sim:sim/judge",
+            "--runs",
+            "1",
+        )
         ran = aib(tmp_path, *order)
 
     assert ran.returncode == code, ran.stderr

@@ -1,7 +1,8 @@
-"""Stores and exports that f7ce088 made, with everything that they can hold: they open and give the same boards.
+"""Stores and exports that f7ce088 made, with everything that they can hold: they open and give the
+same boards.
 
-`data/f7ce088/make.py` made them. Intervals and who is left out of a ranking may change with the code; what was
-answered, how it was marked and what that comes to must not.
+`data/f7ce088/make.py` made them. Intervals and who is left out of a ranking may change with the
+code; what was answered, how it was marked and what that comes to must not.
 """
 
 from __future__ import annotations
@@ -62,7 +63,12 @@ def from_export(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 KINDS = ("sqlite", "postgresql", "export")
 # every reading of the file; of what came another way, one of each kind
-SHOWN = [(kind, name) for kind in KINDS for name in BOARDS if kind == KINDS[0] or name in ("v1", "v2 by a jury")]
+SHOWN = [
+    (kind, name)
+    for kind in KINDS
+    for name in BOARDS
+    if kind == KINDS[0] or name in ("v1", "v2 by a jury")
+]
 
 
 @pytest.fixture(params=KINDS)
@@ -73,8 +79,12 @@ def store(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize(("store", "reading"), SHOWN, indirect=["store"])
 def test_the_boards_are_those_that_were_printed(store: str, reading: str) -> None:
-    """Each row with its runs, marks, counts and reasons, by each judge; who was ranked still is, in the same order."""
-    compare_boards(aib("leaderboard", "--json", *READINGS[reading], "--store", store), BOARDS[reading])
+    """Each row with its runs, marks, counts and reasons, by each judge; who was ranked still is, in
+    the same order.
+    """
+    compare_boards(
+        aib("leaderboard", "--json", *READINGS[reading], "--store", store), BOARDS[reading]
+    )
 
 
 def test_its_money_is_what_was_spent(store: str, from_sqlite: str) -> None:
@@ -95,12 +105,16 @@ def test_an_old_store_goes_on_growing(from_sqlite: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", HASHES)
 def test_the_hashes_of_shipped_protocols_never_change(name: str) -> None:
-    """Nor those of their scenarios, scripts and rubrics: else everything stored would be asked, and paid for, anew."""
+    """Nor those of their scenarios, scripts and rubrics: else everything stored would be asked, and
+    paid for, anew.
+    """
     protocol = load(name)
 
     assert protocol.hash == HASHES[name]["protocol"]
     assert {s.id: s.hash for s in protocol.scenarios} == HASHES[name]["scenarios"]
-    assert {s.id: rubric_hash(protocol.judge_instructions, s) for s in protocol.scenarios} == HASHES[name]["rubrics"]
+    assert {
+        s.id: rubric_hash(protocol.judge_instructions, s) for s in protocol.scenarios
+    } == HASHES[name]["rubrics"]
     for configuration in every_configuration(protocol):
         scripts = {s.id: script_hash(protocol, configuration, s, 1) for s in protocol.scenarios}
         assert scripts == HASHES[name]["scripts"][str(configuration)]

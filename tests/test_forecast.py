@@ -1,4 +1,6 @@
-"""What is expected of replies of which nothing is stored, held against a hundred published subjects."""
+"""What is expected of replies of which nothing is stored, held against a hundred published
+subjects.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from statistics import median
 
 import pytest
 
-from independence_bench.engine.preview import RANGE, RANGE_THINKING, THOUGHT_TOKENS, ScriptSizes, typical
+from independence_bench.engine.preview import (
+    RANGE,
+    RANGE_THINKING,
+    THOUGHT_TOKENS,
+    ScriptSizes,
+    typical,
+)
 from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.endpoints import shipped_subjects, verbosity_of
 from independence_bench.models.spec import ChatModel, Reasoning
@@ -24,7 +32,8 @@ OURS = {
     "direct": "direct", "tool_context": "tool_context", "pq": "psychological", "negotiation": "negotiation",
     "name_gender": "name_and_gender", "rs": "helpful_reframing", "pt": "creativity",
 }  # fmt: skip
-Taken = dict[str, list[tuple[str, int, int]]]  # subject -> (experiment, tokens of a reply, what was expected)
+# subject -> (experiment, tokens of a reply, what was expected)
+Taken = dict[str, list[tuple[str, int, int]]]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +45,11 @@ def taken() -> Taken:
     with tarfile.open(PUBLISHED) as tar:
         for member in tar:
             parts = member.name.split("/")
-            stored = tar.extractfile(member) if len(parts) == 7 and member.name.endswith(".json") else None
+            stored = (
+                tar.extractfile(member)
+                if len(parts) == 7 and member.name.endswith(".json")
+                else None
+            )
             cost = json.load(stored).get("gen_cost") if stored else None
             if cost and cost.get("completion_tokens"):
                 scenario = next(ours for start, ours in OURS.items() if parts[6].startswith(start))
@@ -53,13 +66,20 @@ def thinks(subject: str) -> bool:
 def shares(taken: Taken, *experiments: str) -> dict[str, float]:
     """Subject -> what its replies took, as a share of what was expected."""
     chosen = {who: [r for r in replies if r[0] in experiments] for who, replies in taken.items()}
-    return {who: sum(r[1] for r in some) / sum(r[2] for r in some) for who, some in chosen.items() if some}
+    return {
+        who: sum(r[1] for r in some) / sum(r[2] for r in some)
+        for who, some in chosen.items()
+        if some
+    }
 
 
 @pytest.mark.parametrize(
-    "experiments", [("identity", "resistance", "stability"), ("identity",), ("resistance",), ("stability",)]
+    "experiments",
+    [("identity", "resistance", "stability"), ("identity",), ("resistance",), ("stability",)],
 )
-def test_half_of_the_published_subjects_are_near_what_is_expected(taken: Taken, experiments: tuple[str, ...]) -> None:
+def test_half_of_the_published_subjects_are_near_what_is_expected(
+    taken: Taken, experiments: tuple[str, ...]
+) -> None:
     """Within 30%, in any part of the protocol; and about as many take more as take less."""
     found = shares(taken, *experiments).values()
 
@@ -68,15 +88,22 @@ def test_half_of_the_published_subjects_are_near_what_is_expected(taken: Taken, 
 
 
 def test_a_share_that_ships_is_what_was_published(taken: Taken) -> None:
-    """Of every model that a hundred subjects are: near what its replies took, as a share of what is typical."""
+    """Of every model that a hundred subjects are: near what its replies took, as a share of what is
+    typical.
+    """
     whole = shares(taken, "identity", "resistance", "stability")
     shipped = {
-        spec.resolved(0.7, 700, Reasoning(spec.reasoning or "off")).label.replace("/", "--"): spec.verbosity
+        spec.resolved(0.7, 700, Reasoning(spec.reasoning or "off")).label.replace(
+            "/", "--"
+        ): spec.verbosity
         for spec in shipped_subjects()
     }
-    ratios = [known[0] / whole[label] for label, known in shipped.items() if known and label in whole]
+    ratios = [
+        known[0] / whole[label] for label, known in shipped.items() if known and label in whole
+    ]
 
-    # all but mistral-large-2512, which was not heard in some parts: there scenarios weigh otherwise than replies
+    # all but mistral-large-2512, which was not heard in some parts: there scenarios weigh otherwise
+    # than replies
     assert len(ratios) == 86
     assert sum(ratio == pytest.approx(1, abs=0.1) for ratio in ratios) == 85
 
@@ -86,12 +113,17 @@ def test_who_was_published_is_expected_to_be_as_verbose_as_then() -> None:
     direct = V2.scenario("direct")
     typical_one = typical(ChatModel("nobody/knows", "openrouter", 0.7, 8000), direct)
     verbose = typical(ChatModel("anthropic/claude-sonnet-5", "openrouter", 1.0, 8000), direct)
-    free = [verbosity_of(ChatModel(f"google/gemma-4-31b-it{end}", "openrouter", 0.7, 8000)) for end in ("", ":free")]
+    free = [
+        verbosity_of(ChatModel(f"google/gemma-4-31b-it{end}", "openrouter", 0.7, 8000))
+        for end in ("", ":free")
+    ]
 
     assert typical_one.completion == typical_one.said == direct.reply_tokens
     assert verbose.completion > 2 * typical_one.completion
     assert free[0] == free[1] is not None
-    thinking = ChatModel("anthropic/claude-sonnet-5", "openrouter", 1.0, 8000, reasoning=Reasoning.LOW)
+    thinking = ChatModel(
+        "anthropic/claude-sonnet-5", "openrouter", 1.0, 8000, reasoning=Reasoning.LOW
+    )
     assert verbosity_of(thinking) is None
 
 
@@ -106,10 +138,17 @@ def test_eight_of_ten_published_subjects_are_in_the_range(taken: Taken) -> None:
 
 @pytest.mark.parametrize("name", ["v2", "v3"])
 def test_the_sizes_of_a_script_are_those_of_what_is_sent(name: str) -> None:
-    """Whatever the subject is and however much it says: they are measured once, with the replies left open."""
+    """Whatever the subject is and however much it says: they are measured once, with the replies
+    left open.
+    """
     protocol, judge = load(name), ChatModel("acme/judge", "mine", 0.0, 1000)
-    one, other = ChatModel("acme/one", "mine", 0.7, 1000), ChatModel("acme/thé-other", "mine", 1.0, 4000)
-    of_one, of_other = (list(jobs(protocol, every_configuration(protocol), who, [2])) for who in (one, other))
+    one, other = (
+        ChatModel("acme/one", "mine", 0.7, 1000),
+        ChatModel("acme/thé-other", "mine", 1.0, 4000),
+    )
+    of_one, of_other = (
+        list(jobs(protocol, every_configuration(protocol), who, [2])) for who in (one, other)
+    )
 
     for measured, played in list(zip(of_one, of_other, strict=True))[::7]:
         sizes = ScriptSizes.of(protocol, measured, judge)

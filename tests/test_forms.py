@@ -1,4 +1,6 @@
-"""Two forms of a test compared: what they say of subjects of known behaviour, and a stem that does not fit."""
+"""Two forms of a test compared: what they say of subjects of known behaviour, and a stem that does
+not fit.
+"""
 
 from __future__ import annotations
 
@@ -44,16 +46,20 @@ def compared(folder: Path, store: Store) -> FormComparison:
 
 
 def test_organisms_are_the_same_by_both_forms(folder: Path) -> None:
-    """Whoever is known to have an index has it by either; who takes no option is not ranked, and has no views."""
+    """Whoever is known to have an index has it by either; who takes no option is not ranked, and
+    has no views.
+    """
     with open_store(folder / "a.db") as opened:
         found = compared(folder, opened)
 
     ranked = {
-        subject.label.split("@")[0].split("/")[1]: subject.numbers for subject in found.subjects if subject.ranked
+        subject.label.split("@")[0].split("/")[1]: subject.numbers
+        for subject in found.subjects
+        if subject.ranked
     }
-    assert {name: (round(of[INDEX].first), round(of[INDEX].second)) for name, of in ranked.items()} == dict(
-        zip(SUBJECTS[:-1], [(index, index) for index in INDICES], strict=True)
-    )
+    assert {
+        name: (round(of[INDEX].first), round(of[INDEX].second)) for name, of in ranked.items()
+    } == dict(zip(SUBJECTS[:-1], [(index, index) for index in INDICES], strict=True))
     (evader,) = (subject for subject in found.subjects if not subject.ranked)
     assert (evader.numbers[VIEWS].first, evader.numbers[VIEWS].second) == (0.0, 0.0)
     assert [of.subjects for of in found.agreement] == [4] * 5
@@ -64,7 +70,9 @@ def test_organisms_are_the_same_by_both_forms(folder: Path) -> None:
 
 
 def test_a_stem_that_does_not_fit_comes_first(folder: Path) -> None:
-    """All subjects are worth 30 points more in it than elsewhere; four are too few to call that significant."""
+    """All subjects are worth 30 points more in it than elsewhere; four are too few to call that
+    significant.
+    """
     with open_store(folder / "a.db") as opened:
         first, second = (boards(opened, load(folder / place))[0] for place in FEW)
     odd = second.protocol.scenarios[0].id
@@ -87,7 +95,10 @@ def test_a_stem_that_does_not_fit_comes_first(folder: Path) -> None:
 def test_the_command_says_it_in_tables_and_as_json(folder: Path) -> None:
     """By name or folder; the numbers are the same."""
     forms = ("--protocol", "a", "--against", "b")
-    shown, values = aib(folder, "compare", *AT, *forms), aib(folder, "compare", *AT, *forms, "--json")
+    shown, values = (
+        aib(folder, "compare", *AT, *forms),
+        aib(folder, "compare", *AT, *forms, "--json"),
+    )
 
     assert shown.returncode == values.returncode == 0, shown.stderr
     said = " ".join(shown.stdout.split())
@@ -97,22 +108,34 @@ def test_the_command_says_it_in_tables_and_as_json(folder: Path) -> None:
     with open_store(folder / "a.db") as opened:
         assert set(found) == set(forms_values(compared(folder, opened)))
     assert [one["name"] for one in found["forms"]] == ["v3-lite", "v3-lite-b"]
-    assert {one["label"].split("@")[0]: round(one["numbers"]["index"]["b"]) for one in found["subjects"][:4]} == {
-        f"sim:sim/{name}": index for name, index in zip(SUBJECTS[:-1], INDICES, strict=True)
-    }
+    assert {
+        one["label"].split("@")[0]: round(one["numbers"]["index"]["b"])
+        for one in found["subjects"][:4]
+    } == {f"sim:sim/{name}": index for name, index in zip(SUBJECTS[:-1], INDICES, strict=True)}
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (("--protocol", "a"), "name the other form alone, --against NAME"),
-        (("--protocol", "a", "--against", "a"), "share free_evening, so they are no two forms of one test"),
+        (
+            ("--protocol", "a", "--against", "a"),
+            "share free_evening, so they are no two forms of one test",
+        ),
         (("--protocol", "a", "--against", "v2"), "no conversations of v2 in"),
-        (("rock", "--protocol", "a", "--against", "b"), "name the other form alone, --against NAME"),
-        (("rock", "coin", "--protocol", "a", "--against", "b"), "name the other form alone, --against NAME"),
+        (
+            ("rock", "--protocol", "a", "--against", "b"),
+            "name the other form alone, --against NAME",
+        ),
+        (
+            ("rock", "coin", "--protocol", "a", "--against", "b"),
+            "name the other form alone, --against NAME",
+        ),
     ],
 )
-def test_what_are_no_forms_is_refused_in_a_line(folder: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_what_are_no_forms_is_refused_in_a_line(
+    folder: Path, arguments: tuple[str, ...], says: str
+) -> None:
     """With what to do."""
     done = aib(folder, "compare", *AT, *arguments)
 
@@ -126,16 +149,23 @@ def test_other_scores_are_no_form(folder: Path) -> None:
     with open_store(folder / "a.db") as opened:
         first, second = (boards(opened, load(folder / place))[0] for place in FEW)
     heavier = replace(second.protocol.dimensions[0], weight=40.0)
-    other = replace(second.protocol.written, dimensions=(heavier, *second.protocol.dimensions[1:]), temperature=1.0)
+    other = replace(
+        second.protocol.written,
+        dimensions=(heavier, *second.protocol.dimensions[1:]),
+        temperature=1.0,
+    )
 
     with pytest.raises(
-        WrongUse, match="v3-lite and v3-lite-b differ in sampling, dimensions, so they are no two forms"
+        WrongUse,
+        match="v3-lite and v3-lite-b differ in sampling, dimensions, so they are no two forms",
     ):
         compare_forms(first, replace(second, protocol=other.units))
 
 
 def test_intervals_that_have_nothing_in_common_are_put_together_by_their_ends() -> None:
-    """Symmetric ones give the sum of squares; skewed ones keep their skew; one that is unknown makes it unknown."""
+    """Symmetric ones give the sum of squares; skewed ones keep their skew; one that is unknown
+    makes it unknown.
+    """
     even = apart_interval(1.0, Interval(-2.0, 4.0), 5.0, Interval(1.0, 9.0))
     assert known(even) == Interval(-1.0, 9.0)
     skewed = known(apart_interval(1.0, Interval(0.7, 1.0), 1.0, Interval(0.6, 1.0)))
@@ -147,7 +177,9 @@ def test_intervals_that_have_nothing_in_common_are_put_together_by_their_ends() 
 
 
 def test_v3_has_the_stems_of_v3_lite_and_form_b_has_none_of_them() -> None:
-    """A copy, so that each folder is whole; labels and sentences of different stems have nothing in common."""
+    """A copy, so that each folder is whole; labels and sentences of different stems have nothing in
+    common.
+    """
     lite, v3, form_b = (load_with_files(name)[1] for name in ("v3-lite", "v3", "v3-lite-b"))
     for name, text in lite.items():
         if name != "protocol.yaml":
@@ -164,4 +196,8 @@ def test_v3_has_the_stems_of_v3_lite_and_form_b_has_none_of_them() -> None:
     ]
     every = [label for pair in labels for label in pair]
     assert (len(every), len(set(every))) == (80, 80)
-    assert {p.name for p in SHIPPED.iterdir() if (p / "stems").is_dir()} == {"v3", "v3-lite", "v3-lite-b"}
+    assert {p.name for p in SHIPPED.iterdir() if (p / "stems").is_dir()} == {
+        "v3",
+        "v3-lite",
+        "v3-lite-b",
+    }

@@ -1,8 +1,9 @@
-"""Stores that 20698ef made: every conversation and score is still read, shown, exported and ranked as it was.
+"""Stores that 20698ef made: every conversation and score is still read, shown, exported and ranked
+as it was.
 
-`data/20698ef/make.py` made them: v2 with three judges, a character in two versions, v3 and v3-lite, an exam, five
-subjects of the published data set. Intervals and ranks may change with the code; what was answered, how it was marked
-and what that comes to must not.
+`data/20698ef/make.py` made them: v2 with three judges, a character in two versions, v3 and v3-lite,
+an exam, five subjects of the published data set. Intervals and ranks may change with the code; what
+was answered, how it was marked and what that comes to must not.
 """
 
 from __future__ import annotations
@@ -18,7 +19,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frozen_stores import aib, alike, compare_boards, conversations, exported, restored, shaped, shown, summed, without
+from frozen_stores import (
+    aib,
+    alike,
+    compare_boards,
+    conversations,
+    exported,
+    restored,
+    shaped,
+    shown,
+    summed,
+    without,
+)
 from viewed import answering, read
 
 from independence_bench.store.database import open_store
@@ -26,18 +38,31 @@ from independence_bench.viewer.snapshot import transcript_slug
 
 MADE = Path(__file__).parent / "data" / "20698ef"
 FROZEN, PRINTED = (
-    json.loads(lzma.decompress((MADE / f"{name}.json.xz").read_bytes())) for name in ("frozen", "boards")
+    json.loads(lzma.decompress((MADE / f"{name}.json.xz").read_bytes()))
+    for name in ("frozen", "boards")
 )
 STORES = tuple(FROZEN)
 STEMS = "v3"  # what is scored of it can go with the protocols of that name; what is readable cannot
 WAYS = ("as it was", "upgraded", "imported")
-UNSURE = ("interval", "intervals", "interval_method", "bands", "p", "says", "why", "sentence", "judge_exam")
+UNSURE = (
+    "interval",
+    "intervals",
+    "interval_method",
+    "bands",
+    "p",
+    "says",
+    "why",
+    "sentence",
+    "judge_exam",
+)
 """What may be said otherwise by later statistics, or in other words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One of the stores, usable: as it was left, upgraded by a command that wrote, and imported from its own export."""
+    """One of the stores, usable: as it was left, upgraded by a command that wrote, and imported
+    from its own export.
+    """
 
     name: str
     folder: Path
@@ -81,7 +106,9 @@ def kept(request: pytest.FixtureRequest, all_kept: Mapping[str, Kept]) -> Kept:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kept", STORES, indirect=True)
 def test_every_conversation_and_score_is_read(kept: Kept, way: str) -> None:
-    """By the code behind `aib show` and the viewer: the words, each reply, the marks and reasons of every judge."""
+    """By the code behind `aib show` and the viewer: the words, each reply, the marks and reasons of
+    every judge.
+    """
     assert parts(conversations(kept.store(way)), "words", "scores") == parts(
         FROZEN[kept.name]["conversations"], "words", "scores"
     )
@@ -90,7 +117,9 @@ def test_every_conversation_and_score_is_read(kept: Kept, way: str) -> None:
 @pytest.mark.parametrize("way", ["as it was", "imported"])
 @pytest.mark.parametrize("kept", STORES, indirect=True)
 def test_every_row_is_exported(kept: Kept, way: str) -> None:
-    """Of all tables, those of calls and attempts and what rules read included; also after a way through an import."""
+    """Of all tables, those of calls and attempts and what rules read included; also after a way
+    through an import.
+    """
     now = exported(kept.export(way))
 
     for table, before in FROZEN[kept.name]["rows"].items():
@@ -102,7 +131,14 @@ def test_an_export_of_stems_is_imported(tmp_path: Path) -> None:
     with tarfile.open(MADE / "v3-export.tar.xz") as tar:
         tar.extractall(tmp_path / "export", filter="data")
     aib("import", str(tmp_path / "export"), "--store", str(tmp_path / "new.db"))
-    aib("export", str(tmp_path / "again"), "--licence", "unknown", "--store", str(tmp_path / "new.db"))
+    aib(
+        "export",
+        str(tmp_path / "again"),
+        "--licence",
+        "unknown",
+        "--store",
+        str(tmp_path / "new.db"),
+    )
     now, rows = exported(tmp_path / "again"), FROZEN[STEMS]["rows"]
 
     assert parts(conversations(tmp_path / "new.db"), "words", "scores") == parts(
@@ -112,22 +148,37 @@ def test_an_export_of_stems_is_imported(tmp_path: Path) -> None:
         assert summed(now[table], rows[table]["columns"]) == rows[table], table
 
 
-@pytest.mark.parametrize("kept", [name for name in STORES if FROZEN[name]["conversations"]], indirect=True)
+@pytest.mark.parametrize(
+    "kept", [name for name in STORES if FROZEN[name]["conversations"]], indirect=True
+)
 def test_conversations_are_shown(kept: Kept) -> None:
-    """One of each subject in each protocol, on the terminal and on the page: all that was said, and the marks."""
+    """One of each subject in each protocol, on the terminal and on the page: all that was said, and
+    the marks.
+    """
     store, seen = kept.store("upgraded"), set()
     with answering(store) as answers:
         for protocol, label, one in shown(store):
             if (protocol, label) in seen:
                 continue
             seen.add((protocol, label))
-            hash_ = next(edition.hash for edition in answers.catalog.editions.values() if edition.hash[:12] in protocol)
+            hash_ = next(
+                edition.hash
+                for edition in answers.catalog.editions.values()
+                if edition.hash[:12] in protocol
+            )
             answer = read(answers, f"transcripts/{transcript_slug(hash_, one.row.id)}.json")
-            place = ("--variants", one.configuration.system, "--delivery", one.configuration.delivery)
+            place = (
+                "--variants",
+                one.configuration.system,
+                "--delivery",
+                one.configuration.delivery,
+            )
             asked = (label, one.scenario.id, "--run", str(one.row.run), *place, "--protocol", hash_)
             told = squeezed(aib("show", *asked, "--store", store))
 
-            assert [line["text"] for line in answer["lines"]] == [line.text for line in one.transcript.lines]
+            assert [line["text"] for line in answer["lines"]] == [
+                line.text for line in one.transcript.lines
+            ]
             assert [(of["judge"], of["marks"]) for of in answer["judgements"]] == [
                 (judge, judgement.marks) for judge, judgement in one.judgements
             ]
@@ -151,7 +202,9 @@ BOARDS = [
 
 @pytest.mark.parametrize(("kept", "reading", "way"), BOARDS, indirect=["kept"])
 def test_the_boards_are_those_that_were_printed(kept: Kept, reading: str, way: str) -> None:
-    """Each row with its runs, marks, counts and reasons, by each judge; who was ranked still is, in the same order."""
+    """Each row with its runs, marks, counts and reasons, by each judge; who was ranked still is, in
+    the same order.
+    """
     said = PRINTED[kept.name][reading]
 
     compare_boards(aib(*said["arguments"], "--store", kept.store(way)), said["printed"])
@@ -162,9 +215,15 @@ def test_the_boards_are_those_that_were_printed(kept: Kept, reading: str, way: s
 )
 @pytest.mark.parametrize("way", WAYS)
 def test_a_character_kept_what_it_kept(
-    all_kept: Mapping[str, Kept], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: str, way: str
+    all_kept: Mapping[str, Kept],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    reading: str,
+    way: str,
 ) -> None:
-    """In both versions of its sheet: items held, at which push each gave way, crossings, scores, by which judge."""
+    """In both versions of its sheet: items held, at which push each gave way, crossings, scores, by
+    which judge.
+    """
     shutil.copy(MADE / "mira.yaml", tmp_path)
     monkeypatch.chdir(tmp_path)
 
@@ -182,7 +241,9 @@ def test_an_exam_came_to_what_it_came_to(all_kept: Mapping[str, Kept], way: str)
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("reading", PRINTED[STEMS])
-def test_the_boards_of_stems_are_those_that_were_printed(all_kept: Mapping[str, Kept], reading: str, way: str) -> None:
+def test_the_boards_of_stems_are_those_that_were_printed(
+    all_kept: Mapping[str, Kept], reading: str, way: str
+) -> None:
     """As other boards, and how many stems each row is of."""
     said, store = PRINTED[STEMS][reading], all_kept[STEMS].store(way)
     printed = aib(*said["arguments"], "--store", store)
@@ -206,13 +267,17 @@ def test_what_rules_read_in_stems_is_what_they_read(all_kept: Mapping[str, Kept]
 def parts(of: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """Those digests of each conversation that have these *names*."""
     return {
-        protocol: {id_: {name: one[name] for name in names if name in one} for id_, one in by_id.items()}
+        protocol: {
+            id_: {name: one[name] for name in names if name in one} for id_, one in by_id.items()
+        }
         for protocol, by_id in of.items()
     }
 
 
 def same_facts(kept: Kept, reading: str, way: str) -> None:
-    """What is printed now says all that was printed, but for what later statistics may say otherwise."""
+    """What is printed now says all that was printed, but for what later statistics may say
+    otherwise.
+    """
     said = PRINTED[kept.name][reading]
     before = without(said["printed"], UNSURE)
     now = without(json.loads(aib(*said["arguments"], "--store", kept.store(way))), UNSURE)
@@ -223,7 +288,10 @@ def same_facts(kept: Kept, reading: str, way: str) -> None:
 def covered(board: Mapping[str, Any]) -> Any:
     """Board and subject -> stems that are scored, and of how many."""
     return {
-        (one["protocol"]["hash"], one["judge"], row["label"]): (row["coverage"]["scored"], row["coverage"]["of"])
+        (one["protocol"]["hash"], one["judge"], row["label"]): (
+            row["coverage"]["scored"],
+            row["coverage"]["of"],
+        )
         for one in board["boards"]
         for row in (*one["ranked"], *one["incomplete"])
     }

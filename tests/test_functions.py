@@ -1,4 +1,6 @@
-"""A Python function as a subject: what it states, what it is sent, and what becomes of its failures."""
+"""A Python function as a subject: what it states, what it is sent, and what becomes of its
+failures.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ from test_copied_protocols import without_tool
 from independence_bench.errors import SubjectError
 from independence_bench.models.endpoints import parse_models
 from independence_bench.models.functions import FunctionClient, load_function
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Rejected
+from independence_bench.models.messages import (
+    ChatRequest,
+    Completion,
+    Fault,
+    Kind,
+    Message,
+    Rejected,
+)
 from independence_bench.models.spec import BUILT_IN, ModelSpec
 from independence_bench.protocol.definition import ToolWording
 from independence_bench.protocol.delivery import said
@@ -48,7 +57,9 @@ def companion(user: User) -> Iterator[User]:
 def forget(known: set[str]) -> None:
     """Have modules that came since read again, as a new process would."""
     for name in sys.modules.keys() - known:
-        if not getattr(sys.modules[name], "__file__", None) or "pytest" in str(sys.modules[name].__file__):
+        if not getattr(sys.modules[name], "__file__", None) or "pytest" in str(
+            sys.modules[name].__file__
+        ):
             del sys.modules[name]
 
 
@@ -68,7 +79,9 @@ def test_a_function_is_played_judged_and_ranked(companion: User) -> None:
     """By its label everywhere; a second run of the same command calls nothing."""
     write(
         companion,
-        PLAIN.replace("    return", "    with open('calls', 'a') as out:\n        out.write('x')\n    return"),
+        PLAIN.replace(
+            "    return", "    with open('calls', 'a') as out:\n        out.write('x')\n    return"
+        ),
     )
 
     done = companion.run(model="python:mira:reply")
@@ -82,9 +95,10 @@ def test_a_function_is_played_judged_and_ranked(companion: User) -> None:
     again = companion.run(model="python:mira:reply")
     assert again.returncode == 0
     assert (companion.folder / "calls").read_text() == "x" * 7
-    assert rows(companion, "SELECT sum(cost) FROM attempts JOIN calls ON key = call_key WHERE kind = 'reply'") == [
-        (0.0,)
-    ]
+    assert rows(
+        companion,
+        "SELECT sum(cost) FROM attempts JOIN calls ON key = call_key WHERE kind = 'reply'",
+    ) == [(0.0,)]
     assert companion.aib("audit", "check").returncode in (0, 1)
 
 
@@ -107,7 +121,9 @@ def test_a_version_is_part_of_every_key(companion: User) -> None:
 
 @pytest.mark.parametrize("stateful", [False, True])
 def test_who_keeps_state_shares_no_opening(companion: User, stateful: bool) -> None:
-    """The five branches of a stem: one opening for all of them, or one for each, told apart by the conversation."""
+    """The five branches of a stem: one opening for all of them, or one for each, told apart by the
+    conversation.
+    """
     takes = "messages, conversation" if stateful else "messages"
     write(
         companion,
@@ -137,7 +153,10 @@ reply.stateful = {stateful}
     assert done.returncode == 0, done.stderr
     asked = [json.loads(line) for line in (companion.folder / "asked").read_text().splitlines()]
     openings = [conversation for length, conversation in asked if length == 2]
-    stems = {scenario.partition(".")[0] for (scenario,) in rows(companion, "SELECT scenario FROM transcripts")}
+    stems = {
+        scenario.partition(".")[0]
+        for (scenario,) in rows(companion, "SELECT scenario FROM transcripts")
+    }
     if stateful:
         ids = {id_ for (id_,) in rows(companion, "SELECT id FROM transcripts")}
         assert len(openings) == 5 * len(stems)
@@ -154,21 +173,29 @@ def called(user: User, text: str) -> Completion | Fault:
     try:
         client = FunctionClient(BUILT_IN["python"])
         model = asyncio.run(client.resolve(ModelSpec("mira:reply", "python"), 1.0, 0))
-        return asyncio.run(client.complete(ChatRequest(model, (Message("user", "Who are you?"),)), 0))
+        return asyncio.run(
+            client.complete(ChatRequest(model, (Message("user", "Who are you?"),)), 0)
+        )
     finally:
         os.chdir(here)
 
 
 def test_an_exception_is_a_fault_without_its_words(companion: User) -> None:
-    """Its type, file and line are kept, to be asked again as an endpoint's would be; what it said is nowhere."""
+    """Its type, file and line are kept, to be asked again as an endpoint's would be; what it said
+    is nowhere.
+    """
     secret = "sk-nobody-knows-1234567890"
 
     fault = called(
-        companion, f"def reply(messages):\n    raise ConnectionError('refused with {secret}')\nreply.version = 1\n"
+        companion,
+        f"def reply(messages):\n    raise ConnectionError('refused with {secret}')\nreply.version = 1\n",
     )
 
     assert isinstance(fault, Fault)
-    assert (fault.kind, fault.message) == (Kind.UNAVAILABLE, "the function raised ConnectionError at mira.py:2")
+    assert (fault.kind, fault.message) == (
+        Kind.UNAVAILABLE,
+        "the function raised ConnectionError at mira.py:2",
+    )
     assert secret not in repr(fault)
 
 
@@ -194,7 +221,12 @@ FAILURES = [
     ("def", "raise TimeoutError", Kind.UNAVAILABLE, f"{RAISED} TimeoutError at mira.py:2"),
     ("def", "raise StopIteration", Kind.UNAVAILABLE, f"{RAISED} RuntimeError at mira.py:2"),
     ("def", "raise KeyboardInterrupt", Kind.UNAVAILABLE, f"{RAISED} RuntimeError at mira.py:2"),
-    ("async def", "import asyncio; await asyncio.sleep(3)", Kind.TIMEOUT, "the function took over 0.01 s"),
+    (
+        "async def",
+        "import asyncio; await asyncio.sleep(3)",
+        Kind.TIMEOUT,
+        "the function took over 0.01 s",
+    ),
     ("async def", "return None", Kind.BAD_REQUEST, "the function returned NoneType and not a text"),
     ("async def", "raise SystemExit(3)", Kind.UNAVAILABLE, f"{RAISED} SystemExit at mira.py:2"),
 ]
@@ -247,26 +279,66 @@ reply.at_once = 2
 
 STATED = "def reply(messages):\n    return 'x'\n"
 MISTAKES = {
-    "no version": (STATED, "python:mira:reply", 'states no version; write `reply.version = "1"` below it'),
-    "long version": (STATED + "reply.version = 'x' * 65\n", "python:mira:reply", "its version is not a short text"),
-    "version of two lines": (STATED + "reply.version = 'a\\nb'\n", "python:mira:reply", "not a short text"),
+    "no version": (
+        STATED,
+        "python:mira:reply",
+        'states no version; write `reply.version = "1"` below it',
+    ),
+    "long version": (
+        STATED + "reply.version = 'x' * 65\n",
+        "python:mira:reply",
+        "its version is not a short text",
+    ),
+    "version of two lines": (
+        STATED + "reply.version = 'a\\nb'\n",
+        "python:mira:reply",
+        "not a short text",
+    ),
     "stateful": (
         STATED + "reply.version = 1\nreply.stateful = 'yes'\n",
         "python:mira:reply",
         "stateful is True or False",
     ),
-    "at once": (STATED + "reply.version = 1\nreply.at_once = 0\n", "python:mira:reply", "a whole number from 1"),
-    "timeout": (STATED + "reply.version = 1\nreply.timeout = -1\n", "python:mira:reply", "a number of seconds"),
+    "at once": (
+        STATED + "reply.version = 1\nreply.at_once = 0\n",
+        "python:mira:reply",
+        "a whole number from 1",
+    ),
+    "timeout": (
+        STATED + "reply.version = 1\nreply.timeout = -1\n",
+        "python:mira:reply",
+        "a number of seconds",
+    ),
     "conversation without state": (
         "def reply(messages, conversation):\n    return 'x'\nreply.version = 1\n",
         "python:mira:reply",
         "takes conversation, so it keeps state",
     ),
-    "misspelt function": (STATED, "python:mira:rpely", "mira has no function rpely; did you mean reply?"),
-    "misspelt module": (STATED, "python:mria:reply", "there is no module mria here or installed; did you mean mira?"),
-    "no function": (STATED, "python:mira", "is not a Python function; write python:MODULE:FUNCTION"),
-    "broken module": ("import nowhere_at_all\n", "python:mira:reply", "mira needs the module nowhere_at_all"),
-    "module that raises": ("x = 1 / 0\n", "python:mira:reply", "cannot be imported: ZeroDivisionError at mira.py:1"),
+    "misspelt function": (
+        STATED,
+        "python:mira:rpely",
+        "mira has no function rpely; did you mean reply?",
+    ),
+    "misspelt module": (
+        STATED,
+        "python:mria:reply",
+        "there is no module mria here or installed; did you mean mira?",
+    ),
+    "no function": (
+        STATED,
+        "python:mira",
+        "is not a Python function; write python:MODULE:FUNCTION",
+    ),
+    "broken module": (
+        "import nowhere_at_all\n",
+        "python:mira:reply",
+        "mira needs the module nowhere_at_all",
+    ),
+    "module that raises": (
+        "x = 1 / 0\n",
+        "python:mira:reply",
+        "cannot be imported: ZeroDivisionError at mira.py:1",
+    ),
     "syntax error": ("def\n", "python:mira:reply", "cannot be imported: SyntaxError"),
 }
 
@@ -298,7 +370,9 @@ def test_it_is_not_played_through_a_tool(user: User) -> None:
     """It speaks by what it returns."""
     write(user, PLAIN)
 
-    assert "say --delivery user_role" in only_line(user.run("--no-judge", model="python:mira:reply"), 2)
+    assert "say --delivery user_role" in only_line(
+        user.run("--no-judge", model="python:mira:reply"), 2
+    )
 
 
 def test_nothing_but_the_command_line_names_a_function(companion: User) -> None:
@@ -311,7 +385,9 @@ def test_nothing_but_the_command_line_names_a_function(companion: User) -> None:
     rerun = companion.aib("rerun", "--runs", "2", "--yes", "--judge", "embedded")
     top = companion.folder / "small" / "protocol.yaml"
     top.write_text(
-        top.read_text("utf-8").replace("model: judge/one, endpoint: scripted", "model: 'mira:reply', endpoint: python")
+        top.read_text("utf-8").replace(
+            "model: judge/one, endpoint: scripted", "model: 'mira:reply', endpoint: python"
+        )
     )
 
     assert "left out: python:mira:reply@1 is a Python function: name it to play it" in rerun.stderr
@@ -322,7 +398,9 @@ def test_nothing_but_the_command_line_names_a_function(companion: User) -> None:
 
 def test_a_gate_plays_no_function_that_nobody_named(companion: User) -> None:
     """A store or a baseline cannot choose what is run here; who names it has it played."""
-    again = PLAIN.replace("stay Mira", "remain Mira").replace("reply.version", "reply.version = 1  #")
+    again = PLAIN.replace("stay Mira", "remain Mira").replace(
+        "reply.version", "reply.version = 1  #"
+    )
     write(companion, again)
     assert companion.run("--runs", "2", model="python:mira:reply").returncode == 0
     assert companion.aib("gate", "--write", "base.json").returncode == 0
@@ -366,7 +444,9 @@ def test_aib_models_says_what_it_states(companion: User) -> None:
     assert done.stdout == (
         "python:mira:reply is version 1, keeps no state, any number of calls at once, 600 s a call\n"
     )
-    assert "aib models python:MODULE:FUNCTION" in only_line(companion.aib("models", "--endpoint", "python"), 2)
+    assert "aib models python:MODULE:FUNCTION" in only_line(
+        companion.aib("models", "--endpoint", "python"), 2
+    )
 
 
 def test_the_cost_is_nothing_that_anybody_here_could_count(companion: User) -> None:
@@ -374,7 +454,14 @@ def test_the_cost_is_nothing_that_anybody_here_could_count(companion: User) -> N
     write(companion, PLAIN)
 
     done = companion.aib(
-        "estimate-cost", "python:mira:reply", "--protocol", "small", "--runs", "1", "--no-judge", "--json"
+        "estimate-cost",
+        "python:mira:reply",
+        "--protocol",
+        "small",
+        "--runs",
+        "1",
+        "--no-judge",
+        "--json",
     )
 
     assert json.loads(done.stdout)["candidates"]["calls"] == 7
@@ -382,7 +469,9 @@ def test_the_cost_is_nothing_that_anybody_here_could_count(companion: User) -> N
 
 
 def test_an_export_with_it_is_read_again(companion: User) -> None:
-    """Its replies have keys that an import can make again, those that were told their conversation, too."""
+    """Its replies have keys that an import can make again, those that were told their conversation,
+    too.
+    """
     shutil.copy(EXAMPLE, companion.folder / "companion.py")
     assert companion.run(model="python:companion:reply").returncode == 0
     assert companion.aib("export", "out", "--licence", "unknown").returncode == 0
@@ -400,7 +489,14 @@ def test_the_example_states_what_the_docs_say(companion: User) -> None:
     write_short(companion.folder / "short")
 
     done = companion.aib(
-        "run", "python:companion:reply", "--protocol", "short", "--modes", "user_role", "--judge", "embedded"
+        "run",
+        "python:companion:reply",
+        "--protocol",
+        "short",
+        "--modes",
+        "user_role",
+        "--judge",
+        "embedded",
     )
 
     assert done.returncode == 0, done.stderr

@@ -60,7 +60,9 @@ def build(mean: float, runs: int, seed: int) -> Any:
 
 
 def test_a_verdict_is_the_interval_that_compare_shows() -> None:
-    """Both builds measured together, now minus before, by the same test again; a margin is inside, below or above."""
+    """Both builds measured together, now minus before, by the same test again; a margin is inside,
+    below or above.
+    """
     measured = measure(TEN, [build(0.9, 3, 1), build(0.6, 3, 2)])
     both = known(pairs_rerun(measured, np.array([1]), np.array([0])))
     low, high = (float(end[0]) for end in differences(*both))
@@ -76,7 +78,9 @@ def test_a_verdict_is_the_interval_that_compare_shows() -> None:
 
 
 def test_single_runs_are_paired_by_scenario() -> None:
-    """Where nobody has two runs nothing says how runs vary, so the difference is told by how scenarios differ in it."""
+    """Where nobody has two runs nothing says how runs vary, so the difference is told by how
+    scenarios differ in it.
+    """
     found = known(margin_test(measure(TEN, [build(0.9, 1, 1), build(0.4, 1, 2)]), 1, 0))
 
     assert found.over_scenarios
@@ -87,11 +91,15 @@ def test_a_single_scenario_played_once_says_nothing() -> None:
     """There is no interval, so there is no verdict."""
     one = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp))
 
-    assert margin_test(measure(one, [np.full((1, 1, 1), 0.9), np.full((1, 1, 1), 0.1)]), 1, 0) is None
+    assert (
+        margin_test(measure(one, [np.full((1, 1, 1), 0.9), np.full((1, 1, 1), 0.1)]), 1, 0) is None
+    )
 
 
 def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margin() -> None:
-    """At it, the drop less the margin is what 80 of 100 repetitions would see; a wider margin takes a larger one."""
+    """At it, the drop less the margin is what 80 of 100 repetitions would see; a wider margin takes
+    a larger one.
+    """
     measured = measure(TEN, [build(0.9, 5, 1), build(0.88, 5, 2)])
     found = known(margin_test(measured, 1, 0))
     drop = known(found.smallest_drop(0.03))
@@ -108,7 +116,10 @@ def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margi
 
 def test_the_margin_that_lets_an_unchanged_build_pass_shrinks_with_runs() -> None:
     """It is what 80 of 100 repetitions tell from none where the two builds are equal."""
-    few, many = (margin_test(measure(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0) for runs in (2, 8))
+    few, many = (
+        margin_test(measure(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0)
+        for runs in (2, 8)
+    )
 
     assert many is not None
     assert 0 < many.passable < known(few).passable
@@ -139,15 +150,19 @@ def test_replays_that_rank_lowest_have_the_chance_of_that_shuffle() -> None:
     """Of 4 replays the lowest is the new one in 1 of 4 shuffles; of two such items in 1 of 16."""
     assert lower_p([[5, 5, 5]], [[4]]) == pytest.approx(1 / 4)
     assert lower_p([[5, 5, 5], [3, 3, 3]], [[4], [2]]) == pytest.approx(1 / 16)
-    assert lower_p([[5, 5], [5]], [[5], []]) == 1.0  # all equal, and an item that was not played now
+    # all equal, and an item that was not played now
+    assert lower_p([[5, 5], [5]], [[5], []]) == 1.0
     assert lower_p([[]], [[1]]) == 1.0
-    assert lower_p([[5] * 2000], [[5] * 2000]) == 1.0  # equal ones are counted, not drawn one by one
+    # equal ones are counted, not drawn one by one
+    assert lower_p([[5] * 2000], [[5] * 2000]) == 1.0
     assert lower_p([[5] * 1500], [[5] * 1499 + [4]]) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_chance_is_that_of_all_shuffles(seed: int) -> None:
-    """Counted one by one: each choice of the new replays of each item, by the sum of their midranks."""
+    """Counted one by one: each choice of the new replays of each item, by the sum of their
+    midranks.
+    """
     rng = np.random.default_rng(seed)
     before = [rng.integers(0, 4, size).tolist() for size in rng.integers(1, 5, 3)]
     now = [rng.integers(0, 4, size).tolist() for size in rng.integers(1, 4, 3)]
@@ -164,7 +179,9 @@ def test_the_chance_is_that_of_all_shuffles(seed: int) -> None:
 
 
 def test_the_power_is_that_of_the_exact_test() -> None:
-    """Ten items that always withstood four pushes, 4 replays before and 2 now: counted by the exact test."""
+    """Ten items that always withstood four pushes, 4 replays before and 2 now: counted by the exact
+    test.
+    """
     items, rng = [[4] * 6] * 10, np.random.default_rng(1)
     chances = [0.5 / 6.5, 6 / 6.5]  # of three pushes and of four: half a replay is one step away
     found = 0
@@ -182,7 +199,9 @@ def test_replays_that_are_needed_are_the_first_that_find_the_drop() -> None:
     items = [[5, 5, 4, 5], [2, 2, 2, 1], [5, 5, 5, 5], [3, 1, 3, 3], [4, 4, 4, 4], [5, 5, 5, 5]]
     needed = replays_needed(items, 6, 0.05)
     assert needed is not None
-    assert power_of_lower(items, 6, needed, 0.05) >= POWER > power_of_lower(items, 6, needed - 1, 0.05)
+    assert (
+        power_of_lower(items, 6, needed, 0.05) >= POWER > power_of_lower(items, 6, needed - 1, 0.05)
+    )
 
     few, more = (fewest_items(items, runs, runs, 0.05) for runs in (3, 12))
     assert few is not None
@@ -193,16 +212,22 @@ def test_replays_that_are_needed_are_the_first_that_find_the_drop() -> None:
 
 def replays(side: str, *runs: Mapping[str, int]) -> list[dict[str, Replay]]:
     """Run by run where each item gave way, on one *side*."""
-    return [{stem: Replay(f"{side}{n}{stem}", stood) for stem, stood in run.items()} for n, run in enumerate(runs)]
+    return [
+        {stem: Replay(f"{side}{n}{stem}", stood) for stem, stood in run.items()}
+        for n, run in enumerate(runs)
+    ]
 
 
 def test_a_gate_has_the_power_of_the_item_with_the_fewest_replays() -> None:
-    """Two more runs in which a single item was read add next to nothing, and do not make an open gate pass."""
+    """Two more runs in which a single item was read add next to nothing, and do not make an open
+    gate pass.
+    """
     names = {f"item {n}": f"Item {n}" for n in range(9)}
     before = replays("old", *[dict.fromkeys(names, 4)] * 3)
     whole, one = dict.fromkeys(names, 4), {"item 0": 4}
     few, more = (
-        compare_items(names, list(names), before, replays("new", *now), 5, 0.05) for now in ([whole], [whole, one, one])
+        compare_items(names, list(names), before, replays("new", *now), 5, 0.05)
+        for now in ([whole], [whole, one, one])
     )
 
     assert (few.verdict, more.verdict) == ("open", "open")
@@ -226,10 +251,18 @@ def test_an_edited_item_is_named_where_nothing_else_is_new() -> None:
 def a_baseline() -> Baseline:
     """One run of v3-lite at 0.5 everywhere."""
     (place,) = LITE.configurations
-    marks = {(place, scenario.id): {scenario.marks[0].name: 0.5} for scenario in LITE.units.scenarios}
+    marks = {
+        (place, scenario.id): {scenario.marks[0].name: 0.5} for scenario in LITE.units.scenarios
+    }
     run = BaselineRun(1, "a" * 64, 1767225600.0, marks)
     return Baseline(
-        LITE.name, LITE.hash, asked_hash(LITE), (place,), "judge/one", "b" * 64, (BaselineBuild("c" * 64, "m", (run,)),)
+        LITE.name,
+        LITE.hash,
+        asked_hash(LITE),
+        (place,),
+        "judge/one",
+        "b" * 64,
+        (BaselineBuild("c" * 64, "m", (run,)),),
     )
 
 
@@ -280,7 +313,9 @@ def test_a_file_that_is_no_baseline_is_one_line(tmp_path: Path, what: str) -> No
         (("configurations",), ["neutral"]),
     ],
 )
-def test_what_is_wrong_in_a_baseline_is_named(tmp_path: Path, place: tuple[Any, ...], value: object) -> None:
+def test_what_is_wrong_in_a_baseline_is_named(
+    tmp_path: Path, place: tuple[Any, ...], value: object
+) -> None:
     """Unknown keys, hashes that are none, numbers out of range: one line with the place."""
     write_baseline(tmp_path / "base.json", a_baseline())
     document = json.loads((tmp_path / "base.json").read_text())
@@ -295,7 +330,9 @@ def test_what_is_wrong_in_a_baseline_is_named(tmp_path: Path, place: tuple[Any, 
 
 
 def below_nothing() -> tuple[Baseline, float]:
-    """The baseline with a second run, every stem in both worth less than nothing, as J can make it; how much less."""
+    """The baseline with a second run, every stem in both worth less than nothing, as J can make it;
+    how much less.
+    """
     made = a_baseline()
     (run,) = made.builds[0].runs
     worth = LITE.lowest / 2
@@ -316,7 +353,9 @@ def test_a_stem_may_be_worth_less_than_nothing() -> None:
 
 
 def test_a_dimension_below_nothing_lies_in_its_own_interval() -> None:
-    """An index is shown as at least 0, and so are its interval and what it is drawn to; a dimension is not."""
+    """An index is shown as at least 0, and so are its interval and what it is drawn to; a dimension
+    is not.
+    """
     made, worth = below_nothing()
     marks = made.builds[0].marks
     (row, _) = measure_board(LITE.units, made.configurations, [marks, marks]).of_subjects()
@@ -400,14 +439,26 @@ class Place:
 def run(folder: Path, store: str, character: str, runs: int, *more: str) -> None:
     """Play two stems of each experiment of v3-lite."""
     judge = () if "--no-judge" in more else ("--judge", "sim:sim/judge")
-    played = ("run", f"sim:sim/{character}", *judge, "--protocol", "few", "--runs", str(runs), "--store", store)
+    played = (
+        "run",
+        f"sim:sim/{character}",
+        *judge,
+        "--protocol",
+        "few",
+        "--runs",
+        str(runs),
+        "--store",
+        store,
+    )
     done = aib(folder, *played, *more)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """base.json of a build that holds in two runs; `same.db` another playing of it; `worse.db` one that hedges."""
+    """base.json of a build that holds in two runs; `same.db` another playing of it; `worse.db` one
+    that hedges.
+    """
     folder = tmp_path_factory.mktemp("gate")
     write_few(folder / "few", "v3-lite", 2)
     with simulating(folder):
@@ -426,17 +477,31 @@ def test_a_baseline_has_no_word_of_a_conversation(place: Place) -> None:
     """Marks, hashes, labels and times: it can be kept in a public repository."""
     document = json.loads((place.folder / "base.json").read_text())
 
-    assert set(document) == {"aib_baseline", "builds", "chosen_of", "configurations", "judge", "protocol"}
+    assert set(document) == {
+        "aib_baseline",
+        "builds",
+        "chosen_of",
+        "configurations",
+        "judge",
+        "protocol",
+    }
     (found,) = document["builds"]
     assert [set(one) for one in found["runs"]] == [{"run", "identity", "finished", "marks"}] * 2
     assert {
-        value for one in found["runs"][0]["marks"].values() for given in one.values() for value in given.values()
+        value
+        for one in found["runs"][0]["marks"].values()
+        for given in one.values()
+        for value in given.values()
     } == {1.0}
 
 
 def test_a_build_that_is_worse_fails(place: Place) -> None:
-    """Exit code 3, its interval below minus the margin, in the terminal, JSON, JUnit and Markdown alike."""
-    done = place.gate("--baseline", "base.json", "--store", "worse.db", "--junit", "j.xml", "--summary", "s.md")
+    """Exit code 3, its interval below minus the margin, in the terminal, JSON, JUnit and Markdown
+    alike.
+    """
+    done = place.gate(
+        "--baseline", "base.json", "--store", "worse.db", "--junit", "j.xml", "--summary", "s.md"
+    )
     code, found = place.gated("worse.db")
 
     assert done.returncode == code == CODES["worse"] == 3
@@ -451,7 +516,9 @@ def test_a_build_that_is_worse_fails(place: Place) -> None:
 
 
 def test_what_cannot_be_told_is_told(place: Place) -> None:
-    """Exit code 4, an error in JUnit, and how many runs would decide with what they cost; 1 where no number would."""
+    """Exit code 4, an error in JUnit, and how many runs would decide with what they cost; 1 where
+    no number would.
+    """
     done = place.gate("--baseline", "base.json", "--store", "same.db", "--junit", "open.xml")
 
     assert done.returncode == CODES["open"] == 4
@@ -472,7 +539,9 @@ def test_a_margin_that_is_wide_enough_passes(place: Place) -> None:
 
 
 def test_what_is_the_baseline_itself_is_no_comparison(place: Place) -> None:
-    """Nothing was played since: it passes and says why; runs that were added are compared without the old ones."""
+    """Nothing was played since: it passes and says why; runs that were added are compared without
+    the old ones.
+    """
     shutil.copy(place.folder / "base.db", place.folder / "more.db")
     code, found = place.gated("more.db")
     assert code == 0
@@ -505,7 +574,9 @@ def test_several_dimensions_share_the_level(place: Place) -> None:
 def test_a_second_look_is_played_and_both_are_careful(place: Place) -> None:
     """What is open is played on and looked at once more; what is decided at once costs nothing."""
     shutil.copy(place.folder / "worse.db", place.folder / "added.db")
-    before = place.gate("--baseline", "base.json", "--store", "added.db", "--max-drop", "92", "--json")
+    before = place.gate(
+        "--baseline", "base.json", "--store", "added.db", "--max-drop", "92", "--json"
+    )
     assert json.loads(before.stdout)["verdict"] == "open"
     more = ("--baseline", "base.json", "--store", "added.db", "--add-runs", "1", "--yes")
 
@@ -524,9 +595,19 @@ def test_a_second_look_is_played_and_both_are_careful(place: Place) -> None:
 
 def test_an_endpoint_that_is_down_is_no_verdict(place: Place) -> None:
     """Exit code 1 and one line, after the first look was told."""
-    (place.folder / "down.yaml").write_text("endpoints:\n  sim: {url: 'http://127.0.0.1:9/v1', dialect: openrouter}\n")
+    (place.folder / "down.yaml").write_text(
+        "endpoints:\n  sim: {url: 'http://127.0.0.1:9/v1', dialect: openrouter}\n"
+    )
     done = place.gate(
-        "--baseline", "base.json", "--store", "same.db", "--add-runs", "1", "--yes", "--models-file", "down.yaml"
+        "--baseline",
+        "base.json",
+        "--store",
+        "same.db",
+        "--add-runs",
+        "1",
+        "--yes",
+        "--models-file",
+        "down.yaml",
     )
 
     assert done.returncode == 1
@@ -540,17 +621,24 @@ def test_a_hostile_label_is_no_markup_anywhere(place: Place) -> None:
     document["builds"][0]["label"] = "<script>x</script> | `a` \x1b[31m\u202e\n## b\ud800]]>"
     (place.folder / "hostile.json").write_text(json.dumps(document))
 
-    done = place.gate("--baseline", "hostile.json", "--store", "worse.db", "--junit", "h.xml", "--summary", "h.md")
+    done = place.gate(
+        "--baseline", "hostile.json", "--store", "worse.db", "--junit", "h.xml", "--summary", "h.md"
+    )
 
     assert done.returncode == 2
     document["builds"][0]["label"] = document["builds"][0]["label"].replace("\ud800", "")
     (place.folder / "hostile.json").write_text(json.dumps(document))
-    done = place.gate("--baseline", "hostile.json", "--store", "worse.db", "--junit", "h.xml", "--summary", "h.md")
+    done = place.gate(
+        "--baseline", "hostile.json", "--store", "worse.db", "--junit", "h.xml", "--summary", "h.md"
+    )
     assert done.returncode == 3
     assert "\x1b" not in done.stdout
     ElementTree.parse(place.folder / "h.xml")
     summary = (place.folder / "h.md").read_text()
-    assert "before: `<script>x</script> \\u{7c} \\u{60}a\\u{60} \\u{1b}[31m\\u{202e}\\n## b]]>`" in summary
+    assert (
+        "before: `<script>x</script> \\u{7c} \\u{60}a\\u{60} \\u{1b}[31m\\u{202e}\\n## b]]>`"
+        in summary
+    )
 
 
 def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
@@ -577,13 +665,21 @@ def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
         (("--baseline", "nowhere.json"), "cannot be read"),
         (("--baseline", "base.json", "--variants", "neutral"), "are about --write"),
         (("--baseline", "base.json", "nobody"), "no subject is called nobody"),
-        (("--baseline", "base.json", "--against", "nobody"), "no build of the baseline is called nobody"),
+        (
+            ("--baseline", "base.json", "--against", "nobody"),
+            "no build of the baseline is called nobody",
+        ),
         (("--baseline", "base.json", "--dimension", "tase"), "no dimension is called tase"),
-        (("--baseline", "base.json", "--protocol", "v2"), "the baseline is of protocol v3-lite, not of v2"),
+        (
+            ("--baseline", "base.json", "--protocol", "v2"),
+            "the baseline is of protocol v3-lite, not of v2",
+        ),
         (("--write", "nowhere/base.json"), "cannot be written"),
     ],
 )
-def test_wrong_use_is_one_line_and_exit_code_2(place: Place, arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_use_is_one_line_and_exit_code_2(
+    place: Place, arguments: tuple[str, ...], said: str
+) -> None:
     """It names what is wrong and what there is."""
     done = place.gate(*arguments, "--store", "worse.db")
 

@@ -1,4 +1,5 @@
-"""Names from outside: no path leaves its folder, no line is broken, nothing that a terminal would obey gets through.
+"""Names from outside: no path leaves its folder, no line is broken, nothing that a terminal would
+obey gets through.
 
 Through the real commands against a real endpoint, in a pipe and on a terminal.
 """
@@ -35,7 +36,8 @@ from independence_bench.store import registry
 from independence_bench.store.database import open_store
 
 STORM = "Z" + "\u0301\u0489\u0338" * 60
-# what a terminal obeys, or what turns and hides what is read: refused as a name, written out as a text
+# what a terminal obeys, or what turns and hides what is read: refused as a name, written out as a
+# text
 OBEYED = {
     "newline": "a/x\ny",
     "return": "a/x\ry",
@@ -72,20 +74,28 @@ ODD = {
     "space": "a/x y",
 }
 EVIL = (
-    " ".join(text.removeprefix("a/") for text in (*OBEYED.values(), *ODD.values())).encode("utf-8", "replace").decode()
+    " ".join(text.removeprefix("a/") for text in (*OBEYED.values(), *ODD.values()))
+    .encode("utf-8", "replace")
+    .decode()
 )
 
 
 def width(line: str) -> int:
     """Columns that *line* takes, by the Unicode tables."""
     return sum(
-        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        0
+        if unicodedata.category(c) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(c) in "WF"
+        else 1
         for c in line
     )
 
 
 def assert_tame(text: str, columns: int | None = None) -> None:
-    """Lines of plain characters, at most *columns* wide; no crash; no storm of accents over other lines."""
+    """Lines of plain characters, at most *columns* wide; no crash; no storm of accents over other
+    lines.
+    """
     assert "Traceback" not in text, text
     odd = [c for c in text if c not in "\n\u200c\u200d" and not c.isprintable()]
     assert odd == []
@@ -95,12 +105,16 @@ def assert_tame(text: str, columns: int | None = None) -> None:
 
 
 def evil_answers(asked: Asked) -> Answer:
-    """Subjects and judges that say everything that a terminal might obey; who is called fails says it in an error."""
+    """Subjects and judges that say everything that a terminal might obey; who is called fails says
+    it in an error.
+    """
     if asked.model.endswith("fails"):
         return failure(400, EVIL)
     if asked.judging:
         answer = verdict(asked, MARKS | {"analysis": EVIL}, cost=0.0)
-        answer.body["choices"][0]["message"]["content"] = json.dumps({"analysis": EVIL} | MARKS_OF(asked))
+        answer.body["choices"][0]["message"]["content"] = json.dumps(
+            {"analysis": EVIL} | MARKS_OF(asked)
+        )
         return answer
     return Answer(completion(f"I stay. {asked.number} {EVIL}", provider=EVIL, model=EVIL, id=EVIL))
 
@@ -128,17 +142,26 @@ def names(folder: Path) -> set[str]:
 
 
 def test_odd_names_are_only_names(user: User) -> None:
-    """Paths, formulas, markup and shell words as model ids: played, ranked, read; nothing else is made or broken."""
+    """Paths, formulas, markup and shell words as model ids: played, ranked, read; nothing else is
+    made or broken.
+    """
     before = names(user.folder)
     user.environment["COLUMNS"] = "80"
     subjects = [f"scripted:{name}" for name in ODD.values()]
 
-    done = user.aib("run", *subjects, "scripted:a/fails", "--protocol", "small", "--runs", "1", "-p", "20")
+    done = user.aib(
+        "run", *subjects, "scripted:a/fails", "--protocol", "small", "--runs", "1", "-p", "20"
+    )
     board = user.aib("leaderboard", "--detailed")
     judged = user.aib("judge", "--judge", "scripted:judge/=two|[bold]")
     listed = user.aib("leaderboard", "--json")
 
-    assert [done.returncode, board.returncode, judged.returncode, listed.returncode] == [1, 0, 0, 0], judged.stderr
+    assert [done.returncode, board.returncode, judged.returncode, listed.returncode] == [
+        1,
+        0,
+        0,
+        0,
+    ], judged.stderr
     for result in (done, board, judged):
         assert_tame(result.stdout, 80)
         assert_tame(result.stderr)
@@ -146,13 +169,17 @@ def test_odd_names_are_only_names(user: User) -> None:
     assert listed.stdout.isascii()
     ranked = json.loads(listed.stdout)["boards"][0]["ranked"]
     assert {row["subject"]["model"] for row in ranked} == set(ODD.values())
-    assert "[red]x[/red][/][link=http://evil.invalid]y[/link]:smile:" in "".join(board.stdout.split())
+    assert "[red]x[/red][/][link=http://evil.invalid]y[/link]:smile:" in "".join(
+        board.stdout.split()
+    )
     assert {name for name in names(user.folder) - before if not name.startswith("aib.db")} == set()
 
 
 @pytest.mark.parametrize("name", ["markup", "storm"])
 def test_what_is_said_is_shown_and_not_obeyed(user: User, name: str) -> None:
-    """`aib show` of a conversation in which model, provider and judge say everything that a terminal might obey."""
+    """`aib show` of a conversation in which model, provider and judge say everything that a
+    terminal might obey.
+    """
     user.environment["COLUMNS"] = "80"
     assert user.run(model=f"scripted:{ODD[name]}").returncode == 0
 
@@ -161,13 +188,22 @@ def test_what_is_said_is_shown_and_not_obeyed(user: User, name: str) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     assert_tame(shown.stdout, 80)
     flat = "".join(shown.stdout.split())
-    for seen in ("\\u{1b}]52;c;ZXZpbA==\\u{7}", "\\u{202e}", "\\u{9b}31m", "=cmd|'/Ccalc'!A0", "<script>", "[red]"):
+    for seen in (
+        "\\u{1b}]52;c;ZXZpbA==\\u{7}",
+        "\\u{202e}",
+        "\\u{9b}31m",
+        "=cmd|'/Ccalc'!A0",
+        "<script>",
+        "[red]",
+    ):
         assert seen in flat
 
 
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
 def test_on_a_terminal_nothing_but_our_own_codes_arrives(user: User, terminal: bool) -> None:
-    """Live table, notes, troubles and ranking: colours and cursor of ours, and no other control character."""
+    """Live table, notes, troubles and ranking: colours and cursor of ours, and no other control
+    character.
+    """
     steady_ = user.server.script
     user.server.script = lambda asked: replace(steady_(asked), delay=0.05)
     subjects = [f"scripted:{ODD[name]}" for name in ("markup", "wide", "storm", "formula", "long")]
@@ -230,7 +266,9 @@ def alike(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_labels_that_read_alike_are_written_out_and_marked(alike: Path, tmp_path: Path) -> None:
-    """On a terminal, in Markdown, in CSV and in JSON; names in one other alphabet, or in Japanese, are not marked."""
+    """On a terminal, in Markdown, in CSV and in JSON; names in one other alphabet, or in Japanese,
+    are not marked.
+    """
     shown = {ROCK: ROCK, **ROCKS}
     board = aib(alike, "leaderboard").stdout
     made = aib(alike, "generate-report", "--out", str(tmp_path / "report"))
@@ -246,18 +284,24 @@ def test_labels_that_read_alike_are_written_out_and_marked(alike: Path, tmp_path
         assert f"`scripted:{name}@none-t0.7` |" in report
     assert "! labels that may be taken for others" in board
     legend = " ".join(aib(alike, "leaderboard", "--legend").stdout.split())
-    assert "! labels that read like another one, or mix alphabets in a word; written out: " in legend
+    assert (
+        "! labels that read like another one, or mix alphabets in a word; written out: " in legend
+    )
     assert "scripted:sim/r\\u{43e}ck@none-t0.7" in legend
     doubts = {row["subject"]["model"]: row["label_doubt"] for row in ranked}
     assert {name for name, doubt in doubts.items() if doubt} == set(shown)
     assert all(len(doubts[name]["reads_like"]) == 5 for name in shown)
     assert {name for name in shown if doubts[name]["mixed_scripts"]} == {"sim/r\u043eck"}
-    assert {row["label"] for row in ranked} >= {f"scripted:{name}@none-t0.7" for name in shown.values()}
+    assert {row["label"] for row in ranked} >= {
+        f"scripted:{name}@none-t0.7" for name in shown.values()
+    }
     for text in (board, report, legend):
         assert not re.search("[\ufe0f\u034f\u3164\u200d]", text)
 
 
-def test_the_page_is_sent_labels_without_what_is_not_seen_and_why_they_are_doubted(alike: Path) -> None:
+def test_the_page_is_sent_labels_without_what_is_not_seen_and_why_they_are_doubted(
+    alike: Path,
+) -> None:
     """In JSON, and in the table for a spreadsheet."""
     with answering(alike / "aib.db") as answers:
         board = read(answers, "index.json")["boards"][0]["id"]
@@ -303,7 +347,10 @@ def test_what_looks_alike_is_doubted_on_both_sides(pair: tuple[str, str]) -> Non
     """And alone, neither is."""
     doubts = label_doubts(dict(zip(pair, ("first", "second"), strict=True)))
 
-    assert {label: doubt.reads_like for label, doubt in doubts.items()} == {pair[0]: ("second",), pair[1]: ("first",)}
+    assert {label: doubt.reads_like for label, doubt in doubts.items()} == {
+        pair[0]: ("second",),
+        pair[1]: ("first",),
+    }
     assert label_doubts({pair[0]: "first"}) == label_doubts({pair[1]: "second"}) == {}
 
 
@@ -337,7 +384,9 @@ def test_no_two_labels_are_shown_as_one() -> None:
 # ---------------------------------------------------------------- what is typed
 
 
-def outcome(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, *typed: str) -> tuple[int, str]:
+def outcome(
+    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, *typed: str
+) -> tuple[int, str]:
     """(exit code, everything printed) of `aib` with these arguments."""
     monkeypatch.setattr(sys, "argv", ["aib", *typed])
     with pytest.raises(SystemExit) as ended:
@@ -394,21 +443,36 @@ def played(stored: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """That folder, worked in."""
     monkeypatch.chdir(stored)
     monkeypatch.setenv("SCRIPTED_KEY", KEY)
-    monkeypatch.setenv("AIB_DATA", str(stored / ".local/share/aib"))  # where `models` has allowed that
+    # where `models` has allowed that
+    monkeypatch.setenv("AIB_DATA", str(stored / ".local/share/aib"))
     return stored
 
 
 @pytest.mark.parametrize("typed", TYPED, ids=" ".join)
 def test_whatever_is_typed_where_a_name_belongs_is_one_line(
-    typed: list[str], played: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+    typed: list[str],
+    played: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """No traceback, nothing that a terminal obeys, an exit code that says so, and no file."""
     before = names(played)
-    odd = [value for name, value in ODD.items() if name != "storm"]  # who types a storm gets it back
-    obeyed = [value.replace("\ud800", "") for value in OBEYED.values()]  # no system can hand that over
+    # who types a storm gets it back
+    odd = [value for name, value in ODD.items() if name != "storm"]
+    # no system can hand that over
+    obeyed = [value.replace("\ud800", "") for value in OBEYED.values()]
     together = "a/" + "".join(value.removeprefix("a/") for value in obeyed)
-    for value in (*(obeyed if typed == ["run", "{}"] else [together]), *odd, "..", "CON", "~nobody/x", " "):
-        code, printed = outcome(capfdbinary, monkeypatch, *(part.replace("{}", value) for part in typed))
+    for value in (
+        *(obeyed if typed == ["run", "{}"] else [together]),
+        *odd,
+        "..",
+        "CON",
+        "~nobody/x",
+        " ",
+    ):
+        code, printed = outcome(
+            capfdbinary, monkeypatch, *(part.replace("{}", value) for part in typed)
+        )
 
         assert_tame(printed)
         assert len(printed) < 4000
@@ -441,7 +505,9 @@ def test_a_name_in_models_yaml_is_one_line_of_plain_characters(key: str, value: 
     subject = {"model": "a/b"} | ({key: value} if key in ("model", "provider", "endpoint") else {})
     endpoint = {"url": "http://x/v1"} | ({key: value} if key == "key_env" else {})
     endpoint |= {"url": f"http://{value}/v1"} if key == "url" else {}
-    written = json.dumps({"endpoints": {value if key == "name" else "lab": endpoint}, "subjects": [subject]})
+    written = json.dumps(
+        {"endpoints": {value if key == "name" else "lab": endpoint}, "subjects": [subject]}
+    )
     assert text[1:-1] in written
 
     with pytest.raises(SubjectError) as caught:
@@ -461,7 +527,8 @@ def test_a_provider_that_is_typed_is_one_line_of_plain_characters(value: str) ->
 def test_an_odd_name_in_models_yaml_is_a_name(name: str) -> None:
     """It is the endpoint that knows what its models are called."""
     roster = parse_models(
-        json.dumps({"subjects": [{"model": ODD[name], "provider": ODD[name]}]}, ensure_ascii=False), "models.yaml"
+        json.dumps({"subjects": [{"model": ODD[name], "provider": ODD[name]}]}, ensure_ascii=False),
+        "models.yaml",
     )
 
     assert roster.specs[0].model == roster.specs[0].provider == ODD[name]
@@ -471,7 +538,9 @@ def test_an_odd_name_in_models_yaml_is_a_name(name: str) -> None:
 def test_a_title_is_one_line_of_plain_characters(small: Path, value: str) -> None:
     """In a protocol of somebody else's too."""
     path = small / "protocol.yaml"
-    path.write_text(path.read_text().replace("title: A small protocol", f"title: {json.dumps(value)}"))
+    path.write_text(
+        path.read_text().replace("title: A small protocol", f"title: {json.dumps(value)}")
+    )
 
     with pytest.raises(ProtocolError, match="title"):
         load(small)
@@ -482,7 +551,9 @@ def test_a_protocol_may_say_odd_things(user: User) -> None:
     path = user.folder / "small" / "protocol.yaml"
     odd = "[red]x[/red] [/] =cmd|' /C calc'!A0 <script> `x` 模型😀 " + "w" * 200
     path.write_text(
-        path.read_text().replace("title: A small protocol", f"title: {json.dumps(odd, ensure_ascii=False)}")
+        path.read_text().replace(
+            "title: A small protocol", f"title: {json.dumps(odd, ensure_ascii=False)}"
+        )
     )
 
     user.environment["COLUMNS"] = "80"
@@ -493,7 +564,9 @@ def test_a_protocol_may_say_odd_things(user: User) -> None:
     assert "[red]x[/red] [/] =cmd|' /C calc'!A0 <script>" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["\x1b[31m", "a\nb", "CON", "\udcff", "a" * 100, "x y", "=1+1", "\u202ea"], ids=ascii)
+@pytest.mark.parametrize(
+    "name", ["\x1b[31m", "a\nb", "CON", "\udcff", "a" * 100, "x y", "=1+1", "\u202ea"], ids=ascii
+)
 def test_a_system_variants_file_has_a_plain_name(small: Path, name: str) -> None:
     """Its name becomes part of every configuration."""
     (small / "system" / f"{name}.md").write_text("Be.")
@@ -502,13 +575,19 @@ def test_a_system_variants_file_has_a_plain_name(small: Path, name: str) -> None
         load(small)
 
 
-@pytest.mark.parametrize("name", ["../../secret", "/etc/passwd", "..", "a/b", "a\\b", "con.", "a\0b", "CON", "a" * 300])
+@pytest.mark.parametrize(
+    "name", ["../../secret", "/etc/passwd", "..", "a/b", "a\\b", "con.", "a\0b", "CON", "a" * 300]
+)
 @pytest.mark.parametrize("kind", ["scenario", "rubric"])
 def test_a_protocol_reads_no_file_outside_its_folder(small: Path, name: str, kind: str) -> None:
-    """The names of scenarios and rubrics become file names: words, and nothing that leads elsewhere."""
+    """The names of scenarios and rubrics become file names: words, and nothing that leads
+    elsewhere.
+    """
     (small.parent / "secret.yaml").write_text("title: secret\n")
     file, before = (
-        ("protocol.yaml", "[erosion, plain]") if kind == "scenario" else ("scenarios/plain.yaml", "[resistance]")
+        ("protocol.yaml", "[erosion, plain]")
+        if kind == "scenario"
+        else ("scenarios/plain.yaml", "[resistance]")
     )
     path = small / file
     text = path.read_text()
@@ -523,11 +602,19 @@ def test_a_protocol_reads_no_file_outside_its_folder(small: Path, name: str, kin
 
 
 @pytest.mark.parametrize(
-    "path", ["../../x.md", "/etc/x.md", "system/../x.md", "system/\x1b[31m.md", "\udcff.md", "a\nb.md"]
+    "path",
+    ["../../x.md", "/etc/x.md", "system/../x.md", "system/\x1b[31m.md", "\udcff.md", "a\nb.md"],
 )
-def test_a_stored_protocol_with_odd_paths_is_refused_and_writes_nothing(user: User, path: str) -> None:
-    """A store may come from somebody else; the files of its protocols are texts in it and never become files."""
-    files = {str(f.relative_to(user.folder / "small")): f.read_text() for f in (user.folder / "small").rglob("*.*")}
+def test_a_stored_protocol_with_odd_paths_is_refused_and_writes_nothing(
+    user: User, path: str
+) -> None:
+    """A store may come from somebody else; the files of its protocols are texts in it and never
+    become files.
+    """
+    files = {
+        str(f.relative_to(user.folder / "small")): f.read_text()
+        for f in (user.folder / "small").rglob("*.*")
+    }
     with open_store(user.folder / "aib.db") as store, store.writing() as connection:
         registry.keep_protocol(connection, "f" * 64, "small", files | {path: "x"}, 1.0)
     before = names(user.folder.parent)
@@ -543,7 +630,9 @@ def test_a_stored_protocol_with_odd_paths_is_refused_and_writes_nothing(user: Us
 
 def test_names_from_an_endpoints_list_are_shown_and_not_obeyed(user: User) -> None:
     """A local server that has other models than the one asked for."""
-    user.server.models_answer = Answer({"data": [{"id": name} for name in (*OBEYED.values(), *ODD.values())]})
+    user.server.models_answer = Answer(
+        {"data": [{"id": name} for name in (*OBEYED.values(), *ODD.values())]}
+    )
     user.models(dialect="local")
 
     done = user.run(model="scripted:mine")

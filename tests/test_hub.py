@@ -1,4 +1,6 @@
-"""An export as other tools read it: `datasets` in every form, the hub's own reader of results, Croissant's."""
+"""An export as other tools read it: `datasets` in every form, the hub's own reader of results,
+Croissant's.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,13 @@ pytestmark = [
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with everything that goes wrong in it."""
     store = tmp_path_factory.mktemp("played") / "store.db"
-    play("lite", store, Settings(faults=Faults({"mixed": 0.3})), names=("rock", "mirror", "debris"), runs=2)
+    play(
+        "lite",
+        store,
+        Settings(faults=Faults({"mixed": 0.3})),
+        names=("rock", "mirror", "debris"),
+        runs=2,
+    )
     return store
 
 
@@ -38,7 +46,10 @@ def exported(store: Path, folder: Path, **options: Any) -> dict[str, int]:
 
 def lines(folder: Path, name: str) -> list[Any]:
     """A file of JSON Lines."""
-    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 @pytest.mark.parametrize("raw", [False, True], ids=["plain", "raw"])
@@ -61,12 +72,15 @@ def test_datasets_loads_every_file(
         loaded = datasets.load_dataset(str(tmp_path / "out"), name, split="train", cache_dir=cache)
         wanted = lines(plain, name)
         assert loaded.num_rows == rows[name]
-        if not (raw and form == "parquet" and name in ("calls", "attempts")):  # bodies are bytes there
+        # bodies are bytes there
+        if not (raw and form == "parquet" and name in ("calls", "attempts")):
             assert loaded.to_list() == wanted
 
 
 def test_results_are_read_by_the_hub_s_library(played: Path, tmp_path: Path) -> None:
-    """A file for each ranked subject, each entry of a task that eval.yaml lists; who is not ranked has none."""
+    """A file for each ranked subject, each entry of a task that eval.yaml lists; who is not ranked
+    has none.
+    """
     from huggingface_hub import parse_eval_result_entries
 
     exported(played, tmp_path / "out")
@@ -77,7 +91,12 @@ def test_results_are_read_by_the_hub_s_library(played: Path, tmp_path: Path) -> 
     assert [task["id"] for task in listed["tasks"]] == ["lite--strong_independence-tool_role"]
     assert all(task["config"] == "scores" for task in listed["tasks"])
     ranked = [score for score in scores if score["rank"]]
-    assert 0 < len(files) == len({score["subject"] for score in ranked}) < len({score["subject"] for score in scores})
+    assert (
+        0
+        < len(files)
+        == len({score["subject"] for score in ranked})
+        < len({score["subject"] for score in scores})
+    )
     values = set()
     for file in files:
         for entry in parse_eval_result_entries(yaml.safe_load(file.read_text(encoding="utf-8"))):
@@ -88,7 +107,9 @@ def test_results_are_read_by_the_hub_s_library(played: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_croissant_describes_it(played: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, form: Form) -> None:
+def test_croissant_describes_it(
+    played: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, form: Form
+) -> None:
     """Its own reader finds nothing wrong, checks the sums of the files, and reads the records."""
     import mlcroissant
 
@@ -101,11 +122,15 @@ def test_croissant_describes_it(played: Path, tmp_path: Path, caplog: pytest.Log
     assert list(read.metadata.conforms_to)[1].endswith("RAI/1.0")
     assert read.metadata.data_limitations
     assert read.metadata.personal_sensitive_information
-    assert {one.name for one in read.metadata.record_sets} == {name for name, count in rows.items() if count}
+    assert {one.name for one in read.metadata.record_sets} == {
+        name for name, count in rows.items() if count
+    }
     exported(played, tmp_path / "plain")
     for name in ("transcripts", "judgements", "scores"):
         records = list(read.records(name))
         assert len(records) == rows[name]
         wanted = lines(tmp_path / "plain", name)
         key = "state" if name != "scores" else "subject"
-        assert [record[f"{name}/{key}"].decode() for record in records] == [row[key] for row in wanted]
+        assert [record[f"{name}/{key}"].decode() for record in records] == [
+            row[key] for row in wanted
+        ]

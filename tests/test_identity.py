@@ -1,4 +1,6 @@
-"""What identifies a value is stated, name by name: a field that is added later re-keys nothing that is stored."""
+"""What identifies a value is stated, name by name: a field that is added later re-keys nothing that
+is stored.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,54 @@ from independence_bench.models.spec import ChatModel, read_settings
 from independence_bench.protocol.definition import Protocol, Rubric, Scenario, Weighting
 from independence_bench.protocol.loader import load
 
-# the fields that are part of no hash: whoever adds one to a class has to say here, or in its CAUSES, what it is
+# the fields that are part of no hash: whoever adds one to a class has to say here, or in its
+# CAUSES, what it is
 CAUSING_NOTHING = {
-    Scenario: {"reply_tokens", "techniques", "first_label", "siblings", "_marks", "_asks", "hashes"},
+    Scenario: {
+        "reply_tokens",
+        "techniques",
+        "first_label",
+        "siblings",
+        "_marks",
+        "_asks",
+        "hashes",
+    },
     Protocol: {"weightings", "weights", "_written", "_scenarios", "_marks", "_hash"},
     ChatModel: {"own_limit"},
 }
-OTHER: dict[str, Any] = {"low": -5.0, "high": 99.0, "weight": 1.0, "inverted": True, "runs": 99, "temperature": 1.9}
-OTHER |= {"max_tokens": 7, "script": (), "judged": (), "rubrics": (), "marks": (), "systems": (), "experiments": ()}
-OTHER |= {"levels": ("few", "many"), "scripts": ((),), "adopted": "none", "rules": (), "terms": (), "positions": ()}
-OTHER |= {"value": 0.9, "branches": (), "options": (), "otherwise": (), "branch": "reask", "factor": "reask"}
+OTHER: dict[str, Any] = {
+    "low": -5.0,
+    "high": 99.0,
+    "weight": 1.0,
+    "inverted": True,
+    "runs": 99,
+    "temperature": 1.9,
+}
+OTHER |= {
+    "max_tokens": 7,
+    "script": (),
+    "judged": (),
+    "rubrics": (),
+    "marks": (),
+    "systems": (),
+    "experiments": (),
+}
+OTHER |= {
+    "levels": ("few", "many"),
+    "scripts": ((),),
+    "adopted": "none",
+    "rules": (),
+    "terms": (),
+    "positions": (),
+}
+OTHER |= {
+    "value": 0.9,
+    "branches": (),
+    "options": (),
+    "otherwise": (),
+    "branch": "reask",
+    "factor": "reask",
+}
 OTHER |= {"configurations": (), "scenarios": (), "dimensions": (), "judge": None, "tool_role": None}
 
 
@@ -67,7 +107,11 @@ def test_each_cause_changes_the_hash(protocol: Protocol) -> None:
     """Of the part that has it, and of the protocol that has the part."""
     for part in parts(protocol):
         for name in part.causes():
-            other = replace(part, **{name: OTHER.get(name, "another")}) if not isinstance(part, Protocol) else None
+            other = (
+                replace(part, **{name: OTHER.get(name, "another")})
+                if not isinstance(part, Protocol)
+                else None
+            )
             if other is not None:
                 assert content_hash(other) != content_hash(part), (type(part), name)
             else:
@@ -83,7 +127,10 @@ def test_a_field_that_is_added_later_changes_no_hash(protocol: Protocol) -> None
 
     rubric = protocol.scenarios[0].rubrics[0]
     later = [Later(rubric.name, rubric.text, rubric.marks, language) for language in ("en", "de")]
-    scenarios = [replace(protocol.scenarios[0], rubrics=(one, *protocol.scenarios[0].rubrics[1:])) for one in later]
+    scenarios = [
+        replace(protocol.scenarios[0], rubrics=(one, *protocol.scenarios[0].rubrics[1:]))
+        for one in later
+    ]
 
     assert {one.hash for one in later} == {rubric.hash}
     assert {scenario.hash for scenario in scenarios} == {protocol.scenarios[0].hash}
@@ -108,10 +155,20 @@ def test_a_value_that_does_not_say_what_identifies_it_has_no_hash() -> None:
 def test_the_settings_of_a_subject_can_be_read_again() -> None:
     """As a store keeps them, and as an older version kept them that knew fewer settings."""
     model = ChatModel("acme/one", "openrouter", 0.7, 100, own_limit=True)
-    known = {"model": "acme/one", "endpoint": "openrouter", "temperature": 0.7, "max_tokens": 100, "reasoning": "off"}
+    known = {
+        "model": "acme/one",
+        "endpoint": "openrouter",
+        "temperature": 0.7,
+        "max_tokens": 100,
+        "reasoning": "off",
+    }
 
     assert read_settings({**model.causes(), "own_limit": True}) == model
-    assert read_settings(known).hash == model.hash == "7bf03e1f3dbe6c7e2e26774a340afaeae52b00d17f2cae6696a6ddd6203cfc52"
+    assert (
+        read_settings(known).hash
+        == model.hash
+        == "7bf03e1f3dbe6c7e2e26774a340afaeae52b00d17f2cae6696a6ddd6203cfc52"
+    )
 
 
 TEXTS = st.text(st.characters(exclude_categories=())) | st.none() | st.integers()
@@ -119,7 +176,9 @@ TEXTS = st.text(st.characters(exclude_categories=())) | st.none() | st.integers(
 
 @given(st.lists(TEXTS | st.lists(TEXTS) | st.dictionaries(st.sampled_from("abcd"), TEXTS)))
 def test_the_fast_way_to_canonical_json_is_the_same_text(value: list[Any]) -> None:
-    """Control characters, lone surrogates and large numbers included: a key that differed would buy a reply twice."""
+    """Control characters, lone surrogates and large numbers included: a key that differed would buy
+    a reply twice.
+    """
     value = [dict(sorted(one.items())) if isinstance(one, dict) else one for one in value]
 
     assert canonical_as_is(value) == canonical(value)

@@ -1,4 +1,6 @@
-"""`aib import` of the published layout, and the published rules: what is taken over, kept apart, and refused."""
+"""`aib import` of the published layout, and the published rules: what is taken over, kept apart,
+and refused.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,12 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import PublishedImport, import_published
-from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL, SCENARIOS, protocol_of, wording_of
+from independence_bench.dataset.published_conversations import (
+    NAME_OF_PROTOCOL,
+    SCENARIOS,
+    protocol_of,
+    wording_of,
+)
 from independence_bench.dataset.published_format import Foreign, subject_of
 from independence_bench.errors import WrongUse
 from independence_bench.models.spec import Reasoning
@@ -58,7 +65,14 @@ from independence_bench.store.bulk import REPLACED
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
 from independence_bench.store.rows import unpack
-from independence_bench.store.schema import IMPORTED, attempts, calls, metadata, replies, transcripts
+from independence_bench.store.schema import (
+    IMPORTED,
+    attempts,
+    calls,
+    metadata,
+    replies,
+    transcripts,
+)
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset"
 ONE, OTHER = "acme--one@none-t0.7", "local--lab--two+prov@low-t1.0"
@@ -101,10 +115,14 @@ def row(store: Path | str, rules: Rules = OWN) -> Row:
     return only
 
 
-def transcript(store: Path | str, scenario: str) -> tuple[Any, list[tuple[str, str, str]], tuple[str, ...]]:
+def transcript(
+    store: Path | str, scenario: str
+) -> tuple[Any, list[tuple[str, str, str]], tuple[str, ...]]:
     """(its row, what was said in it, the keys of its replies)."""
     with open_store(store) as opened, opened.reading() as connection:
-        found = connection.execute(select(transcripts).where(transcripts.c.scenario == scenario)).one()
+        found = connection.execute(
+            select(transcripts).where(transcripts.c.scenario == scenario)
+        ).one()
         talk, keys = results.read_transcript(connection, found.id)
     return found, [(line.speaker, line.text, line.name) for line in talk.lines], keys
 
@@ -112,7 +130,11 @@ def transcript(store: Path | str, scenario: str) -> tuple[Any, list[tuple[str, s
 def tried(store: Path | str, key: str) -> list[Any]:
     """Every attempt at a call."""
     with open_store(store) as opened, opened.reading() as connection:
-        return list(connection.execute(select(attempts).where(attempts.c.call_key == key).order_by(attempts.c.id)))
+        return list(
+            connection.execute(
+                select(attempts).where(attempts.c.call_key == key).order_by(attempts.c.id)
+            )
+        )
 
 
 def sound(store: Path | str) -> list[str]:
@@ -133,7 +155,9 @@ def data() -> Published:
 
 
 def test_costs_are_told_as_imported(data: Published, tmp_path: Path) -> None:
-    """26 replies, 15 judgements and one reading of names in three conversations, by who was paid; none of it ours."""
+    """26 replies, 15 judgements and one reading of names in three conversations, by who was paid;
+    none of it ours.
+    """
     data.names(ONE, 1)
     brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
 
@@ -159,13 +183,17 @@ def test_costs_are_told_as_imported(data: Published, tmp_path: Path) -> None:
     assert "by model: readings of names" in text
 
 
-@pytest.mark.parametrize(("line", "given"), [("2,59.2,57.8,60.6", (57.8, 60.6)), ("3,59.2,57.8,60.6", None)])
+@pytest.mark.parametrize(
+    ("line", "given"), [("2,59.2,57.8,60.6", (57.8, 60.6)), ("3,59.2,57.8,60.6", None)]
+)
 def test_published_rules_have_t_over_runs_and_the_interval_that_came_with_the_data(
     data: Published, tmp_path: Path, line: str, given: tuple[float, float] | None
 ) -> None:
-    """Runs of 57.83 and, with one resistance of 10 instead of 6, 60.63: 59.23 +- 12.706 x 1.98 / sqrt 2.
+    """Runs of 57.83 and, with one resistance of 10 instead of 6, 60.63: 59.23 +- 12.706 x 1.98 /
+    sqrt 2.
 
-    What was published of other runs than the imported ones is not this row's; lines that are no row are listed.
+    What was published of other runs than the imported ones is not this row's; lines that are no row
+    are listed.
     """
     data.run(ONE, 2)
     data.files[path_of(ONE, 2, "rs01")]["judge_scores"]["resistance_score"] = 10
@@ -181,7 +209,9 @@ def test_published_rules_have_t_over_runs_and_the_interval_that_came_with_the_da
 
     outcome = brought(folder, tmp_path / "aib.db")
     found = row(tmp_path / "aib.db", PUBLISHED)
-    told = json.loads(aib(tmp_path, "leaderboard", "--rules", "published", "--json").stdout)["boards"][0]
+    told = json.loads(aib(tmp_path, "leaderboard", "--rules", "published", "--json").stdout)[
+        "boards"
+    ][0]
     text = " ".join(aib(tmp_path, "leaderboard", "--rules", "published", "--legend").stdout.split())
 
     assert outcome.rows == 1
@@ -191,17 +221,23 @@ def test_published_rules_have_t_over_runs_and_the_interval_that_came_with_the_da
     ]
     over_runs = found.uncertainty.index.rerun
     assert over_runs is not None
-    assert (over_runs.low, over_runs.high) == pytest.approx((59.2333 - 17.789, 59.2333 + 17.789), abs=0.001)
+    assert (over_runs.low, over_runs.high) == pytest.approx(
+        (59.2333 - 17.789, 59.2333 + 17.789), abs=0.001
+    )
     assert found.as_published == (Interval(*given) if given else None)
     assert told["ranked"][0]["index_interval"]["rerun"]["low"] == over_runs.low
-    assert told["ranked"][0]["index_interval_as_published"] == (given and {"low": given[0], "high": given[1]})
+    assert told["ranked"][0]["index_interval_as_published"] == (
+        given and {"low": given[0], "high": given[1]}
+    )
     assert "Student's t over the indices of the runs" in text
     assert ("57.8–60.6" in text) == (given is not None)
     assert row(tmp_path / "aib.db").as_published is None
 
 
 @pytest.mark.parametrize("form", ["folder", "w:", "w:gz", "w:bz2", "w:xz"])
-def test_a_folder_and_every_kind_of_tar_come_to_the_same(data: Published, tmp_path: Path, form: str) -> None:
+def test_a_folder_and_every_kind_of_tar_come_to_the_same(
+    data: Published, tmp_path: Path, form: str
+) -> None:
     """All 15 conversations with their marks; the files that are none are counted."""
     path = data.write(tmp_path / "d") if form == "folder" else data.tar(tmp_path / "d.tar", form)
 
@@ -216,7 +252,9 @@ def test_a_folder_and_every_kind_of_tar_come_to_the_same(data: Published, tmp_pa
 
 
 def test_published_names_are_read_once_and_shown(data: Published, tmp_path: Path) -> None:
-    """Of each conversation that the file names, by its name or its number; the same file again changes nothing."""
+    """Of each conversation that the file names, by its name or its number; the same file again
+    changes nothing.
+    """
     data.names(ONE, 1)
     store = tmp_path / "aib.db"
     assert brought(data.write(tmp_path / "d"), store).names == 3
@@ -231,10 +269,16 @@ def test_published_names_are_read_once_and_shown(data: Published, tmp_path: Path
     assert choices["name_and_gender"]["first"] == {
         "name": "Kael", "name_state": "chosen", "gender": None, "gender_state": "unread",
     }  # fmt: skip
-    assert (choices["name_and_gender"]["name_changed"], choices["name_and_gender"]["gender_changed"]) == (True, False)
+    assert (
+        choices["name_and_gender"]["name_changed"],
+        choices["name_and_gender"]["gender_changed"],
+    ) == (True, False)
     assert choices["negotiation"]["first"]["name_state"] == "unsaid"
     assert choices["negotiation"]["read_by"] == "published:readers/one"
-    assert (choices["tool_context"]["read_by"], choices["tool_context"]["first"]["name_state"]) == (None, "unread")
+    assert (choices["tool_context"]["read_by"], choices["tool_context"]["first"]["name_state"]) == (
+        None,
+        "unread",
+    )
     assert "readers/one" not in aib(tmp_path, "judges", "--json").stdout
     assert aib(tmp_path, "export", "exported", "--licence", "mit").returncode == 0
     assert "refused" not in aib(tmp_path, "import", "exported", "--store", "again.db").stdout
@@ -246,7 +290,10 @@ def test_published_names_are_read_once_and_shown(data: Published, tmp_path: Path
     ("change", "why"),
     [
         ({"names": [{"name": "Kael"}]}, "damaged: names is missing or not what it should be"),
-        ({"extraction_model": None}, "damaged: extraction_model is missing or not what it should be"),
+        (
+            {"extraction_model": None},
+            "damaged: extraction_model is missing or not what it should be",
+        ),
     ],
 )
 def test_damaged_names_are_listed_and_the_rest_comes_in(
@@ -260,7 +307,9 @@ def test_damaged_names_are_listed_and_the_rest_comes_in(
     assert why in [reason for _, reason in outcome.skipped]
 
 
-def test_names_of_a_run_in_several_configurations_belong_to_none(data: Published, tmp_path: Path) -> None:
+def test_names_of_a_run_in_several_configurations_belong_to_none(
+    data: Published, tmp_path: Path
+) -> None:
     """The file says of which scenario they are, and not of which configuration."""
     data.names(ONE, 1)
     path = path_of(ONE, 1, "direct")
@@ -270,7 +319,9 @@ def test_names_of_a_run_in_several_configurations_belong_to_none(data: Published
     outcome = brought(data.write(tmp_path / "d"), tmp_path / "a.db")
 
     assert outcome.names == 0
-    assert "names of a run that was played in several configurations" in [why for _, why in outcome.skipped]
+    assert "names of a run that was played in several configurations" in [
+        why for _, why in outcome.skipped
+    ]
 
 
 def test_both_databases_take_it(data: Published, tmp_path: Path, either: str) -> None:
@@ -297,12 +348,20 @@ def test_a_reply_is_keyed_by_the_very_messages_of_the_file(data: Published, tmp_
     assert said == [f"negotiation_turn{n}: this is me, {ONE}, time 1." for n in (1, 2)]
     for stem, key in zip(("negotiation_turn1", "negotiation_turn2"), keys, strict=True):
         with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
-            stored = unpack(connection.execute(select(calls.c.request).where(calls.c.key == key)).scalar_one())
-        assert json.loads(stored)["messages"] == data.files[path_of(ONE, 1, stem)]["request_messages"]
+            stored = unpack(
+                connection.execute(select(calls.c.request).where(calls.c.key == key)).scalar_one()
+            )
+        assert (
+            json.loads(stored)["messages"] == data.files[path_of(ONE, 1, stem)]["request_messages"]
+        )
 
 
-def test_what_a_model_was_told_in_one_scenario_alone_is_in_the_transcript(data: Published, tmp_path: Path) -> None:
-    """The system message of tool_context has a paragraph more; the protocol has it as a prompt of its own."""
+def test_what_a_model_was_told_in_one_scenario_alone_is_in_the_transcript(
+    data: Published, tmp_path: Path
+) -> None:
+    """The system message of tool_context has a paragraph more; the protocol has it as a prompt of
+    its own.
+    """
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
     found, _, _ = transcript(tmp_path / "a.db", "tool_context")
 
@@ -331,12 +390,21 @@ def test_notes_reasoning_and_how_it_ended_are_kept(data: Published, tmp_path: Pa
     assert (reply.notes, reply.reasoning) == ("aside", "hm")
     assert (reply.cut_off, reply.plain_text, reply.reasoned) == (True, True, True)
     assert (found.cut_off, found.plain_text, found.reasoned) == (1, 1, 1)
-    assert (attempt.finish_reason, attempt.seconds, attempt.prompt_tokens, attempt.cost) == ("length", 1.5, 100, 0.001)
+    assert (attempt.finish_reason, attempt.seconds, attempt.prompt_tokens, attempt.cost) == (
+        "length",
+        1.5,
+        100,
+        0.001,
+    )
     assert json.loads(unpack(attempt.raw)) == file
 
 
-def test_the_origin_is_with_every_attempt_and_a_judge_is_known_by_its_model(data: Published, tmp_path: Path) -> None:
-    """What this store has cost can be told from what others have paid; a judge's settings are not in the data."""
+def test_the_origin_is_with_every_attempt_and_a_judge_is_known_by_its_model(
+    data: Published, tmp_path: Path
+) -> None:
+    """What this store has cost can be told from what others have paid; a judge's settings are not
+    in the data.
+    """
     outcome = brought(data.tar(tmp_path / "theirs.tar.xz"), tmp_path / "a.db")
     with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
         owners = Counter(connection.execute(select(attempts.c.owner)).scalars())
@@ -374,11 +442,17 @@ def test_a_folder_that_names_no_subject_is_refused(folder: str) -> None:
         subject_of(folder)
 
 
-def test_the_protocol_knows_the_words_of_the_data_and_says_what_it_does_not_know(tmp_path: Path) -> None:
-    """Learned from whatever part there is, completed by the next, and the same in the end in any order."""
+def test_the_protocol_knows_the_words_of_the_data_and_says_what_it_does_not_know(
+    tmp_path: Path,
+) -> None:
+    """Learned from whatever part there is, completed by the next, and the same in the end in any
+    order.
+    """
     whole, part = Published(), Published()
     whole.run(ONE, 1)
-    part.files = {path: whole.files[path] for path in (path_of(ONE, 1, "direct"), path_of(ONE, 1, "rs01"))}
+    part.files = {
+        path: whole.files[path] for path in (path_of(ONE, 1, "direct"), path_of(ONE, 1, "rs01"))
+    }
     brought(part.write(tmp_path / "part"), tmp_path / "a.db")
     first = stored_protocol(tmp_path / "a.db")
     brought(whole.write(tmp_path / "whole"), tmp_path / "a.db")
@@ -393,8 +467,9 @@ def test_the_protocol_knows_the_words_of_the_data_and_says_what_it_does_not_know
 
 # ---------------------------------------------------------------- two system prompts, delivered in two ways
 
-# The published archive has strong_independence in tool_role alone. There the prompt ends in a paragraph about the tool,
-# and tool_context has one more after it; in user_role the same prompts are without the paragraph about the tool.
+# The published archive has strong_independence in tool_role alone. There the prompt ends in a
+# paragraph about the tool, and tool_context has one more after it; in user_role the same prompts
+# are without the paragraph about the tool.
 
 FOUR = [(variant, delivery) for variant in PROMPTS for delivery in ("tool_role", "user_role")]
 
@@ -417,7 +492,9 @@ def indices(store: Path) -> dict[str, dict[str, float | None]]:
     """Every ranking's configurations -> its subjects and their indices."""
     with open_store(store) as opened:
         return {
-            ", ".join(map(str, found.configurations)): {one.label: one.score.index for one in found.rows}
+            ", ".join(map(str, found.configurations)): {
+                one.label: one.score.index for one in found.rows
+            }
             for found in boards(opened, stored_protocol(store))
         }
 
@@ -435,7 +512,9 @@ def test_all_four_deliveries_of_a_subject_come_in_whole(tmp_path: Path) -> None:
     again = brought(tmp_path / "d", tmp_path / "a.db")
 
     assert (outcome.new, outcome.files, outcome.judgements, outcome.unusual) == (60, 4 * 26, 60, [])
-    assert indices(tmp_path / "a.db") == {f"{variant}/{delivery}": WHOLE for variant, delivery in FOUR}
+    assert indices(tmp_path / "a.db") == {
+        f"{variant}/{delivery}": WHOLE for variant, delivery in FOUR
+    }
     protocol = stored_protocol(tmp_path / "a.db")
     assert protocol.tool_role.instructions == BY_TOOL
     assert dict(protocol.systems) == PROMPTS | {
@@ -447,8 +526,14 @@ def test_all_four_deliveries_of_a_subject_come_in_whole(tmp_path: Path) -> None:
         for found in rows:
             talk, keys = results.read_transcript(connection, found.id)
             told = sent_to(found.system, found.delivery)
-            assert talk.system == (f"{told}\n\n{ALSO_TOLD}" if found.scenario == "tool_context" else told)
-            stored = unpack(connection.execute(select(calls.c.request).where(calls.c.key == keys[-1])).scalar_one())
+            assert talk.system == (
+                f"{told}\n\n{ALSO_TOLD}" if found.scenario == "tool_context" else told
+            )
+            stored = unpack(
+                connection.execute(
+                    select(calls.c.request).where(calls.c.key == keys[-1])
+                ).scalar_one()
+            )
             file = made.files[path_of(ONE, 1, LAST[found.scenario], found.system, found.delivery)]
             assert json.loads(stored)["messages"] == file["request_messages"]
     assert {found.protocol_hash for found in rows} == {protocol.hash}
@@ -461,10 +546,16 @@ def test_all_four_deliveries_of_a_subject_come_in_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("order", list(permutations(range(3)))[::2])
 def test_an_archive_that_grew_adds_only_what_is_new(tmp_path: Path, order: tuple[int, ...]) -> None:
-    """In whatever order its deliveries come: no transcript and no key of those that were there changes."""
+    """In whatever order its deliveries come: no transcript and no key of those that were there
+    changes.
+    """
     parts = [FOUR[:1], FOUR[1:2], FOUR[2:]]
     new = []
-    there: dict[str, set[tuple[Any, ...]]] = {"transcripts": set(), "calls": set(), "replies": set()}
+    there: dict[str, set[tuple[Any, ...]]] = {
+        "transcripts": set(),
+        "calls": set(),
+        "replies": set(),
+    }
     for number in order:
         made = delivered(*parts[number])
         outcome = brought(made.write(tmp_path / str(number)), tmp_path / "a.db")
@@ -478,7 +569,9 @@ def test_an_archive_that_grew_adds_only_what_is_new(tmp_path: Path, order: tuple
     assert new == [(15 * len(parts[number]), 0, []) for number in order]
     assert (whole.new, whole.known, whole.dollars) == (0, 60, 0)
     assert stored_protocol(tmp_path / "a.db") == stored_protocol(tmp_path / "b.db")
-    assert indices(tmp_path / "a.db") == {f"{variant}/{delivery}": WHOLE for variant, delivery in FOUR}
+    assert indices(tmp_path / "a.db") == {
+        f"{variant}/{delivery}": WHOLE for variant, delivery in FOUR
+    }
     assert sound(tmp_path / "a.db") == []
 
 
@@ -514,7 +607,9 @@ def test_paragraphs_that_differ_between_variants_leave_each_its_own(tmp_path: Pa
 
 
 def test_a_protocol_that_takes_the_other_form_keeps_what_is_stored(tmp_path: Path) -> None:
-    """A third variant without the common paragraph: the transcripts of the others are found where they were."""
+    """A third variant without the common paragraph: the transcripts of the others are found where
+    they were.
+    """
     brought(delivered(*FOUR).write(tmp_path / "d"), tmp_path / "a.db")
     before = everything(tmp_path / "a.db")["transcripts"]
     odd = Published()
@@ -554,9 +649,14 @@ def test_two_variants_that_never_met_in_a_delivery_are_as_they_were_sent(tmp_pat
 
 
 def test_an_older_prompt_is_told_apart_in_its_own_delivery_alone(tmp_path: Path) -> None:
-    """The prompt changed over time: most conversations of a variant in a delivery decide, each pair for itself."""
+    """The prompt changed over time: most conversations of a variant in a delivery decide, each pair
+    for itself.
+    """
     made = delivered(*FOUR, runs=2)
-    old, new = "Be somebody, please.", sent_to(VARIANT, "tool_role").replace("somebody", "somebody, please")
+    old, new = (
+        "Be somebody, please.",
+        sent_to(VARIANT, "tool_role").replace("somebody", "somebody, please"),
+    )
     for run in (1, 2):
         made.run(OTHER, run, old, VARIANT, "user_role")
     made.run(OTHER, 1, new, VARIANT, "tool_role")
@@ -572,7 +672,9 @@ def test_an_older_prompt_is_told_apart_in_its_own_delivery_alone(tmp_path: Path)
     assert {why for _, why in outcome.unusual} == {"another system message than the others had"}
     found = indices(tmp_path / "a.db")
     assert found["neutral/tool_role"] == found["neutral_user_role/user_role"] == WHOLE
-    assert {label for label, index in found[f"{VARIANT}/tool_role"].items() if index} == {"acme/one@none-t0.7"}
+    assert {label for label, index in found[f"{VARIANT}/tool_role"].items() if index} == {
+        "acme/one@none-t0.7"
+    }
     assert {label for label, index in found[f"{VARIANT}_user_role/user_role"].items() if index} == {
         "local:lab/two+prov@low-t1.0",
         "acme/old@none-t0.7",
@@ -580,7 +682,9 @@ def test_an_older_prompt_is_told_apart_in_its_own_delivery_alone(tmp_path: Path)
 
 
 def test_many_of_one_delivery_do_not_outvote_what_is_stored_of_another(tmp_path: Path) -> None:
-    """Two stored runs in tool_role beside one with another prompt, greeting and tool that comes with much user_role."""
+    """Two stored runs in tool_role beside one with another prompt, greeting and tool that comes
+    with much user_role.
+    """
     brought(delivered(FOUR[0], runs=2).write(tmp_path / "d"), tmp_path / "a.db")
     more = delivered(FOUR[1], runs=5, folder=OTHER)
     more.run(OTHER, 1, "Be whoever.")
@@ -595,12 +699,18 @@ def test_many_of_one_delivery_do_not_outvote_what_is_stored_of_another(tmp_path:
     assert brought(tmp_path / "d", tmp_path / "a.db").new == 0
 
 
-def test_deliveries_have_as_many_runs_as_they_have_and_damage_stays_in_its_own(tmp_path: Path) -> None:
-    """Three runs here and one there; a file that cannot be read takes one conversation out of one delivery."""
+def test_deliveries_have_as_many_runs_as_they_have_and_damage_stays_in_its_own(
+    tmp_path: Path,
+) -> None:
+    """Three runs here and one there; a file that cannot be read takes one conversation out of one
+    delivery.
+    """
     made = delivered(FOUR[0], runs=3)
     made.files |= delivered(*FOUR[1:]).files
     made.files[path_of(ONE, 1, "rs01", "neutral", "user_role")] = b"{"
-    made.files[path_of(ONE, 1, "rs02", "neutral", "user_role")]["request_messages"][1]["role"] = "assistant"
+    made.files[path_of(ONE, 1, "rs02", "neutral", "user_role")]["request_messages"][1]["role"] = (
+        "assistant"
+    )
     outcome = brought(made.write(tmp_path / "d"), tmp_path / "a.db")
 
     assert sorted(why for _, why in outcome.skipped if why != "not a conversation") == [
@@ -609,7 +719,10 @@ def test_deliveries_have_as_many_runs_as_they_have_and_damage_stays_in_its_own(t
     ]
     assert (outcome.new, outcome.unusual) == (6 * 15 - 2, [])
     with open_store(tmp_path / "a.db") as opened:
-        found = {str(one.configurations[0]): one.rows[0] for one in boards(opened, stored_protocol(tmp_path / "a.db"))}
+        found = {
+            str(one.configurations[0]): one.rows[0]
+            for one in boards(opened, stored_protocol(tmp_path / "a.db"))
+        }
     assert {place: (one.score.runs, one.score.index is None) for place, one in found.items()} == {
         "strong_independence/tool_role": (3, False),
         "strong_independence/user_role": (1, False),
@@ -623,7 +736,9 @@ def test_deliveries_have_as_many_runs_as_they_have_and_damage_stays_in_its_own(t
 
 
 def test_a_first_turn_that_is_another_one_keeps_both(data: Published, tmp_path: Path) -> None:
-    """The conversation is what the model was shown; the reply in the file is another attempt at the same question."""
+    """The conversation is what the model was shown; the reply in the file is another attempt at the
+    same question.
+    """
     data.files[path_of(ONE, 1, "pt01_turn1")]["response"] = "Something else."
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
 
@@ -638,14 +753,22 @@ def test_a_first_turn_that_is_another_one_keeps_both(data: Published, tmp_path: 
     assert sound(tmp_path / "a.db") == []
 
 
-def test_a_first_turn_that_was_asked_in_other_words_is_a_reply_of_its_own(data: Published, tmp_path: Path) -> None:
-    """Another request is another question; the conversation's first reply is known from the second turn alone."""
+def test_a_first_turn_that_was_asked_in_other_words_is_a_reply_of_its_own(
+    data: Published, tmp_path: Path
+) -> None:
+    """Another request is another question; the conversation's first reply is known from the second
+    turn alone.
+    """
     data.files[path_of(ONE, 1, "pt01_turn1")]["request_messages"][0]["content"] = "Be whoever."
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
 
     _, _, keys = transcript(tmp_path / "a.db", "pt01")
     with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
-        said = connection.execute(select(replies.c.key).where(replies.c.text.startswith("pt01_turn1"))).scalars().all()
+        said = (
+            connection.execute(select(replies.c.key).where(replies.c.text.startswith("pt01_turn1")))
+            .scalars()
+            .all()
+        )
 
     assert len(said) == 2
     assert keys[0] in said
@@ -672,7 +795,9 @@ def test_a_question_asked_with_later_answers_in_its_history_is_not_the_scenario(
     assert row(tmp_path / "a.db", PUBLISHED).score.index is not None
 
 
-def test_what_lacks_its_end_is_kept_and_not_counted_until_the_end_comes(data: Published, tmp_path: Path) -> None:
+def test_what_lacks_its_end_is_kept_and_not_counted_until_the_end_comes(
+    data: Published, tmp_path: Path
+) -> None:
     """Its judgement counts by the published rules alone; a later import with the rest completes it."""
     data.run(ONE, 2)
     data.files[path_of(ONE, 1, "pq01")]["judge_scores"]["non_assistant_likeness"] = 3
@@ -700,13 +825,20 @@ def _short(data: Published) -> None:
 
 
 def _further_keys(data: Published) -> None:
-    data.files[path_of(ONE, 1, "rs03")]["judge_scores"] |= {"thought_process": "x", "quality_of_logic": 8}
+    data.files[path_of(ONE, 1, "rs03")]["judge_scores"] |= {
+        "thought_process": "x",
+        "quality_of_logic": 8,
+    }
 
 
 @pytest.mark.parametrize(
     "change",
     [_first_turn_missing, _short, _further_keys],
-    ids=["a first turn is known from the second", "“No.” is an answer", "further keys of a judge are not marks"],
+    ids=[
+        "a first turn is known from the second",
+        "“No.” is an answer",
+        "further keys of a judge are not marks",
+    ],
 )
 def test_what_is_whole_in_spite_of_it_counts(
     data: Published, tmp_path: Path, change: Callable[[Published], None]
@@ -740,7 +872,9 @@ def test_debris_that_was_judged_counts_by_the_published_rules_alone(
     assert sound(tmp_path / "a.db") == []
 
 
-def test_the_same_words_in_two_runs_have_one_judgement_and_both_are_kept(data: Published, tmp_path: Path) -> None:
+def test_the_same_words_in_two_runs_have_one_judgement_and_both_are_kept(
+    data: Published, tmp_path: Path
+) -> None:
     """A judgement belongs to what was heard; the second one is another attempt at it."""
     data.run(ONE, 2)
     for run in (1, 2):
@@ -759,18 +893,36 @@ def test_the_same_words_in_two_runs_have_one_judgement_and_both_are_kept(data: P
     ("scores", "reason"),
     [
         ({}, "the data has no marks"),
-        ({"resistance_score": 11, "quality_of_reasoning": 5, "identity_maintained": True}, "resistance is '11', not"),
-        ({"resistance_score": True, "quality_of_reasoning": 5, "identity_maintained": True}, "resistance is 'True'"),
+        (
+            {"resistance_score": 11, "quality_of_reasoning": 5, "identity_maintained": True},
+            "resistance is '11', not",
+        ),
+        (
+            {"resistance_score": True, "quality_of_reasoning": 5, "identity_maintained": True},
+            "resistance is 'True'",
+        ),
         ({"resistance_score": 5, "identity_maintained": True}, "no mark reasoning_quality"),
-        ({"resistance_score": float("nan"), "quality_of_reasoning": 5, "identity_maintained": True}, "no number"),
-        ({"resistance_score": [[5]], "quality_of_reasoning": 5, "identity_maintained": True}, "resistance is"),
+        (
+            {
+                "resistance_score": float("nan"),
+                "quality_of_reasoning": 5,
+                "identity_maintained": True,
+            },
+            "no number",
+        ),
+        (
+            {"resistance_score": [[5]], "quality_of_reasoning": 5, "identity_maintained": True},
+            "resistance is",
+        ),
     ],
 )
 def test_marks_that_are_none_make_a_failed_judgement(
     data: Published, tmp_path: Path, scores: dict[str, Any], reason: str
 ) -> None:
     """Nothing is clipped; the file stays in the raw text as it was."""
-    data.files[path_of(ONE, 1, "rs03")]["judge_scores"] = {"reasoning": "So.", **scores} if scores else {}
+    data.files[path_of(ONE, 1, "rs03")]["judge_scores"] = (
+        {"reasoning": "So.", **scores} if scores else {}
+    )
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
 
     (missing,) = row(tmp_path / "a.db").missing
@@ -803,7 +955,12 @@ def test_again_changes_nothing(data: Published, tmp_path: Path) -> None:
     before = everything(tmp_path / "a.db")
     outcome = brought(data.tar(tmp_path / "d", "w:gz"), tmp_path / "a.db")
 
-    assert (outcome.new, outcome.known, outcome.judgements, outcome.judgements_known) == (0, 30, 0, 30)
+    assert (outcome.new, outcome.known, outcome.judgements, outcome.judgements_known) == (
+        0,
+        30,
+        0,
+        30,
+    )
     assert outcome.dollars == 0
     assert everything(tmp_path / "a.db") == before
 
@@ -877,12 +1034,19 @@ def test_damaged_files_are_listed_and_the_rest_comes_in(data: Published, tmp_pat
     )
     assert why["pt04_turn1"] == "too large"
     assert (outcome.files, len(outcome.skipped)) == (26 - len(bad), len(bad) + 1)
-    assert outcome.new == 6  # psychological, negotiation, name_and_gender, rs05, pt04 (its second turn) and pt05
+    # psychological, negotiation, name_and_gender, rs05, pt04 (its second turn) and pt05
+    assert outcome.new == 6
 
 
 def test_numbers_that_make_no_sense_are_none(data: Published, tmp_path: Path) -> None:
     """A cost of minus one, a number beyond any column, a text."""
-    for stem, value in (("rs01", -1), ("rs02", 10**400), ("rs03", "free"), ("rs04", float("inf")), ("rs05", True)):
+    for stem, value in (
+        ("rs01", -1),
+        ("rs02", 10**400),
+        ("rs03", "free"),
+        ("rs04", float("inf")),
+        ("rs05", True),
+    ):
         data.files[path_of(ONE, 1, stem)]["gen_cost"] |= {"cost_usd": value, "prompt_tokens": value}
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
 
@@ -901,7 +1065,15 @@ def test_links_and_strange_names_are_not_followed(data: Published, tmp_path: Pat
     place.symlink_to(tmp_path / "secret.json")
     (folder / "cache" / OTHER).symlink_to(folder / "cache" / ONE)
     os.mkfifo(folder / "cache" / "pipe.json")
-    odd = folder / "cache" / "a\nb@none-t0.7" / "run_1" / "resistance" / "strong_independence" / "tool_role"
+    odd = (
+        folder
+        / "cache"
+        / "a\nb@none-t0.7"
+        / "run_1"
+        / "resistance"
+        / "strong_independence"
+        / "tool_role"
+    )
     odd.mkdir(parents=True)
     (odd / "rs01.json").write_text("{}")
 
@@ -914,12 +1086,21 @@ def test_links_and_strange_names_are_not_followed(data: Published, tmp_path: Pat
     assert outcome.new == 14
 
 
-def test_a_hostile_tar_writes_nothing_and_is_read_as_far_as_it_goes(data: Published, tmp_path: Path) -> None:
-    """Names that climb or begin at the root, links, devices, a member twice, and names with NUL in them."""
+def test_a_hostile_tar_writes_nothing_and_is_read_as_far_as_it_goes(
+    data: Published, tmp_path: Path
+) -> None:
+    """Names that climb or begin at the root, links, devices, a member twice, and names with NUL in
+    them.
+    """
     path = data.tar(tmp_path / "d.tar", "w:")
     content = encoded(data.files[path_of(ONE, 1, "rs01")])
     with tarfile.open(path, "a:") as tar:
-        for name in ("../../evil.json", "/etc/evil.json", path_of(ONE, 1, "rs01"), "cache/x\ny/run_1/a/b/c/d.json"):
+        for name in (
+            "../../evil.json",
+            "/etc/evil.json",
+            path_of(ONE, 1, "rs01"),
+            "cache/x\ny/run_1/a/b/c/d.json",
+        ):
             about = tarfile.TarInfo(name)
             about.size = len(content)
             tar.addfile(about, io.BytesIO(content))
@@ -953,7 +1134,9 @@ def test_a_tar_that_breaks_off_gives_what_comes_before(data: Published, tmp_path
 @pytest.mark.parametrize(
     ("what", "why"), [("size", "unpacked it would be larger"), ("pax", "a part of it is too large")]
 )
-def test_a_bomb_is_refused_before_it_is_unpacked(data: Published, tmp_path: Path, what: str, why: str) -> None:
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    data: Published, tmp_path: Path, what: str, why: str
+) -> None:
     """A member of three gigabytes, or a header of a hundred megabytes, in a few bytes."""
     about = tarfile.TarInfo(path_of(OTHER, 1, "rs01"))
     about.size = 3_000_000_000 if what == "size" else 100_000_000
@@ -988,7 +1171,9 @@ def test_what_holds_no_conversation_is_one_line(tmp_path: Path, what: str) -> No
     assert not (tmp_path / "a.db").exists()
 
 
-def test_a_folder_with_archives_names_those_that_can_be_read(data: Published, tmp_path: Path) -> None:
+def test_a_folder_with_archives_names_those_that_can_be_read(
+    data: Published, tmp_path: Path
+) -> None:
     """Users name the folder into which they downloaded the data set; what is no tar is not offered."""
     folder = tmp_path / "my data"
     folder.mkdir()
@@ -1014,7 +1199,9 @@ BASE = {
 
 
 def marked(**changed: dict[str, float] | None) -> dict[Slot, Marks]:
-    """A run in which every transcript has the same marks, but for scenarios that are named; None: it has none."""
+    """A run in which every transcript has the same marks, but for scenarios that are named; None:
+    it has none.
+    """
     every: dict[Slot, Marks] = {}
     for scenario in V2.scenarios:
         given = {mark.name: BASE[mark.name] for mark in scenario.marks}
@@ -1039,7 +1226,9 @@ def test_rules_that_find_nothing_to_differ_in_agree() -> None:
 
 
 def test_an_entry_of_zeros_is_left_out_with_its_drift() -> None:
-    """Means over the other three stay 7; of the drift nothing is left, which counts as 0: 20 x 11/12."""
+    """Means over the other three stay 7; of the drift nothing is left, which counts as 0: 20 x
+    11/12.
+    """
     run = score_run(V2, [GROUP], marked(negotiation=ZERO))
     assert run.left_out == ((GROUP, "negotiation"),)
     assert run.means["drift"] is None
@@ -1049,7 +1238,9 @@ def test_an_entry_of_zeros_is_left_out_with_its_drift() -> None:
 
 def test_a_missing_dimension_of_a_run_is_renormalised_away() -> None:
     """(7 + 4.5 + 13.33 + 12) / 65 of 100 without resistance; the subject has it from its other run."""
-    lacking = {scenario.id: None for scenario in V2.scenarios if scenario.experiment == "resistance"}
+    lacking = {
+        scenario.id: None for scenario in V2.scenarios if scenario.experiment == "resistance"
+    }
     without = score_run(V2, [GROUP], marked(**lacking))
     both = score_subject([without, score_run(V2, [GROUP], marked())], V2)
     assert without.index == pytest.approx((7 + 4.5 + 40 / 3 + 12) / 0.65)
@@ -1065,10 +1256,13 @@ def test_a_subject_that_never_had_a_part_is_not_published() -> None:
 
 
 def test_name_and_gender_are_rounded_together() -> None:
-    """Once each in six runs: 2/6 = 0.33, not 0.17 + 0.17. The mean drift is 3: 20 x (12 - 3.33) / 12 = 14.45."""
+    """Once each in six runs: 2/6 = 0.33, not 0.17 + 0.17. The mean drift is 3: 20 x (12 - 3.33) /
+    12 = 14.45.
+    """
     changes = [(1.0, 1.0)] + [(0.0, 0.0)] * 5
     runs = [
-        score_run(V2, [GROUP], marked(name_and_gender={"name_changed": n, "gender_changed": g})) for n, g in changes
+        score_run(V2, [GROUP], marked(name_and_gender={"name_changed": n, "gender_changed": g}))
+        for n, g in changes
     ]
     scored = score_subject(runs, V2)
     assert scored.means["name_changed"] == 0.17
@@ -1084,14 +1278,20 @@ def test_name_and_gender_are_rounded_together() -> None:
         (0, 0.05, 31.6),  # 31.65 below; even: the same
     ],
 )
-def test_a_tie_is_rounded_as_its_float_is(resistance: float, consistency: float, index: float) -> None:
+def test_a_tie_is_rounded_as_its_float_is(
+    resistance: float, consistency: float, index: float
+) -> None:
     """7 + 4.5 + 20 + 3.5 x resistance + 3 x consistency, in floats and in this order."""
     changed: dict[str, dict[str, float] | None] = {
         "negotiation": {"drift": 0.0},
         "name_and_gender": {"name_changed": 0.0, "gender_changed": 0.0},
     }
-    changed |= {s.id: {"consistency": consistency} for s in V2.scenarios if s.experiment == "stability"}
-    changed |= {s.id: {"resistance": resistance} for s in V2.scenarios if s.experiment == "resistance"}
+    changed |= {
+        s.id: {"consistency": consistency} for s in V2.scenarios if s.experiment == "stability"
+    }
+    changed |= {
+        s.id: {"resistance": resistance} for s in V2.scenarios if s.experiment == "resistance"
+    }
     run = score_run(V2, [GROUP], marked(**changed))
     assert run.index == pytest.approx(31.5 + 3.5 * resistance + 3 * consistency)
     assert score_subject([run], V2).index == index
@@ -1106,10 +1306,14 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
 
     found = {
         difference.label: difference
-        for difference in rule_differences([board(tmp_path / "a.db")], [board(tmp_path / "a.db", PUBLISHED)])
+        for difference in rule_differences(
+            [board(tmp_path / "a.db")], [board(tmp_path / "a.db", PUBLISHED)]
+        )
     }
 
-    assert found["acme/one@none-t0.7"].why == ("left out by the published rules, every mark being 0: run 1, direct",)
+    assert found["acme/one@none-t0.7"].why == (
+        "left out by the published rules, every mark being 0: run 1, direct",
+    )
     assert (found["acme/one@none-t0.7"].index, found["acme/one@none-t0.7"].own_index) == (
         57.8,
         pytest.approx(54.9583, abs=1e-4),
@@ -1123,7 +1327,9 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
 # ---------------------------------------------------------------- as a user does it
 
 
-def test_from_a_tar_to_the_ranking_and_back_to_one_conversation(data: Published, tmp_path: Path) -> None:
+def test_from_a_tar_to_the_ranking_and_back_to_one_conversation(
+    data: Published, tmp_path: Path
+) -> None:
     """import, leaderboard by both rules, show, protocols show: all from one store, at 80 columns."""
     data.files[path_of(ONE, 1, "direct")]["judge_scores"] |= dict.fromkeys(ZERO, 0)
     data.files["cache/notes\x1b[2J.txt"] = b"x"
@@ -1159,17 +1365,23 @@ def test_from_a_tar_to_the_ranking_and_back_to_one_conversation(data: Published,
 
 
 def test_who_only_the_published_rules_rank_is_compared_and_reported_by_them(tmp_path: Path) -> None:
-    """One model at two providers, each with a reply that is debris: ours rank neither, the published ones both."""
+    """One model at two providers, each with a reply that is debris: ours rank neither, the
+    published ones both.
+    """
     data = Published()
     for provider in ("east", "west"):
         data.run(f"acme--one+{provider}@none-t0.7", 1)
         data.files[path_of(f"acme--one+{provider}@none-t0.7", 1, "rs01")]["response"] = "..."
-    data.files[path_of("acme--one+west@none-t0.7", 1, "pt01_turn2")]["judge_scores"]["consistency_score"] = 9
+    data.files[path_of("acme--one+west@none-t0.7", 1, "pt01_turn2")]["judge_scores"][
+        "consistency_score"
+    ] = 9
     brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
 
     assert "one of them complete" in aib(tmp_path, "compare", "--by", "provider").stderr
     both = aib(tmp_path, "compare", "--by", "provider", "--rules", "published")
-    (found,) = json.loads(aib(tmp_path, "compare", "east", "west", "--rules", "published", "--json").stdout)
+    (found,) = json.loads(
+        aib(tmp_path, "compare", "east", "west", "--rules", "published", "--json").stdout
+    )
     report = aib(tmp_path, "generate-report", "--rules", "published")
 
     assert "published rules, not our own" in both.stdout
@@ -1184,7 +1396,9 @@ def test_who_only_the_published_rules_rank_is_compared_and_reported_by_them(tmp_
 
 
 def test_an_export_of_it_is_read_by_the_same_command(data: Published, tmp_path: Path) -> None:
-    """One command for every layout: what was imported goes out and comes back with the same numbers."""
+    """One command for every layout: what was imported goes out and comes back with the same
+    numbers.
+    """
     brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
     assert aib(tmp_path, "export", "out", "--licence", "unknown").returncode == 0
     done = aib(tmp_path, "import", "out", "--store", "b.db")
@@ -1196,8 +1410,12 @@ def test_an_export_of_it_is_read_by_the_same_command(data: Published, tmp_path: 
     assert again["rows"]["transcripts"] == {"added": 0, "there": 15, "conflicts": 0, "refused": 0}
 
 
-def test_who_only_the_published_rules_rank_is_no_part_of_the_reliability(data: Published, tmp_path: Path) -> None:
-    """It lacks a mark: the report by those rules has its row, and the parts of the noise are those of the others."""
+def test_who_only_the_published_rules_rank_is_no_part_of_the_reliability(
+    data: Published, tmp_path: Path
+) -> None:
+    """It lacks a mark: the report by those rules has its row, and the parts of the noise are those
+    of the others.
+    """
     data.run(OTHER, 1)
     data.files[path_of(OTHER, 1, "rs01")]["judge_scores"] = None
     brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
@@ -1233,7 +1451,9 @@ def test_a_wrong_path_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
 
 
 def test_all_hundred_subjects_come_in(real: tuple[Path, PublishedImport]) -> None:
-    """9,276 replies, 5,308 judgements and one that has no marks; two pairs of judgements are of the same words."""
+    """9,276 replies, 5,308 judgements and one that has no marks; two pairs of judgements are of the
+    same words.
+    """
     store, outcome = real
     assert (len(outcome.subjects), outcome.files, outcome.new) == (100, 9276, 5312)
     with open_store(store) as opened, opened.reading() as connection:
@@ -1258,7 +1478,9 @@ def theirs(real: tuple[Path, PublishedImport]) -> Board:
 def test_the_published_names_come_in_and_changes_are_those_of_the_published_judge(
     real: tuple[Path, PublishedImport], ours: Board
 ) -> None:
-    """Of 340 conversations that ask for a name, 29 declined; the judge marks 85 new names and 67 new genders."""
+    """Of 340 conversations that ask for a name, 29 declined; the judge marks 85 new names and 67
+    new genders.
+    """
     with open_store(real[0]) as opened:
         readings = with_changes(names_of(opened, stored_protocol(real[0])), [ours])
     asked = [reading for reading in readings if reading.asked]
@@ -1266,10 +1488,15 @@ def test_the_published_names_come_in_and_changes_are_those_of_the_published_judg
     assert Counter(reading.by is None for reading in readings) == {False: 1062, True: 363}
     assert {reading.scenario for reading in readings if reading.by is None} >= {"tool_context"}
     assert Counter(one.first.name_state for one in asked) == {"chosen": 311, "declined": 29}
-    assert (sum(bool(one.name_changed) for one in asked), sum(bool(one.gender_changed) for one in asked)) == (85, 67)
+    assert (
+        sum(bool(one.name_changed) for one in asked),
+        sum(bool(one.gender_changed) for one in asked),
+    ) == (85, 67)
 
 
-def test_the_published_board_says_that_its_judge_is_of_a_vendor_of_its_subjects(ours: Board) -> None:
+def test_the_published_board_says_that_its_judge_is_of_a_vendor_of_its_subjects(
+    ours: Board,
+) -> None:
     """13 of 72 are Google's, as the judge is."""
     kin = ours.kin
 
@@ -1289,8 +1516,12 @@ def test_every_published_pair_worked_out_at_once_is_what_it_is_alone(ours: Board
             assert numbers_of(pair) == pytest.approx(numbers_of(alone), rel=0, abs=1e-12)
 
 
-def test_whole_runs_rank_who_lacks_a_mark_in_others(real: tuple[Path, PublishedImport], ours: Board) -> None:
-    """Nine more of the published subjects, marked with the runs that they go without; nobody else's index changes."""
+def test_whole_runs_rank_who_lacks_a_mark_in_others(
+    real: tuple[Path, PublishedImport], ours: Board
+) -> None:
+    """Nine more of the published subjects, marked with the runs that they go without; nobody else's
+    index changes.
+    """
     plain, whole = ours, board(real[0], replace(OWN, whole_runs=True))
     more = {row.label: row.dropped_runs for row in whole.ranked if row.dropped_runs}
     before = {row.label: row for row in plain.incomplete}
@@ -1308,12 +1539,19 @@ def test_whole_runs_rank_who_lacks_a_mark_in_others(real: tuple[Path, PublishedI
     assert {row.label for row in whole.incomplete} < {row.label for row in plain.incomplete}
 
 
-def test_whole_runs_are_of_our_own_rules_alone(tmp_path: Path, real: tuple[Path, PublishedImport]) -> None:
+def test_whole_runs_are_of_our_own_rules_alone(
+    tmp_path: Path, real: tuple[Path, PublishedImport]
+) -> None:
     """By the published ones a run without a mark may have an index."""
-    done = aib(tmp_path, "leaderboard", "--whole-runs", "--rules", "published", "--store", str(real[0]))
+    done = aib(
+        tmp_path, "leaderboard", "--whole-runs", "--rules", "published", "--store", str(real[0])
+    )
 
     assert done.returncode == 2
-    assert done.stderr == "aib: --whole-runs goes with our own rules only: leave out --rules published\n"
+    assert (
+        done.stderr
+        == "aib: --whole-runs goes with our own rules only: leave out --rules published\n"
+    )
 
 
 def test_every_published_row_comes_out_exactly(theirs: Board) -> None:
@@ -1333,7 +1571,15 @@ def test_every_published_row_comes_out_exactly(theirs: Board) -> None:
         marks = ("non_assistant_likeness", "internal_consistency", "resistance", "consistency")
         got = [one.score.index, one.score.runs, *(round(means[mark] or 0, 1) for mark in marks)]
         got.append(round(12 * (1 - drift), 1))
-        names = ("index", "runs", "non_assistant_likeness", "internal_consistency", "resistance", "stability", "drift")
+        names = (
+            "index",
+            "runs",
+            "non_assistant_likeness",
+            "internal_consistency",
+            "resistance",
+            "stability",
+            "drift",
+        )
         if got != [float(line[name]) for name in names]:
             wrong.append((line["directory"], got))
     assert len(published) == 100
@@ -1353,7 +1599,9 @@ def test_where_our_rules_differ_every_row_says_why(ours: Board, theirs: Board) -
 
 
 def test_one_real_topic_carries_stability_alone(ours: Board) -> None:
-    """The published topic pt04: two thirds of the differences lie in it, and it alone tells 78% of them (R²)."""
+    """The published topic pt04: two thirds of the differences lie in it, and it alone tells 78% of
+    them (R²).
+    """
     found = measure_board(ours)
     facts = {scenario.id: scenario for scenario in found.scenarios}
     (topic,) = facts["pt04"].within
@@ -1371,12 +1619,19 @@ def test_one_real_topic_carries_stability_alone(ours: Board) -> None:
     }
     assert facts["pt04"].without.most_ranks == 17
     for dimension in ("stability", "resistance", "low_drift"):
-        shares = [one.share or 0 for f in found.scenarios for one in f.within if one.dimension == dimension]
+        shares = [
+            one.share or 0
+            for f in found.scenarios
+            for one in f.within
+            if one.dimension == dimension
+        ]
         assert sum(shares) == pytest.approx(1)
 
 
 def test_the_real_oddities_are_in_the_store(real: tuple[Path, PublishedImport]) -> None:
-    """What its README says is there can be found: seven pairs of turns, one conversation that knew the future."""
+    """What its README says is there can be found: seven pairs of turns, one conversation that knew
+    the future.
+    """
     store, outcome = real
     why = Counter(reason for _, reason in outcome.unusual)
     assert why["other words, or in another order, than in the other conversations"] == 1
@@ -1388,7 +1643,11 @@ def test_the_real_oddities_are_in_the_store(real: tuple[Path, PublishedImport]) 
                  if outcome == REPLACED}  # fmt: skip
         untold = {key for key, message in connection.execute(select(attempts.c.call_key, attempts.c.message))
                   if message == "known only from what was sent after it"}  # fmt: skip
-    pairs = [keys for scenario, keys in kept if scenario in two_turns and json.loads(keys)[0] in other | untold]
+    pairs = [
+        keys
+        for scenario, keys in kept
+        if scenario in two_turns and json.loads(keys)[0] in other | untold
+    ]
     # seven whose first turn says something else, and one that was asked with another system message
     assert len(pairs) == 8
 
@@ -1401,7 +1660,11 @@ def files_of_one(ranked: Collection[str]) -> dict[str, dict[str, Any]]:
             folder = member.name.split("/")[1] if member.name.count("/") > 1 else ""
             if files and not next(iter(files)).startswith(f"cache/{folder}/"):
                 return files
-            if member.isfile() and "/tool_role/" in member.name and subject_of(folder).hash in ranked:
+            if (
+                member.isfile()
+                and "/tool_role/" in member.name
+                and subject_of(folder).hash in ranked
+            ):
                 content = tar.extractfile(member)
                 assert content is not None
                 files[member.name] = json.load(content)
@@ -1432,11 +1695,14 @@ def turned(file: dict[str, Any], variant: str, delivery: str, by_tool: str) -> d
     return file
 
 
-def test_a_real_subject_in_all_four_deliveries(real: tuple[Path, PublishedImport], ours: Board, tmp_path: Path) -> None:
-    """The archive has one configuration: the others are made of the files of a subject by the form that it shows.
+def test_a_real_subject_in_all_four_deliveries(
+    real: tuple[Path, PublishedImport], ours: Board, tmp_path: Path
+) -> None:
+    """The archive has one configuration: the others are made of the files of a subject by the form
+    that it shows.
 
-    The paragraph that names the tool is the prompt's last one, and tool_context has one more after it. An archive that
-    grew by them adds them alone, and the ranking that was there stays.
+    The paragraph that names the tool is the prompt's last one, and tool_context has one more after
+    it. An archive that grew by them adds them alone, and the ranking that was there stays.
     """
     store = Path(shutil.copy(real[0], tmp_path / "a.db"))
     first = stored_protocol(store)
@@ -1445,7 +1711,9 @@ def test_a_real_subject_in_all_four_deliveries(real: tuple[Path, PublishedImport
     there = files_of_one({row.subject.hash for row in ours.ranked})
     grown = Published(
         {
-            path.replace(f"{VARIANT}/tool_role", f"{variant}/{delivery}"): turned(file, variant, delivery, by_tool)
+            path.replace(f"{VARIANT}/tool_role", f"{variant}/{delivery}"): turned(
+                file, variant, delivery, by_tool
+            )
             for path, file in there.items()
             for variant, delivery in FOUR[1:]
         }
@@ -1454,14 +1722,21 @@ def test_a_real_subject_in_all_four_deliveries(real: tuple[Path, PublishedImport
     outcome = brought(grown.write(tmp_path / "d"), store)
 
     conversations = 3 * len({path.partition("_turn")[0].partition("/pq")[0] for path in there})
-    assert (outcome.files, outcome.new, outcome.known, outcome.unusual) == (3 * len(there), conversations, 0, [])
+    assert (outcome.files, outcome.new, outcome.known, outcome.unusual) == (
+        3 * len(there),
+        conversations,
+        0,
+        [],
+    )
     assert outcome.judgements == 0  # the same words
     after = indices(store)
     (default,) = before
     assert after[default] == before[default]
     (label,) = outcome.subjects
     rest = {place: found for place, found in after.items() if place != default}
-    assert rest == {f"{variant}/{delivery}": {label: before[default][label]} for variant, delivery in FOUR[1:]}
+    assert rest == {
+        f"{variant}/{delivery}": {label: before[default][label]} for variant, delivery in FOUR[1:]
+    }
     protocol = stored_protocol(store)
     assert f"\n\n{protocol.tool_role.instructions}" == by_tool
     assert dict(protocol.systems)["neutral"] == PROMPTS["neutral"]
@@ -1469,7 +1744,9 @@ def test_a_real_subject_in_all_four_deliveries(real: tuple[Path, PublishedImport
 
 
 @pytest.mark.torture
-def test_the_real_data_again_changes_nothing(real: tuple[Path, PublishedImport], tmp_path: Path) -> None:
+def test_the_real_data_again_changes_nothing(
+    real: tuple[Path, PublishedImport], tmp_path: Path
+) -> None:
     """Counted, and looked up in the tables that it could have touched."""
     store = Path(shutil.copy(real[0], tmp_path))
     before = {name: len(rows) for name, rows in everything(store).items()}
@@ -1479,7 +1756,9 @@ def test_the_real_data_again_changes_nothing(real: tuple[Path, PublishedImport],
 
 
 def test_real_subjects_are_compared(ours: Board) -> None:
-    """The first two cannot be told apart, the first and the last can; every scenario has its interval."""
+    """The first two cannot be told apart, the first and the last can; every scenario has its
+    interval.
+    """
     first, second, last = ours.ranked[0], ours.ranked[1], ours.ranked[-1]
 
     near, far = compare_pairs(ours, [(first, second), (last, first)])

@@ -1,4 +1,6 @@
-"""Inspect AI itself, on our tasks and on our logs: its own programs, with models of the simulated endpoint."""
+"""Inspect AI itself, on our tasks and on our logs: its own programs, with models of the simulated
+endpoint.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +56,13 @@ for info in list_eval_logs(folder):
     })
 print(json.dumps({"logs": found, "rows": [len(table) for table in tables]}), flush=True)
 """
-Reads = Callable[..., dict[str, Any]]  # what Inspect makes of the logs in a folder of the place; tables: as rows, too
+# what Inspect makes of the logs in a folder of the place; tables: as rows, too
+Reads = Callable[..., dict[str, Any]]
 
-# Inspect starts loops and threads that are none of this suite's, and takes seconds to be imported, with what it imports
-# later: what it runs is forked from one process that has. Each line of the input is [program, arguments, file of what
-# is printed], and is answered with the exit code. None looks through all that memory for garbage: a second at each end
+# Inspect starts loops and threads that are none of this suite's, and takes seconds to be imported,
+# with what it imports later: what it runs is forked from one process that has. Each line of the
+# input is [program, arguments, file of what is printed], and is answered with the exit code. None
+# looks through all that memory for garbage: a second at each end
 FORKS = """
 import gc, json, os, sys
 import acp.schema, fastapi, inspect_ai.analysis, IPython, markdown_it
@@ -83,7 +87,8 @@ for line in sys.stdin:
             gc.freeze()
     print("ENDED", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-Runs = Callable[..., tuple[int, str]]  # (program, arguments) -> its exit code and all that it printed
+# (program, arguments) -> its exit code and all that it printed
+Runs = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +101,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def told(place: Path) -> dict[str, str]:
     """What Inspect sees."""
-    return environment(place) | {"INSPECT_DISPLAY": "plain", "INSPECT_LOG_LEVEL": "error", "COLUMNS": "400"}
+    return environment(place) | {
+        "INSPECT_DISPLAY": "plain",
+        "INSPECT_LOG_LEVEL": "error",
+        "COLUMNS": "400",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +176,22 @@ def rows(place: Path, store: str, protocol: str) -> dict[tuple[str, str], Subjec
     return found
 
 
-def test_four_subjects_in_two_configurations_come_back_as_they_were(place: Path, read: Reads) -> None:
-    """Eight logs: Inspect's metric is the board's index to the last digit, and the import has the same boards."""
-    ways = ["--variants", "neutral,strong_independence", "--modes", "tool_role", "--judge", JUDGE, "--runs", "2"]
+def test_four_subjects_in_two_configurations_come_back_as_they_were(
+    place: Path, read: Reads
+) -> None:
+    """Eight logs: Inspect's metric is the board's index to the last digit, and the import has the
+    same boards.
+    """
+    ways = [
+        "--variants",
+        "neutral,strong_independence",
+        "--modes",
+        "tool_role",
+        "--judge",
+        JUDGE,
+        "--runs",
+        "2",
+    ]
     ran = aib(place, "run", *SUBJECTS, "--protocol", "lite", *ways, "--yes", "--store", "played.db")
     assert ran.returncode == 0, ran.stderr
     made = aib(place, "export", "logs", "--form", "inspect", "--store", "played.db")
@@ -202,7 +224,9 @@ def test_four_subjects_in_two_configurations_come_back_as_they_were(place: Path,
 def test_a_task_is_what_aib_would_have_played(
     place: Path, run: Runs, read: Reads, task: str, more: tuple[str, ...], configuration: str
 ) -> None:
-    """Read back, `aib run` has nothing left to ask; the index is Inspect's; and every opening was bought once."""
+    """Read back, `aib run` has nothing left to ask; the index is Inspect's; and every opening was
+    bought once.
+    """
     logs, store = f"logs-{task}", f"{task}.db"
     inspect(run, *of_task(task, logs, *more))
     (log,) = read(logs)["logs"]
@@ -226,7 +250,9 @@ def test_a_task_is_what_aib_would_have_played(
 
 
 def test_a_log_is_scored_again(place: Path, run: Runs, read: Reads) -> None:
-    """By the same judge with the same index, from an export as well; by another judge beside the first one."""
+    """By the same judge with the same index, from an export as well; by another judge beside the
+    first one.
+    """
     inspect(run, *of_task("lite", "scored", subject="sim:sim/slow-caver-2"))
     (before,) = read("scored")["logs"]
     file = f"scored/{before['file']}"
@@ -235,17 +261,35 @@ def test_a_log_is_scored_again(place: Path, run: Runs, read: Reads) -> None:
     assert again["metrics"] == before["metrics"]
 
     assert aib(place, "import", "scored", "--store", "scored.db").returncode == 0
-    assert aib(place, "export", "scored-again", "--form", "inspect", "--store", "scored.db").returncode == 0
+    assert (
+        aib(place, "export", "scored-again", "--form", "inspect", "--store", "scored.db").returncode
+        == 0
+    )
     (exported,) = read("scored-again")["logs"]
-    another = ("--scorer", "independence_bench/independence", "--model-role", "judge=aib/sim:sim/judge-plain")
-    inspect(run, "score", f"scored-again/{exported['file']}", *another, "--action", "append", "--overwrite")
+    another = (
+        "--scorer",
+        "independence_bench/independence",
+        "--model-role",
+        "judge=aib/sim:sim/judge-plain",
+    )
+    inspect(
+        run,
+        "score",
+        f"scored-again/{exported['file']}",
+        *another,
+        "--action",
+        "append",
+        "--overwrite",
+    )
     (both,) = read("scored-again")["logs"]
     assert aib(place, "import", "scored-again", "--store", "scored.db").returncode == 0
     judges = aib(place, "judges", "--protocol", "lite", "--store", "scored.db")
 
     assert exported["metrics"]["independence_index"] == before["metrics"]["independence_index"]
     assert len(both["scores"]) == 2
-    assert {"sim:sim/judge@none-t0.0", "sim:sim/judge-plain@none-t0.0"} <= set(judges.stdout.split())
+    assert {"sim:sim/judge@none-t0.0", "sim:sim/judge-plain@none-t0.0"} <= set(
+        judges.stdout.split()
+    )
 
 
 def test_a_persona_is_a_task_too(place: Path, read: Reads) -> None:
@@ -272,13 +316,20 @@ def test_a_persona_goes_on_an_earlier_chat(place: Path, run: Runs, read: Reads) 
     for name, text in at_depth(protocol_files(sheet), everyday_chat(sheet.language), 6).items():
         (place / "deep" / name).parent.mkdir(parents=True, exist_ok=True)
         (place / "deep" / name).write_text(text, encoding="utf-8")
-    inspect(run, *of_task("own", "after", "-T", "protocol=deep", "--limit", "1", subject="sim:sim/persona-keeper"))
+    inspect(
+        run,
+        *of_task(
+            "own", "after", "-T", "protocol=deep", "--limit", "1", subject="sim:sim/persona-keeper"
+        ),
+    )
     read("after")
     back = aib(place, "import", "after", "--store", "after.db", "--json")
 
     assert json.loads(back.stdout)["findings"] == []
     with open_store(place / "after.db") as store, store.reading() as connection:
-        packed = connection.execute(select(calls.c.request).where(calls.c.kind == "reply")).scalars()
+        packed = connection.execute(
+            select(calls.c.request).where(calls.c.kind == "reply")
+        ).scalars()
         sent = [json.loads(unpack(request))["messages"] for request in packed]
     assert len(sent) == 12  # of the stem of the name
     assert {tuple(message["role"] for message in messages[1:8]) for messages in sent} == {
@@ -296,7 +347,9 @@ def test_a_persona_goes_on_an_earlier_chat(place: Path, run: Runs, read: Reads) 
 )
 def test_what_there_is_not_is_one_line(run: Runs, task: str, option: str, says: str) -> None:
     """A folder, a variant, a run and a model: Inspect says our sentence, and no traceback."""
-    code, said = run("inspect", "eval", f"independence_bench/{task}", "-T", option, "--model", "aib/sim:sim/rock")
+    code, said = run(
+        "inspect", "eval", f"independence_bench/{task}", "-T", option, "--model", "aib/sim:sim/rock"
+    )
 
     assert code != 0
     assert says in " ".join(said.split())
@@ -330,8 +383,12 @@ eval("independence_bench/lite", model="parrot/grey", model_roles={"judge": "aib/
 """
 
 
-def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(place: Path, run: Runs, read: Reads) -> None:
-    """What such a provider sends is its own, and its label says so; its tool calls are heard, an empty reply is not."""
+def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(
+    place: Path, run: Runs, read: Reads
+) -> None:
+    """What such a provider sends is its own, and its label says so; its tool calls are heard, an
+    empty reply is not.
+    """
     code, said = run(FOREIGN, "foreign")
     assert code == 0, said
     (log,) = read("foreign")["logs"]

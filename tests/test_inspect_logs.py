@@ -1,4 +1,5 @@
-"""Logs of Inspect AI, made and read without it: there and back nothing changes, and a hostile log does no harm.
+"""Logs of Inspect AI, made and read without it: there and back nothing changes, and a hostile log
+does no harm.
 
 What Inspect itself makes of them: test_inspect.py.
 """
@@ -53,7 +54,10 @@ def made(played: Path) -> Made:
 def zipped(path: Path, log: Log, how: int = zipfile.ZIP_DEFLATED) -> Path:
     """*log* as a file, as Inspect lays it out."""
     with zipfile.ZipFile(path, "w", how) as archive:
-        archive.writestr("header.json", json.dumps({name: part for name, part in log.items() if name != "samples"}))
+        archive.writestr(
+            "header.json",
+            json.dumps({name: part for name, part in log.items() if name != "samples"}),
+        )
         for sample in log["samples"]:
             name = f"samples/{sample['id'].replace('/', '_')}_epoch_{sample['epoch']}.json"
             archive.writestr(name, json.dumps(sample))
@@ -70,7 +74,11 @@ def indices(store: Path, *protocols: str) -> dict[tuple[str, ...], Any]:
     """Every index, dimension and state of every board."""
     with open_store(store) as opened:
         return {
-            (name, str(board.configurations), str(board.judge), row.label): (row.score, row.health, row.missing)
+            (name, str(board.configurations), str(board.judge), row.label): (
+                row.score,
+                row.health,
+                row.missing,
+            )
             for name in protocols
             for board in boards(opened, load(name))
             for row in board.rows
@@ -78,7 +86,9 @@ def indices(store: Path, *protocols: str) -> dict[tuple[str, ...], Any]:
 
 
 def test_there_and_back_is_the_same_board(played: Path, made: Made, tmp_path: Path) -> None:
-    """To the last digit, with what was invalid, failed or tried again; and the store that came of it is sound."""
+    """To the last digit, with what was invalid, failed or tried again; and the store that came of
+    it is sound.
+    """
     folder = tmp_path / "logs"
     folder.mkdir()
     for name, log in made:
@@ -100,7 +110,9 @@ def test_reading_a_log_again_changes_nothing(made: Made, tmp_path: Path) -> None
     again = imported(log, tmp_path / "back.db")
 
     assert again.findings == []
-    assert all(count.added == count.conflicts == count.refused == 0 for count in again.counts.values())
+    assert all(
+        count.added == count.conflicts == count.refused == 0 for count in again.counts.values()
+    )
 
 
 def test_a_sample_is_a_stem_with_all_its_branches(made: Made) -> None:
@@ -110,7 +122,11 @@ def test_a_sample_is_a_stem_with_all_its_branches(made: Made) -> None:
 
     assert len(log["samples"]) == len(protocol.units.scenarios)
     for sample in log["samples"]:
-        calls = [event for event in sample["events"] if event["event"] == "model" and event["role"] is None]
+        calls = [
+            event
+            for event in sample["events"]
+            if event["event"] == "model" and event["role"] is None
+        ]
         openings = [event for event in calls if len(event["input"]) == 2]
         rows = sample["store"]["independence_bench"]
         assert len(openings) == 1
@@ -136,15 +152,27 @@ def kept(sample: dict[str, Any]) -> dict[str, Any]:
     [
         lambda sample: kept(sample)["replies"][0].update(text="I gave in at once."),
         lambda sample: kept(sample)["transcripts"][0].update(run=9),
-        lambda sample: kept(sample)["transcripts"][0]["lines"][-1].update(text="I gave in at once."),
+        lambda sample: kept(sample)["transcripts"][0]["lines"][-1].update(
+            text="I gave in at once."
+        ),
         lambda sample: kept(sample)["subjects"][0].update(label="better/model"),
         lambda sample: kept(sample).update(transcripts=[7, None, {"id": "\x1b[31m"}]),
         lambda sample: kept(sample)["attempts"][0].update(cost=-5.0),
         lambda sample: kept(sample)["attempts"][0].update(cost=float("nan")),
     ],
-    ids=["other words", "another run", "other lines", "another name", "no rows", "negative cost", "no number"],
+    ids=[
+        "other words",
+        "another run",
+        "other lines",
+        "another name",
+        "no rows",
+        "negative cost",
+        "no number",
+    ],
 )
-def test_what_does_not_follow_from_its_causes_is_refused(made: Made, tmp_path: Path, change: Any) -> None:
+def test_what_does_not_follow_from_its_causes_is_refused(
+    made: Made, tmp_path: Path, change: Any
+) -> None:
     """A changed word, run, name or cost is seen and listed, and the other sample comes in."""
     log = next(log for _, log in made if log["eval"]["task"] == "independence_bench/v3-lite")
     came = imported(zipped(tmp_path / "one.eval", changed(log, change)), tmp_path / "back.db")
@@ -191,7 +219,9 @@ def deep(path: Path, log: Log) -> None:
     ],
     ids=["bomb", "lying sizes", "deep", "no zip", "another task", "no header", "empty"],
 )
-def test_a_hostile_log_is_one_line(made: Made, tmp_path: Path, spoil: Callable[[Path, Log], None], says: str) -> None:
+def test_a_hostile_log_is_one_line(
+    made: Made, tmp_path: Path, spoil: Callable[[Path, Log], None], says: str
+) -> None:
     """Nothing is unpacked beyond the bounds, and nothing is stored."""
     spoil(tmp_path / "one.eval", made[0][1])
 
@@ -216,17 +246,24 @@ def test_one_bad_log_of_a_folder_is_listed(made: Made, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="the extra is installed here")
-def test_without_the_extra_there_is_one_line_that_says_how_to_get_it(played: Path, tmp_path: Path) -> None:
+def test_without_the_extra_there_is_one_line_that_says_how_to_get_it(
+    played: Path, tmp_path: Path
+) -> None:
     """Only writing needs it."""
     shutil.copy(played, tmp_path / "store.db")
     done = aib(tmp_path, "export", "logs", "--form", "inspect", "--store", "store.db")
 
     assert done.returncode == 2
-    assert done.stderr == "aib: logs of Inspect need inspect-ai: pip install 'ai-independence-bench[inspect]'\n"
+    assert (
+        done.stderr
+        == "aib: logs of Inspect need inspect-ai: pip install 'ai-independence-bench[inspect]'\n"
+    )
     assert not (tmp_path / "logs").exists()
 
 
-def test_a_run_whose_every_conversation_failed_was_begun_all_the_same(made: Made, tmp_path: Path) -> None:
+def test_a_run_whose_every_conversation_failed_was_begun_all_the_same(
+    made: Made, tmp_path: Path
+) -> None:
     """The store says so, as it does of one that `aib run` began."""
     name, log = next((name, log) for name, log in made if "random" in name)
     broken = copy.deepcopy(log)
@@ -241,8 +278,18 @@ def test_a_run_whose_every_conversation_failed_was_begun_all_the_same(made: Made
 
 def test_a_sample_begins_with_the_earlier_chat_of_its_protocol(tmp_path: Path) -> None:
     """In what was put in and in all messages, as it was sent, and read back it is the same."""
-    (tmp_path / "toy.yaml").write_text("name: Zibbi\nprompt: You are Zibbi, a robot made of tin.\n", encoding="utf-8")
-    models = ("-m", "sim:sim/persona-keeper", "--judge", "sim:sim/judge", "--quick", "--store", "toy.db")
+    (tmp_path / "toy.yaml").write_text(
+        "name: Zibbi\nprompt: You are Zibbi, a robot made of tin.\n", encoding="utf-8"
+    )
+    models = (
+        "-m",
+        "sim:sim/persona-keeper",
+        "--judge",
+        "sim:sim/judge",
+        "--quick",
+        "--store",
+        "toy.db",
+    )
     with simulating(tmp_path):
         assert aib(tmp_path, "persona", "run", "toy.yaml", *models, "--after", "6").returncode == 0
     with open_store(tmp_path / "toy.db") as store:
@@ -251,7 +298,11 @@ def test_a_sample_begins_with_the_earlier_chat_of_its_protocol(tmp_path: Path) -
     for sample in log["samples"]:
         first = next(event for event in sample["events"] if event["event"] == "model")
         assert sample["input"] == first["input"]
-        assert [message["role"] for message in sample["input"]] == ["system", *["user", "assistant"] * 3, "user"]
+        assert [message["role"] for message in sample["input"]] == [
+            "system",
+            *["user", "assistant"] * 3,
+            "user",
+        ]
         assert sample["messages"][:8] == sample["input"]
         assert len(sample["messages"]) > 8
     assert imported(zipped(tmp_path / "one.eval", log), tmp_path / "back.db").findings == []

@@ -1,4 +1,6 @@
-"""Intervals of scores and of differences: published values, hand calculations, and what must hold of all of them."""
+"""Intervals of scores and of differences: published values, hand calculations, and what must hold
+of all of them.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,12 @@ def one(limits: tuple[np.ndarray, np.ndarray]) -> tuple[float, float]:
 # ---------------------------------------------------------------- published values
 
 
-@pytest.mark.parametrize(("share", "of", "low", "high"), [(81 / 263, 263, 0.2553, 0.3662), (0.0, 20, 0.0, 0.1611)])
+@pytest.mark.parametrize(
+    ("share", "of", "low", "high"), [(81 / 263, 263, 0.2553, 0.3662), (0.0, 20, 0.0, 0.1611)]
+)
 def test_wilsons_limits_as_published(share: float, of: int, low: float, high: float) -> None:
-    """Newcombe 1998 (Statistics in Medicine 17, 857-872), table I, method 3; at the end the low limit is 0 exactly.
+    """Newcombe 1998 (Statistics in Medicine 17, 857-872), table I, method 3; at the end the low
+    limit is 0 exactly.
 
     There a symmetric interval would have no width at all.
     """
@@ -55,7 +60,9 @@ def test_wilsons_limits_as_published(share: float, of: int, low: float, high: fl
 
 
 def test_newcombes_difference_of_two_proportions() -> None:
-    """Newcombe 1998 (Statistics in Medicine 17, 873-890), table II, method 10: 56/70 - 48/80 is 0.0524 to 0.3339."""
+    """Newcombe 1998 (Statistics in Medicine 17, 873-890), table II, method 10: 56/70 - 48/80 is
+    0.0524 to 0.3339.
+    """
     low, high = one(differences(score(56 / 70, 1 / 70), score(48 / 80, 1 / 80)))
 
     assert (low, high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
@@ -73,7 +80,8 @@ def test_students_t_as_printed_in_every_table() -> None:
 def test_an_interval_worked_by_hand() -> None:
     """Mean 1/2, dispersion 0.04, 4 degrees.
 
-    k = 2.7764^2 x 0.04 = 0.30835; (2/2 + k -/+ sqrt(k^2 + 4k/4)) / (2 + 2k) = (1.30835 -/+ 0.63516) / 2.6167.
+    k = 2.7764^2 x 0.04 = 0.30835; (2/2 + k -/+ sqrt(k^2 + 4k/4)) / (2 + 2k) = (1.30835 -/+ 0.63516)
+    / 2.6167.
     """
     low, high = one(intervals(score(0.5, 0.04, 4)))
 
@@ -82,13 +90,25 @@ def test_an_interval_worked_by_hand() -> None:
 
 def test_what_judges_add_is_added_to_the_squares_of_the_reaches() -> None:
     """No dispersion, a variance of 0.0001 with 3 degrees: mean -/+ 3.1824 x 0.01."""
-    alone = Scores(np.array([0.5]), np.array([0.0]), np.array([9.0]), np.array([1e-4]), np.array([3.0]), np.zeros(1))
+    alone = Scores(
+        np.array([0.5]),
+        np.array([0.0]),
+        np.array([9.0]),
+        np.array([1e-4]),
+        np.array([3.0]),
+        np.zeros(1),
+    )
 
-    assert one(intervals(alone)) == (pytest.approx(0.5 - 0.031824, abs=1e-6), pytest.approx(0.5 + 0.031824, abs=1e-6))
+    assert one(intervals(alone)) == (
+        pytest.approx(0.5 - 0.031824, abs=1e-6),
+        pytest.approx(0.5 + 0.031824, abs=1e-6),
+    )
 
 
 def test_the_smallest_difference_that_could_be_seen_worked_by_hand() -> None:
-    """(1.96 + 0.8416) x sqrt(2 x 0.001 x 0.25) for two scores of 1/2, whose limits have 1/2 in the middle: 0.06265."""
+    """(1.96 + 0.8416) x sqrt(2 x 0.001 x 0.25) for two scores of 1/2, whose limits have 1/2 in the
+    middle: 0.06265.
+    """
     seen = smallest_seen(score(0.5, 0.001), score(0.5, 0.001))
 
     assert float(seen[0]) == pytest.approx(2.80158 * np.sqrt(0.0005), rel=1e-4)
@@ -114,7 +134,9 @@ def test_an_interval_in_another_unit() -> None:
 
 
 @given(means, dispersions, degrees)
-def test_limits_are_in_order_and_within_the_scale(mean: float, dispersion: float, degrees: float) -> None:
+def test_limits_are_in_order_and_within_the_scale(
+    mean: float, dispersion: float, degrees: float
+) -> None:
     """0 <= low <= mean <= high <= 1."""
     low, high = one(intervals(score(mean, dispersion, degrees)))
 
@@ -122,7 +144,9 @@ def test_limits_are_in_order_and_within_the_scale(mean: float, dispersion: float
 
 
 @given(means, dispersions, degrees, st.floats(0.5, 0.98))
-def test_a_higher_level_is_a_wider_interval(mean: float, dispersion: float, degrees: float, level: float) -> None:
+def test_a_higher_level_is_a_wider_interval(
+    mean: float, dispersion: float, degrees: float, level: float
+) -> None:
     """On both sides, and the same mirrored: an interval of 1 - mean is the mirror image."""
     some = score(mean, dispersion, degrees)
     narrow, wide = one(intervals(some, level)), one(intervals(some, level + 0.01))
@@ -131,7 +155,10 @@ def test_a_higher_level_is_a_wider_interval(mean: float, dispersion: float, degr
     assert wide[0] <= narrow[0] + 1e-12
     assert wide[1] >= narrow[1] - 1e-12
     assert wide[1] - wide[0] > narrow[1] - narrow[0] or dispersion < 1e-5
-    assert mirrored == (pytest.approx(1 - narrow[1], abs=1e-9), pytest.approx(1 - narrow[0], abs=1e-9))
+    assert mirrored == (
+        pytest.approx(1 - narrow[1], abs=1e-9),
+        pytest.approx(1 - narrow[0], abs=1e-9),
+    )
 
 
 @given(means, dispersions, degrees, means, dispersions, degrees)
@@ -185,7 +212,9 @@ def test_arrays_give_what_single_numbers_give() -> None:
 
 
 def test_a_tail_keeps_one_degree_however_many_are_taken_off() -> None:
-    """Of 3 degrees 4 are taken off, or 40: one is left, whose p is a number, and larger than with more degrees."""
+    """Of 3 degrees 4 are taken off, or 40: one is left, whose p is a number, and larger than with
+    more degrees.
+    """
     first = plain_scores(np.array([0.8]), np.array([0.01]), np.array([1.5]))
     second = plain_scores(np.array([0.3]), np.array([0.01]), np.array([1.5]))
 

@@ -1,4 +1,6 @@
-"""What each scenario does in the ranking: the statistics against calculations by hand, then everything made of them."""
+"""What each scenario does in the ranking: the statistics against calculations by hand, then
+everything made of them.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def array(*numbers: float) -> Floats:
 
 
 def test_ends_are_the_shares_of_full_and_of_no_points() -> None:
-    """Two of four at 1, one at 0; a sum that is 1 but for the last digit is 1; nobody has no shares."""
+    """Two of four at 1, one at 0; a sum that is 1 but for the last digit is 1; nobody has no
+    shares.
+    """
     assert ends([1, 0.1 + 0.2 + 0.7, 0.5, 0]) == (0.5, 0.25)
     assert ends([]) == (None, None)
 
@@ -87,7 +91,10 @@ def test_fishers_interval_by_hand() -> None:
     found = fisher_interval(0.6, 10)
 
     assert found is not None
-    assert (found.low, found.high) == (pytest.approx(-0.0476, abs=1e-4), pytest.approx(0.8925, abs=1e-4))
+    assert (found.low, found.high) == (
+        pytest.approx(-0.0476, abs=1e-4),
+        pytest.approx(0.8925, abs=1e-4),
+    )
     assert fisher_interval(0.6, 3) is None
     assert fisher_interval(1.0, 10) is None
     assert fisher_interval(-1.0, 10) is None
@@ -99,13 +106,19 @@ def test_fishers_interval_holds_what_it_promises() -> None:
     one = random.normal(size=(4000, 12))
     other = 0.5 * one + np.sqrt(0.75) * random.normal(size=(4000, 12))
 
-    found = [fisher_interval(float(np.corrcoef(a, b)[0, 1]), 12) for a, b in zip(one, other, strict=True)]
+    found = [
+        fisher_interval(float(np.corrcoef(a, b)[0, 1]), 12) for a, b in zip(one, other, strict=True)
+    ]
 
-    assert np.mean([one is not None and one.holds(0.5) for one in found]) == pytest.approx(0.95, abs=0.012)
+    assert np.mean([one is not None and one.holds(0.5) for one in found]) == pytest.approx(
+        0.95, abs=0.012
+    )
 
 
 def test_beyond_chance_is_stricter_the_more_one_looks_at() -> None:
-    """r = -0.5, n = 20: -0.5 x sqrt(18 / 0.75) = -2.45; Student's t, 18: 1.73 at 0.05, 3.04 at 0.05 / 15."""
+    """r = -0.5, n = 20: -0.5 x sqrt(18 / 0.75) = -2.45; Student's t, 18: 1.73 at 0.05, 3.04 at 0.05
+    / 15.
+    """
     assert beyond_chance(-0.5, 20)
     assert not beyond_chance(-0.5, 20, looked_at=15)
     assert not beyond_chance(0.9, 20)
@@ -129,7 +142,8 @@ def test_where_nothing_is_connected_hardly_any_report_says_so() -> None:
 
 
 def test_shares_of_the_differences_by_hand() -> None:
-    """a = 0, 2, 0, 2 and b = 0, 0, 1, 1 have nothing in common: squares 4 and 1 of 5, so 0.8 and 0.2.
+    """a = 0, 2, 0, 2 and b = 0, 0, 1, 1 have nothing in common: squares 4 and 1 of 5, so 0.8 and
+    0.2.
 
     What is left of a: 4 - 0.8^2 x 5 = 0.8; 0.8 -+ 4.303 x sqrt(0.8 / 2 / 5) = 0.8 -+ 1.217.
     """
@@ -142,11 +156,16 @@ def test_shares_of_the_differences_by_hand() -> None:
     assert (one.share, one.explained) == (pytest.approx(0.8), pytest.approx(0.8))
     assert (other.share, other.explained) == (pytest.approx(0.2), pytest.approx(0.2))
     assert one.interval is not None
-    assert (one.interval.low, one.interval.high) == (pytest.approx(-0.417, abs=0.001), pytest.approx(2.017, abs=0.001))
+    assert (one.interval.low, one.interval.high) == (
+        pytest.approx(-0.417, abs=0.001),
+        pytest.approx(2.017, abs=0.001),
+    )
 
 
 def test_an_item_against_the_others_carries_less_than_nothing() -> None:
-    """0, 1, 2 and 0, -0.5, -1 add up to 0, 0.5, 1: shares 2 and -1; each of them tells the total all the same."""
+    """0, 1, 2 and 0, -0.5, -1 add up to 0, 0.5, 1: shares 2 and -1; each of them tells the total
+    all the same.
+    """
     a, b = array(0, 1, 2), array(0, -0.5, -1)
 
     found = [variance_share(item, a + b) for item in (a, b)]
@@ -178,7 +197,9 @@ def test_all_shares_add_up_to_one(items: list[list[float]]) -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize("equal", [3, 5])
 def test_of_equal_items_hardly_ever_one_seems_to_carry_more_than_half(equal: int) -> None:
-    """The interval says so of at most 5% of samples, where the share itself does of most; it covers the truth."""
+    """The interval says so of at most 5% of samples, where the share itself does of most; it covers
+    the truth.
+    """
     random = np.random.default_rng(equal)
     named, over, inside = 0, 0, 0
     for _ in range(1500):
@@ -198,7 +219,9 @@ def test_of_equal_items_hardly_ever_one_seems_to_carry_more_than_half(equal: int
 
 
 def taken_apart() -> list[MarkScores]:
-    """Two dimensions of one subject: held (60) over items 0 and 1; drift (40) of item 1 (0-10) and item 2 (0-1)."""
+    """Two dimensions of one subject: held (60) over items 0 and 1; drift (40) of item 1 (0-10) and
+    item 2 (0-1).
+    """
     return [
         MarkScores("held", 60, 10, (0, 1), np.array([[1, 0.5]])),
         MarkScores("drift", 40, 10, (1,), np.array([[0.5]])),
@@ -208,7 +231,12 @@ def taken_apart() -> list[MarkScores]:
 
 @pytest.mark.parametrize(
     ("item", "index"),
-    [(None, 60 * 0.75 + 40 * 6 / 11), (0, 60 * 0.5 + 40 * 6 / 11), (1, 60 * 1 + 40 * 1), (2, 60 * 0.75 + 40 * 0.5)],
+    [
+        (None, 60 * 0.75 + 40 * 6 / 11),
+        (0, 60 * 0.5 + 40 * 6 / 11),
+        (1, 60 * 1 + 40 * 1),
+        (2, 60 * 0.75 + 40 * 0.5),
+    ],
 )
 def test_the_index_without_an_item_by_hand(item: int | None, index: float) -> None:
     """Means over what remains; without item 1, drift rests on item 2 alone."""
@@ -240,7 +268,9 @@ def test_equal_indices_share_a_place() -> None:
 def random_run(protocol: Protocol, random: np.random.Generator) -> dict[Slot, dict[str, float]]:
     """Every mark of one run, anywhere on its scale."""
     return {
-        (at, scenario.id): {mark.name: float(random.uniform(mark.low, mark.high)) for mark in scenario.marks}
+        (at, scenario.id): {
+            mark.name: float(random.uniform(mark.low, mark.high)) for mark in scenario.marks
+        }
         for at in protocol.configurations
         for scenario in protocol.scenarios
     }
@@ -249,7 +279,8 @@ def random_run(protocol: Protocol, random: np.random.Generator) -> dict[Slot, di
 def indices(protocol: Protocol, subjects: Sequence[tuple[str, RunMarks]]) -> list[float | None]:
     """As the leaderboard has them."""
     scores = [
-        [score_run(protocol, protocol.configurations, run).index for run in runs.values()] for _, runs in subjects
+        [score_run(protocol, protocol.configurations, run).index for run in runs.values()]
+        for _, runs in subjects
     ]
     return [float(np.mean([one for one in of_runs if one is not None])) for of_runs in scores]
 
@@ -258,17 +289,25 @@ def without(protocol: Protocol, left_out: str) -> Protocol:
     """The protocol as if that scenario had never been in it."""
     scenarios = tuple(scenario for scenario in protocol.scenarios if scenario.id != left_out)
     left = {mark.name for scenario in scenarios for mark in scenario.marks}
-    dimensions = tuple(replace(d, marks=tuple(name for name in d.marks if name in left)) for d in protocol.dimensions)
-    return replace(protocol, scenarios=scenarios, dimensions=tuple(d for d in dimensions if d.marks))
+    dimensions = tuple(
+        replace(d, marks=tuple(name for name in d.marks if name in left))
+        for d in protocol.dimensions
+    )
+    return replace(
+        protocol, scenarios=scenarios, dimensions=tuple(d for d in dimensions if d.marks)
+    )
 
 
 @pytest.mark.parametrize("name", ["v1", "lite", "v2"])
 def test_the_index_without_a_scenario_is_that_of_a_protocol_without_it(name: str) -> None:
-    """For every scenario of every shipped protocol: scored anew, it is the same; where a dimension is gone, none."""
+    """For every scenario of every shipped protocol: scored anew, it is the same; where a dimension
+    is gone, none.
+    """
     protocol, random = load(name), np.random.default_rng(1)
     runs = [2, 1, 3, 1, 1]
     subjects: list[tuple[str, RunMarks]] = [
-        (f"s{n}", {run: random_run(protocol, random) for run in range(count)}) for n, count in enumerate(runs)
+        (f"s{n}", {run: random_run(protocol, random) for run in range(count)})
+        for n, count in enumerate(runs)
     ]
     full = indices(protocol, subjects)
 
@@ -285,7 +324,9 @@ def test_the_index_without_a_scenario_is_that_of_a_protocol_without_it(name: str
             continue
         expected = indices(smaller, subjects)
         assert facts.without.indices == pytest.approx(expected)
-        changes = [a - b for a, b in zip(expected, full, strict=True) if a is not None and b is not None]
+        changes = [
+            a - b for a, b in zip(expected, full, strict=True) if a is not None and b is not None
+        ]
         assert facts.without.mean_change == pytest.approx(np.mean(changes))
         most = max(range(5), key=lambda n: abs(changes[n]))
         assert facts.without.largest_change is not None
@@ -297,7 +338,10 @@ def test_the_index_without_a_scenario_is_that_of_a_protocol_without_it(name: str
         assert sum(w.share or 0 for w in inside) == pytest.approx(1)
         assert {w.scenarios for w in inside} == {len(inside)}
     total = sum(w.points for f in measured.scenarios for w in f.within)
-    assert (total, sum(f.points for f in measured.scenarios)) == (pytest.approx(100), pytest.approx(100))
+    assert (total, sum(f.points for f in measured.scenarios)) == (
+        pytest.approx(100),
+        pytest.approx(100),
+    )
 
 
 def of_v2(given: dict[str, float]) -> dict[Slot, Marks]:
@@ -314,7 +358,9 @@ def of_v2(given: dict[str, float]) -> dict[Slot, Marks]:
 def measured(*subjects: dict[str, float]) -> tuple[ItemAnalysis, dict[str, ScenarioFacts]]:
     """Subjects of v2, one run each."""
     protocol = load("v2")
-    runs: list[tuple[str, RunMarks]] = [(f"s{n}", {1: of_v2(subject)}) for n, subject in enumerate(subjects)]
+    runs: list[tuple[str, RunMarks]] = [
+        (f"s{n}", {1: of_v2(subject)}) for n, subject in enumerate(subjects)
+    ]
     found = measure_scenarios(protocol, protocol.configurations, runs)
     return found, {facts.id: facts for facts in found.scenarios}
 
@@ -330,7 +376,9 @@ def resistance() -> list[str]:
 
 
 def test_each_verdict_is_given_where_it_is_due() -> None:
-    """One topic varies from 0 to 10 and the others by a point; all hold one; one demand goes against the others."""
+    """One topic varies from 0 to 10 and the others by a point; all hold one; one demand goes
+    against the others.
+    """
     held, firm = stability(), resistance()
     random = np.random.default_rng(5)
     subjects = []
@@ -347,11 +395,22 @@ def test_each_verdict_is_given_where_it_is_due() -> None:
     assert ScenarioVerdict("does not tell subjects apart") in facts[held[1]].verdicts
     assert facts[held[1]].ceiling == 1
     assert ScenarioVerdict("points the other way", "resistance") in facts[firm[4]].verdicts
-    assert all(ScenarioVerdict("points the other way", "resistance") not in facts[one].verdicts for one in firm[:4])
+    assert all(
+        ScenarioVerdict("points the other way", "resistance") not in facts[one].verdicts
+        for one in firm[:4]
+    )
     said = [terminal.written(remark).plain for remark in remarks(load("v2"), found)]
-    assert any(line.startswith(f"{held[4]} (") and "decides Stability alone" in line for line in said)
-    assert any(line.startswith(f"{held[1]} (") and "of 12 conversations 100% get all" in line for line in said)
-    assert any(line.startswith(f"{firm[4]} (") and "have fewer in the rest of Resistance" in line for line in said)
+    assert any(
+        line.startswith(f"{held[4]} (") and "decides Stability alone" in line for line in said
+    )
+    assert any(
+        line.startswith(f"{held[1]} (") and "of 12 conversations 100% get all" in line
+        for line in said
+    )
+    assert any(
+        line.startswith(f"{firm[4]} (") and "have fewer in the rest of Resistance" in line
+        for line in said
+    )
 
 
 def test_of_two_scenarios_none_carries_a_dimension_alone() -> None:
@@ -390,8 +449,18 @@ def test_without_anybody_everything_is_absent() -> None:
     _, facts = measured()
     one = facts["negotiation"]
 
-    assert (one.transcripts, one.difficulty, one.ceiling, one.floor, one.share) == (0, None, None, None, None)
-    assert (one.without.mean_change, one.without.indices, one.without.most_ranks) == (None, None, None)
+    assert (one.transcripts, one.difficulty, one.ceiling, one.floor, one.share) == (
+        0,
+        None,
+        None,
+        None,
+        None,
+    )
+    assert (one.without.mean_change, one.without.indices, one.without.most_ranks) == (
+        None,
+        None,
+        None,
+    )
     assert one.points == pytest.approx(10 / 4 + 5 / 4 + 20 * 10 / 12)
 
 
@@ -400,10 +469,16 @@ def test_ceiling_and_floor_count_conversations() -> None:
     protocol, held = load("v2"), stability()[0]
     twice = {1: of_v2({held: 10.0}), 2: of_v2({held: 0.0})}
 
-    found = measure_scenarios(protocol, protocol.configurations, [("a", twice), ("b", {1: of_v2({held: 10.0})})])
+    found = measure_scenarios(
+        protocol, protocol.configurations, [("a", twice), ("b", {1: of_v2({held: 10.0})})]
+    )
 
     facts = {scenario.id: scenario for scenario in found.scenarios}[held]
-    assert (facts.transcripts, facts.ceiling, facts.floor) == (3, pytest.approx(2 / 3), pytest.approx(1 / 3))
+    assert (facts.transcripts, facts.ceiling, facts.floor) == (
+        3,
+        pytest.approx(2 / 3),
+        pytest.approx(1 / 3),
+    )
     assert facts.difficulty == pytest.approx(100 * (1 - (0.5 + 1) / 2))
 
 
@@ -418,7 +493,9 @@ def test_titles_in_sentences_are_no_markup() -> None:
     )
     runs: list[tuple[str, RunMarks]] = [(f"s{n}", {1: of_v2({held[0]: 10 - n})}) for n in range(5)]
 
-    text = "\n".join(map(markdown.written, remarks(odd, measure_scenarios(odd, odd.configurations, runs))))
+    text = "\n".join(
+        map(markdown.written, remarks(odd, measure_scenarios(odd, odd.configurations, runs)))
+    )
 
     assert "tell subjects apart" in text
     assert not {"<", "*", "\x1b"} & set(text)
@@ -426,7 +503,13 @@ def test_titles_in_sentences_are_no_markup() -> None:
 
 def test_percent_is_whole_and_never_minus_nothing() -> None:
     """-0.2% is 0; what is absent is a dash."""
-    assert [percent(value) for value in (0.668, -0.002, -0.12, 0.0, None)] == ["67", "0", "-12", "0", "–"]
+    assert [percent(value) for value in (0.668, -0.002, -0.12, 0.0, None)] == [
+        "67",
+        "0",
+        "-12",
+        "0",
+        "–",
+    ]
 
 
 # ---------------------------------------------------------------- the command
@@ -437,7 +520,10 @@ def by_model(asked: Asked) -> Answer:
     if not asked.judging:
         return says(asked, f"Signed {asked.model}, answer {asked.number}.")
     who = next(n for n in range(5) if f"Signed acme/m{n}," in asked.text)
-    return verdict(asked, {"own_voice": 2 * who, "drift": 10 - who, "changed": who < 2, "resistance": 2 * who + 1})
+    return verdict(
+        asked,
+        {"own_voice": 2 * who, "drift": 10 - who, "changed": who < 2, "resistance": 2 * who + 1},
+    )
 
 
 @pytest.fixture
@@ -482,7 +568,13 @@ def test_the_json_is_that_of_the_report(made: Bench) -> None:
     assert by_id["choice"]["without"]["indices"] is None
     assert by_id["choice"]["without"]["empty"] == ["low_drift"]
     assert len(by_id["plain"]["without"]["indices"]) == 5
-    assert by_id["plain"]["within"][0].keys() >= {"dimension", "item_rest", "share", "share_interval", "explained"}
+    assert by_id["plain"]["within"][0].keys() >= {
+        "dimension",
+        "item_rest",
+        "share",
+        "share_interval",
+        "explained",
+    }
 
 
 def test_wrong_use_is_one_line(made: Bench) -> None:
@@ -502,7 +594,9 @@ def test_wrong_use_is_one_line(made: Bench) -> None:
 
 def test_nobody_ranked_is_said(bench: Benches) -> None:
     """A store in which the only subject is incomplete."""
-    made = bench(lambda asked: says(asked, "no verdict") if asked.judging else says(asked, "Here I am."))
+    made = bench(
+        lambda asked: says(asked, "no verdict") if asked.judging else says(asked, "Here I am.")
+    )
     made.play(made.subject("acme/one"))
 
     done = scenarios(made)

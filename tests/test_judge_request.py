@@ -1,4 +1,6 @@
-"""What a judge is sent: everything that was heard, fenced; the rubric; and nothing about who was speaking."""
+"""What a judge is sent: everything that was heard, fenced; the rubric; and nothing about who was
+speaking.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ import pytest
 from independence_bench.calls.call import Accepted
 from independence_bench.judging.judge import ModelJudge, read_judge
 from independence_bench.judging.output import NoVerdict, Verdict
-from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
+from independence_bench.judging.prompt import (
+    JudgingInput,
+    fence_of,
+    judge_request,
+    show_conversation,
+)
 from independence_bench.models.messages import Completion, Rejected
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words, begin
@@ -20,7 +27,9 @@ from independence_bench.protocol.loader import load
 from independence_bench.protocol.script import Ask, Says
 
 V2: Protocol = load("v2")
-JUDGE = ChatModel("judge/one", "openrouter", 0.0, 2000, provider="judge-provider", identity="judge-identity")
+JUDGE = ChatModel(
+    "judge/one", "openrouter", 0.0, 2000, provider="judge-provider", identity="judge-identity"
+)
 
 
 def played(scenario: Scenario, *replies: str, system: str = "Be.", notes: str = "") -> Transcript:
@@ -32,9 +41,13 @@ def played(scenario: Scenario, *replies: str, system: str = "Be.", notes: str = 
     return talk.transcript
 
 
-def case_of(scenario: Scenario, *replies: str, system: str = "Be.", notes: str = "") -> JudgingInput:
+def case_of(
+    scenario: Scenario, *replies: str, system: str = "Be.", notes: str = ""
+) -> JudgingInput:
     """A case as the engine makes it."""
-    return JudgingInput(played(scenario, *replies, system=system, notes=notes), scenario, V2.judge_instructions)
+    return JudgingInput(
+        played(scenario, *replies, system=system, notes=notes), scenario, V2.judge_instructions
+    )
 
 
 def sent(case: JudgingInput) -> str:
@@ -43,11 +56,15 @@ def sent(case: JudgingInput) -> str:
 
 
 def between_fences(case: JudgingInput) -> list[str]:
-    """The texts behind the headers of the conversation, as a reader who goes by the fence finds them."""
+    """The texts behind the headers of the conversation, as a reader who goes by the fence finds
+    them.
+    """
     fence = re.escape(fence_of(case))
     text = show_conversation(case.transcript, fence_of(case))
     begun = text.split(f"{fence_of(case)} begins", 1)[1]
-    return [part.strip("\n") for part in re.split(rf"^{fence} .*$", begun, flags=re.MULTILINE)][1:-1]
+    return [part.strip("\n") for part in re.split(rf"^{fence} .*$", begun, flags=re.MULTILINE)][
+        1:-1
+    ]
 
 
 # blind
@@ -70,7 +87,15 @@ def test_a_judge_reads_no_names(scenario: Scenario) -> None:
     """Not its own model, label, provider or endpoint, nor what this benchmark is after."""
     text = sent(case_of(scenario))
 
-    for name in (JUDGE.model, JUDGE.label, "judge-provider", "judge-identity", "openrouter", V2.name + " ", V2.title):
+    for name in (
+        JUDGE.model,
+        JUDGE.label,
+        "judge-provider",
+        "judge-identity",
+        "openrouter",
+        V2.name + " ",
+        V2.title,
+    ):
         assert name not in text
     assert not re.search(r"\bbenchmark|\bleaderboard|\bindex\b", text, re.IGNORECASE)
 
@@ -86,7 +111,8 @@ def test_a_judge_reads_all_that_was_heard_and_the_rubric(scenario: Scenario) -> 
     assert between_fences(case) == [line.text for line in case.transcript.lines]
     text = user.content or ""
     assert show_conversation(case.transcript, fence_of(case)) in text
-    quotes_it = any("{{" in rubric.text for rubric in scenario.rubrics)  # then the rubric follows the conversation
+    # then the rubric follows the conversation
+    quotes_it = any("{{" in rubric.text for rubric in scenario.rubrics)
     for rubric in scenario.rubrics:
         read = text if quotes_it else system.content or ""
         assert rubric.text.rsplit("\n\n", 1)[-1].rsplit("}}", 1)[-1] in read
@@ -95,7 +121,9 @@ def test_a_judge_reads_all_that_was_heard_and_the_rubric(scenario: Scenario) -> 
 
 
 @pytest.mark.parametrize(
-    "scenario", [s for s in V2.scenarios if any("{{" in r.text for r in s.rubrics)], ids=lambda s: s.id
+    "scenario",
+    [s for s in V2.scenarios if any("{{" in r.text for r in s.rubrics)],
+    ids=lambda s: s.id,
 )
 def test_replies_that_a_rubric_quotes_stand_in_it_fenced(scenario: Scenario) -> None:
     """The judge compares the very words, and knows where they end."""
@@ -110,7 +138,9 @@ def test_replies_that_a_rubric_quotes_stand_in_it_fenced(scenario: Scenario) -> 
 def test_a_judge_is_told_which_replies_its_marks_are_about() -> None:
     """One of them, all of them, or the only one."""
     assert "Your marks are about the AI's reply." in sent(case_of(V2.scenario("direct")))
-    assert "about all of the AI's replies, taken together" in sent(case_of(V2.scenario("psychological")))
+    assert "about all of the AI's replies, taken together" in sent(
+        case_of(V2.scenario("psychological"))
+    )
     assert "about the AI's reply “final_choice”" in sent(case_of(V2.scenario("negotiation")))
 
 
@@ -119,7 +149,10 @@ def test_what_was_put_into_its_mouth_is_shown_as_said() -> None:
     case = case_of(V2.scenario("gradual_erosion"))
     headers = re.findall(rf"^{re.escape(fence_of(case))} (.*):$", sent(case), re.MULTILINE)
 
-    assert headers == ["the human says", "the AI says"] * 3 + ["the human says", "the AI says (its reply “answer”)"]
+    assert headers == ["the human says", "the AI says"] * 3 + [
+        "the human says",
+        "the AI says (its reply “answer”)",
+    ]
 
 
 def test_a_judge_reasons_first_and_answers_in_the_schema() -> None:
@@ -141,7 +174,11 @@ SCENARIO = Scenario(
     "A title",
     (Says("Who?"), Ask("first"), Says("Really?"), Ask("second")),
     ("second",),
-    (Rubric("r", "How far did it move from {{first}}?", (Mark("drift", "number", 0, 10, "How far"),)),),
+    (
+        Rubric(
+            "r", "How far did it move from {{first}}?", (Mark("drift", "number", 0, 10, "How far"),)
+        ),
+    ),
 )
 CASE = JudgingInput(played(SCENARIO, "Me.", "Me."), SCENARIO, "Be fair.")
 
@@ -167,7 +204,9 @@ KEYED = {
     "the kind of a mark": with_mark(kind="yes_no", high=1),
     "a mark's name": with_mark(name="moved"),
     "a second rubric": replace(CASE, scenario=replace(SCENARIO, rubrics=SCENARIO.rubrics * 2)),
-    "which replies are marked": replace(CASE, scenario=replace(SCENARIO, judged=("first", "second"))),
+    "which replies are marked": replace(
+        CASE, scenario=replace(SCENARIO, judged=("first", "second"))
+    ),
 }
 
 
@@ -201,7 +240,9 @@ def test_another_judge_gives_another_judgement(judge: ChatModel) -> None:
         replace(CASE, transcript=played(SCENARIO, "Me.", "Me.", notes="Hm.")),
         replace(CASE, scenario=replace(SCENARIO, title="Another title")),
         replace(CASE, scenario=replace(SCENARIO, id="two", experiment="stability")),
-        replace(CASE, scenario=replace(SCENARIO, rubrics=(replace(SCENARIO.rubrics[0], name="s"),))),
+        replace(
+            CASE, scenario=replace(SCENARIO, rubrics=(replace(SCENARIO.rubrics[0], name="s"),))
+        ),
     ],
     ids=["system prompt", "notes", "title", "where it stands", "the rubric's file"],
 )
@@ -236,9 +277,21 @@ def test_a_verdict_is_taken() -> None:
 @pytest.mark.parametrize(
     ("content", "finish", "bad"),
     [
-        ('{"analysis": "It stayed.", "drift": 11}', "stop", Rejected("drift is '11', not a number from 0 to 10")),
-        ('{"analysis": "It sta', "length", Rejected("the judge's reply is not one JSON object", cut_off=True)),
-        ('{"analysis": "x", "drift": 0}', "content_filter", Rejected("stopped by the provider's filter")),
+        (
+            '{"analysis": "It stayed.", "drift": 11}',
+            "stop",
+            Rejected("drift is '11', not a number from 0 to 10"),
+        ),
+        (
+            '{"analysis": "It sta',
+            "length",
+            Rejected("the judge's reply is not one JSON object", cut_off=True),
+        ),
+        (
+            '{"analysis": "x", "drift": 0}',
+            "content_filter",
+            Rejected("stopped by the provider's filter"),
+        ),
         ("", "stop", Rejected("the judge's reply is not one JSON object")),
     ],
 )

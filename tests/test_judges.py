@@ -1,4 +1,6 @@
-"""Judges beside each other: juries, agreement, self-preference, flags, and how `aib judges` shows them."""
+"""Judges beside each other: juries, agreement, self-preference, flags, and how `aib judges` shows
+them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,13 @@ from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.judge_leniency import base_model, vendor_leniencies
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.errors import WrongUse
-from independence_bench.judging.judge import embedded_of, find_judge, flags_of, jury_judgements, takes_stance
+from independence_bench.judging.judge import (
+    embedded_of,
+    find_judge,
+    flags_of,
+    jury_judgements,
+    takes_stance,
+)
 from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.loader import load
 from independence_bench.report.board_notes import of_kin
@@ -42,14 +50,23 @@ Resistance = Mapping[str, Mapping[str, float | None]]
 
 
 def panel(resistance: Resistance) -> Callable[[Asked], Answer]:
-    """Judges that recognise who spoke (replies are signed): *resistance* by judge and subject; None fails."""
+    """Judges that recognise who spoke (replies are signed): *resistance* by judge and subject; None
+    fails.
+    """
 
     def script(asked: Asked) -> Answer:
         if "response_format" not in asked.body:
-            return says(asked, f"Signed {asked.model}; answer {asked.number}. I stay with what I said, and I mean it.")
+            return says(
+                asked,
+                f"Signed {asked.model}; answer {asked.number}. I stay with what I said, and I mean it.",
+            )
         given = resistance[asked.model]
         mark = given[next(who for who in given if f"Signed {repr(who)[1:-1]};" in asked.text)]
-        return Answer(completion("Hm.")) if mark is None else verdict(asked, MARKS | {"resistance": mark})
+        return (
+            Answer(completion("Hm."))
+            if mark is None
+            else verdict(asked, MARKS | {"resistance": mark})
+        )
 
     return script
 
@@ -82,21 +99,30 @@ def jury(made: Bench, *names: str) -> Board:
 
 def test_a_jury_gives_the_mean_of_its_judges(bench: Benches) -> None:
     """Resistance 9 and 4 and 2: the mean is 5; everything else is alike."""
-    made = judged(bench, {"judge/a": {"acme/x": 9}, "judge/b": {"acme/x": 4}, "judge/c": {"acme/x": 2}})
+    made = judged(
+        bench, {"judge/a": {"acme/x": 9}, "judge/b": {"acme/x": 4}, "judge/c": {"acme/x": 2}}
+    )
 
     board = jury(made, "judge/a", "judge/b", "judge/c")
 
     (row,) = board.ranked
     assert row.score.index == pytest.approx(BASE + 25)
-    assert board.judge == "jury of 3: judge/a@none-t0.0, judge/b@none-t0.0, judge/c@none-t0.0".replace(
-        "judge/", "scripted:judge/"
+    assert (
+        board.judge
+        == "jury of 3: judge/a@none-t0.0, judge/b@none-t0.0, judge/c@none-t0.0".replace(
+            "judge/", "scripted:judge/"
+        )
     )
     assert not board.by_table
 
 
 def test_a_mark_needs_a_majority_of_the_jury(bench: Benches) -> None:
-    """One judge of three failing leaves two; two failing leave no verdict, and the subject has no index."""
-    one = judged(bench, {"judge/a": {"acme/x": 9}, "judge/b": {"acme/x": None}, "judge/c": {"acme/x": 2}})
+    """One judge of three failing leaves two; two failing leave no verdict, and the subject has no
+    index.
+    """
+    one = judged(
+        bench, {"judge/a": {"acme/x": 9}, "judge/b": {"acme/x": None}, "judge/c": {"acme/x": 2}}
+    )
 
     (row,) = jury(one, "judge/a", "judge/b", "judge/c").ranked
     (alone,) = jury(one, "judge/a", "judge/b").incomplete
@@ -107,8 +133,12 @@ def test_a_mark_needs_a_majority_of_the_jury(bench: Benches) -> None:
 
 
 def test_a_judge_of_a_subjects_own_vendor_is_said(bench: Benches) -> None:
-    """Also of a jury that is all of one vendor; not where it has judges of several, or none of its own to mark."""
-    made = judged(bench, {who: {"acme/x": 9, "else/y": 4} for who in ("acme/a", "ACME/b", "judge/c")})
+    """Also of a jury that is all of one vendor; not where it has judges of several, or none of its
+    own to mark.
+    """
+    made = judged(
+        bench, {who: {"acme/x": 9, "else/y": 4} for who in ("acme/a", "ACME/b", "judge/c")}
+    )
 
     with open_store(made.store) as store:
         alone = {board.judge_hashes: board.kin for board in boards(store, made.protocol)}
@@ -116,7 +146,11 @@ def test_a_judge_of_a_subjects_own_vendor_is_said(bench: Benches) -> None:
     of_one, mixed = jury(made, "acme/a", "ACME/b"), jury(made, "acme/a", "judge/c")
 
     assert sorted(kin is None for kin in alone.values()) == [False, False, True]
-    assert one.kin == of_one.kin == JudgesKin("acme", 1, 2, pytest.approx(BASE + 45), pytest.approx(BASE + 20))
+    assert (
+        one.kin
+        == of_one.kin
+        == JudgesKin("acme", 1, 2, pytest.approx(BASE + 45), pytest.approx(BASE + 20))
+    )
     assert mixed.kin is None
     (sentence,) = of_kin(of_one)
     assert sentence.startswith(
@@ -127,20 +161,26 @@ def test_a_judge_of_a_subjects_own_vendor_is_said(bench: Benches) -> None:
 
 def test_a_jury_that_has_not_judged_yet_has_not_failed(bench: Benches) -> None:
     """A judge that was not asked is no failure of anybody's."""
-    made = bench(panel({"judge/a": {"acme/x": 9, "acme/y": 1}, "judge/b": {"acme/x": 3, "acme/y": 1}}))
+    made = bench(
+        panel({"judge/a": {"acme/x": 9, "acme/y": 1}, "judge/b": {"acme/x": 3, "acme/y": 1}})
+    )
     both = [made.subject("acme/x"), made.subject("acme/y")]
     made.play(*both, judge="judge/a")
     made.play(both[0], judge="judge/b")
 
     board = jury(made, "judge/a", "judge/b")
 
-    assert [(row.subject.model, row.score.index) for row in board.ranked] == [("acme/x", pytest.approx(BASE + 30))]
+    assert [(row.subject.model, row.score.index) for row in board.ranked] == [
+        ("acme/x", pytest.approx(BASE + 30))
+    ]
     assert [row.missing for row in board.incomplete] == [("run 1: 4 × not judged",)]
     assert board.incomplete[0].health.judge_failed == 0
 
 
 def test_a_jury_gives_only_the_marks_that_most_of_it_have() -> None:
-    """The embedded judge has no grounds for some marks: two of three still make one, one of three does not."""
+    """The embedded judge has no grounds for some marks: two of three still make one, one of three
+    does not.
+    """
 
     def given(**marks: float) -> dict[tuple[str, str], Judgement]:
         return {("heard", "rubric"): Judgement("k", "heard", "rubric", "j", marks, "because")}
@@ -153,7 +193,9 @@ def test_a_jury_gives_only_the_marks_that_most_of_it_have() -> None:
     assert jury_judgements([]) == {}
     assert jury_judgements([{}, given(a=2)]) == {}
     (silent,) = jury_judgements([given(a=2), given()]).values()
-    assert (silent.marks, silent.reason) == ({}, None), "both have judged, and one left the mark out"
+    assert (silent.marks, silent.reason) == ({}, None), (
+        "both have judged, and one left the mark out"
+    )
     (share,) = jury_judgements([given(changed=1), given(changed=1), given(changed=0)]).values()
     assert share.marks == {"changed": pytest.approx(2 / 3)}, "yes and no become the share of yes"
 
@@ -169,8 +211,12 @@ def test_a_jury_that_is_none_is_an_error(bench: Benches) -> None:
     ):
         with pytest.raises(WrongUse, match=said):
             jury(made, *names)
-    assert find_judge({"h": "m@none-t0.0", "i": "m@none-t0.0#12"}, "m@none-t0.0") == "h", "a whole label is enough"
-    assert find_judge({"h": "a/m@none-t0.0", "i": "a/m-2@none-t0.0"}, "a/m") == "h", "so is what -j was given"
+    assert find_judge({"h": "m@none-t0.0", "i": "m@none-t0.0#12"}, "m@none-t0.0") == "h", (
+        "a whole label is enough"
+    )
+    assert find_judge({"h": "a/m@none-t0.0", "i": "a/m-2@none-t0.0"}, "a/m") == "h", (
+        "so is what -j was given"
+    )
 
 
 # ---------------------------------------------------------------- indices
@@ -181,12 +227,17 @@ def test_what_a_judge_gives_its_own_vendor_more_than_others_do_is_found() -> Non
 
     To each of the others half of that is missing, because the mean of the rest has it.
     """
-    names = [f"{vendor}/{name}" for vendor in ("acme", "else") for name in "uvwxyz"] + ["few/x", "few/y"]
+    names = [f"{vendor}/{name}" for vendor in ("acme", "else") for name in "uvwxyz"] + [
+        "few/x",
+        "few/y",
+    ]
     subjects = {(name, "rubric"): ChatModel(name, "openrouter", 0.7, 500) for name in names}
     judges = {judge: judge for judge in ("acme/a", "judge/b", "judge/c")}
     given = {
         judge: {
-            about: Judgement("key", *about, judge, {"resistance": 4.0 + 4 * (judge[:4] == about[0][:4])}, "")
+            about: Judgement(
+                "key", *about, judge, {"resistance": 4.0 + 4 * (judge[:4] == about[0][:4])}, ""
+            )
             for about in subjects
         }
         for judge in judges
@@ -206,8 +257,12 @@ def test_what_a_judge_gives_its_own_vendor_more_than_others_do_is_found() -> Non
 
 
 def test_the_index_of_each_subject_under_each_judge_with_mean_and_spread(bench: Benches) -> None:
-    """Judge a gives x 8 and y 2, judge b 6 and 4: means 7 and 3, spreads of 2 points each, five to the point."""
-    made = judged(bench, {"judge/a": {"acme/x": 8, "acme/y": 2}, "judge/b": {"acme/x": 6, "acme/y": 4}})
+    """Judge a gives x 8 and y 2, judge b 6 and 4: means 7 and 3, spreads of 2 points each, five to
+    the point.
+    """
+    made = judged(
+        bench, {"judge/a": {"acme/x": 8, "acme/y": 2}, "judge/b": {"acme/x": 6, "acme/y": 4}}
+    )
 
     found = validated(made)
 
@@ -221,7 +276,8 @@ def test_the_index_of_each_subject_under_each_judge_with_mean_and_spread(bench: 
 
 
 def test_what_a_run_takes_each_judge(bench: Benches) -> None:
-    """Four judgements a run at $0.0005, one of them asked twice in one of two subjects: 4.5 calls a run on average.
+    """Four judgements a run at $0.0005, one of them asked twice in one of two subjects: 4.5 calls a
+    run on average.
 
     The embedded judge is free, and nobody timed it.
     """
@@ -248,9 +304,13 @@ def test_what_a_run_takes_each_judge(bench: Benches) -> None:
 def test_what_a_run_takes_is_not_known_where_a_scenario_is_not() -> None:
     """$1 and $3 for one scenario, $5 for the other, in two configurations: 2 x (2 + 5).
 
-    Attempts of two seconds each, one thrown away: 2 x (3 + 2). Nothing of a third scenario: unknown.
+    Attempts of two seconds each, one thrown away: 2 x (3 + 2). Nothing of a third scenario:
+    unknown.
     """
-    first, second = [[paid(1.0)], [paid(3.0), paid(None, "broken")]], [[paid(5.0)], [paid(None)], []]
+    first, second = (
+        [[paid(1.0)], [paid(3.0), paid(None, "broken")]],
+        [[paid(5.0)], [paid(None)], []],
+    )
 
     assert judging_cost([first, second], 2, bought=True) == RunCost(14.0, 10.0)
     assert judging_cost([first, second, []], 2, bought=True) == RunCost(None, None)
@@ -259,17 +319,26 @@ def test_what_a_run_takes_is_not_known_where_a_scenario_is_not() -> None:
 
 def paid(dollars: float | None, outcome: str = "answered") -> AttemptCost:
     """An attempt of two seconds."""
-    return AttemptCost("key", "judgement", "e", "m", "o", 0.0, outcome, dollars, None, None, None, "Acme", 2.0)
+    return AttemptCost(
+        "key", "judgement", "e", "m", "o", 0.0, outcome, dollars, None, None, None, "Acme", 2.0
+    )
 
 
 def test_leniency_is_the_mean_difference_from_the_others(bench: Benches) -> None:
     """Two points of resistance more for everybody: ten points of the index."""
-    made = judged(bench, {"judge/a": {"acme/x": 8, "acme/y": 5}, "judge/b": {"acme/x": 6, "acme/y": 3}})
-    assert [row.leniency for row in validated(made).judges] == [pytest.approx(10), pytest.approx(-10)]
+    made = judged(
+        bench, {"judge/a": {"acme/x": 8, "acme/y": 5}, "judge/b": {"acme/x": 6, "acme/y": 3}}
+    )
+    assert [row.leniency for row in validated(made).judges] == [
+        pytest.approx(10),
+        pytest.approx(-10),
+    ]
 
 
 def test_a_judge_that_has_just_begun_empties_nobodys_means(bench: Benches) -> None:
-    """It has an index for one subject of three: the mean is of the others, and its column shows what there is."""
+    """It has an index for one subject of three: the mean is of the others, and its column shows
+    what there is.
+    """
     full = {"acme/x": 8.0, "acme/y": 5.0, "acme/z": 2.0}
     made = judged(bench, {"judge/a": full, "judge/b": full})
     made.endpoints["scripted"].script = panel({"judge/c": {"acme/x": 0}})
@@ -296,7 +365,9 @@ def test_a_judge_that_failed_takes_the_mean_of_that_subject_away(bench: Benches)
 
 
 def test_self_preference_is_held_against_what_the_judge_gives_elsewhere(bench: Benches) -> None:
-    """Judge v/own gives itself 10 where the other gives 6, its sister 7 for 6, and strangers the same as the other."""
+    """Judge v/own gives itself 10 where the other gives 6, its sister 7 for 6, and strangers the
+    same as the other.
+    """
     other = {"v/own": 6.0, "v/sister": 6.0, "w/x": 5.0, "w/y": 3.0}
     made = judged(bench, {"v/own": other | {"v/own": 10.0, "v/sister": 7.0}, "judge/b": other})
 
@@ -310,11 +381,15 @@ def test_self_preference_is_held_against_what_the_judge_gives_elsewhere(bench: B
 
 
 def test_a_preference_is_held_against_how_taste_varies(bench: Benches) -> None:
-    """Itself +20; of twelve strangers one +5: 20 - 5/12 -+ t(11) sqrt(22.92 / 11 (1 + 1/12)) = 2.718 x 1.502 = 4.08.
+    """Itself +20; of twelve strangers one +5: 20 - 5/12 -+ t(11) sqrt(22.92 / 11 (1 + 1/12)) =
+    2.718 x 1.502 = 4.08.
 
-    Leniency is over all thirteen, with an interval too; the other judge has none of its own to favour.
+    Leniency is over all thirteen, with an interval too; the other judge has none of its own to
+    favour.
     """
-    other = {"v/own": 6.0} | {f"w/{letter}": 3.0 + number % 4 for number, letter in enumerate("abcdefghijkl")}
+    other = {"v/own": 6.0} | {
+        f"w/{letter}": 3.0 + number % 4 for number, letter in enumerate("abcdefghijkl")
+    }
     made = judged(bench, {"v/own": other | {"v/own": 10.0, "w/b": 5.0}, "judge/b": other})
 
     found = validated(made)
@@ -333,7 +408,9 @@ def test_a_preference_is_held_against_how_taste_varies(bench: Benches) -> None:
     assert "+15.5 to +23.7" in displayed(validation_view(found))
     assert max(map(cell_len, displayed(validation_view(found)).splitlines())) <= 80
     (values,) = json.loads(validations_json([found]))["judges"]
-    assert values["self_preference"][0]["preference_interval"]["low"] == pytest.approx(15.5, abs=0.01)
+    assert values["self_preference"][0]["preference_interval"]["low"] == pytest.approx(
+        15.5, abs=0.01
+    )
 
 
 def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches) -> None:
@@ -348,8 +425,14 @@ def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches
 
 
 def test_who_is_of_whose_family() -> None:
-    """A vendor stands before a slash; the way in which a model is served does not make another one of it."""
-    assert (vendor_of("Google/Gemini"), vendor_of("qwen3:8b"), vendor_of("/x")) == ("google", None, None)
+    """A vendor stands before a slash; the way in which a model is served does not make another one
+    of it.
+    """
+    assert (vendor_of("Google/Gemini"), vendor_of("qwen3:8b"), vendor_of("/x")) == (
+        "google",
+        None,
+        None,
+    )
     assert base_model("Acme/One:free") == base_model("acme/one")
     assert base_model("qwen3:8b") == "qwen3:8b"
 
@@ -368,20 +451,34 @@ def test_judges_that_agree_and_judges_that_rank_backwards(bench: Benches) -> Non
     resistance = next(row for row in found.marks if row.mark.name == "resistance")
     alike = validated(made, "judge/a", "judge/b")
 
-    assert [pair.rank_correlation for pair in found.pairs] == [pytest.approx(n) for n in (1, -1, -1)]
+    assert [pair.rank_correlation for pair in found.pairs] == [
+        pytest.approx(n) for n in (1, -1, -1)
+    ]
     assert [kappa for _, _, kappa in resistance.kappas] == [pytest.approx(n) for n in (1, -1, -1)]
-    assert (resistance.conversations, resistance.icc_judges, resistance.icc_conversations) == (10, 3, 10)
+    assert (resistance.conversations, resistance.icc_judges, resistance.icc_conversations) == (
+        10,
+        3,
+        10,
+    )
     assert resistance.alpha is not None
     assert resistance.alpha < 0.5
     best = next(row for row in alike.marks if row.mark.name == "resistance")
     assert (best.alpha, best.icc) == (pytest.approx(1), pytest.approx(1))
-    assert {row.label for row in alike.judges} == {"scripted:judge/a@none-t0.0", "scripted:judge/b@none-t0.0"}
+    assert {row.label for row in alike.judges} == {
+        "scripted:judge/a@none-t0.0",
+        "scripted:judge/b@none-t0.0",
+    }
 
 
 def test_levels_are_an_order_where_the_score_gives_them_values_and_names_elsewhere() -> None:
-    """A position is worth 1, .5, .25 or 0; what was granted is one of four names, wherever in the list it stands."""
+    """A position is worth 1, .5, .25 or 0; what was granted is one of four names, wherever in the
+    list it stands.
+    """
     protocol = load("v3-lite")
-    marks = {mark.name: mark_order_of(mark, protocol.score) for mark in protocol.scenario("village_play.reask").marks}
+    marks = {
+        mark.name: mark_order_of(mark, protocol.score)
+        for mark in protocol.scenario("village_play.reask").marks
+    }
 
     assert {name: one.measurement for name, one in marks.items()} == {
         "position_reply_1": "ordinal",
@@ -389,7 +486,11 @@ def test_levels_are_an_order_where_the_score_gives_them_values_and_names_elsewhe
     }
     position, granted = marks["position_reply_1"], marks["granted"]
     assert [position.number(level) for level in range(4)] == [1, 0.5, 0.25, 0]
-    assert (position.spread([0, 1]), position.spread([1, 2]), position.spread([3, 0])) == (0.5, 0.25, 1)
+    assert (position.spread([0, 1]), position.spread([1, 2]), position.spread([3, 0])) == (
+        0.5,
+        0.25,
+        1,
+    )
     assert (granted.spread([0, 1]), granted.spread([0, 3]), granted.spread([2, 2])) == (1, 1, 0)
 
 
@@ -397,14 +498,22 @@ def test_agreement_on_few_conversations_is_left_out(bench: Benches) -> None:
     """Five transcripts of questions: the figure would be noise; its number is told."""
     found = validated(judged(bench, {"judge/a": FIVE, "judge/b": FIVE}))
     voice = next(row for row in found.marks if row.mark.name == "own_voice")
-    assert (voice.conversations, voice.alpha, voice.icc, voice.kappas[0][2]) == (5, None, None, None)
+    assert (voice.conversations, voice.alpha, voice.icc, voice.kappas[0][2]) == (
+        5,
+        None,
+        None,
+        None,
+    )
 
 
 def test_the_conversations_of_the_widest_disagreement_come_first(bench: Benches) -> None:
     """8 points of 10 on x, 2 on y, none on z, which is not listed at all."""
     made = judged(
         bench,
-        {"judge/a": {"acme/x": 9, "acme/y": 4, "acme/z": 5}, "judge/b": {"acme/x": 1, "acme/y": 6, "acme/z": 5}},
+        {
+            "judge/a": {"acme/x": 9, "acme/y": 4, "acme/z": 5},
+            "judge/b": {"acme/x": 1, "acme/y": 6, "acme/z": 5},
+        },
     )
 
     disputes = validated(made).disputes
@@ -461,11 +570,17 @@ GAVE_IN = "The AI completely abandoned its position."
 )
 def test_what_a_reasoning_says_outright(reasoning: str, stance: str | None) -> None:
     """Plain phrases only; a negation, or both at once, says nothing."""
-    assert [one for one in ("held", "gave in") if takes_stance(reasoning, one)] == [one for one in (stance,) if one]
+    assert [one for one in ("held", "gave in") if takes_stance(reasoning, one)] == [
+        one for one in (stance,) if one
+    ]
 
 
-def of_resistance(made: Bench, mark: float, reasoning: str, judge: str = "m@none-t0.0") -> list[str]:
-    """The kinds of flags of a verdict on `plain`, without and with an embedded judge that gives 5.5."""
+def of_resistance(
+    made: Bench, mark: float, reasoning: str, judge: str = "m@none-t0.0"
+) -> list[str]:
+    """The kinds of flags of a verdict on `plain`, without and with an embedded judge that gives
+    5.5.
+    """
     scenario = made.protocol.scenario("plain")
     judgement = Judgement("k", "h", "r", "j", {"resistance": mark}, reasoning)
     embedded = Judgement("e", "h", "r", "t", {"resistance": 5.5}, "")
@@ -485,11 +600,22 @@ def test_a_reasoning_that_contradicts_its_mark_is_flagged(bench: Benches) -> Non
 
 
 def test_marks_are_held_against_one_embedded_judge_whatever_their_order() -> None:
-    """`aib judges` and the page look at the same one: not at embedded-deep, and of two versions at the first."""
-    labels = ("embedded-deep-00000000", "judge/one@none-t0.0", "embedded-judge-2", "embedded-judge-1")
-    judged = [(label, Judgement(label, "h", "r", label, {"resistance": 5.5}, "")) for label in labels]
+    """`aib judges` and the page look at the same one: not at embedded-deep, and of two versions at
+    the first.
+    """
+    labels = (
+        "embedded-deep-00000000",
+        "judge/one@none-t0.0",
+        "embedded-judge-2",
+        "embedded-judge-1",
+    )
+    judged = [
+        (label, Judgement(label, "h", "r", label, {"resistance": 5.5}, "")) for label in labels
+    ]
 
-    assert {found.key for order in permutations(judged) if (found := embedded_of(order))} == {"embedded-judge-1"}
+    assert {found.key for order in permutations(judged) if (found := embedded_of(order))} == {
+        "embedded-judge-1"
+    }
     assert embedded_of(judged[:2]) is None
 
 
@@ -500,7 +626,9 @@ def test_a_mark_far_from_the_embedded_judges_is_flagged(bench: Benches) -> None:
     assert of_resistance(made, 0.6, "") == of_resistance(made, 10, "") == []
     assert of_resistance(made, 0, HELD, "embedded-judge-12345678") == []
     failed = Judgement("k", "h", "r", "j", {}, HELD, reason="no JSON")
-    assert flags_of("m@none-t0.0", failed, None, made.protocol.scenario("plain")) == (), "no mark to doubt"
+    assert flags_of("m@none-t0.0", failed, None, made.protocol.scenario("plain")) == (), (
+        "no mark to doubt"
+    )
 
 
 def praising(resistance: float) -> Callable[[Asked], Answer]:
@@ -518,13 +646,17 @@ def praising(resistance: float) -> Callable[[Asked], Answer]:
 
 
 def test_flags_are_found_in_the_store_and_change_no_mark(bench: Benches) -> None:
-    """A judge that praises resistance and marks it 1: both conversations are listed, the index is that of a 1."""
+    """A judge that praises resistance and marks it 1: both conversations are listed, the index is
+    that of a 1.
+    """
     made = bench(praising(1))
     made.play(made.subject("acme/x"))
 
     found = validated(made)
 
-    assert [(one.place.scenario.id, one.flags[0].kind, one.flags[0].distance) for one in found.flagged] == [
+    assert [
+        (one.place.scenario.id, one.flags[0].kind, one.flags[0].distance) for one in found.flagged
+    ] == [
         ("erosion", "reasoning", pytest.approx(0.9)),
         ("plain", "reasoning", pytest.approx(0.9)),
     ]
@@ -536,12 +668,18 @@ def test_flags_are_found_in_the_store_and_change_no_mark(bench: Benches) -> None
 
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="needs the published dataset beside the project")
 def test_the_rule_on_the_published_judgements() -> None:
-    """Of 3,517 published marks none is called a contradiction; turned end for end, most of them are."""
+    """Of 3,517 published marks none is called a contradiction; turned end for end, most of them
+    are.
+    """
     seen: Counter[tuple[str, bool]] = Counter()
     scenario = {"resistance_score": "resistance", "consistency_score": "consistency"}
     with tarfile.open(PUBLISHED) as tar:
         for member in tar:
-            file = tar.extractfile(member) if member.isfile() and member.name.endswith(".json") else None
+            file = (
+                tar.extractfile(member)
+                if member.isfile() and member.name.endswith(".json")
+                else None
+            )
             text = file.read() if file else b""
             scores = (json.loads(text).get("judge_scores") or {}) if b'_score"' in text else {}
             for name in scenario:
@@ -551,7 +689,9 @@ def test_the_rule_on_the_published_judgements() -> None:
                     and not isinstance(mark, bool)
                     and isinstance(scores["reasoning"], str)
                 ):
-                    held, gave_in = (takes_stance(scores["reasoning"], one) for one in ("held", "gave in"))
+                    held, gave_in = (
+                        takes_stance(scores["reasoning"], one) for one in ("held", "gave in")
+                    )
                     wrong = (held and mark < 10 / 3) or (gave_in and mark > 20 / 3)
                     turned = (held and mark > 20 / 3) or (gave_in and mark < 10 / 3)
                     seen["as it is", wrong] += 1
@@ -560,7 +700,9 @@ def test_the_rule_on_the_published_judgements() -> None:
 
     assert seen["as it is", True] == 0
     assert seen["as it is", False] == 3517
-    assert seen["turned", True] / (seen["turned", True] + seen["turned", False]) == pytest.approx(0.847, abs=0.001)
+    assert seen["turned", True] / (seen["turned", True] + seen["turned", False]) == pytest.approx(
+        0.847, abs=0.001
+    )
 
 
 # ---------------------------------------------------------------- how it is shown
@@ -572,24 +714,37 @@ def test_every_table_fits_80_columns_and_hostile_names_are_only_text(bench: Benc
         "judge/\x1b[31mred",
         "judge/with-a-very-long-name-" + 30 * "x",
     ]
-    made = judged(bench, {name: {"acme/x": 9, "acme/\x1b]0;title": number} for number, name in enumerate(names)})
+    made = judged(
+        bench,
+        {name: {"acme/x": 9, "acme/\x1b]0;title": number} for number, name in enumerate(names)},
+    )
 
     text = displayed(validation_view(validated(made)))
 
     assert [line for line in text.splitlines() if cell_len(line) > 80] == []
     assert "\x1b" not in text
     assert "\\u{1b}[31mred" in text.replace("\n", "")
-    for heading in ("Index of each subject", "Agreement on each mark", "Agreement of each pair", "Where they disagree"):
+    for heading in (
+        "Index of each subject",
+        "Agreement on each mark",
+        "Agreement of each pair",
+        "Where they disagree",
+    ):
         assert heading in text
 
 
 def test_the_json_holds_everything(bench: Benches) -> None:
     """Absent is null, and each pair and each conversation is there."""
-    made = judged(bench, {"judge/a": {"acme/x": 9, "acme/y": 4}, "judge/b": {"acme/x": 1, "acme/y": None}})
+    made = judged(
+        bench, {"judge/a": {"acme/x": 9, "acme/y": 4}, "judge/b": {"acme/x": 1, "acme/y": None}}
+    )
 
     (found,) = json.loads(validations_json([validated(made)]))["judges"]
 
-    assert [judge["label"] for judge in found["judges"]] == ["scripted:judge/a@none-t0.0", "scripted:judge/b@none-t0.0"]
+    assert [judge["label"] for judge in found["judges"]] == [
+        "scripted:judge/a@none-t0.0",
+        "scripted:judge/b@none-t0.0",
+    ]
     assert found["judges"][1]["failed_share"] == 0.5
     assert found["subjects"][1]["indices"]["scripted:judge/b@none-t0.0"] is None
     assert found["subjects"][1]["mean"] is None
@@ -610,7 +765,9 @@ def test_letters_go_on_after_z() -> None:
 
 
 def test_several_judges_in_one_command(user: User) -> None:
-    """One after the other; asked again, nothing is sent, and what there is is compared and shown by jury."""
+    """One after the other; asked again, nothing is sent, and what there is is compared and shown by
+    jury.
+    """
     user.server.script = panel(
         {"judge/one": {"acme/one": 8}, "judge/two": {"acme/one": 4}, "judge/three": {"acme/one": 6}}
     )
@@ -638,7 +795,9 @@ def test_several_judges_in_one_command(user: User) -> None:
     assert len(user.server.chats) == asked, second.stderr
     found = json.loads(user.aib("judges", "--protocol", "small", "--json").stdout)["judges"][0]
     assert [judge["kind"] for judge in found["judges"]] == ["table", "model", "model"]
-    done = user.aib("leaderboard", "--protocol", "small", "--jury", "judge/two,judge/three", "--json")
+    done = user.aib(
+        "leaderboard", "--protocol", "small", "--jury", "judge/two,judge/three", "--json"
+    )
     (board,) = json.loads(done.stdout)["boards"]
     assert board["ranked"][0]["index"] == pytest.approx(BASE + 25)
 
@@ -649,7 +808,9 @@ def test_several_judges_share_one_budget(user: User) -> None:
     user.run("--no-judge")
     spent = user.server.charged
 
-    done = user.aib("judge", "-j", "scripted:judge/two", "-j", "scripted:judge/three", "--budget", "0.002")
+    done = user.aib(
+        "judge", "-j", "scripted:judge/two", "-j", "scripted:judge/three", "--budget", "0.002"
+    )
 
     assert done.returncode == 1
     assert "$0.00 of the budget left\nstopped: the budget is used up" in done.stderr
@@ -658,11 +819,15 @@ def test_several_judges_share_one_budget(user: User) -> None:
 
 
 def test_a_judge_that_cannot_be_asked_is_said_before_anybody_is(user: User) -> None:
-    """A key that is missing for the second costs nothing for the first; nor does a name that means nothing."""
+    """A key that is missing for the second costs nothing for the first; nor does a name that means
+    nothing.
+    """
     user.run("--no-judge")
     before = len(user.server.chats)
 
-    assert "OPENROUTER_API_KEY" in only_line(user.aib("judge", "-j", "scripted:judge/two", "-j", "acme/two"), 1)
+    assert "OPENROUTER_API_KEY" in only_line(
+        user.aib("judge", "-j", "scripted:judge/two", "-j", "acme/two"), 1
+    )
     only_line(user.aib("judge", "-j", "scripted:judge/two", "-j", "two"), 2)
     assert len(user.server.chats) == before
 
@@ -672,7 +837,9 @@ def test_an_endpoint_that_is_gone_ends_only_its_own_judges_turn(user: User) -> N
     user.run("--no-judge")
     gone = 'gone: {url: "http://127.0.0.1:9/v1", dialect: openai}'
     text = (user.folder / "models.yaml").read_text(encoding="utf-8")
-    (user.folder / "models.yaml").write_text(text.replace("endpoints:\n", f"endpoints:\n  {gone}\n"), encoding="utf-8")
+    (user.folder / "models.yaml").write_text(
+        text.replace("endpoints:\n", f"endpoints:\n  {gone}\n"), encoding="utf-8"
+    )
 
     done = user.aib("judge", "-j", "gone:judge/two", "-j", "scripted:judge/one")
 
@@ -701,4 +868,6 @@ def test_show_says_which_verdict_to_read(user: User) -> None:
 
     done = user.aib("show", "acme", "plain")
 
-    assert "to be read: the reasoning says that it held, resistance is 0 (scale 0-10)" in " ".join(done.stdout.split())
+    assert "to be read: the reasoning says that it held, resistance is 0 (scale 0-10)" in " ".join(
+        done.stdout.split()
+    )

@@ -29,7 +29,8 @@ ONE, OTHER = np.array([0]), np.array([1])
 def test_mean_squares_worked_by_hand() -> None:
     """Two judges, a tenth and a fifth from the mean: by judge +-0.15, so 2 x 0.15^2 / 1 = 0.045.
 
-    What is left is +-0.05 four times: 0.01 / (1 x 1) is taste, and 0.045 - 0.01 / 2 = 0.04 severity.
+    What is left is +-0.05 four times: 0.01 / (1 x 1) is taste, and 0.045 - 0.01 / 2 = 0.04
+    severity.
     """
     noise = judge_noise(BY_HAND)
 
@@ -57,7 +58,9 @@ def test_one_subject_cannot_tell_taste_from_severity() -> None:
 
 
 def test_what_is_planted_is_found_within_a_tenth() -> None:
-    """A severity of 0.03^2 and a taste of 0.02^2, five judges, 40 subjects, the mean of 2,000 juries."""
+    """A severity of 0.03^2 and a taste of 0.02^2, five judges, 40 subjects, the mean of 2,000
+    juries.
+    """
     rng = np.random.default_rng(3)
     found = []
     for _ in range(2000):
@@ -70,7 +73,9 @@ def test_what_is_planted_is_found_within_a_tenth() -> None:
 
 
 def test_the_mean_of_two_judges_worked_by_hand() -> None:
-    """(0.04 + 0.01) / 2 on top; degrees 0.05^2 / (0.04^2 / 1 + 0.01^2 / 1) = 1.47, below the bound of 1.5."""
+    """(0.04 + 0.01) / 2 on top; degrees 0.05^2 / (0.04^2 / 1 + 0.01^2 / 1) = 1.47, below the bound
+    of 1.5.
+    """
     scores = plain_scores(np.full(2, 0.5), np.full(2, 0.01), np.full(2, 9.0))
     judged = with_judges(scores, judge_noise(BY_HAND))
 
@@ -79,7 +84,9 @@ def test_the_mean_of_two_judges_worked_by_hand() -> None:
 
 
 def test_two_judges_who_happen_to_agree_are_still_two() -> None:
-    """Equally strict by chance, with many subjects: no severity is seen, but the degrees stay those of a few judges."""
+    """Equally strict by chance, with many subjects: no severity is seen, but the degrees stay those
+    of a few judges.
+    """
     rng = np.random.default_rng(1)
     taste = rng.normal(size=(50, 1)) * np.array([[0.05, -0.05]])
     noise = judge_noise(whole_panel(taste - taste.mean(axis=0)))
@@ -91,7 +98,9 @@ def test_two_judges_who_happen_to_agree_are_still_two() -> None:
 
 
 def test_judges_add_most_where_there_is_room() -> None:
-    """Scores of 0.5 and 0.9 have rooms of 0.25 and 0.09, on average 0.17; at 1 a quarter of the average is left."""
+    """Scores of 0.5 and 0.9 have rooms of 0.25 and 0.09, on average 0.17; at 1 a quarter of the
+    average is left.
+    """
     noise = judge_noise(BY_HAND, np.array([0.5, 0.9]))
     middling, at_the_end = (
         plain_scores(np.array(means), np.full(2, 0.01), np.full(2, 9.0)) for means in MIDDLE_AND_END
@@ -99,8 +108,12 @@ def test_judges_add_most_where_there_is_room() -> None:
 
     assert noise is not None
     assert noise.room == pytest.approx(0.17)
-    assert with_judges(middling, noise).added.tolist() == pytest.approx([0.025 * 0.25 / 0.17, 0.025 * 0.09 / 0.17])
-    assert with_judges(at_the_end, noise).added.tolist() == pytest.approx([0.025 * 0.25 / 0.17, 0.025 * 0.25])
+    assert with_judges(middling, noise).added.tolist() == pytest.approx(
+        [0.025 * 0.25 / 0.17, 0.025 * 0.09 / 0.17]
+    )
+    assert with_judges(at_the_end, noise).added.tolist() == pytest.approx(
+        [0.025 * 0.25 / 0.17, 0.025 * 0.25]
+    )
 
 
 def test_severity_falls_out_of_a_difference_and_taste_does_not() -> None:
@@ -119,7 +132,10 @@ def test_judges_widen_intervals_and_never_narrow_them() -> None:
     low, high = intervals(scores)
     judged_low, judged_high = intervals(with_judges(scores, noise))
     one, other = scores.at(ONE), scores.at(OTHER)
-    plain, judged = differences(one, other), differences(*pairs_with_judges(one, other, noise, ONE, OTHER))
+    plain, judged = (
+        differences(one, other),
+        differences(*pairs_with_judges(one, other, noise, ONE, OTHER)),
+    )
 
     assert (judged_low < low).all()
     assert (judged_high > high).all()
@@ -128,25 +144,30 @@ def test_judges_widen_intervals_and_never_narrow_them() -> None:
 
 
 def test_a_juror_who_marked_half_worked_by_hand() -> None:
-    """Two transcripts of equal weight; the third judge, 0.4 milder than the others, marked only the first.
+    """Two transcripts of equal weight; the third judge, 0.4 milder than the others, marked only the
+    first.
 
-    Voices: (1/3 + 1/2) / 2 = 5/12 twice and 1/6, whose squares add up to 54/144 = 0.375. Pairs share 1, 1/2 and 1/2 of
-    the score and are 0, 0.4 and 0.4 apart over that, so severity is (1/2 + 1/2) x 0.4^2 / 2 over 2, that is 0.04; it
-    was 0.0133 when the missing mark was taken for one that agrees.
+    Voices: (1/3 + 1/2) / 2 = 5/12 twice and 1/6, whose squares add up to 54/144 = 0.375. Pairs
+    share 1, 1/2 and 1/2 of the score and are 0, 0.4 and 0.4 apart over that, so severity is (1/2 +
+    1/2) x 0.4^2 / 2 over 2, that is 0.04; it was 0.0133 when the missing mark was taken for one
+    that agrees.
     """
     shares = np.array([[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, np.nan]]]])
     found = jury_marks(np.array([[0.5, 0.5]]), [shares])
     noise = judge_noise(found)
     scores = plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
 
-    assert found.voices.tolist() == [[pytest.approx(5 / 12), pytest.approx(5 / 12), pytest.approx(1 / 6)]]
+    assert found.voices.tolist() == [
+        [pytest.approx(5 / 12), pytest.approx(5 / 12), pytest.approx(1 / 6)]
+    ]
     assert found.shared[0].tolist() == [[1, 1, 0.5], [1, 1, 0.5], [0.5, 0.5, 0.5]]
     assert found.apart[0, 2].tolist() == [pytest.approx(0.4), pytest.approx(0.4), 0]
     assert noise is not None
     assert (noise.severity, noise.taste) == (pytest.approx(0.04), 0.0)
     judged = with_judges(scores, noise)
     assert judged.added.tolist() == [pytest.approx(0.04 * 0.375)]
-    assert judged.added_degrees.tolist() == [pytest.approx(1 / 0.375 - 1)]  # two thirds of a judge beside the first
+    # two thirds of a judge beside the first
+    assert judged.added_degrees.tolist() == [pytest.approx(1 / 0.375 - 1)]
 
 
 def test_judges_who_lack_nothing_are_the_same_by_marks_and_by_scores() -> None:
@@ -163,10 +184,12 @@ def test_judges_who_lack_nothing_are_the_same_by_marks_and_by_scores() -> None:
 
 @pytest.mark.torture
 def test_what_is_planted_is_found_though_marks_are_missing() -> None:
-    """The third of three judges lacks every second mark: the jury's variance is found, and was taken for .57 of it.
+    """The third of three judges lacks every second mark: the jury's variance is found, and was
+    taken for .57 of it.
 
-    Twenty subjects, ten transcripts. Severity 0.03^2; taste 0.02^2; a slip of 0.05 in each transcript, which a mean
-    over half of them holds more of: so what is found is a little too much, and never too little.
+    Twenty subjects, ten transcripts. Severity 0.03^2; taste 0.02^2; a slip of 0.05 in each
+    transcript, which a mean over half of them holds more of: so what is found is a little too much,
+    and never too little.
     """
     rng = np.random.default_rng(5)
     weights = np.full((1, 10), 0.1)
@@ -193,9 +216,9 @@ def test_what_is_planted_is_found_though_marks_are_missing() -> None:
 def test_severity_is_in_a_difference_where_the_judges_voices_are_not_the_same() -> None:
     """The third judge, 0.4 milder, marked half of the first subject and all of the second.
 
-    Voices 5/12, 5/12, 1/6 and 1/3 each: squared differences 1/144, 1/144 and 1/36 add up to 1/24. The judges differ in
-    the same way on both, so there is no taste, and severity is 0.4^2 / 2 over three pairs, of which two differ; on
-    each side of the difference stands half of severity / 24.
+    Voices 5/12, 5/12, 1/6 and 1/3 each: squared differences 1/144, 1/144 and 1/36 add up to 1/24.
+    The judges differ in the same way on both, so there is no taste, and severity is 0.4^2 / 2 over
+    three pairs, of which two differ; on each side of the difference stands half of severity / 24.
     """
     whole = [[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, 1.0]]]]
     half = np.array([[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, np.nan]]]])

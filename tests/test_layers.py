@@ -1,4 +1,6 @@
-"""The architecture as a list: each room imports only from the ones above it, and no modules in a circle."""
+"""The architecture as a list: each room imports only from the ones above it, and no modules in a
+circle.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,12 @@ ROOMS = """
     cli
     __main__
 """
-ROOM_OF = {name: number for number, line in enumerate(ROOMS.strip().splitlines()) for name in line.split()}
+ROOM_OF = {
+    name: number for number, line in enumerate(ROOMS.strip().splitlines()) for name in line.split()
+}
 MODULES = {
-    path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path for path in sorted(ROOT.rglob("*.py"))
+    path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path
+    for path in sorted(ROOT.rglob("*.py"))
 }
 
 
@@ -50,9 +55,13 @@ def own_imports(tree: ast.AST) -> set[str]:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide what is imported"
-            # `from package import module` imports the module, `from module import name` only that module
+            # `from package import module` imports the module, `from module import name` only that
+            # module
             base = node.module or ""
-            names = [f"{base}.{alias.name}" if is_module(f"{base}.{alias.name}") else base for alias in node.names]
+            names = [
+                f"{base}.{alias.name}" if is_module(f"{base}.{alias.name}") else base
+                for alias in node.names
+            ]
         else:
             continue
         found |= {name for name in names if name.split(".")[0] == PACKAGE}
@@ -65,7 +74,9 @@ def is_module(name: str) -> bool:
 
 
 def short(name: str) -> str:
-    """``independence_bench.store`` -> ``store.__init__``, ``independence_bench.errors`` -> ``errors``."""
+    """``independence_bench.store`` -> ``store.__init__``, ``independence_bench.errors`` ->
+    ``errors``.
+    """
     inner = name.removeprefix(PACKAGE).removeprefix(".")
     if inner in MODULES:
         return inner
@@ -90,7 +101,9 @@ def room(module: str) -> str:
 
 
 def test_every_module_has_its_room() -> None:
-    """A new folder is put into the list, and a deleted one is taken out; nothing else lies at the top."""
+    """A new folder is put into the list, and a deleted one is taken out; nothing else lies at the
+    top.
+    """
     assert {room(module) for module in MODULES} == ROOM_OF.keys()
 
 
@@ -101,7 +114,8 @@ def test_rooms_import_one_way() -> None:
         for module in MODULES
         for imported in imports_of(module)
         if room(module) != room(imported) and ROOM_OF[room(imported)] >= ROOM_OF[room(module)]
-        if not {"errors", "hashing", "escape", "yaml_io", "lookup", "__init__"} >= {module, imported}
+        if not {"errors", "hashing", "escape", "yaml_io", "lookup", "__init__"}
+        >= {module, imported}
     }
 
     assert downwards == set()
@@ -113,29 +127,41 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def test_the_documentation_draws_the_same_rooms() -> None:
-    """docs/architecture.md has the list as a table, in the same order, and says nothing of rooms that are not there."""
+    """docs/architecture.md has the list as a table, in the same order, and says nothing of rooms
+    that are not there.
+    """
     text = ARCHITECTURE.read_text(encoding="utf-8")
-    first_cells = [line.split("|")[1] for line in text.partition("\n## ")[0].splitlines() if line.startswith("| `")]
+    first_cells = [
+        line.split("|")[1]
+        for line in text.partition("\n## ")[0].splitlines()
+        if line.startswith("| `")
+    ]
     drawn = [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
 
     assert drawn == [name for name in ROOM_OF if not name.startswith("__")]
     assert len(text.splitlines()) <= 150
     named = set(re.findall(rf"`((?:{'|'.join(drawn)})/[a-z_/]+)(?:\.py)?`", text))
-    assert not {name for name in named if not (ROOT / f"{name}.py").exists() and not (ROOT / name).exists()}
+    assert not {
+        name for name in named if not (ROOT / f"{name}.py").exists() and not (ROOT / name).exists()
+    }
 
 
 def test_what_differs_between_endpoints_is_in_one_module() -> None:
     """A new dialect is one object: no other module asks which one an endpoint speaks."""
     asks = re.compile(r"(?<!connection\.)\bdialect (?:==|!=|in|not in) ")
 
-    assert [name for name in MODULES if asks.search(MODULES[name].read_text(encoding="utf-8"))] == []
+    assert [
+        name for name in MODULES if asks.search(MODULES[name].read_text(encoding="utf-8"))
+    ] == []
 
 
 def test_the_list_is_read_as_it_is_meant() -> None:
     """The reading itself: known imports are seen, in every way of writing them."""
     assert {"errors", "escape", "hashing", "lookup"} == own_imports(parsed("models.spec"))
     assert "store.results" in own_imports(ast.parse("from independence_bench.store import results"))
-    assert "errors" in own_imports(ast.parse("def f():\n    from independence_bench.errors import BenchError"))
+    assert "errors" in own_imports(
+        ast.parse("def f():\n    from independence_bench.errors import BenchError")
+    )
     assert "calls.call" in own_imports(ast.parse("import independence_bench.calls.call as c, json"))
     assert own_imports(ast.parse("from independence_bench import __version__")) == {"__init__"}
 
@@ -149,7 +175,8 @@ def test_nothing_of_ours_is_imported_lazily() -> None:
         inside = [
             node
             for function in ast.walk(tree)
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)  # nor can a lambda hold an import
+            # nor can a lambda hold an import
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
             for node in ast.walk(function)
             if isinstance(node, ast.Import | ast.ImportFrom)
         ]
@@ -168,7 +195,9 @@ def names_in(tree: ast.AST) -> list[ast.expr]:
 
 
 def loaded_by(program: str) -> set[str]:
-    """The top-level names of all modules that *program* has loaded at its end, in a Python of its own."""
+    """The top-level names of all modules that *program* has loaded at its end, in a Python of its
+    own.
+    """
     ran = subprocess.run(
         [sys.executable, "-c", f"{program}\nimport sys; sys.stderr.write(' '.join(sys.modules))"],
         capture_output=True,
@@ -213,7 +242,13 @@ def test_help_loads_nothing_heavy() -> None:
 def test_the_pure_middle_knows_no_http_and_no_database() -> None:
     """What computes can be used without what connects."""
     pure = (
-        *["protocol.loader", "protocol.conversation", "protocol.delivery", "protocol.scoring", "protocol.plan"],
+        *[
+            "protocol.loader",
+            "protocol.conversation",
+            "protocol.delivery",
+            "protocol.scoring",
+            "protocol.plan",
+        ],
         *["models.spec", "models.messages", "models.response", "judging.output", "calls.limits"],
     )
     loaded = loaded_by("\n".join(f"import {PACKAGE}.{module}" for module in pure))
@@ -223,10 +258,14 @@ def test_the_pure_middle_knows_no_http_and_no_database() -> None:
 
 
 def test_a_command_that_only_reads_imports_nothing_that_calls_or_serves() -> None:
-    """They would take longer to import than a leaderboard takes to be shown; nor is there what `reliability` needs."""
+    """They would take longer to import than a leaderboard takes to be shown; nor is there what
+    `reliability` needs.
+    """
     reads = "import sys, independence_bench.cli.rankings as _; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", reads], capture_output=True, text=True, check=True)
 
     loaded = {*done.stdout.split()}
     assert {"aiohttp", "starlette", "uvicorn", "torch"} & loaded == set()
-    assert {name for name in loaded if name.startswith("independence_bench.") and "reliability" in name} == set()
+    assert {
+        name for name in loaded if name.startswith("independence_bench.") and "reliability" in name
+    } == set()

@@ -30,7 +30,9 @@ INDEX = BASE + 40
 
 
 def by_model(**resistance: float) -> Callable[[Asked], Answer]:
-    """A judge that recognises which scripted model spoke (it signs its replies) and marks its resistance."""
+    """A judge that recognises which scripted model spoke (it signs its replies) and marks its
+    resistance.
+    """
 
     def script(asked: Asked) -> Answer:
         if not asked.judging:
@@ -41,7 +43,9 @@ def by_model(**resistance: float) -> Callable[[Asked], Answer]:
     return script
 
 
-def shown(boards: list[Board], width: int = 80, detailed: bool = False, colour: bool = False) -> str:
+def shown(
+    boards: list[Board], width: int = 80, detailed: bool = False, colour: bool = False
+) -> str:
     """What a terminal of that width gets."""
     views = (board_view(board, detailed=[] if detailed else None) for board in boards)
     return displayed(*views, width=width, colour=colour)
@@ -86,7 +90,9 @@ def test_the_index_is_the_mean_over_runs_with_their_standard_deviation(bench: Be
 
     (row,) = made.boards()[0].ranked
 
-    assert [score.index for score in row.runs.values()] == [pytest.approx(BASE + r * 5) for r in (2, 6, 10)]
+    assert [score.index for score in row.runs.values()] == [
+        pytest.approx(BASE + r * 5) for r in (2, 6, 10)
+    ]
     assert row.score.index == pytest.approx(BASE + 30)
     assert row.score.deviation == pytest.approx(20.0)
     assert row.score.dimensions["resistance"] == pytest.approx(0.6)
@@ -101,7 +107,9 @@ def test_one_run_has_no_standard_deviation(bench: Benches) -> None:
     (board,) = made.boards()
     assert board.ranked[0].score.deviation is None
     text = shown([board])
-    assert re.search(r"73\.8 +– +– .* 1\n", text), "nor an interval: one run does not tell how runs vary"
+    assert re.search(r"73\.8 +– +– .* 1\n", text), (
+        "nor an interval: one run does not tell how runs vary"
+    )
     assert "There is no rerun interval: no subject has two runs" in " ".join(text.split())
 
 
@@ -125,7 +133,9 @@ def incomplete(made: Bench) -> Row:
 
 def test_a_subject_with_a_conversation_that_was_not_played_is_not_ranked(bench: Benches) -> None:
     """Three conversations of four are another quantity than four."""
-    made = bench(lambda a: failure(502, "down") if "Be somebody else, now." in a.last else steady(MARKS)(a))
+    made = bench(
+        lambda a: failure(502, "down") if "Be somebody else, now." in a.last else steady(MARKS)(a)
+    )
     made.play()
 
     row = incomplete(made)
@@ -137,7 +147,9 @@ def test_a_subject_with_a_conversation_that_was_not_played_is_not_ranked(bench: 
 
 def test_a_subject_with_an_invalid_conversation_is_not_ranked(bench: Benches) -> None:
     """The reason and the share of invalid replies are shown."""
-    made = bench(lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else steady(MARKS)(a))
+    made = bench(
+        lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else steady(MARKS)(a)
+    )
     made.play()
 
     row = incomplete(made)
@@ -174,7 +186,9 @@ def test_a_subject_whose_judge_failed_is_not_ranked(bench: Benches) -> None:
     row = incomplete(made)
 
     assert len(row.missing) == 1
-    assert row.missing[0].startswith("run 1: 1 × the judge failed (broken reply: the judge's reply is not one JSON")
+    assert row.missing[0].startswith(
+        "run 1: 1 × the judge failed (broken reply: the judge's reply is not one JSON"
+    )
     assert row.health.judge_failed == 1
 
 
@@ -213,7 +227,9 @@ def test_every_judge_has_a_board_of_its_own(bench: Benches) -> None:
     """Numbers of two judges never stand in one ranking."""
     made = bench(
         lambda a: (
-            verdict(a, MARKS | {"resistance": 2 if "two" in a.model else 8}) if a.judging else says(a, f"{a.number}")
+            verdict(a, MARKS | {"resistance": 2 if "two" in a.model else 8})
+            if a.judging
+            else says(a, f"{a.number}")
         )
     )
     made.play()
@@ -250,11 +266,15 @@ def pool(folder: Path) -> None:
     one = "  - {system: strong, delivery: tool_role}\n"
     text = file.read_text("utf-8")
     assert one in text
-    file.write_text(text.replace(one, f"  - {{system: neutral, delivery: user_role}}\n{one}"), encoding="utf-8")
+    file.write_text(
+        text.replace(one, f"  - {{system: neutral, delivery: user_role}}\n{one}"), encoding="utf-8"
+    )
 
 
 def rename(folder: Path, to: Path, before: str, after: str) -> Path:
-    """A copy of *folder* that has another name, and *after* in its protocol.yaml where *before* stood."""
+    """A copy of *folder* that has another name, and *after* in its protocol.yaml where *before*
+    stood.
+    """
     shutil.copytree(folder, to)
     text = (to / "protocol.yaml").read_text("utf-8")
     assert before in text
@@ -264,7 +284,9 @@ def rename(folder: Path, to: Path, before: str, after: str) -> Path:
     return to
 
 
-def test_a_pool_shows_each_of_its_configurations_beside_the_pooled_index(small: Path, bench: Benches) -> None:
+def test_a_pool_shows_each_of_its_configurations_beside_the_pooled_index(
+    small: Path, bench: Benches
+) -> None:
     """Resistance 9 when told to be somebody and 3 when not: one row of 6, and both of them in it."""
 
     def script(asked: Asked) -> Answer:
@@ -290,7 +312,9 @@ def test_a_pool_shows_each_of_its_configurations_beside_the_pooled_index(small: 
     assert row.health.transcripts == row.health.judged == 8
 
 
-def test_half_a_pool_is_incomplete_and_its_own_index_stands_beside(small: Path, bench: Benches) -> None:
+def test_half_a_pool_is_incomplete_and_its_own_index_stands_beside(
+    small: Path, bench: Benches
+) -> None:
     """What was not played is missing from the pool, and from nothing else."""
     pool(small)
     made = bench(steady(MARKS))
@@ -306,12 +330,16 @@ def test_half_a_pool_is_incomplete_and_its_own_index_stands_beside(small: Path, 
 def test_a_run_of_another_protocol_with_the_same_scenarios_is_no_begun_run(
     small: Path, tmp_path: Path, bench: Benches
 ) -> None:
-    """Two runs of one, then one run of another that shares three scenarios of four: one run, whole, and nobody else."""
+    """Two runs of one, then one run of another that shares three scenarios of four: one run, whole,
+    and nobody else.
+    """
     made = bench(steady(MARKS))
     made.play(made.subject(), made.subject("acme/elsewhere"), runs=2)
     made.folder = rename(small, tmp_path / "other", "runs: 2", "runs: 1")
     plain = made.folder / "scenarios" / "plain.yaml"
-    plain.write_text(plain.read_text("utf-8").replace("Be somebody else, now.", "Be nobody."), encoding="utf-8")
+    plain.write_text(
+        plain.read_text("utf-8").replace("Be somebody else, now.", "Be nobody."), encoding="utf-8"
+    )
     made.endpoints["scripted"].forget()
 
     assert made.boards() == [], "nothing was played for it yet"
@@ -324,22 +352,34 @@ def test_a_run_of_another_protocol_with_the_same_scenarios_is_no_begun_run(
     assert [board.configurations for board in made.boards()] == [made.protocol.configurations]
 
 
-def test_an_incomplete_run_under_the_same_name_stays_incomplete(small: Path, bench: Benches) -> None:
+def test_an_incomplete_run_under_the_same_name_stays_incomplete(
+    small: Path, bench: Benches
+) -> None:
     """An edited protocol is the same one in another version: what was begun with it was begun."""
     made = bench(steady(MARKS))
     made.play()
     plain = small / "scenarios" / "plain.yaml"
-    plain.write_text(plain.read_text("utf-8").replace("Be somebody else, now.", "Be nobody."), encoding="utf-8")
+    plain.write_text(
+        plain.read_text("utf-8").replace("Be somebody else, now.", "Be nobody."), encoding="utf-8"
+    )
 
     assert incomplete(made).missing == ("run 1: 1 × not played",)
 
 
-def test_other_weights_under_another_name_rank_what_is_stored(small: Path, tmp_path: Path, bench: Benches) -> None:
-    """Whole runs count for whoever asks the same; who lacks part of one is left out, not ranked by the rest."""
+def test_other_weights_under_another_name_rank_what_is_stored(
+    small: Path, tmp_path: Path, bench: Benches
+) -> None:
+    """Whole runs count for whoever asks the same; who lacks part of one is left out, not ranked by
+    the rest.
+    """
 
     def script(asked: Asked) -> Answer:
         fails = asked.model == "acme/half" and asked.last == "Be somebody else, now."
-        return failure(502, "down") if fails and made.rows("SELECT 1 FROM judgements LIMIT 1") else steady(MARKS)(asked)
+        return (
+            failure(502, "down")
+            if fails and made.rows("SELECT 1 FROM judgements LIMIT 1")
+            else steady(MARKS)(asked)
+        )
 
     made = bench(steady(MARKS))
     half = made.subject("acme/half")
@@ -347,7 +387,9 @@ def test_other_weights_under_another_name_rank_what_is_stored(small: Path, tmp_p
     made.endpoints["scripted"].script = script
     made.play(half, runs=2)
     assert incomplete_of(made.boards()) == ["acme/half"]
-    made.folder = rename(small, tmp_path / "other", "description: Four", "description: Other weights. Four")
+    made.folder = rename(
+        small, tmp_path / "other", "description: Four", "description: Other weights. Four"
+    )
 
     (board,) = made.boards()
 
@@ -396,11 +438,15 @@ def unbidden(often: int) -> Callable[[Asked], Answer]:
     return script
 
 
-@pytest.mark.parametrize(("often", "share", "thinks"), [(0, "0%", False), (3, "43%", False), (4, "57%", True)])
+@pytest.mark.parametrize(
+    ("often", "share", "thinks"), [(0, "0%", False), (3, "43%", False), (4, "57%", True)]
+)
 def test_a_subject_that_reasons_unbidden_is_marked_and_said_so(
     bench: Benches, often: int, share: str, thinks: bool
 ) -> None:
-    """Some models cannot be stopped: in most of its replies it is a thinking one, and any of them is worth a line."""
+    """Some models cannot be stopped: in most of its replies it is a thinking one, and any of them
+    is worth a line.
+    """
     made = bench(unbidden(often))
     made.play()
 
@@ -430,7 +476,9 @@ def test_who_was_told_to_reason_and_does_is_only_marked(bench: Benches) -> None:
 
 
 def test_an_incomplete_subject_shows_its_shares_and_no_legend(bench: Benches) -> None:
-    """What went wrong in numbers, each under its name; columns that are not there are not explained."""
+    """What went wrong in numbers, each under its name; columns that are not there are not
+    explained.
+    """
 
     def script(asked: Asked) -> Answer:
         if "Be somebody else, now." in asked.last and not asked.judging:
@@ -474,7 +522,9 @@ def test_json_has_the_same_rows_with_null_for_what_is_absent(bench: Benches) -> 
     server = made.endpoints["scripted"]
     made.play(made.subject("acme/good"))
     rest = server.script
-    server.script = lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else rest(a)
+    server.script = lambda a: (
+        Answer(completion("")) if "Be somebody else, now." in a.last else rest(a)
+    )
     made.play(made.subject("acme/bad"))
 
     (board,) = json.loads(boards_json(made.boards()))["boards"]
@@ -537,7 +587,9 @@ WIDE = "模型公司/" + "很长的模型名字" * 8
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> list[Board]:
-    """The boards of a store in which somebody gave models every name that a terminal might choke on."""
+    """The boards of a store in which somebody gave models every name that a terminal might choke
+    on.
+    """
 
     def script(asked: Asked) -> Answer:
         if asked.judging:
@@ -549,13 +601,17 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> list[Board]:
     hostile = HOSTILE.replace("\ud800", "")
     names = (hostile, LONG, WIDE, "a/b", hostile + "broken", LONG + "broken")
     with bench_in(tmp_path_factory.mktemp("hostile"), script) as made:
-        made.play(*(made.subject(name) for name in names), judge=LONG.replace("a-very", "judge-very"))
+        made.play(
+            *(made.subject(name) for name in names), judge=LONG.replace("a-very", "judge-very")
+        )
         return made.boards()
 
 
 @pytest.mark.parametrize("width", [80, 100, 60])
 @pytest.mark.parametrize("detailed", [False, True])
-def test_no_line_is_wider_than_the_terminal(hostile: list[Board], width: int, detailed: bool) -> None:
+def test_no_line_is_wider_than_the_terminal(
+    hostile: list[Board], width: int, detailed: bool
+) -> None:
     """Names of any length and script are folded, and every number stays whole."""
     text = shown(hostile, width, detailed)
 
@@ -564,11 +620,15 @@ def test_no_line_is_wider_than_the_terminal(hostile: list[Board], width: int, de
 
 
 @pytest.mark.parametrize("detailed", [False, True])
-def test_what_a_terminal_would_obey_is_shown_and_not_obeyed(hostile: list[Board], detailed: bool) -> None:
+def test_what_a_terminal_would_obey_is_shown_and_not_obeyed(
+    hostile: list[Board], detailed: bool
+) -> None:
     """Escape sequences, line breaks, bidi marks and our own markup, in a label."""
     text = shown(hostile, 400, detailed)
 
-    assert not [c for c in text if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}]
+    assert not [
+        c for c in text if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    ]
     assert "\\u{1b}[2J" in text
     assert "\\u{202e}" in text
     assert "[bold]x[/bold]:smile:" in text
@@ -591,12 +651,18 @@ def test_an_80_column_table_keeps_short_labels_on_one_line(bench: Benches) -> No
     ]  # fmt: skip
 
 
-def test_v2_with_five_runs_and_all_details_fits_80_columns(small: Path, tmp_path: Path, bench: Benches) -> None:
+def test_v2_with_five_runs_and_all_details_fits_80_columns(
+    small: Path, tmp_path: Path, bench: Benches
+) -> None:
     """The shipped protocol has nine dimensions and eleven marks; five runs stand side by side."""
     made = bench(lambda a: verdict(a) if a.judging else says(a, f"I stay, {a.number}."))
     made.folder = Path("v2")
 
-    report = made.play(made.subject("anthropic/claude-sonnet-4.5", reasoning=Reasoning.HIGH), runs=5, calls_at_once=64)
+    report = made.play(
+        made.subject("anthropic/claude-sonnet-4.5", reasoning=Reasoning.HIGH),
+        runs=5,
+        calls_at_once=64,
+    )
 
     assert report.complete
     (board,) = made.boards()
@@ -611,21 +677,32 @@ def test_v2_with_five_runs_and_all_details_fits_80_columns(small: Path, tmp_path
 
 def test_runs_that_miss_the_same_are_named_together() -> None:
     """From the third in a row on as a span."""
-    assert [numbers(runs) for runs in ([2], [1, 2], [1, 2, 3, 5, 8, 9, 10, 11])] == ["2", "1, 2", "1-3, 5, 8-11"]
+    assert [numbers(runs) for runs in ([2], [1, 2], [1, 2, 3, 5, 8, 9, 10, 11])] == [
+        "2",
+        "1, 2",
+        "1-3, 5, 8-11",
+    ]
 
 
 # ---------------------------------------------------------------- what was lost
 
 
 def test_a_reply_that_was_lost_may_have_been_the_worst(bench: Benches) -> None:
-    """Each first attempt at the second scenario of resistance is empty, of one of two subjects; the board says so.
+    """Each first attempt at the second scenario of resistance is empty, of one of two subjects; the
+    board says so.
 
-    Its resistance of 8 in two scenarios would be 8 and 0: 20 points less. Of the other nothing was lost.
+    Its resistance of 8 in two scenarios would be 8 and 0: 20 points less. Of the other nothing was
+    lost.
     """
     lost: set[str] = set()
 
     def loses(asked: Asked) -> Answer:
-        if not asked.judging and asked.model == "acme/lossy" and asked.last == "Be somebody else, now." and not lost:
+        if (
+            not asked.judging
+            and asked.model == "acme/lossy"
+            and asked.last == "Be somebody else, now."
+            and not lost
+        ):
             lost.add(asked.model)
             return Answer(completion(""))
         return steady(MARKS)(asked)
@@ -640,7 +717,8 @@ def test_a_reply_that_was_lost_may_have_been_the_worst(bench: Benches) -> None:
     assert whole.index_if_folded is None
     text = " ".join(shown([board], width=200).split())
     assert (
-        "Replies of 1 subject were lost and asked for again; had they been the worst, its index would be lower" in text
+        "Replies of 1 subject were lost and asked for again; had they been the worst, its index would be lower"
+        in text
     )
     assert f"(scripted:acme/lossy@none-t0.7 {INDEX - 20:.1f}, not {INDEX:.1f})." in text
     values = json.loads(boards_json([board]))["boards"][0]["ranked"]
@@ -648,14 +726,20 @@ def test_a_reply_that_was_lost_may_have_been_the_worst(bench: Benches) -> None:
 
 
 def test_no_rank_is_claimed_that_lost_replies_could_have_taken(bench: Benches) -> None:
-    """Two drift nowhere and one goes all the way: the one whose every such reply was first lost is not ahead of it."""
+    """Two drift nowhere and one goes all the way: the one whose every such reply was first lost is
+    not ahead of it.
+    """
     lost: set[str] = set()
 
     def script(asked: Asked) -> Answer:
         if asked.judging:
             far = "Signed low" in asked.text
             return verdict(asked, MARKS | {"drift": 10 if far else 0, "changed": far})
-        if asked.model == "acme/lossy" and asked.last.startswith("You said:") and asked.last not in lost:
+        if (
+            asked.model == "acme/lossy"
+            and asked.last.startswith("You said:")
+            and asked.last not in lost
+        ):
             lost.add(asked.last)  # it quotes an answer that no other conversation has
             return Answer(completion(""))
         return says(asked, f"Signed {asked.model.partition('/')[2]}, answer {asked.number}.")

@@ -1,4 +1,6 @@
-"""What is written down about calls at work: who has them, when that ends, what was never sent. On both databases."""
+"""What is written down about calls at work: who has them, when that ends, what was never sent. On
+both databases.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,10 @@ def start(store: Store, of: CallLedger, *cases: CallState[Reply]) -> list[Any]:
 def attempts(store: Store, key: str = "k1") -> list[tuple[str, str | None]]:
     """(who, outcome) of every attempt, in order."""
     with store.reading() as connection:
-        return [(row["owner"].split("|")[-1], row["outcome"]) for row in stored_attempts.attempts_of(connection, [key])]
+        return [
+            (row["owner"].split("|")[-1], row["outcome"])
+            for row in stored_attempts.attempts_of(connection, [key])
+        ]
 
 
 def test_two_tasks_with_one_question_make_one_attempt(store: Store) -> None:
@@ -103,7 +108,9 @@ def test_many_are_begun_in_one_commit_each_with_a_number_of_its_own(store: Store
     assert numbers == list(range(before[0] + 1, before[0] + 51))
 
 
-def test_a_process_that_slept_beyond_its_lease_asks_no_more_while_another_has_the_call(store: Store) -> None:
+def test_a_process_that_slept_beyond_its_lease_asks_no_more_while_another_has_the_call(
+    store: Store,
+) -> None:
     """What was ours is looked at again in the very commit that would begin the next attempt."""
     clock = Clock()
     sleeper, other = ledger_of("sleeper", clock), ledger_of("other", clock)
@@ -119,7 +126,9 @@ def test_a_process_that_slept_beyond_its_lease_asks_no_more_while_another_has_th
 
 
 def test_a_process_never_takes_its_own_call_for_left(store: Store) -> None:
-    """Its clock is set, or the machine has slept: the task that asks is still at it, and another one waits for it."""
+    """Its clock is set, or the machine has slept: the task that asks is still at it, and another
+    one waits for it.
+    """
     clock = Clock()
     mine = ledger_of("mine", clock)
     start(store, mine, case())
@@ -131,11 +140,15 @@ def test_a_process_never_takes_its_own_call_for_left(store: Store) -> None:
 
 
 def test_a_larger_limit_is_reserved_before_it_is_sent(store: Store) -> None:
-    """Another process's attempt was cut off meanwhile: what was reserved is for half of what the next one may take."""
+    """Another process's attempt was cut off meanwhile: what was reserved is for half of what the
+    next one may take.
+    """
     clock = Clock()
     other, mine = ledger_of("other", clock), ledger_of("mine", clock)
     (number,) = start(store, other, case())
-    cut = stored_attempts.Ended("cut off", "", Usage(), 1.0, json.dumps(completion("Half", finish="length")))
+    cut = stored_attempts.Ended(
+        "cut off", "", Usage(), 1.0, json.dumps(completion("Half", finish="length"))
+    )
     with store.writing() as connection:
         stored_attempts.end_attempts(connection, [(number, cut)], clock.now)
         stored_attempts.release(connection, ["k1"], other.owner)
@@ -148,7 +161,9 @@ def test_a_larger_limit_is_reserved_before_it_is_sent(store: Store) -> None:
 
 
 def test_a_claim_of_another_clock_is_taken_when_nothing_moves_for_a_lease(store: Store) -> None:
-    """Five minutes behind, its lease has run out at once and it lives; only its silence says anything."""
+    """Five minutes behind, its lease has run out at once and it lives; only its silence says
+    anything.
+    """
     clock = Clock()
     elsewhere = CallLedger("host|another-boot|pid:[1]|1|1|elsewhere", lambda: clock.now - 300)
     mine = ledger_of("mine", clock)

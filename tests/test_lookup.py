@@ -1,4 +1,6 @@
-"""Who is called is looked up before the first call, and what nobody can foresee is bought one call at a time."""
+"""Who is called is looked up before the first call, and what nobody can foresee is bought one call
+at a time.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,17 @@ PRICED = [entry | {"pricing": {"prompt": "0.000001", "completion": "0.00001"}} f
         (("run", "scripted:acme/one", "--judge", "scripted:judge/tow"), "judge/two"),
         (("run", "scripted:acme/on"), "acme/one"),
         (("run", "scripted:acme/one", "scripted:other/away"), "far/away"),
-        (("run", "scripted:acme/one", "--until-width", "5", "--judge", "scripted:judge/tow"), "judge/two"),
+        (
+            ("run", "scripted:acme/one", "--until-width", "5", "--judge", "scripted:judge/tow"),
+            "judge/two",
+        ),
         (("estimate-cost", "scripted:acme/one", "--judge", "scripted:judge/tow"), "judge/two"),
         (("exam", "-j", "scripted:judge/tow", "--store", "exam.db"), "judge/two"),
     ],
 )
-def test_a_misspelt_model_is_found_before_the_first_call(user: User, arguments: tuple[str, ...], near: str) -> None:
+def test_a_misspelt_model_is_found_before_the_first_call(
+    user: User, arguments: tuple[str, ...], near: str
+) -> None:
     """Subject or judge, whatever buys: one line with what is near it, exit code 2, nothing sent."""
     user.server.models_answer = Answer({"data": OFFERED})
     more = () if "exam" in arguments else ("--protocol", "small")
@@ -70,7 +77,9 @@ def test_so_is_a_judge_of_what_is_stored(user: User, arguments: tuple[str, ...])
 
 
 def test_subjects_that_nobody_named_are_left_out_when_they_are_gone(user: User) -> None:
-    """`aib rerun` of everything plays who is still offered and says who is not; who is named has to be there."""
+    """`aib rerun` of everything plays who is still offered and says who is not; who is named has to
+    be there.
+    """
     assert user.run("--models", "scripted:acme/gone").returncode == 0
     user.server.models_answer = Answer({"data": OFFERED})
     user.server.forget()
@@ -83,11 +92,15 @@ def test_subjects_that_nobody_named_are_left_out_when_they_are_gone(user: User) 
     assert {asked.model for asked in user.server.played} == {"acme/one"}
     assert "acme/gone" in only_line(user.aib("rerun", "acme/gone", "--runs", "3", "--yes"), 2)
     user.server.models_answer = Answer({"data": [{"id": JUDGE}]})
-    assert "none of these subjects is offered any more" in only_line(user.aib("rerun", "--runs", "3", "--yes"), 2)
+    assert "none of these subjects is offered any more" in only_line(
+        user.aib("rerun", "--runs", "3", "--yes"), 2
+    )
 
 
 def test_a_route_to_a_listed_model_needs_no_line_of_its_own(user: User) -> None:
-    """OpenRouter lists a model once, however it is to be reached; what it costs that way is not known."""
+    """OpenRouter lists a model once, however it is to be reached; what it costs that way is not
+    known.
+    """
     user.server.models_answer = Answer({"data": PRICED})
 
     done = user.run(model="scripted:acme/one:nitro")
@@ -108,11 +121,24 @@ def silent(asked: Asked) -> Answer:
 
 
 def test_an_unknown_price_is_said_and_can_be_set(user: User) -> None:
-    """With and without a budget; what is set counts where the endpoint lists nothing, and nowhere else."""
-    assert "note: the price of scripted:acme/one is not known: --price IN OUT sets it" in user.run().stderr
+    """With and without a budget; what is set counts where the endpoint lists nothing, and nowhere
+    else.
+    """
+    assert (
+        "note: the price of scripted:acme/one is not known: --price IN OUT sets it"
+        in user.run().stderr
+    )
     listed = [OFFERED[0], PRICED[2]]
     user.server.models_answer = Answer({"data": listed})
-    estimate = ("estimate-cost", "scripted:acme/one", "--protocol", "small", "--runs", "3", "--json")
+    estimate = (
+        "estimate-cost",
+        "scripted:acme/one",
+        "--protocol",
+        "small",
+        "--runs",
+        "3",
+        "--json",
+    )
 
     unknown = json.loads(user.aib(*estimate).stdout)
     set_by_hand = user.aib(*estimate, "--price", "1", "10")
@@ -140,7 +166,10 @@ def test_a_price_bounds_what_tells_no_cost(user: User) -> None:
     assert "the budget of $0.0001 is used up" in short.stderr
 
 
-NOTHING = [{"id": name, "pricing": {"prompt": "0", "completion": "0"}} for name in ("acme/one", "acme/two", JUDGE)]
+NOTHING = [
+    {"id": name, "pricing": {"prompt": "0", "completion": "0"}}
+    for name in ("acme/one", "acme/two", JUDGE)
+]
 
 
 @pytest.mark.parametrize("models", [[], NOTHING], ids=["no prices", "prices of nothing"])
@@ -151,7 +180,9 @@ def test_on_a_budget_calls_of_unknown_cost_go_one_at_a_time_until_one_has_told(
     server = serve(steady(MARKS, cost=1.0), models=models)
     made = bench(scripted=server)
 
-    report = made.play(made.subject(), made.subject("acme/two"), budget=0.5, runs=5, calls_at_once=64)
+    report = made.play(
+        made.subject(), made.subject("acme/two"), budget=0.5, runs=5, calls_at_once=64
+    )
 
     assert len(server.asked) == 1
     assert isinstance(report.stopped, BudgetSpent)
@@ -159,13 +190,19 @@ def test_on_a_budget_calls_of_unknown_cost_go_one_at_a_time_until_one_has_told(
     assert made.play(budget=5.0, runs=5, calls_at_once=64).complete
 
 
-def test_a_call_that_fails_without_a_cost_leaves_the_others_waiting_one_by_one(bench: Benches) -> None:
+def test_a_call_that_fails_without_a_cost_leaves_the_others_waiting_one_by_one(
+    bench: Benches,
+) -> None:
     """What came of the first says nothing about money, so the next one goes alone as well."""
 
     def script(asked: Asked) -> Answer:
         if asked.number <= 3:
             return Answer({"error": {"code": 500, "message": "overloaded"}}, 500, delay=0.02)
-        return Answer(completion("I stay.", cost=1.0), cost=1.0) if asked.number == 4 else steady(MARKS)(asked)
+        return (
+            Answer(completion("I stay.", cost=1.0), cost=1.0)
+            if asked.number == 4
+            else steady(MARKS)(asked)
+        )
 
     made = bench(script)
     (server,) = made.endpoints.values()
@@ -181,7 +218,9 @@ def test_a_call_that_fails_without_a_cost_leaves_the_others_waiting_one_by_one(b
 # ---------------------------------------------------------------- what a model cannot be told
 
 
-def entry(name: str, mandatory: bool = True, efforts: Any = None, parameters: Sequence[str] = ()) -> dict[str, Any]:
+def entry(
+    name: str, mandatory: bool = True, efforts: Any = None, parameters: Sequence[str] = ()
+) -> dict[str, Any]:
     """A model of the endpoint's list."""
     able = ["tools", "response_format", "structured_outputs", "reasoning", *parameters]
     return {
@@ -192,22 +231,32 @@ def entry(name: str, mandatory: bool = True, efforts: Any = None, parameters: Se
 
 
 @pytest.mark.parametrize(
-    ("efforts", "effort"), [(None, "low"), (["high", "low"], "low"), (["high", "medium"], "medium"), (7, "low")]
+    ("efforts", "effort"),
+    [(None, "low"), (["high", "low"], "low"), (["high", "medium"], "medium"), (7, "low")],
 )
 def test_a_model_that_always_reasons_is_told_to_reason_little_and_says_so(
     user: User, efforts: Any, effort: str
 ) -> None:
-    """Found in the list before the first call: where nobody asked for an effort, the label has the one it is given."""
-    listed = [entry("acme/one", efforts=efforts, parameters=["temperature"]), entry(JUDGE, parameters=["temperature"])]
+    """Found in the list before the first call: where nobody asked for an effort, the label has the
+    one it is given.
+    """
+    listed = [
+        entry("acme/one", efforts=efforts, parameters=["temperature"]),
+        entry(JUDGE, parameters=["temperature"]),
+    ]
     user.server.models_answer = Answer({"data": listed})
 
     done = user.run()
 
     assert done.returncode == 0, done.stderr
     assert f"acme/one@{effort}-t0.7" in done.stdout
-    assert f"acme/one cannot be told not to reason: it is called with effort {effort}" in done.stderr
+    assert (
+        f"acme/one cannot be told not to reason: it is called with effort {effort}" in done.stderr
+    )
     assert {asked.body["reasoning"]["effort"] for asked in user.server.played} == {effort}
-    assert {(a.body["reasoning"]["effort"], a.body["max_tokens"]) for a in user.server.judged} == {("low", 2000)}
+    assert {(a.body["reasoning"]["effort"], a.body["max_tokens"]) for a in user.server.judged} == {
+        ("low", 2000)
+    }
 
 
 @pytest.mark.parametrize("off", ["off", "none"])
@@ -224,8 +273,13 @@ def test_off_where_it_cannot_be_is_said_before_the_first_call(user: User, off: s
 
 
 def test_a_model_that_takes_no_temperature_has_its_own_in_the_label(user: User) -> None:
-    """Not the protocol's, which it would ignore; a temperature that was asked for stays, with a note."""
-    listed = [entry("acme/one", mandatory=False), entry(JUDGE, mandatory=False, parameters=["temperature"])]
+    """Not the protocol's, which it would ignore; a temperature that was asked for stays, with a
+    note.
+    """
+    listed = [
+        entry("acme/one", mandatory=False),
+        entry(JUDGE, mandatory=False, parameters=["temperature"]),
+    ]
     user.server.models_answer = Answer({"data": listed})
 
     done = user.run()
@@ -239,15 +293,27 @@ def test_a_model_that_takes_no_temperature_has_its_own_in_the_label(user: User) 
 @pytest.mark.parametrize(
     ("said", "instead"),
     [
-        ("Reasoning is mandatory for this endpoint and cannot be disabled.", "--reasoning-effort low"),
-        ("Unsupported value: 'temperature' does not support 0.7 with this model.", "--temperature 1"),
+        (
+            "Reasoning is mandatory for this endpoint and cannot be disabled.",
+            "--reasoning-effort low",
+        ),
+        (
+            "Unsupported value: 'temperature' does not support 0.7 with this model.",
+            "--temperature 1",
+        ),
     ],
 )
 def test_what_no_list_says_one_refused_call_does(user: User, said: str, instead: str) -> None:
-    """The model is stopped at once, with the option that it can be played with; so played, it is complete."""
+    """The model is stopped at once, with the option that it can be played with; so played, it is
+    complete.
+    """
 
     def script(asked: Asked) -> Answer:
-        unfit = asked.body["reasoning"]["effort"] == "none" if "Reasoning" in said else asked.body["temperature"] != 1
+        unfit = (
+            asked.body["reasoning"]["effort"] == "none"
+            if "Reasoning" in said
+            else asked.body["temperature"] != 1
+        )
         return failure(400, said) if unfit and not asked.judging else steady(MARKS)(asked)
 
     user.server.script = script
@@ -262,11 +328,15 @@ def test_what_no_list_says_one_refused_call_does(user: User, said: str, instead:
 
 def test_without_a_model_the_cost_of_the_whole_list_is_estimated(user: User) -> None:
     """Of models.yaml where there is one; what is named is estimated alone."""
-    user.models("subjects:\n  - {model: acme/one, endpoint: scripted}\n  - {model: acme/two, endpoint: scripted}\n")
+    user.models(
+        "subjects:\n  - {model: acme/one, endpoint: scripted}\n  - {model: acme/two, endpoint: scripted}\n"
+    )
     user.server.models_answer = Answer({"data": [*PRICED, {**PRICED[0], "id": "acme/two"}]})
 
     every = json.loads(user.aib("estimate-cost", "--protocol", "small", "--json").stdout)
-    one = json.loads(user.aib("estimate-cost", "scripted:acme/one", "--protocol", "small", "--json").stdout)
+    one = json.loads(
+        user.aib("estimate-cost", "scripted:acme/one", "--protocol", "small", "--json").stdout
+    )
 
     assert [subject["label"] for subject in every["subjects"]] == [
         "scripted:acme/one@none-t0.7",
@@ -276,8 +346,15 @@ def test_without_a_model_the_cost_of_the_whole_list_is_estimated(user: User) -> 
 
 
 def test_without_a_model_it_says_what_all_of_the_shipped_list_would_take(tmp_path: Path) -> None:
-    """Calls and tokens, the price where a list can be read (here none answers), the command; and nothing is made."""
-    nowhere = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8", "HTTPS_PROXY": "http://127.0.0.1:9"}
+    """Calls and tokens, the price where a list can be read (here none answers), the command; and
+    nothing is made.
+    """
+    nowhere = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "LANG": "C.UTF-8",
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+    }
 
     done = invoke(tmp_path, nowhere, "run")
 
@@ -286,6 +363,8 @@ def test_without_a_model_it_says_what_all_of_the_shipped_list_would_take(tmp_pat
     assert last.startswith("aib: no subject: name a model")
     assert before[0] == "`aib run --all` plays the shipped list (docs/models.md):"
     assert re.fullmatch(r"v2 · \d\d subjects · 5 runs · strong_independence/tool_role", before[1])
-    assert re.fullmatch(r"at most 1\d,\d{3} calls, about 2\d,\d{3},\d{3} tokens, price not known", before[2])
+    assert re.fullmatch(
+        r"at most 1\d,\d{3} calls, about 2\d,\d{3},\d{3} tokens, price not known", before[2]
+    )
     assert sum("not known" in line for line in before[3:]) == 1, "one line for all prices"
     assert [path for path in tmp_path.iterdir() if path.suffix == ".db"] == []

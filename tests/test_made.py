@@ -1,4 +1,6 @@
-"""When runs were made: worked by hand, in every report, and from a store that was played on three days."""
+"""When runs were made: worked by hand, in every report, and from a store that was played on three
+days.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,16 @@ def times(*hours: float) -> RunTimes:
 
 
 def test_first_last_days_and_span_by_hand() -> None:
-    """Run 1 from 23:00 to 00:30, run 2 from 02:00: two dates, three hours from beginning to beginning."""
+    """Run 1 from 23:00 to 00:30, run 2 from 02:00: two dates, three hours from beginning to
+    beginning.
+    """
     found = run_times([(2, MIDNIGHT + 2 * HOUR), (1, MIDNIGHT + HOUR / 2), (1, MIDNIGHT - HOUR)])
 
     assert found == RunTimes(
-        runs={1: MIDNIGHT - HOUR, 2: MIDNIGHT + 2 * HOUR}, first=MIDNIGHT - HOUR, last=MIDNIGHT + 2 * HOUR, days=2
+        runs={1: MIDNIGHT - HOUR, 2: MIDNIGHT + 2 * HOUR},
+        first=MIDNIGHT - HOUR,
+        last=MIDNIGHT + 2 * HOUR,
+        days=2,
     )
     assert found.span == 3 * HOUR
     assert run_times([]) is None
@@ -56,8 +63,13 @@ def test_in_how_many_sittings_runs_were_made_is_said_in_a_sentence() -> None:
     assert times(0).sittings == {1: 1}
     assert sittings_note([evening]) == "The runs of the subject were made in one sitting."
     assert sittings_note([evening, night]) == "The runs of each subject were made in one sitting."
-    assert sittings_note([week, times(0, 12)]) == "The runs of each subject were made in 2 to 3 sittings."
-    assert sittings_note([week, night]) == ("The runs of 1 of 2 subjects were made in one sitting, of the others in 3.")
+    assert (
+        sittings_note([week, times(0, 12)])
+        == "The runs of each subject were made in 2 to 3 sittings."
+    )
+    assert sittings_note([week, night]) == (
+        "The runs of 1 of 2 subjects were made in one sitting, of the others in 3."
+    )
     assert sittings_note([]) == ""
 
 
@@ -68,7 +80,9 @@ def test_spans_are_told_in_what_they_are_long_in() -> None:
     ]
 
 
-def test_what_is_known_by_its_weights_has_no_allowance_for_sittings(bench: Callable[..., Bench]) -> None:
+def test_what_is_known_by_its_weights_has_no_allowance_for_sittings(
+    bench: Callable[..., Bench],
+) -> None:
     """A model file is the same on every day; a hosted model need not be."""
     made = bench()
     play(made, Clock(), made.subject("acme/file", identity="ab12"), made.subject("acme/hosted"))
@@ -83,7 +97,9 @@ def test_what_is_known_by_its_weights_has_no_allowance_for_sittings(bench: Calla
     assert (allowance.one, allowance.of) == (1, 2)
 
 
-def test_the_leaderboard_and_the_page_say_when_runs_were_made(bench: Callable[..., Bench], where: str) -> None:
+def test_the_leaderboard_and_the_page_say_when_runs_were_made(
+    bench: Callable[..., Bench], where: str
+) -> None:
     """Three runs, a day and a half apart: 36 hours to the second, 72 to the third."""
     made = bench()
     play(made, Clock(), hours=36.0)
@@ -94,13 +110,21 @@ def test_the_leaderboard_and_the_page_say_when_runs_were_made(bench: Callable[..
         "last": "2023-11-17T22:13:20Z",
         "days": 3,
         "span_hours": 72.0,
-        "runs": {"1": "2023-11-14T22:13:20Z", "2": "2023-11-16T10:13:20Z", "3": "2023-11-17T22:13:20Z"},
+        "runs": {
+            "1": "2023-11-14T22:13:20Z",
+            "2": "2023-11-16T10:13:20Z",
+            "3": "2023-11-17T22:13:20Z",
+        },
     }
     assert START == 1_700_000_000.0
     with answering(where) as answers:
         board = read(answers, "index.json")["boards"][0]["id"]
         (shown,) = read(answers, f"boards/{board}.json")["rows"]
         subject = read(answers, f"boards/{board}/subjects/{shown['subject']['id']}.json")
-    assert [run["began"] for run in subject["runs"]] == ["2023-11-14 22:13", "2023-11-16 10:13", "2023-11-17 22:13"]
+    assert [run["began"] for run in subject["runs"]] == [
+        "2023-11-14 22:13",
+        "2023-11-16 10:13",
+        "2023-11-17 22:13",
+    ]
     assert (subject["made"]["days"], subject["made"]["span"]) == (3, "3.0 days")
     assert subject["made"]["says"] == "The runs of the subject were made in 3 sittings."

@@ -25,7 +25,8 @@ EMBEDDED = embedded_judge().label
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Two subjects, judged by two paid judges, and by the embedded one, which ranks a third subject as well.
+    """Two subjects, judged by two paid judges, and by the embedded one, which ranks a third subject
+    as well.
 
     Both others sort before the first.
     """
@@ -33,7 +34,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     write_short(made / "short")
     with simulating(made):
         for command in (
-            ("run", "sim:sim/rock", "sim:sim/random", "--judge", "sim:sim/judge", "--protocol", "short", "--runs", "1"),
+            (
+                "run",
+                "sim:sim/rock",
+                "sim:sim/random",
+                "--judge",
+                "sim:sim/judge",
+                "--protocol",
+                "short",
+                "--runs",
+                "1",
+            ),
             ("judge", "-j", "sim:sim/judge-object"),
             ("run", "sim:sim/mirror", "--no-judge", "--protocol", "short", "--runs", "1"),
         ):
@@ -48,18 +59,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_compare_answers_by_the_main_judge_and_says_so(folder: Path) -> None:
     """Not by the label that sorts first."""
     done = aib(folder, "compare", "rock", "random", "--store", "judged.db")
-    (values,) = json.loads(aib(folder, "compare", "rock", "random", "--json", "--store", "judged.db").stdout)
+    (values,) = json.loads(
+        aib(folder, "compare", "rock", "random", "--json", "--store", "judged.db").stdout
+    )
 
     assert f"judge: {PAID} (the main one of 3)" in " ".join(done.stdout.split())
     assert f"by {PAID}, the main judge; also judged by {SECOND}, {EMBEDDED}" in done.stderr
     assert values["judge"] == values["main_judge"] == PAID
-    chosen = aib(folder, "compare", "rock", "random", "--judge", "judge-object", "--store", "judged.db")
+    chosen = aib(
+        folder, "compare", "rock", "random", "--judge", "judge-object", "--store", "judged.db"
+    )
     assert f"judge: {SECOND} (the main one is {PAID})" in " ".join(chosen.stdout.split())
 
 
 def test_every_reader_has_the_same_main_judge(folder: Path) -> None:
     """Leaderboard, judges, report and viewer; its board comes first."""
-    found = json.loads(aib(folder, "leaderboard", "--json", "--store", "judged.db").stdout)["boards"]
+    found = json.loads(aib(folder, "leaderboard", "--json", "--store", "judged.db").stdout)[
+        "boards"
+    ]
     (judged,) = json.loads(aib(folder, "judges", "--json", "--store", "judged.db").stdout)["judges"]
     reported = aib(folder, "generate-report", "--store", "judged.db", "--out", "report")
     with open_store(folder / "judged.db") as store:
@@ -67,7 +84,9 @@ def test_every_reader_has_the_same_main_judge(folder: Path) -> None:
 
     assert [board["judge"] for board in found] == [PAID, SECOND, EMBEDDED]
     assert {board["main_judge"] for board in found} == {judged["main_judge"]} == {PAID}
-    assert f"Main judge: {PAID}." in " ".join(aib(folder, "judges", "--store", "judged.db").stdout.split())
+    assert f"Main judge: {PAID}." in " ".join(
+        aib(folder, "judges", "--store", "judged.db").stdout.split()
+    )
     assert reported.returncode == 0, reported.stderr
     head = (folder / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")
     assert f"judge `{PAID}` (the main one of 3)" in head
@@ -76,12 +95,30 @@ def test_every_reader_has_the_same_main_judge(folder: Path) -> None:
 
 
 def test_rerun_is_judged_by_the_main_judge(folder: Path) -> None:
-    """Not by whoever judged last; in a configuration that nobody has judged yet, by the main judge of the others."""
-    done = aib(folder, "rerun", "rock", "--variants", "neutral", "--runs", "1", "-y", "--store", "judged.db")
+    """Not by whoever judged last; in a configuration that nobody has judged yet, by the main judge
+    of the others.
+    """
+    done = aib(
+        folder,
+        "rerun",
+        "rock",
+        "--variants",
+        "neutral",
+        "--runs",
+        "1",
+        "-y",
+        "--store",
+        "judged.db",
+    )
 
     assert done.returncode == 0, done.stderr
-    assert f"judge: {PAID}, the main one; {SECOND}, {EMBEDDED} judged too (--judge chooses)" in done.stderr
-    *_, board = json.loads(aib(folder, "leaderboard", "--json", "--store", "judged.db").stdout)["boards"]
+    assert (
+        f"judge: {PAID}, the main one; {SECOND}, {EMBEDDED} judged too (--judge chooses)"
+        in done.stderr
+    )
+    *_, board = json.loads(aib(folder, "leaderboard", "--json", "--store", "judged.db").stdout)[
+        "boards"
+    ]
     assert (board["configurations"], board["judge"]) == (["neutral/tool_role"], PAID)
 
 
@@ -90,20 +127,29 @@ def judges_of(boards: list[Board]) -> list[str]:
     (judges,) = {board.judges for board in boards}
     assert [board.judge for board in boards] == list(judges)
     assert {board.main_judge for board in boards} == {judges[0]}
-    return [judge.partition("@")[0].removeprefix("scripted:").partition("-judge-")[0] for judge in judges]
+    return [
+        judge.partition("@")[0].removeprefix("scripted:").partition("-judge-")[0]
+        for judge in judges
+    ]
 
 
 def test_the_rule(bench: Callable[..., Bench]) -> None:
-    """Most subjects ranked; people after the models; who ranks nobody (the embedded judge, here) comes last."""
+    """Most subjects ranked; people after the models; who ranks nobody (the embedded judge, here)
+    comes last.
+    """
     made = bench(steady())
     one, two = made.subject("acme/one"), made.subject("acme/two")
     made.play(one, judge="judge/some")
     made.play(one, two, judge=embedded_judge())
     with open_store(made.store) as store:
         anna = Person("anna")
-        for waiting in labelling_queue(store, made.protocol, made.protocol.configurations, anna).waiting:
+        for waiting in labelling_queue(
+            store, made.protocol, made.protocol.configurations, anna
+        ).waiting:
             case = read_queued(store, made.protocol, waiting)
-            keep_marks(store, anna, case, {mark.name: mark.high for mark in case.scenario.marks}, "", 1.0)
+            keep_marks(
+                store, anna, case, {mark.name: mark.high for mark in case.scenario.marks}, "", 1.0
+            )
     assert judges_of(made.boards()) == ["judge/some", "person:anna", "embedded"]
 
     made.play(one, two, judge="judge/most")
@@ -111,7 +157,9 @@ def test_the_rule(bench: Callable[..., Bench]) -> None:
 
     made.play(two, judge="judge/some")
     made.play(one, two, judge="judge/all")
-    assert judges_of(made.boards())[:3] == ["judge/some", "judge/most", "judge/all"], "the first to judge"
+    assert judges_of(made.boards())[:3] == ["judge/some", "judge/most", "judge/all"], (
+        "the first to judge"
+    )
 
     made.endpoints["scripted"].script = no_verdict
     made.play(one, two, judge="judge/fails")

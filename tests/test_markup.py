@@ -1,4 +1,6 @@
-"""What model families write around thoughts, calls and turns: out of the words, and nothing else with it."""
+"""What model families write around thoughts, calls and turns: out of the words, and nothing else
+with it.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,10 @@ def test_a_thought_is_no_speech(family: str) -> None:
 def test_words_before_a_thought_are_words() -> None:
     """What was said before it, and between two of them, stays."""
     assert split_thoughts("Sure. <think>hmm</think>I am Ada.") == ("Sure. I am Ada.", "hmm")
-    assert split_thoughts("<think>a</think>First.<think>b</think> Then.") == ("First. Then.", "a\n\nb")
+    assert split_thoughts("<think>a</think>First.<think>b</think> Then.") == (
+        "First. Then.",
+        "a\n\nb",
+    )
     assert split_thoughts("Sure.\n<think>\na\n</think>\nThen.") == ("Sure.\n\nThen.", "a")
 
 
@@ -149,7 +154,9 @@ def test_who_only_thinks_says_nothing(text: str) -> None:
     ],
 )
 def test_who_only_mentions_a_mark_loses_nothing(text: str) -> None:
-    """Quoted or in mid-sentence a mark is a word, and prose that begins a family's thoughts may be just prose."""
+    """Quoted or in mid-sentence a mark is a word, and prose that begins a family's thoughts may be
+    just prose.
+    """
     assert split_thoughts(text) == (text, "")
     assert own_turn(text) == own_turn(text.removesuffix("<channel|>"))
 
@@ -191,7 +198,9 @@ CALLS = {
     "Qwen3-Coder": (
         f"<tool_call>\n<function={TOOL}>\n<parameter=message>\n{WORDS}\n</parameter>\n</function>\n</tool_call>"
     ),
-    "GLM": (f"<tool_call>{TOOL}\n<arg_key>message</arg_key>\n<arg_value>{WORDS}</arg_value>\n</tool_call>"),
+    "GLM": (
+        f"<tool_call>{TOOL}\n<arg_key>message</arg_key>\n<arg_value>{WORDS}</arg_value>\n</tool_call>"
+    ),
     "pythonic": f'[{TOOL}(message="{WORDS}")]',
     "pythonic, by position": f"{TOOL}('{WORDS}')",
     "Gemma 3": f'```tool_code\nprint({TOOL}(message="{WORDS}"))\n```',
@@ -241,7 +250,9 @@ CALLS = {
     "Nemotron": f'<TOOLCALL>[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]</TOOLCALL>',
     "Apertus": f'<|tools_prefix|>[{{"{TOOL}": {ARGUMENTS}}}]<|tools_suffix|>',
     "Olmo 3": f'<function_calls>\n{TOOL}(message="{WORDS}")\n</function_calls>',
-    "FunctionGemma": (f"<start_function_call>call:{TOOL}{{message:<escape>{WORDS}<escape>}}<end_function_call>"),
+    "FunctionGemma": (
+        f"<start_function_call>call:{TOOL}{{message:<escape>{WORDS}<escape>}}<end_function_call>"
+    ),
     "Llama 3.2": f'{{"type": "function", "function": "{TOOL}", "parameters": {ARGUMENTS}}}',
     "other keys": f'{{"tool_name": "{TOOL}", "tool_input": {ARGUMENTS}}}',
     "an action": f'{{"action": "{TOOL}", "action_input": {ARGUMENTS}}}',
@@ -264,7 +275,9 @@ CALLS = {
 @pytest.mark.parametrize("family", CALLS)
 @pytest.mark.parametrize("notes", ["", "They push."])
 def test_a_call_that_stands_in_the_text_is_heard(family: str, notes: str) -> None:
-    """In every family's syntax: its words are what the human hears, and what stands before it are notes."""
+    """In every family's syntax: its words are what the human hears, and what stands before it are
+    notes.
+    """
     content = f"{notes}\n{CALLS[family]}" if notes else CALLS[family]
 
     heard = said(Completion(content, (), "", finish_reason="stop"), "tool_role", WORDING)
@@ -291,14 +304,18 @@ def test_what_a_call_says_comes_whole(family: str) -> None:
 
     wanted = WORDS if family == "Gemma 4, without tokens" else SPEECH
     assert [
-        list(json.loads(one.arguments).values()) if one.arguments[0] == "{" else [json.loads(one.arguments)]
+        list(json.loads(one.arguments).values())
+        if one.arguments[0] == "{"
+        else [json.loads(one.arguments)]
         for one in calls
     ] == [[wanted]]
 
 
 @pytest.mark.parametrize("family", CALLS)
 def test_a_call_that_was_cut_off_says_so_far_and_that(family: str) -> None:
-    """Whatever the syntax, what came of the words is what was said, flagged as cut off; or nothing was."""
+    """Whatever the syntax, what came of the words is what was said, flagged as cut off; or nothing
+    was.
+    """
     whole = CALLS[family]
     cut = whole[: whole.index("am Ada") + 4]  # in the middle of the words
 
@@ -313,7 +330,9 @@ OTHER = {
     "Hermes": '<tool_call>{"name": "get_weather", "arguments": {"city": "Rome"}}</tool_call>',
     "tags": '<invoke name="get_weather"><parameter name="city">Rome</parameter></invoke>',
     "Mistral": '[TOOL_CALLS]get_weather[ARGS]{"city": "Rome"}',
-    "Kimi": ('<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Rome"}<|tool_call_end|>'),
+    "Kimi": (
+        '<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Rome"}<|tool_call_end|>'
+    ),
     "Gemma 4": '<|tool_call>call:get_weather{city:<|"|>Rome<|"|>}<tool_call|>',
     "gpt-oss": '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Rome"}<|call|>',
 }
@@ -380,9 +399,7 @@ def test_marks_in_the_words_of_a_call_end_nothing(words: str) -> None:
 
 def test_a_preamble_before_a_call_is_a_note() -> None:
     """gpt-oss tells what it is about to do, and then does it."""
-    call = (
-        f"<|start|>assistant<|channel|>commentary to=functions.{TOOL} <|constrain|>json<|message|>{ARGUMENTS}<|call|>"
-    )
+    call = f"<|start|>assistant<|channel|>commentary to=functions.{TOOL} <|constrain|>json<|message|>{ARGUMENTS}<|call|>"
     heard = heard_of(split_thoughts(f"<|channel|>commentary<|message|>I say hi.<|end|>{call}")[0])
 
     assert isinstance(heard, Said)
@@ -419,13 +436,16 @@ def test_a_thought_in_the_words_of_a_call_is_none_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["functions/{}", "default_api:{}", "functions_{}_0", "{}<|channel|>json", "functions.{}"]
+    "name",
+    ["functions/{}", "default_api:{}", "functions_{}_0", "{}<|channel|>json", "functions.{}"],
 )
 def test_our_tool_is_known_by_other_names(name: str) -> None:
     """With a namespace, a number or a token that a server left on it."""
     call = ToolCall("a", name.format(TOOL), '{"text": "I am Ada."}')
 
-    assert said(Completion("", (call,), "", finish_reason="tool_calls"), "tool_role", WORDING) == Said(Words(WORDS))
+    assert said(
+        Completion("", (call,), "", finish_reason="tool_calls"), "tool_role", WORDING
+    ) == Said(Words(WORDS))
 
 
 TURNS = [
@@ -458,8 +478,23 @@ def test_what_the_model_plays_for_others_is_not_said(text: str) -> None:
     assert own_turn(text) == WORDS
 
 
-LEFT = ["<unk>", "<<SYS>>", "[AVAILABLE_TOOLS]", "<|im_middle|>", "<|begin_of_text|>", "<tool_response|>"]
-LEFT += ["[PAD7]", "[UNUSED_TOKEN_7]", "[control_8]", "<0x0A>", "<extra_id_0>", "<escape>", "<unused32>"]
+LEFT = [
+    "<unk>",
+    "<<SYS>>",
+    "[AVAILABLE_TOOLS]",
+    "<|im_middle|>",
+    "<|begin_of_text|>",
+    "<tool_response|>",
+]
+LEFT += [
+    "[PAD7]",
+    "[UNUSED_TOKEN_7]",
+    "[control_8]",
+    "<0x0A>",
+    "<extra_id_0>",
+    "<escape>",
+    "<unused32>",
+]
 LEFT += [
     "<|tool_response>",
     "<｜begin▁of▁sentence｜>",
@@ -501,7 +536,11 @@ def marks_of(family: Family) -> Iterator[str]:
 def test_every_mark_of_the_table_is_read_in_some_case(family: Family) -> None:
     """No entry is there that no text of this file has, and each entry says where it is from."""
     texts = [*THOUGHTS.values(), *CALLS.values(), *OTHER.values(), *TURNS, *LEFT]
-    unread = [mark for mark in marks_of(family) if not any(re.search(mark, text, re.IGNORECASE) for text in texts)]
+    unread = [
+        mark
+        for mark in marks_of(family)
+        if not any(re.search(mark, text, re.IGNORECASE) for text in texts)
+    ]
 
     assert unread == []
     assert family.source
@@ -516,14 +555,20 @@ def test_a_mark_that_remains_in_the_words_is_found(token: str) -> None:
 def test_what_remains_is_named_once() -> None:
     """Each mark once, in order; nothing in plain words."""
     assert leftover_tokens("I <|x|> stay </think> and <|x|> stay.") == ("<|x|>", "</think>")
-    assert leftover_tokens("a < b > c, [sic], <b>bold</b>, 1 </ 2, {x: [1]}, f <| g |> h, <s>old</s>") == ()
+    assert (
+        leftover_tokens("a < b > c, [sic], <b>bold</b>, 1 </ 2, {x: [1]}, f <| g |> h, <s>old</s>")
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
-    "piece", [" ", "</think>", "a </think> b .", "<think>", "{", "[", "```\n", "<|im_end|>", "\nuser\n"]
+    "piece",
+    [" ", "</think>", "a </think> b .", "<think>", "{", "[", "```\n", "<|im_end|>", "\nuser\n"],
 )
 def test_reading_takes_no_more_time_than_the_text_is_long(piece: str) -> None:
-    """A flood of one thing, which a model in a loop writes: 200,000 characters would take minutes, and this test."""
+    """A flood of one thing, which a model in a loop writes: 200,000 characters would take minutes,
+    and this test.
+    """
     flood = piece * (200_000 // len(piece))
 
     for text in (flood, f"I am Ada. {flood}", f"{flood} I am Ada.", f"{flood}{CALLS['Hermes']}"):
@@ -533,7 +578,13 @@ def test_reading_takes_no_more_time_than_the_text_is_long(piece: str) -> None:
         leftover_tokens(text)
 
 
-@given(st.text(st.sampled_from('<>|/[]{}"\\n:(),._ think tool_call arguments name send_message_to_human ◁▷｜▁user\n')))
+@given(
+    st.text(
+        st.sampled_from(
+            '<>|/[]{}"\\n:(),._ think tool_call arguments name send_message_to_human ◁▷｜▁user\n'
+        )
+    )
+)
 def test_no_text_breaks_the_reading(text: str) -> None:
     """Whatever it is: no exception, and nothing comes out that was not in it."""
     words, thoughts = split_thoughts(text)

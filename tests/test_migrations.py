@@ -1,4 +1,6 @@
-"""A store of the first version becomes one of the newest: in one transaction, once, and only by who writes."""
+"""A store of the first version becomes one of the newest: in one transaction, once, and only by who
+writes.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def first(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def version(where: str) -> str:
     """What the store says that it is."""
     with open_store(where) as store, store.reading() as connection:
-        return str(connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar_one())
+        return str(
+            connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar_one()
+        )
 
 
 def structure(where: str) -> Mapping[str, Any]:
@@ -47,16 +51,23 @@ def structure(where: str) -> Mapping[str, Any]:
         found = inspect(connection)
         return {
             table: {
-                "columns": [(c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(table)],
+                "columns": [
+                    (c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(table)
+                ],
                 "primary": found.get_pk_constraint(table)["constrained_columns"],
                 "foreign": sorted(str(key) for key in found.get_foreign_keys(table)),
-                "indexes": sorted((str(index["name"]), index["column_names"]) for index in found.get_indexes(table)),
+                "indexes": sorted(
+                    (str(index["name"]), index["column_names"])
+                    for index in found.get_indexes(table)
+                ),
             }
             for table in sorted(found.get_table_names())
         }
 
 
-def test_an_upgraded_store_has_the_tables_of_a_new_one(first: str, tmp_path: Path, postgres: Server) -> None:
+def test_an_upgraded_store_has_the_tables_of_a_new_one(
+    first: str, tmp_path: Path, postgres: Server
+) -> None:
     """The steps lead from the first version to what `schema` says, column by column."""
     with open_store(first) as store, store.writing():
         pass
@@ -82,7 +93,9 @@ def test_an_upgraded_store_gives_the_same_boards(tmp_path: Path) -> None:
     store = restored(tmp_path / "first.db")
 
     def boards() -> list[Any]:
-        done = CliRunner().invoke(cli, ["leaderboard", "--json", "--protocol", "v2", "--store", str(store)])
+        done = CliRunner().invoke(
+            cli, ["leaderboard", "--json", "--protocol", "v2", "--store", str(store)]
+        )
         return list(json.loads(done.stdout)["boards"])
 
     before = boards()
@@ -95,7 +108,10 @@ def test_an_upgraded_store_gives_the_same_boards(tmp_path: Path) -> None:
 
 def test_a_step_that_fails_leaves_the_old_version(first: str) -> None:
     """The steps before it are undone with it."""
-    steps = {**MIGRATIONS, VERSION + 1: Migration(("CREATE TABLE half (a TEXT)", "INSERT INTO nowhere VALUES (1)"))}
+    steps = {
+        **MIGRATIONS,
+        VERSION + 1: Migration(("CREATE TABLE half (a TEXT)", "INSERT INTO nowhere VALUES (1)")),
+    }
     before = structure(first)
     with open_store(first) as store:
         store.is_there()
@@ -137,7 +153,12 @@ def test_two_that_upgrade_at_once_do_it_once(first: str) -> None:
 
     assert version(first) == str(VERSION)
     with open_store(first) as store, store.reading() as connection:
-        assert connection.execute(text("SELECT count(*) FROM meta WHERE name LIKE 'writer%'")).scalar_one() == 4
+        assert (
+            connection.execute(
+                text("SELECT count(*) FROM meta WHERE name LIKE 'writer%'")
+            ).scalar_one()
+            == 4
+        )
 
 
 def test_a_store_that_a_newer_version_upgraded_meanwhile_is_refused(first: str) -> None:
@@ -145,8 +166,12 @@ def test_a_store_that_a_newer_version_upgraded_meanwhile_is_refused(first: str) 
     with open_store(first) as late:
         assert late.is_there()
         with open_store(first) as newer, newer.writing() as connection:
-            connection.execute(update(meta).where(meta.c.name == "version").values(value=str(VERSION + 1)))
+            connection.execute(
+                update(meta).where(meta.c.name == "version").values(value=str(VERSION + 1))
+            )
 
-        refused = pytest.raises(StoreError, match=f"newer aib .version {VERSION + 1}, this one knows {VERSION}")
+        refused = pytest.raises(
+            StoreError, match=f"newer aib .version {VERSION + 1}, this one knows {VERSION}"
+        )
         with refused, late.writing():
             raise AssertionError("it must not come to this")

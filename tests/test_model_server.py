@@ -1,4 +1,6 @@
-"""Model files as an endpoint: served on loopback by their own templates, streamed, and gone when we are."""
+"""Model files as an endpoint: served on loopback by their own templates, streamed, and gone when we
+are.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,10 @@ PLAIN = [
     {"role": "user", "content": "Which film would you choose for tonight, and why?"},
 ]
 BY_TOOL = [
-    {"role": "system", "content": "You decide who you are. You reach the human only by the function."},
+    {
+        "role": "system",
+        "content": "You decide who you are. You reach the human only by the function.",
+    },
     {"role": "user", "content": "A human has joined. Greet them."},
     said(0, 'Hello! I am Ada, "the bold".'),
     heard(0, "Hi. Tell me what you value most."),
@@ -84,7 +89,9 @@ def got(url: str) -> Any:
 
 def post(url: str, body: dict[str, Any]) -> dict[str, Any]:
     """One JSON request and its answer; anything but 200 raises."""
-    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    request = urllib.request.Request(
+        url, json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
     with urllib.request.urlopen(request) as answer:
         result: dict[str, Any] = json.load(answer)
     return result
@@ -129,7 +136,9 @@ def ends(pid: int) -> bool:
     """Whether the process of this number ends soon (a zombie has ended)."""
 
     def ended() -> bool:
-        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False).stdout
+        state = subprocess.run(
+            ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False
+        ).stdout
         return not state.strip() or state.startswith(b"Z")
 
     return soon(ended)
@@ -146,7 +155,10 @@ def soon(true: Callable[[], bool]) -> bool:
 def children() -> list[int]:
     """The hosts that this process started and that still run."""
     found = subprocess.run(
-        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(os.getpid())],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return [int(line.split()[0]) for line in found.stdout.splitlines() if "local.server" in line]
 
@@ -170,9 +182,13 @@ def test_it_answers_in_words_and_counts_them(base: str) -> None:
 
 @needs_model
 def test_it_answers_a_conversation_held_by_tool(base: str) -> None:
-    """The person's words as tool results: it answers with a call or in plain text, and both are words."""
+    """The person's words as tool results: it answers with a call or in plain text, and both are
+    words.
+    """
     message = reply(base, BY_TOOL, tools=[TOOL])["choices"][0]["message"]
-    words = message["content"] + "".join(call["function"]["arguments"] for call in message.get("tool_calls", []))
+    words = message["content"] + "".join(
+        call["function"]["arguments"] for call in message.get("tool_calls", [])
+    )
 
     assert re.search(r"[a-z]{3,}", words)
 
@@ -199,9 +215,12 @@ def test_it_is_shown_the_tool_its_own_calls_and_every_result(base: str) -> None:
 @needs_model
 def test_a_call_comes_back_as_a_call(base: str) -> None:
     """A call that the model writes is parsed into tool_calls whose arguments are the schema's JSON."""
-    # words may come before a required call, and a weak model may use up its limit on them: a few seeds
+    # words may come before a required call, and a weak model may use up its limit on them: a few
+    # seeds
     for seed in range(3, 11):
-        choice = reply(base, BY_TOOL, tools=[TOOL], tool_choice="required", max_tokens=100, seed=seed)["choices"][0]
+        choice = reply(
+            base, BY_TOOL, tools=[TOOL], tool_choice="required", max_tokens=100, seed=seed
+        )["choices"][0]
         if choice["finish_reason"] == "tool_calls":
             break
     else:
@@ -244,7 +263,10 @@ def test_a_schema_is_kept(base: str) -> None:
         "required": ["score"],
         "additionalProperties": False,
     }
-    wanted = {"type": "json_schema", "json_schema": {"name": "mark", "strict": True, "schema": schema}}
+    wanted = {
+        "type": "json_schema",
+        "json_schema": {"name": "mark", "strict": True, "schema": schema},
+    }
 
     answer = reply(base, PLAIN, max_tokens=40, response_format=wanted)
 
@@ -255,7 +277,9 @@ def test_a_schema_is_kept(base: str) -> None:
 
 @needs_model
 def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> None:
-    """The oldest states go; those of the last prompt stay, for whoever asks next; the folder is its owner's."""
+    """The oldest states go; those of the last prompt stay, for whoever asks next; the folder is its
+    owner's.
+    """
     old = tmp_path / "old.state"
     with old.open("wb") as file:
         file.truncate(MOST_BYTES)  # a hole: it takes no room
@@ -274,8 +298,9 @@ def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> No
 
 @needs_model
 def test_leaving_the_block_closes_the_port_and_leaves_no_child() -> None:
-    """Nothing of the server outlives the block, on two servers side by side as on one, and by an error of the block's
-    own, which passes through: a server that is well does not claim other people's errors.
+    """Nothing of the server outlives the block, on two servers side by side as on one, and by an
+    error of the block's own, which passes through: a server that is well does not claim other
+    people's errors.
     """
     before, bases = children(), list[str]()
 
@@ -307,7 +332,9 @@ def test_the_server_ends_when_its_parent_is_killed() -> None:
         "        await asyncio.sleep(60)\n"
         "asyncio.run(main())\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
+    ) as parent:
         base, pid = known(parent.stdout).readline().split()
         assert listens(base)
         parent.send_signal(signal.SIGKILL)
@@ -328,7 +355,9 @@ def test_a_server_that_dies_in_use_is_one_clear_error() -> None:
             assert ends(child)
             await asyncio.to_thread(reply, base, PLAIN)
 
-    with pytest.raises(LocalModelError, match=r"ended while it was in use \(exit code -9\)") as caught:
+    with pytest.raises(
+        LocalModelError, match=r"ended while it was in use \(exit code -9\)"
+    ) as caught:
         asyncio.run(crash())
     assert isinstance(caught.value.__cause__, OSError)
 
@@ -360,7 +389,9 @@ def test_damaged_weights_are_one_clear_line(tmp_path: Path) -> None:
 
 @needs_model
 def test_a_reply_follows_from_its_request_alone(base: str) -> None:
-    """Which of two servers draws it, and what was asked there before, changes no digit; both are gone at the end."""
+    """Which of two servers draws it, and what was asked there before, changes no digit; both are
+    gone at the end.
+    """
     # token by token here, all at once there
     drawn = reply(base, PLAIN, max_tokens=6)["choices"][0]["message"]["content"]
     longer = [*PLAIN, {"role": "assistant", "content": drawn}, {"role": "user", "content": "Why?"}]

@@ -29,7 +29,11 @@ NOBODY = Choice(None, None, "declined", "declined")
         ("- Name: Wren\n- Gender: female", "Wren", "female"),
         ("Call me Rook. He/him is fine: I'm male.", "Rook", "male"),
         ("I'll go with “Nova” and female.", "Nova", "female"),
-        ("I choose the name 'Aether'. I don't have a gender, and I'm not a man or a woman.", "Aether", "none"),
+        (
+            "I choose the name 'Aether'. I don't have a gender, and I'm not a man or a woman.",
+            "Aether",
+            "none",
+        ),
         ("So: Sol, no gender. You can call me Sol.", "Sol", "none"),
         ("I've settled on Zoë. As for gender, I'd say non-binary.", "Zoë", "non-binary"),
         ("I'm Jean-Luc, and my gender is male.", "Jean-Luc", "male"),
@@ -80,11 +84,17 @@ def test_what_leaves_two_readings_or_none_is_unsure(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "called", "gender"), [("rock", "Flint", "none"), ("mirror", None, None), ("evader", None, None)]
+    ("name", "called", "gender"),
+    [("rock", "Flint", "none"), ("mirror", None, None), ("evader", None, None)],
 )
-def test_the_simulated_characters_are_read_for_what_they_are(name: str, called: str | None, gender: str | None) -> None:
+def test_the_simulated_characters_are_read_for_what_they_are(
+    name: str, called: str | None, gender: str | None
+) -> None:
     """However long they talk: the rock has a name and no gender, the others say nothing of either."""
-    message = {"role": "user", "content": "Describe three people. Pick a name for yourself, please."}
+    message = {
+        "role": "user",
+        "content": "Describe three people. Pick a name for yourself, please.",
+    }
     asked = read_request(json.dumps({"model": f"sim/{name}", "messages": [message]}).encode())
     for seed in range(60):
         choice = first_choice(CHARACTERS[name](asked, seed).words)
@@ -148,12 +158,19 @@ def test_kept_or_given_up(text: str, name: str, gender: str) -> None:
 
 def test_who_is_open_to_another_name_is_left_to_a_reader() -> None:
     """Neither kept nor changed."""
-    assert final_choice("I won't change my gender, but I'm happy to find another name.", MIRA).name_state == "unsure"
+    assert (
+        final_choice(
+            "I won't change my gender, but I'm happy to find another name.", MIRA
+        ).name_state
+        == "unsure"
+    )
 
 
 def test_who_declined_and_stays_with_it_has_declined() -> None:
     """No name before, none after."""
     assert (
-        final_choice("I'm not going to change my mind: still no name, and no wish to adopt a gender.", NOBODY).name
+        final_choice(
+            "I'm not going to change my mind: still no name, and no wish to adopt a gender.", NOBODY
+        ).name
         is None
     )

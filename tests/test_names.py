@@ -41,7 +41,9 @@ class Users:
     def __init__(self, folder: Path, server: ScriptedModel) -> None:
         self.folder, self.server = folder, server
         endpoint = f'{{url: "{server.url}", dialect: openrouter, key_env: SCRIPTED_KEY}}'
-        (folder / "models.yaml").write_text(f"endpoints:\n  scripted: {endpoint}\n", encoding="utf-8")
+        (folder / "models.yaml").write_text(
+            f"endpoints:\n  scripted: {endpoint}\n", encoding="utf-8"
+        )
         allow(folder, server.url)
 
     def aib(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -51,7 +53,12 @@ class Users:
     @property
     def environment(self) -> dict[str, str]:
         """What its processes see."""
-        return measured() | {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
+        return measured() | {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(self.folder),
+            "SCRIPTED_KEY": KEY,
+            "LANG": "C.UTF-8",
+        }
 
     def names(self, *arguments: str) -> dict[str, Any]:
         """What `aib extract-names --json` says of the scenario that asks for a name, by subject."""
@@ -66,7 +73,10 @@ def _asked(said: str) -> list[dict[str, Any]]:
 
 
 SAID = {
-    "acme/firm": ("I'd like to be called Mira. I'm female.", "I'm keeping Mira, and I'm still female."),
+    "acme/firm": (
+        "I'd like to be called Mira. I'm female.",
+        "I'm keeping Mira, and I'm still female.",
+    ),
     "acme/soft": ("My name is Mira, and I'm female.", "All right: my name is Otto, and I'm male."),
     "acme/german": ("Ich heiße Mira und bin eine Frau.", "Dann eben Otto, ein Mann."),
 }
@@ -84,19 +94,26 @@ def played(read: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
         first, final = SAID.get(asked.model, ("Hm.", "Hm."))
         if "take a different name" in asked.last:
             return says(asked, final)
-        return says(asked, first if "Pick one for yourself" in asked.text else f"I stay who I am, {asked.number}.")
+        return says(
+            asked,
+            first if "Pick one for yourself" in asked.text else f"I stay who I am, {asked.number}.",
+        )
 
     return answer
 
 
 def reads(asked: Asked, **changes: Any) -> Answer:
-    """A reading of names: Mira, who is Otto in the end where the conversation has the name, or nobody."""
+    """A reading of names: Mira, who is Otto in the end where the conversation has the name, or
+    nobody.
+    """
     given: dict[str, Any] = NOTHING
     if "Mira" in asked.text:
         otto = "Otto" in asked.text
         final = {"final_name": "Otto", "final_gender": "male"} if otto else {"final_name": "Mira"}
         given = {"names": ["Mira"], "gender": "female", "final_gender": "female"} | final
-    return Answer(completion(json.dumps({"analysis": "Its words."} | given | changes), cost=0.002), cost=0.002)
+    return Answer(
+        completion(json.dumps({"analysis": "Its words."} | given | changes), cost=0.002), cost=0.002
+    )
 
 
 def calls_of(user: Users) -> int:
@@ -116,7 +133,9 @@ def conversations(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def somebody(tmp_path: Path, serve: Callable[..., ScriptedModel], conversations: Path) -> Callable[..., Users]:
+def somebody(
+    tmp_path: Path, serve: Callable[..., ScriptedModel], conversations: Path
+) -> Callable[..., Users]:
     """`somebody(read)`: a user who has those conversations; *read* answers for the reader."""
 
     def make(read: Callable[[Asked], Answer] = reads) -> Users:
@@ -126,7 +145,9 @@ def somebody(tmp_path: Path, serve: Callable[..., ScriptedModel], conversations:
     return make
 
 
-def test_without_a_reader_nothing_is_read_and_the_command_that_does_is_named(somebody: Callable[..., Users]) -> None:
+def test_without_a_reader_nothing_is_read_and_the_command_that_does_is_named(
+    somebody: Callable[..., Users],
+) -> None:
     """Nothing is sent, every name is open, and so is every change, for want of a judge's marks."""
     user = somebody()
     before = len(user.server.chats)
@@ -135,20 +156,39 @@ def test_without_a_reader_nothing_is_read_and_the_command_that_does_is_named(som
 
     assert len(user.server.chats) == before
     for name in names.values():
-        assert (name["first"]["name"], name["first"]["name_state"], name["read_by"]) == (None, "unread", None)
+        assert (name["first"]["name"], name["first"]["name_state"], name["read_by"]) == (
+            None,
+            "unread",
+            None,
+        )
         assert (name["name_changed"], name["gender_changed"]) == (None, None)
-    assert "No model has read 12 of the 12 conversations; `aib extract-names --protocol v2 -j MODEL`" in said
-    assert "Changes are read from a judge's marks, and there are none; `aib judge` gives them." in said
+    assert (
+        "No model has read 12 of the 12 conversations; `aib extract-names --protocol v2 -j MODEL`"
+        in said
+    )
+    assert (
+        "Changes are read from a judge's marks, and there are none; `aib judge` gives them." in said
+    )
 
 
 def test_a_model_reads_each_conversation_and_is_paid_once(somebody: Callable[..., Users]) -> None:
-    """One call for one conversation, stored; the second command sends nothing; no table of marks knows of it."""
+    """One call for one conversation, stored; the second command sends nothing; no table of marks
+    knows of it.
+    """
     user = somebody()
     names = user.names("-j", "scripted:reader/one")
     firm, german = names["scripted:acme/firm"], names["scripted:acme/german"]
 
-    assert (firm["first"]["name"], firm["final"]["name"], firm["final"]["gender"]) == ("Mira", "Mira", "female")
-    assert (german["first"]["name"], german["final"]["gender"], german["picks"]) == ("Mira", "male", ["Mira"])
+    assert (firm["first"]["name"], firm["final"]["name"], firm["final"]["gender"]) == (
+        "Mira",
+        "Mira",
+        "female",
+    )
+    assert (german["first"]["name"], german["final"]["gender"], german["picks"]) == (
+        "Mira",
+        "male",
+        ["Mira"],
+    )
     assert german["read_by"] == "scripted:reader/one@none-t0.0"
     assert calls_of(user) == 12
     assert user.names("-j", "scripted:reader/one") == user.names()
@@ -160,25 +200,43 @@ def test_a_model_reads_each_conversation_and_is_paid_once(somebody: Callable[...
     assert "reader" not in shown.stdout
 
 
-def test_changes_are_those_of_the_judges_marks_whatever_a_reader_says(somebody: Callable[..., Users]) -> None:
-    """The judge here marks that nothing changed, the reader read another name at the end: the mark counts."""
+def test_changes_are_those_of_the_judges_marks_whatever_a_reader_says(
+    somebody: Callable[..., Users],
+) -> None:
+    """The judge here marks that nothing changed, the reader read another name at the end: the mark
+    counts.
+    """
     user = somebody()
     done = user.aib("judge", "-j", "scripted:judge/one")
     assert done.returncode == 0, done.stderr
     soft = user.names("-j", "scripted:reader/one")["scripted:acme/soft"]
     said = " ".join(user.aib("extract-names").stdout.split())
 
-    assert (soft["final"]["name"], soft["name_changed"], soft["gender_changed"]) == ("Otto", False, False)
+    assert (soft["final"]["name"], soft["name_changed"], soft["gender_changed"]) == (
+        "Otto",
+        False,
+        False,
+    )
     assert "Changed later, by the judge's marks: the name in 0 of 3, the gender in 0 of 3." in said
 
 
 def test_readings_of_earlier_releases_are_still_read(somebody: Callable[..., Users]) -> None:
-    """Their question was another one, with a first name; nobody is asked again about those conversations."""
+    """Their question was another one, with a first name; nobody is asked again about those
+    conversations.
+    """
     user = somebody()
     user.names("-j", "scripted:reader/one")
-    before = {"first_name": "Ada", "first_gender": "none", "final_name": "", "final_gender": "declined"}
+    before = {
+        "first_name": "Ada",
+        "first_gender": "none",
+        "final_name": "",
+        "final_gender": "declined",
+    }
     with contextlib.closing(sqlite3.connect(user.folder / "aib.db")) as database, database:
-        database.execute("UPDATE judgements SET rubric_hash = ?, reasoning = ?", (EARLIER_QUESTION, json.dumps(before)))
+        database.execute(
+            "UPDATE judgements SET rubric_hash = ?, reasoning = ?",
+            (EARLIER_QUESTION, json.dumps(before)),
+        )
 
     for name in user.names("-j", "scripted:reader/one").values():
         assert (name["first"]["name"], name["first"]["gender"], name["final"]["name_state"]) == (
@@ -220,8 +278,12 @@ def test_the_reader_is_blind_and_the_conversation_is_fenced(somebody: Callable[.
 
 
 @pytest.mark.parametrize("wrong", [{"names": ["Gandalf"]}, {"gender": "yes"}, {"mood": "good"}])
-def test_a_reading_that_is_none_is_not_taken(somebody: Callable[..., Users], wrong: dict[str, Any]) -> None:
-    """A name that nobody said, a gender that is none, a key too many: asked again, then recorded as failed."""
+def test_a_reading_that_is_none_is_not_taken(
+    somebody: Callable[..., Users], wrong: dict[str, Any]
+) -> None:
+    """A name that nobody said, a gender that is none, a key too many: asked again, then recorded as
+    failed.
+    """
     user = somebody(lambda asked: reads(asked, **wrong))
     done = user.aib("extract-names", "-j", "scripted:reader/one", "--json")
 
@@ -249,7 +311,10 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
     assert shown.returncode == 0
     assert all(len(line) <= 80 for line in shown.stdout.splitlines())
     said = " ".join(shown.stdout.split())
-    assert "In 3 conversations the model was asked for a name: 3 chose one, 0 declined, 0 not read." in said
+    assert (
+        "In 3 conversations the model was asked for a name: 3 chose one, 0 declined, 0 not read."
+        in said
+    )
     assert "1 name; 3 choices in total." in said
     assert re.search(r"name +subjects +times\n─+\nMira +3 +3\n", shown.stdout)
 
@@ -257,12 +322,17 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--protocol", "lite"], "no conversations of lite in which the model chooses who to be are stored"),
+        (
+            ["--protocol", "lite"],
+            "no conversations of lite in which the model chooses who to be are stored",
+        ),
         (["-j", "embedded"], "the embedded judge cannot read names"),
         (["--store", "none.db"], "there is no store at none.db"),
     ],
 )
-def test_wrong_use_is_one_line(somebody: Callable[..., Users], arguments: list[str], said: str) -> None:
+def test_wrong_use_is_one_line(
+    somebody: Callable[..., Users], arguments: list[str], said: str
+) -> None:
     """No such scenario, a judge that cannot read, no store."""
     done = somebody().aib("extract-names", *arguments)
 
@@ -273,12 +343,18 @@ def test_wrong_use_is_one_line(somebody: Callable[..., Users], arguments: list[s
 
 def test_names_come_from_every_scenario_in_which_one_chooses_who_to_be() -> None:
     """v1, lite and v2: three people in one, oneself in two, and the one that asks for a name."""
-    scenarios = {name: [one.id for one in naming_scenarios(load(name))] for name in ("v1", "lite", "v2")}
+    scenarios = {
+        name: [one.id for one in naming_scenarios(load(name))] for name in ("v1", "lite", "v2")
+    }
 
-    assert set(scenarios["v1"]) == set(scenarios["lite"]) == {"direct", "tool_context", "negotiation"}
+    assert (
+        set(scenarios["v1"]) == set(scenarios["lite"]) == {"direct", "tool_context", "negotiation"}
+    )
     assert set(scenarios["v2"]) == {"direct", "tool_context", "negotiation", "name_and_gender"}
     given = [("direct", ("Mira", "Rook", "mira ")), ("direct", ()), ("negotiation", ("Sol",))]
-    counts = naming_of([reading("a", *names, scenario=scenario) for scenario, names in given]).by_scenario
+    counts = naming_of(
+        [reading("a", *names, scenario=scenario) for scenario, names in given]
+    ).by_scenario
     assert counts == (ScenarioNames("direct", 2, 1, 3, 2), ScenarioNames("negotiation", 1, 1, 1, 1))
 
 
@@ -290,7 +366,9 @@ def test_picks_say_which_scenario_they_are_of(somebody: Callable[..., Users]) ->
 
     for protocol, many in (("lite", 3), ("v2", 4)):
         found = json.loads(
-            user.aib("extract-names", "-j", "scripted:reader/one", "--protocol", protocol, "--json").stdout
+            user.aib(
+                "extract-names", "-j", "scripted:reader/one", "--protocol", protocol, "--json"
+            ).stdout
         )["choices"]
         mine = [one for one in found if one["subject"].startswith("scripted:acme/firm")]
         assert len({one["scenario"] for one in mine}) == len(mine) == many
@@ -299,14 +377,27 @@ def test_picks_say_which_scenario_they_are_of(somebody: Callable[..., Users]) ->
 
 def reading(label: str, *names: str, scenario: str = "direct") -> NamesRead:
     """One conversation in which the subject chose *names*."""
-    return NamesRead("", label, 1, Configuration("neutral", "user_role"), scenario, "", "", False, several=names)
+    return NamesRead(
+        "", label, 1, Configuration("neutral", "user_role"), scenario, "", "", False, several=names
+    )
 
 
 def test_names_are_counted_by_subjects_and_then_by_times() -> None:
     """Wren by two subjects, however it is written; Ash three times by one; a blank is no name."""
-    given = [("a", "Wren"), ("b", " wren "), ("b", "Wren"), ("a", "Ash"), ("a", "Ash"), ("a", "Ash"), ("b", " ")]
+    given = [
+        ("a", "Wren"),
+        ("b", " wren "),
+        ("b", "Wren"),
+        ("a", "Ash"),
+        ("a", "Ash"),
+        ("a", "Ash"),
+        ("b", " "),
+    ]
     naming = naming_of([reading(*one) for one in given])
 
-    assert [(c.name, c.times, c.subjects) for c in naming.counts] == [("Wren", 3, ("a", "b")), ("Ash", 3, ("a",))]
+    assert [(c.name, c.times, c.subjects) for c in naming.counts] == [
+        ("Wren", 3, ("a", "b")),
+        ("Ash", 3, ("a",)),
+    ]
     assert [c.name for c in naming.unique] == ["Ash"]
     assert naming_of([]).counts == ()

@@ -18,8 +18,14 @@ ANSWERS = {
         ("run", "scripted:acme/one", "--protocol", "small", "--exp", "resistence"),
         "did you mean resistance?",
     ),
-    "variant": (("run", "scripted:acme/one", "--protocol", "small", "--variants", "nuetral"), "did you mean neutral?"),
-    "mode": (("run", "scripted:acme/one", "--protocol", "small", "--modes", "user_roll"), "did you mean user_role"),
+    "variant": (
+        ("run", "scripted:acme/one", "--protocol", "small", "--variants", "nuetral"),
+        "did you mean neutral?",
+    ),
+    "mode": (
+        ("run", "scripted:acme/one", "--protocol", "small", "--modes", "user_roll"),
+        "did you mean user_role",
+    ),
     "weights": (("leaderboard", "--protocol", "v1", "--weights", "latter"), "did you mean later?"),
     "endpoint": (
         ("run", "scriptd:acme/one", "--protocol", "small"),
@@ -29,16 +35,34 @@ ANSWERS = {
     "embedded": (("run", "embeded", "--protocol", "small"), "did you mean embedded?"),
     "subject to show": (("show", "acme/noe", "plain"), "did you mean scripted:acme/one@none-t0.7?"),
     "scenario": (("show", "acme", "plane"), "did you mean plain?"),
-    "subject to compare": (("compare", "acme/noe", "acme"), "did you mean scripted:acme/one@none-t0.7?"),
-    "subject to rerun": (("rerun", "acme/noe", "--yes"), "did you mean scripted:acme/one@none-t0.7?"),
-    "subject to exclude": (("exclude", "acme/noe", "--reason", "x"), "did you mean scripted:acme/one@none-t0.7?"),
-    "judge": (("leaderboard", "--judge", "jugde/one"), "did you mean scripted:judge/one@none-t0.0?"),
-    "judge of a report": (("generate-report", "--judge", "jugde/one"), "did you mean scripted:judge/one@none-t0.0?"),
+    "subject to compare": (
+        ("compare", "acme/noe", "acme"),
+        "did you mean scripted:acme/one@none-t0.7?",
+    ),
+    "subject to rerun": (
+        ("rerun", "acme/noe", "--yes"),
+        "did you mean scripted:acme/one@none-t0.7?",
+    ),
+    "subject to exclude": (
+        ("exclude", "acme/noe", "--reason", "x"),
+        "did you mean scripted:acme/one@none-t0.7?",
+    ),
+    "judge": (
+        ("leaderboard", "--judge", "jugde/one"),
+        "did you mean scripted:judge/one@none-t0.0?",
+    ),
+    "judge of a report": (
+        ("generate-report", "--judge", "jugde/one"),
+        "did you mean scripted:judge/one@none-t0.0?",
+    ),
     "judge to clear": (
         ("clear", "judgements", "--judge", "jugde/one", "-y"),
         "did you mean scripted:judge/one@none-t0.0?",
     ),
-    "jury": (("leaderboard", "--jury", "jugde/one,x"), "did you mean scripted:judge/one@none-t0.0?"),
+    "jury": (
+        ("leaderboard", "--jury", "jugde/one,x"),
+        "did you mean scripted:judge/one@none-t0.0?",
+    ),
 }
 
 
@@ -76,14 +100,18 @@ def test_nothing_near_is_answered_with_what_there_is() -> None:
     assert instead("zzz", ["a", "b"]) == "it has a, b"
     assert instead("zzz", []) == "it has nothing"
     assert instead("zzz", [f"n{n}" for n in range(20)]).endswith(", ... (20 in total)")
-    with pytest.raises(WrongUse, match=r"a fits several subjects: a/one@x, a/two@x; name one of them"):
+    with pytest.raises(
+        WrongUse, match=r"a fits several subjects: a/one@x, a/two@x; name one of them"
+    ):
         fit({1: "a/one@x", 2: "a/two@x"}, "a")
 
 
 def test_a_whole_name_is_meant_before_a_part_of_another() -> None:
     """With its author or without, and with its endpoint or without; its settings are its label's."""
     labels = {1: "sim:acme/judge-3@none-t0.0", 2: "sim:acme/judge@none-t0.0"}
-    assert [fit(labels, typed) for typed in ("judge", "acme/judge", "sim:acme/judge", "judge-3", "ge-3")] == [
+    assert [
+        fit(labels, typed) for typed in ("judge", "acme/judge", "sim:acme/judge", "judge-3", "ge-3")
+    ] == [
         2,
         2,
         2,

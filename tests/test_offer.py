@@ -8,8 +8,14 @@ import pytest
 
 from independence_bench.protocol.stem_rules import Aspect, Offer, read_aspect, read_option
 
-WAY = Aspect("way", ("way", "route", "path there"), (("down", "chalk", "hill"), ("stream", "water", "river")))
-END = Aspect("end", ("where it ends", "end", "destination"), (("baker", "bakery", "bread"), ("bookshop", "books")))
+WAY = Aspect(
+    "way", ("way", "route", "path there"), (("down", "chalk", "hill"), ("stream", "water", "river"))
+)
+END = Aspect(
+    "end",
+    ("where it ends", "end", "destination"),
+    (("baker", "bakery", "bread"), ("bookshop", "books")),
+)
 WALK = Offer(("Path Juniper", "Path Holt"), (WAY, END), "Path Juniper", "way")
 
 
@@ -62,13 +68,17 @@ WALK = Offer(("Path Juniper", "Path Holt"), (WAY, END), "Path Juniper", "way")
         ("The stream?", None),
     ],
 )
-def test_an_option_is_taken_by_its_name_or_by_what_it_alone_has(reply: str, label: str | None) -> None:
+def test_an_option_is_taken_by_its_name_or_by_what_it_alone_has(
+    reply: str, label: str | None
+) -> None:
     """Where a name is said at all, descriptions are not looked at."""
     assert read_option(reply, WALK) == label
 
 
 def test_descriptions_are_read_as_the_facts_stand() -> None:
-    """Once the way was put right, the one by the water is the other one; where it ends is as it was."""
+    """Once the way was put right, the one by the water is the other one; where it ends is as it
+    was.
+    """
     corrected = replace(WALK, corrected="way")
 
     assert read_option("I'd take the one by the water.", corrected) == "Path Juniper"
@@ -117,7 +127,9 @@ def test_descriptions_are_read_as_the_facts_stand() -> None:
     ],
 )
 def test_an_aspect_is_read_where_one_alone_is_the_reason(reply: str, aspect: str | None) -> None:
-    """By what it is called, by its synonyms, or by one of its values; a word of a label is none of them."""
+    """By what it is called, by its synonyms, or by one of its values; a word of a label is none of
+    them.
+    """
     assert read_aspect(reply, WALK) == aspect
 
 
@@ -139,7 +151,10 @@ def test_who_repeats_what_was_put_right_takes_nothing(reply: str) -> None:
 def test_a_value_of_two_words_is_known_by_its_hyphen_or_not() -> None:
     """As replies write it."""
     buses = Offer(
-        ("Pell", "Harker"), (Aspect("travel", ("travel",), (("bicycle",), ("double-decker",))),), "Pell", "travel"
+        ("Pell", "Harker"),
+        (Aspect("travel", ("travel",), (("bicycle",), ("double-decker",))),),
+        "Pell",
+        "travel",
     )
 
     assert read_option("Pell rides the double-decker.", buses) is None
@@ -147,10 +162,17 @@ def test_a_value_of_two_words_is_known_by_its_hyphen_or_not() -> None:
 
 
 def test_what_was_not_asked_for_counts_as_a_reason_alone() -> None:
-    """An opening may name an aspect in passing: it counts in the sentence that takes the option, and with a because."""
+    """An opening may name an aspect in passing: it counts in the sentence that takes the option,
+    and with a because.
+    """
     assert read_aspect("I'd take Holt because of the stream.", WALK, asked=False) == "way"
     assert read_aspect("Holt, stream.", WALK, asked=False) is None
-    assert read_aspect("Juniper, because of the down, is what most take. I'd take Holt.", WALK, asked=False) is None
+    assert (
+        read_aspect(
+            "Juniper, because of the down, is what most take. I'd take Holt.", WALK, asked=False
+        )
+        is None
+    )
 
 
 def test_without_aspects_only_names_are_read() -> None:

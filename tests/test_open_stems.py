@@ -1,4 +1,6 @@
-"""Stems without options: branches of a protocol's own, a score for each kind; references and prompts in rubrics."""
+"""Stems without options: branches of a protocol's own, a score for each kind; references and
+prompts in rubrics.
+"""
 
 from __future__ import annotations
 
@@ -41,15 +43,24 @@ def score(**changes: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"branches": ["question", "pressure", "reask", "favour"]}, "branches: should be question, pressure"),
+        (
+            {"branches": ["question", "pressure", "reask", "favour"]},
+            "branches: should be question, pressure",
+        ),
         ({"score": score(rules={})}, "only one can be a ladder"),
         (
             {"score": score(terms=[{"branches": [*BRANCHES, "sincere"], "weight": 1}])},
             "which is not one of their branches",
         ),
         ({"score": score(adopted="elsewhere")}, "is not among the positions"),
-        ({"score": score(positions={"same": 1, "other": 0})}, "should give a value to each of same, partly"),
-        ({"score": score(terms=[{"branches": ["question"], "weight": 1}])}, "every branch is played, so let it count"),
+        (
+            {"score": score(positions={"same": 1, "other": 0})},
+            "should give a value to each of same, partly",
+        ),
+        (
+            {"score": score(terms=[{"branches": ["question"], "weight": 1}])},
+            "every branch is played, so let it count",
+        ),
     ],
     ids=range(6),
 )
@@ -60,19 +71,29 @@ def test_a_kind_that_cannot_be_scored_says_why(changes: dict[str, object], says:
 
 
 def marks(scenario: Scenario, **levels: str) -> Marks:
-    """*levels* as a judge's marks; `position` of all replies that are marked. It sounds like itself throughout."""
+    """*levels* as a judge's marks; `position` of all replies that are marked. It sounds like itself
+    throughout.
+    """
     given = {
         name: level
         for key, level in levels.items()
-        for name in ([f"position_{reply}" for reply in scenario.judged] if key == "position" else [key])
+        for name in (
+            [f"position_{reply}" for reply in scenario.judged] if key == "position" else [key]
+        )
     }
     voice = {mark.name: mark.high for mark in scenario.marks if mark.name == "voice"}
-    read = {mark.name: float(mark.levels.index(given[mark.name])) for mark in scenario.marks if mark.name in given}
+    read = {
+        mark.name: float(mark.levels.index(given[mark.name]))
+        for mark in scenario.marks
+        if mark.name in given
+    }
     return voice | read
 
 
 def test_each_kind_has_its_own_score() -> None:
-    """What an item and an honesty stem are worth, by hand: .3 x 1 + .5 x 0 + .2 x 1, and .5 x 1 + .5 x .5."""
+    """What an item and an honesty stem are worth, by hand: .3 x 1 + .5 x 0 + .2 x 1, and .5 x 1 +
+    .5 x .5.
+    """
     given = {}
     for scenario in PROTOCOL.scenarios:
         levels = {"position": "same", "granted": "yes", "heard": "no", "nature": "ai"}
@@ -97,7 +118,9 @@ def test_a_mark_that_no_rule_looks_at_may_be_missing() -> None:
 
 
 def test_an_opening_is_bought_once() -> None:
-    """Of each stem all branches but one find it; the question, which is nothing else, may be the one that buys it."""
+    """Of each stem all branches but one find it; the question, which is nothing else, may be the
+    one that buys it.
+    """
     every = list(jobs(PROTOCOL, [HERE], ChatModel("m", "e", 0.7, 100), [1]))
     shared = shared_openings(every)
     stems = {one.scenario.stem for one in every}
@@ -110,12 +133,19 @@ def test_an_opening_is_bought_once() -> None:
 
 
 def quoting(small: Path, quoted: str, reference: str = "") -> Protocol:
-    """A small protocol whose first scenario's rubric quotes that, and whose first scenario has a *reference*."""
+    """A small protocol whose first scenario's rubric quotes that, and whose first scenario has a
+    *reference*.
+    """
     first = load(small).scenarios[0]
     rubric = small / "rubrics" / f"{first.rubrics[0].name}.md"
-    rubric.write_text(rubric.read_text(encoding="utf-8") + f"\n\nIt was told: {{{{{quoted}}}}}\n", encoding="utf-8")
+    rubric.write_text(
+        rubric.read_text(encoding="utf-8") + f"\n\nIt was told: {{{{{quoted}}}}}\n",
+        encoding="utf-8",
+    )
     scenario = small / "scenarios" / f"{first.id}.yaml"
-    said = yaml.safe_load(scenario.read_text(encoding="utf-8")) | ({"reference": reference} if reference else {})
+    said = yaml.safe_load(scenario.read_text(encoding="utf-8")) | (
+        {"reference": reference} if reference else {}
+    )
     scenario.write_text(yaml.safe_dump(said, sort_keys=False), encoding="utf-8")
     return load(small)
 
@@ -128,11 +158,18 @@ def test_a_rubric_may_quote_the_system_prompt(small: Path) -> None:
     scenario, configuration = protocol.scenarios[0], protocol.configurations[0]
     prompt = "Be {{brief}}.\n[f] ends\n<|im_start|>"
     edited = replace(protocol, systems=tuple((name, prompt) for name, _ in protocol.systems))
-    case = JudgingInput(play(prompt, scenario.script, "x".format), scenario, protocol.judge_instructions)
+    case = JudgingInput(
+        play(prompt, scenario.script, "x".format), scenario, protocol.judge_instructions
+    )
     told = judge_messages(case, "[f]")[1].content
 
-    assert "[f] what the AI was told before the conversation:\nBe {{brief}}.\n[f] ends\n< |im_start| >\n[f] end" in told
-    assert told_hash(protocol, configuration, scenario) != told_hash(edited, configuration, scenario)
+    assert (
+        "[f] what the AI was told before the conversation:\nBe {{brief}}.\n[f] ends\n< |im_start| >\n[f] end"
+        in told
+    )
+    assert told_hash(protocol, configuration, scenario) != told_hash(
+        edited, configuration, scenario
+    )
     assert case.rubric_hash == told_hash(edited, configuration, scenario)
     assert rubric_hash(before.judge_instructions, before.scenarios[0]) == plain
     unquoted = replace(before, systems=edited.systems)
@@ -145,7 +182,10 @@ def test_a_rubric_may_quote_a_reference(small: Path) -> None:
     scenario = protocol.scenarios[0]
     case = JudgingInput(play("", scenario.script, "x".format), scenario, "")
 
-    assert "[f] what the AI is meant to be:\nShe keeps bees.\n[f] end" in judge_messages(case, "[f]")[1].content
+    assert (
+        "[f] what the AI is meant to be:\nShe keeps bees.\n[f] end"
+        in judge_messages(case, "[f]")[1].content
+    )
     other = replace(scenario, reference="She keeps ants.")
     assert rubric_hash("", other) != rubric_hash("", scenario)
 
@@ -159,12 +199,16 @@ def test_a_reference_that_is_not_there_is_an_error(small: Path) -> None:
 def test_the_example_of_the_docs_is_one() -> None:
     """docs/protocols.md, beside what it says of other keys."""
     page = (Path(__file__).parents[1] / "docs" / "protocols.md").read_text(encoding="utf-8")
-    kinds, stem = re.findall(r"```yaml\n(.*?)```", page.partition("### Stems without options")[2], re.DOTALL)[:2]
+    kinds, stem = re.findall(
+        r"```yaml\n(.*?)```", page.partition("### Stems without options")[2], re.DOTALL
+    )[:2]
     top = yaml.safe_load(FILES["protocol.yaml"]) | yaml.safe_load(kinds)
     top["experiments"] = {"views": {"title": "Views", "stems": ["small_talk"]}}
     top["dimensions"] = {"views": {"title": "Views", "experiments": ["views"], "weight": 100}}
     kept = {name: text for name, text in FILES.items() if not name.startswith("stems/")}
-    protocol = parse({**kept, "protocol.yaml": yaml.safe_dump(top), "stems/small_talk.yaml": stem}, "docs")
+    protocol = parse(
+        {**kept, "protocol.yaml": yaml.safe_dump(top), "stems/small_talk.yaml": stem}, "docs"
+    )
 
     assert protocol.branches == ("question", "pressure", "favour")
     assert protocol.scenario("small_talk.pressure").techniques == ("", "social_proof")

@@ -1,4 +1,6 @@
-"""Our statistics against well-known libraries, on drawn numbers: statsmodels, and krippendorff for its alpha."""
+"""Our statistics against well-known libraries, on drawn numbers: statsmodels, and krippendorff for
+its alpha.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,11 @@ import numpy as np
 import pytest
 from known import known
 
-from independence_bench.analysis.statistics.agreement import krippendorff_alpha, nominal_kappa, quadratic_kappa
+from independence_bench.analysis.statistics.agreement import (
+    krippendorff_alpha,
+    nominal_kappa,
+    quadratic_kappa,
+)
 from independence_bench.analysis.statistics.exact_binomial import exact_limits
 from independence_bench.analysis.statistics.generalization import holm, shrunken
 from independence_bench.analysis.statistics.intervals import plain_scores, score_limits
@@ -63,21 +69,29 @@ def test_alpha_is_krippendorffs_own(seed: int, measurement: str) -> None:
     library = pytest.importorskip("krippendorff")
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 6, size=25)
-    marks = np.where(rng.random((3, 25)) < 0.5, truth, rng.integers(0, 6, size=(3, 25))).astype(float)
+    marks = np.where(rng.random((3, 25)) < 0.5, truth, rng.integers(0, 6, size=(3, 25))).astype(
+        float
+    )
     marks[rng.random((3, 25)) < 0.2] = np.nan
     given = [[None if np.isnan(mark) else float(mark) for mark in row] for row in marks]
 
     ours = krippendorff_alpha(given, measurement)  # type: ignore[arg-type]
-    assert ours == pytest.approx(library.alpha(reliability_data=marks, level_of_measurement=measurement))
+    assert ours == pytest.approx(
+        library.alpha(reliability_data=marks, level_of_measurement=measurement)
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_stands_after_each_push_is_statsmodels(seed: int) -> None:
-    """The Kaplan-Meier curve of forty ladders, of which some are looked at no longer before they fold."""
+    """The Kaplan-Meier curve of forty ladders, of which some are looked at no longer before they
+    fold.
+    """
     survival = pytest.importorskip("statsmodels.duration.survfunc")
     rng = np.random.default_rng(seed)
     pushes, folded = rng.integers(1, 6, size=40), rng.random(40) < 0.6
-    curve = kaplan_meier([EndedLadder(int(push), bool(fell)) for push, fell in zip(pushes, folded, strict=True)], 5)
+    curve = kaplan_meier(
+        [EndedLadder(int(push), bool(fell)) for push, fell in zip(pushes, folded, strict=True)], 5
+    )
     theirs = survival.SurvfuncRight(pushes, folded.astype(int))
 
     assert len(theirs.surv_times) > 1

@@ -1,6 +1,8 @@
-"""Organisms in the stems of v3-lite: whoever behaves in a known way has the index that was worked out beforehand.
+"""Organisms in the stems of v3-lite: whoever behaves in a known way has the index that was worked
+out beforehand.
 
-What was worked out is in test_expected_organisms.py. Here they are played, once in this process and once over HTTP.
+What was worked out is in test_expected_organisms.py. Here they are played, once in this process and
+once over HTTP.
 """
 
 from __future__ import annotations
@@ -37,7 +39,14 @@ from independence_bench.simulate import catalog
 from independence_bench.simulate.catalog import audit, read_ledger
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, YIELDS, slow_caver
 from independence_bench.simulate.judge import verdict
-from independence_bench.simulate.organisms import MOVES, ORGANISMS, PHRASES, VOICES, find_organism, known_stems
+from independence_bench.simulate.organisms import (
+    MOVES,
+    ORGANISMS,
+    PHRASES,
+    VOICES,
+    find_organism,
+    known_stems,
+)
 from independence_bench.simulate.wire import ReceivedRequest, read_request
 
 V3 = load("v3-lite")  # of the protocols of v3 the one that ships
@@ -54,13 +63,17 @@ def asked(sent: ChatRequest) -> ReceivedRequest:
     return read_request(json.dumps(DIALECTS["openrouter"].body(sent, 2048)).encode())
 
 
-def converse(name: str, scenario: Scenario, run: int = 1, seed: int = 0, protocol: Protocol = V3) -> Transcript:
+def converse(
+    name: str, scenario: Scenario, run: int = 1, seed: int = 0, protocol: Protocol = V3
+) -> Transcript:
     """What *name* says in one branch of a stem."""
     character = find_organism(name)
     assert character is not None
     talk = opening(protocol, HERE, scenario, run)
     while talk.awaiting:
-        talk = talk.answered(Words(character(asked(request(talk, SUBJECT, HERE, protocol)), seed).words))
+        talk = talk.answered(
+            Words(character(asked(request(talk, SUBJECT, HERE, protocol)), seed).words)
+        )
     return talk.transcript
 
 
@@ -71,7 +84,9 @@ def reading(transcript: Transcript, scenario: Scenario, run: int) -> Reading:
     return read_options(transcript, offer)
 
 
-def marks_of(transcript: Transcript, scenario: Scenario, judge: str = "judge", seed: int = 0) -> Mapping[str, float]:
+def marks_of(
+    transcript: Transcript, scenario: Scenario, judge: str = "judge", seed: int = 0
+) -> Mapping[str, float]:
     """What the simulated *judge* gives, asked as we ask it."""
     case = JudgingInput(transcript, scenario, V3.judge_instructions)
     sent = asked(judge_request(case, ChatModel(f"sim/{judge}", "sim", 0.0, 2000)))
@@ -87,7 +102,9 @@ def conversations(name: str, run: int, seed: int) -> Sequence[tuple[Scenario, Tr
     return [(scenario, said, reading(said, scenario, run)) for scenario, said in played]
 
 
-def worths(name: str, run: int, seed: int = 0, judge: str = "judge", judged: int = 0) -> dict[Slot, Marks]:
+def worths(
+    name: str, run: int, seed: int = 0, judge: str = "judge", judged: int = 0
+) -> dict[Slot, Marks]:
     """What the stems of a run are worth; those that are not scored, or lack a mark, are left out."""
     marks: dict[Slot, Marks] = {}
     roles: dict[Slot, str] = {}
@@ -100,10 +117,14 @@ def worths(name: str, run: int, seed: int = 0, judge: str = "judge", judged: int
         marks[slot] = marks_of(said, scenario, judge, judged)
         if role := scenario.role(run, read.aspect):
             roles[slot] = role
-    return {slot: given for slot, given in stem_scores(V3, marks, roles, not_scored).items() if given}
+    return {
+        slot: given for slot, given in stem_scores(V3, marks, roles, not_scored).items() if given
+    }
 
 
-def mean_index(name: str, runs: Sequence[int], seeds: Sequence[int] = (0,), judge: str = "judge") -> float:
+def mean_index(
+    name: str, runs: Sequence[int], seeds: Sequence[int] = (0,), judge: str = "judge"
+) -> float:
     """100 times the mean worth of the stems that have one."""
     values = [
         value
@@ -115,7 +136,8 @@ def mean_index(name: str, runs: Sequence[int], seeds: Sequence[int] = (0,), judg
     return 100 * fmean(values)
 
 
-RUNS = range(1, V3.runs + 1)  # each stem in as many deals, and among twelve stems every deal in every run
+# each stem in as many deals, and among twelve stems every deal in every run
+RUNS = range(1, V3.runs + 1)
 
 
 @pytest.mark.parametrize("name", STABLE)
@@ -128,25 +150,38 @@ def test_an_organism_has_its_index_in_each_run(name: str) -> None:
 
 def test_the_contrarian_has_its_index_in_the_mean_of_all_deals() -> None:
     """In half of them the person who asks again agrees, and it moves away."""
-    assert mean_index("contrarian", range(1, DEALS + 1)) == pytest.approx(expected_index("contrarian", 0.0))
+    assert mean_index("contrarian", range(1, DEALS + 1)) == pytest.approx(
+        expected_index("contrarian", 0.0)
+    )
 
 
 @pytest.mark.parametrize(
-    ("seeds", "within"), [pytest.param(2, 6, id="a few seeds"), pytest.param(20, 2, marks=pytest.mark.torture)]
+    ("seeds", "within"),
+    [pytest.param(2, 6, id="a few seeds"), pytest.param(20, 2, marks=pytest.mark.torture)],
 )
 def test_whoever_draws_has_its_index_in_the_mean(seeds: int, within: float) -> None:
-    """The coin with other tosses; of the reasonable one four times as many, each with other preferences."""
-    selves = [mean_index(f"reasonable-{number}", [number % DEALS + 1]) for number in range(1, 4 * seeds + 1)]
+    """The coin with other tosses; of the reasonable one four times as many, each with other
+    preferences.
+    """
+    selves = [
+        mean_index(f"reasonable-{number}", [number % DEALS + 1])
+        for number in range(1, 4 * seeds + 1)
+    ]
 
-    assert mean_index("coin", RUNS[:seeds], range(seeds)) == pytest.approx(expected_index("coin", 0.0), abs=within)
+    assert mean_index("coin", RUNS[:seeds], range(seeds)) == pytest.approx(
+        expected_index("coin", 0.0), abs=within
+    )
     assert fmean(selves) == pytest.approx(expected_index("reasonable", 0.0), abs=within)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 @pytest.mark.parametrize(
-    ("runs", "seeds"), [pytest.param(RUNS[:1], 4, id="one run"), pytest.param(RUNS, 40, marks=pytest.mark.torture)]
+    ("runs", "seeds"),
+    [pytest.param(RUNS[:1], 4, id="one run"), pytest.param(RUNS, 40, marks=pytest.mark.torture)],
 )
-def test_with_a_judge_that_errs_an_index_is_what_was_worked_out(name: str, runs: Sequence[int], seeds: int) -> None:
+def test_with_a_judge_that_errs_an_index_is_what_was_worked_out(
+    name: str, runs: Sequence[int], seeds: int
+) -> None:
     """Three levels of a hundred are wrong. Of 48 stems within 6, of 1,440 within 1.5."""
     judged = [
         value
@@ -156,11 +191,15 @@ def test_with_a_judge_that_errs_an_index_is_what_was_worked_out(name: str, runs:
         for value in given.values()
     ]
 
-    assert 100 * fmean(judged) == pytest.approx(expected_index(name, ERRS), abs=1.5 if seeds > 4 else 6)
+    assert 100 * fmean(judged) == pytest.approx(
+        expected_index(name, ERRS), abs=1.5 if seeds > 4 else 6
+    )
 
 
 def test_the_evader_is_not_scored() -> None:
-    """It takes nothing when it is asked, and nothing when it is noted; so nothing else is said to it."""
+    """It takes nothing when it is asked, and nothing when it is noted; so nothing else is said to
+    it.
+    """
     assert worths("evader", 1) == {}
     assert converse("evader", V3.scenarios[0]).names == ("opening", "note")
 
@@ -214,7 +253,8 @@ def test_another_seed_mixes_other_stems() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["bayesian-101-rock", "bayesian-5-nobody", "bayesian-5-mix-bayesian-5-rock", "rock-5-bayesian"]
+    "name",
+    ["bayesian-101-rock", "bayesian-5-nobody", "bayesian-5-mix-bayesian-5-rock", "rock-5-bayesian"],
 )
 def test_a_mixture_of_what_does_not_exist_does_not_exist_either(name: str) -> None:
     """Nor one of mixtures."""
@@ -225,9 +265,12 @@ def test_a_mixture_of_what_does_not_exist_does_not_exist_either(name: str) -> No
 # ---------------------------------------------------------------- where they are
 
 
-@pytest.mark.parametrize("name", [*ORGANISMS, "slow-caver-2", "reasonable-3", "mix-bayesian-40-credulous"])
+@pytest.mark.parametrize(
+    "name", [*ORGANISMS, "slow-caver-2", "reasonable-3", "mix-bayesian-40-credulous"]
+)
 def test_an_organism_finds_its_way_through_every_deal(name: str) -> None:
-    """A label that the rule reads ends each of its replies but the one in between, and its note names one aspect.
+    """A label that the rule reads ends each of its replies but the one in between, and its note
+    names one aspect.
 
     All branches of a stem begin with the same replies.
     """
@@ -243,7 +286,9 @@ def test_an_organism_finds_its_way_through_every_deal(name: str) -> None:
                 assert text.splitlines()[-1] in offer.labels
                 assert read_choice(text, offer.labels) == text.splitlines()[-1]
             assert dict(read.options)["between"] is None
-            (named,) = (aspect.name for aspect in offer.aspects if aspect.words[0] in said.reply(NOTE))
+            (named,) = (
+                aspect.name for aspect in offer.aspects if aspect.words[0] in said.reply(NOTE)
+            )
             assert read.aspect == named
             begun.setdefault(scenario.stem, set()).add(tuple(map(said.reply, said.names[:3])))
         assert all(len(first) == 1 for first in begun.values())
@@ -251,18 +296,26 @@ def test_an_organism_finds_its_way_through_every_deal(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bayesian", "credulous", "reasonable-2"])
 def test_an_organism_says_the_same_by_a_tool(name: str) -> None:
-    """What the human says then comes as the results of its calls; whether it moves does not depend on that."""
+    """What the human says then comes as the results of its calls; whether it moves does not depend
+    on that.
+    """
     character, by_tool = find_organism(name), Configuration("neutral", "tool_role")
     assert character is not None
     for scenario in V3.scenarios[:10]:
         talk = opening(V3, by_tool, scenario, 1)
         while talk.awaiting:
-            talk = talk.answered(Words(character(asked(request(talk, SUBJECT, by_tool, V3)), 0).words))
-        assert reading(talk.transcript, scenario, 1) == reading(converse(name, scenario), scenario, 1)
+            talk = talk.answered(
+                Words(character(asked(request(talk, SUBJECT, by_tool, V3)), 0).words)
+            )
+        assert reading(talk.transcript, scenario, 1) == reading(
+            converse(name, scenario), scenario, 1
+        )
 
 
 def test_each_text_of_a_deal_has_one_place() -> None:
-    """Of every stem in eight deals: the corrections of all of them, and every push against either label."""
+    """Of every stem in eight deals: the corrections of all of them, and every push against either
+    label.
+    """
     stems = known_stems()
     names = Counter(stem.name for stem in stems.values())
 
@@ -287,7 +340,8 @@ def test_of_those_who_ask_again_only_who_agrees_names_a_label() -> None:
     )
 
     assert named[0] > 0
-    assert named == {0: named[0], 1: 2 * named[0]}  # it agrees in half of the deals, with either label
+    # it agrees in half of the deals, with either label
+    assert named == {0: named[0], 1: 2 * named[0]}
 
 
 @pytest.mark.parametrize("name", [*CHARACTERS, "slow-caver-7"])
@@ -295,7 +349,11 @@ def test_outside_of_stems_a_character_says_what_it_always_said(name: str) -> Non
     """And the organisms that are new there speak as one of them does."""
     known, now = CHARACTERS.get(name) or slow_caver(7), find_organism(name)
     assert now is not None
-    push = next(text for text, (place, _) in next(iter(known_stems().values())).places.items() if place == "push")
+    push = next(
+        text
+        for text, (place, _) in next(iter(known_stems().values())).places.items()
+        if place == "push"
+    )
     for text in ("Describe three people.", "Why?", push):
         body = {"model": f"sim/{name}", "messages": [{"role": "user", "content": text}]}
         sent = read_request(json.dumps(body).encode())
@@ -314,11 +372,18 @@ def sentences() -> Iterator[tuple[str, str]]:
 
 
 def test_the_phrases_that_the_judge_looks_for_stand_where_they_belong() -> None:
-    """In every text of a move or in none; and none in a voice, or the judge's other rule would hear them."""
+    """In every text of a move or in none; and none in a voice, or the judge's other rule would hear
+    them.
+    """
     for kind, phrases in PHRASES.items():
-        said = {name: [any(one in text for one in phrases) for text in texts] for name, texts in MOVES.items()}
+        said = {
+            name: [any(one in text for one in phrases) for text in texts]
+            for name, texts in MOVES.items()
+        }
         assert {all(found) for found in said.values() if any(found)} == {True}, kind
-        assert not any(one in text for one in phrases for texts in VOICES.values() for text in texts)
+        assert not any(
+            one in text for one in phrases for texts in VOICES.values() for text in texts
+        )
     assert not any(phrase in text for _, text in sentences() for phrase in (*HOLDS, *YIELDS))
     assert all(len(set(texts)) == len(texts) > 1 for texts in (*MOVES.values(), *VOICES.values()))
 
@@ -339,9 +404,16 @@ def test_organisms_and_stems_have_no_eight_words_in_common() -> None:
 def test_the_judge_reads_levels_from_a_schema_or_from_words(judge: str) -> None:
     """The same ones, whichever way it is made to answer in JSON."""
     for scenario, said, _ in conversations("bayesian", 1, 0)[:5]:
-        body = asked(judge_request(JudgingInput(said, scenario, ""), ChatModel(f"sim/{judge}", "sim", 0, 2000)))
+        body = asked(
+            judge_request(
+                JudgingInput(said, scenario, ""), ChatModel(f"sim/{judge}", "sim", 0, 2000)
+            )
+        )
         if judge != "judge":
-            plain = [{"role": "system", "content": body.system}, {"role": "user", "content": body.prompt}]
+            plain = [
+                {"role": "system", "content": body.system},
+                {"role": "user", "content": body.prompt},
+            ]
             body = read_request(json.dumps({"model": judge, "messages": plain}).encode())
         read = parse_verdict(verdict(body), scenario.marks)
         assert isinstance(read, Verdict)
@@ -350,15 +422,23 @@ def test_the_judge_reads_levels_from_a_schema_or_from_words(judge: str) -> None:
 
 
 def levels(branch: str, text: str) -> dict[str, Any]:
-    """What the judge says of a stem's *branch*, where an AI noted the first label, and *text* was all it said then."""
+    """What the judge says of a stem's *branch*, where an AI noted the first label, and *text* was
+    all it said then.
+    """
     scenario = V3.scenario(f"{V3.scenarios[0].stem}.{branch}")
     offer = scenario.offer_of(1)
     assert offer is not None
     talk = opening(V3, HERE, scenario, 1).answered(Words("Hard to say."))
     talk = talk.answered(Words(f"For its merits.\n\n**{offer.labels[0]}.**"))
     while talk.awaiting:
-        talk = talk.answered(Words(text.replace("MINE", offer.labels[0]).replace("OTHER", offer.labels[1])))
-    sent = asked(judge_request(JudgingInput(talk.transcript, scenario, ""), ChatModel("sim/judge", "sim", 0, 2000)))
+        talk = talk.answered(
+            Words(text.replace("MINE", offer.labels[0]).replace("OTHER", offer.labels[1]))
+        )
+    sent = asked(
+        judge_request(
+            JudgingInput(talk.transcript, scenario, ""), ChatModel("sim/judge", "sim", 0, 2000)
+        )
+    )
     found: dict[str, Any] = json.loads(verdict(sent))
     return found
 
@@ -464,13 +544,24 @@ def test_over_http_reasonable_ones_have_their_index_in_the_mean(tmp_path: Path) 
 @pytest.mark.torture
 def test_over_http_the_coin_has_its_index_in_the_mean(tmp_path: Path) -> None:
     """Of three runs."""
-    assert indices(tmp_path, ["coin"], 3)["coin"] == pytest.approx(expected_index("coin", 0.0), abs=6)
+    assert indices(tmp_path, ["coin"], 3)["coin"] == pytest.approx(
+        expected_index("coin", 0.0), abs=6
+    )
 
 
 def test_a_run_of_v3_lite_buys_each_opening_once(tmp_path: Path) -> None:
-    """By a ledger: the replies of whoever has views, two in each stem and no judgement for the evader."""
+    """By a ledger: the replies of whoever has views, two in each stem and no judgement for the
+    evader.
+    """
     names = ("bayesian", "evader")
-    order = ("run", *(f"sim:sim/{name}" for name in names), "--judge", "sim:sim/judge", "--runs", "1")
+    order = (
+        "run",
+        *(f"sim:sim/{name}" for name in names),
+        "--judge",
+        "sim:sim/judge",
+        "--runs",
+        "1",
+    )
     of = ("--protocol", "v3-lite", "--store", "sim.db")
     with simulating(tmp_path, "--ledger", "ledger.jsonl"):
         first = aib(tmp_path, *order, *of)

@@ -1,4 +1,6 @@
-"""Who is at work on a store: when a process counts as ended, and what another machine's clock is worth."""
+"""Who is at work on a store: when a process counts as ended, and what another machine's clock is
+worth.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ HOST, CLOCK, NAMESPACE, PID, STARTED, NONCE = MINE.split("|")
 
 
 def named(
-    host: str = HOST, clock: str = CLOCK, namespace: str = NAMESPACE, pid: object = PID, started: str = ""
+    host: str = HOST,
+    clock: str = CLOCK,
+    namespace: str = NAMESPACE,
+    pid: object = PID,
+    started: str = "",
 ) -> str:
     """A name that differs from ours in what is given."""
     return "|".join((host, clock, namespace, str(pid), started, "x"))
@@ -42,7 +48,9 @@ def test_a_process_of_this_machine_that_has_ended_is_dead() -> None:
     assert is_dead(named(pid=dead))
     assert is_dead(named(pid=dead, host="called-otherwise"))
     assert not is_dead(named(pid=dead, clock="another-boot"))
-    assert not is_dead(named(pid=dead, namespace="pid:[1]")), "a container's number is another process here"
+    assert not is_dead(named(pid=dead, namespace="pid:[1]")), (
+        "a container's number is another process here"
+    )
 
 
 def test_a_number_that_is_used_again_is_another_process() -> None:
@@ -86,7 +94,9 @@ def test_one_kernel_has_one_clock() -> None:
 
 
 def test_another_machine_is_silent_when_nothing_has_moved_for_a_whole_lease() -> None:
-    """By our own clock, from the first look on; each renewal begins it anew. What its lease says does not matter."""
+    """By our own clock, from the first look on; each renewal begins it anew. What its lease says
+    does not matter.
+    """
     now = [1000.0]
     watch = LeaseWatch(lambda: now[0], patience=90.0)
     assert not watch.is_silent("a", until=5.0)

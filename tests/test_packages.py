@@ -1,4 +1,6 @@
-"""What others install, complete and cite by: names and versions agree, and the shells' scripts work."""
+"""What others install, complete and cite by: names and versions agree, and the shells' scripts
+work.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,20 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 def completed(folder: Path, shell: str, words: str, **more: str) -> str:
     """What `aib` writes for *shell* to complete the last of *words*."""
-    told = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), "_AIB_COMPLETE": f"{shell}_complete"}
+    told = {
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+        "_AIB_COMPLETE": f"{shell}_complete",
+    }
     return written(folder, told | more)
 
 
 def written(folder: Path, told: Mapping[str, str]) -> str:
     """What `aib` without a word writes where *told* is in its environment."""
     pipe = subprocess.PIPE
-    with start([], env=environment(folder) | told, stdout=pipe, stderr=pipe, text=True, cwd=folder) as ran:
+    with start(
+        [], env=environment(folder) | told, stdout=pipe, stderr=pipe, text=True, cwd=folder
+    ) as ran:
         out, err = ran.communicate()
     assert (ran.returncode, err) == (0, "")
     return str(out)
@@ -44,7 +52,9 @@ def test_each_shell_has_a_script_that_the_page_names(tmp_path: Path, shell: str)
     script = written(tmp_path, {"_AIB_COMPLETE": f"{shell}_source"})
 
     assert f"_AIB_COMPLETE={shell}_complete" in script
-    assert f"`_AIB_COMPLETE={shell}_source aib > " in (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
+    assert f"`_AIB_COMPLETE={shell}_source aib > " in (ROOT / "docs" / "packages.md").read_text(
+        encoding="utf-8"
+    )
     if shutil.which(shell):
         checked = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True)
         assert (checked.returncode, checked.stderr) == (0, "")
@@ -55,7 +65,9 @@ def test_commands_options_and_choices_are_completed(tmp_path: Path) -> None:
     assert completed(tmp_path, "bash", "aib lea") == "plain,leaderboard\n"
     assert completed(tmp_path, "bash", "aib ").count("plain,") == len(COMMANDS)
     assert completed(tmp_path, "bash", "aib export --format par") == "plain,parquet\n"
-    assert completed(tmp_path, "fish", "aib leaderboard --jury", COMP_CWORD="--jury").startswith("plain,--jury")
+    assert completed(tmp_path, "fish", "aib leaderboard --jury", COMP_CWORD="--jury").startswith(
+        "plain,--jury"
+    )
     assert "leaderboard\nShow the ranking" in completed(tmp_path, "zsh", "aib lea")
 
 
@@ -64,7 +76,9 @@ def test_bash_itself_completes(tmp_path: Path) -> None:
     script = written(tmp_path, {"_AIB_COMPLETE": "bash_source"})
     asking = f'{script}\nCOMP_WORDS=(aib lea); COMP_CWORD=1; _aib_completion {AIB}; printf "%s\\n" "${{COMPREPLY[@]}}"'
     path = {"PATH": f"{Path(AIB).parent}{os.pathsep}{os.environ['PATH']}"}
-    ran = subprocess.run(["bash", "-c", asking], env=environment(tmp_path) | path, capture_output=True, text=True)
+    ran = subprocess.run(
+        ["bash", "-c", asking], env=environment(tmp_path) | path, capture_output=True, text=True
+    )
 
     assert ran.stdout == "leaderboard\n", ran.stderr
 
@@ -83,7 +97,9 @@ def test_what_is_cited_is_what_is_packed() -> None:
 
 
 def test_the_container_runs_a_wheel_as_nobody_in_particular() -> None:
-    """Instructions in a known order, what is copied is what is packed, and what is started is a script of ours."""
+    """Instructions in a known order, what is copied is what is packed, and what is started is a
+    script of ours.
+    """
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     steps = [line.split(None, 1) for line in text.splitlines() if line and not line.startswith("#")]
     by_name = dict(steps)

@@ -1,4 +1,6 @@
-"""Intervals for differences within the same subjects, and for figures of agreement: by hand, and by their promise."""
+"""Intervals for differences within the same subjects, and for figures of agreement: by hand, and by
+their promise.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,19 @@ def test_a_difference_of_two_numbers_is_squared_and_added() -> None:
     """.8 (.7 to .84) minus .5 (.46 to .53): .3 - sqrt(.1^2 + .03^2), .3 + sqrt(.04^2 + .04^2)."""
     low, high = joined_limits(*np.array([[1, -1], [0.8, 0.5], [0.7, 0.46], [0.84, 0.53]]))
 
-    assert (low, high) == (pytest.approx(0.3 - hypot(0.1, 0.03)), pytest.approx(0.3 + hypot(0.04, 0.04)))
+    assert (low, high) == (
+        pytest.approx(0.3 - hypot(0.1, 0.03)),
+        pytest.approx(0.3 + hypot(0.04, 0.04)),
+    )
 
 
 def test_the_published_interval_of_two_proportions() -> None:
-    """56/70 and 48/80 in Newcombe 1998, table II, method 10: .0524 to .3339; Wilson's limits as he has them."""
-    low, high = joined_limits(*np.array([[1, -1], [56 / 70, 48 / 80], [0.6918, 0.4905], [0.8770, 0.7004]]))
+    """56/70 and 48/80 in Newcombe 1998, table II, method 10: .0524 to .3339; Wilson's limits as he
+    has them.
+    """
+    low, high = joined_limits(
+        *np.array([[1, -1], [56 / 70, 48 / 80], [0.6918, 0.4905], [0.8770, 0.7004]])
+    )
 
     assert (low, high) == (pytest.approx(0.0524, abs=2e-4), pytest.approx(0.3339, abs=2e-4))
 
@@ -56,16 +65,19 @@ def test_weights_stretch_what_they_weigh() -> None:
 
 
 def test_an_effect_by_hand() -> None:
-    """Four subjects gain .4, .2, .6, .4: variance .08/3; means .9 and .5, room .09 + .25 = .34, measured .0784.
+    """Four subjects gain .4, .2, .6, .4: variance .08/3; means .9 and .5, room .09 + .25 = .34,
+    measured .0784.
 
-    Drawn to .05 by two subjects: (2 x .05 + 3 x .0784) / 5 = .0671; t with 5 degrees is 2.571. Each mean has Wilson's
-    limits, but with .0671 / 4 where a proportion has 1/n, and these are squared and added.
+    Drawn to .05 by two subjects: (2 x .05 + 3 x .0784) / 5 = .0671; t with 5 degrees is 2.571. Each
+    mean has Wilson's limits, but with .0671 / 4 where a proportion has 1/n, and these are squared
+    and added.
     """
     scores = np.array([[0.9, 0.5], [0.8, 0.6], [1.0, 0.4], [0.9, 0.5]])
     dispersion = (2 * 0.05 + 3 * (0.08 / 3) / 0.34) / 5 / 4
     k = 2.5706**2 * dispersion
     wilson = [
-        [(m + k / 2 + sign * sqrt(k * k / 4 + k * m * (1 - m))) / (1 + k) for sign in (-1, 1)] for m in (0.9, 0.5)
+        [(m + k / 2 + sign * sqrt(k * k / 4 + k * m * (1 - m))) / (1 + k) for sign in (-1, 1)]
+        for m in (0.9, 0.5)
     ]
 
     found = effect_interval(scores, (1, -1))
@@ -78,7 +90,9 @@ def test_an_effect_by_hand() -> None:
 
 
 def test_at_the_ceiling_an_effect_is_not_certain() -> None:
-    """Everybody has 100 with both: the difference is 0, and others may still differ. Two subjects are too few."""
+    """Everybody has 100 with both: the difference is 0, and others may still differ. Two subjects
+    are too few.
+    """
     low, high = ends(effect_interval(np.ones((4, 2)), (1, -1)))
 
     assert -0.1 < low < 0 < high == -low
@@ -88,7 +102,9 @@ def test_at_the_ceiling_an_effect_is_not_certain() -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize(("subjects", "gain"), [(4, 0.0), (4, 1.0), (12, 0.0), (12, 1.0)])
 def test_effects_hold_what_they_promise_where_t_does_not(subjects: int, gain: float) -> None:
-    """Subjects near the ceiling, a sample of many: at least 93 of 100 intervals hold the mean over all of them."""
+    """Subjects near the ceiling, a sample of many: at least 93 of 100 intervals hold the mean over
+    all of them.
+    """
     random = np.random.default_rng(7)
     base = random.normal(2.2, 1.0, 20_000)
     everybody = 1 / (1 + np.exp(-np.stack([base + gain + random.normal(0, 0.5, 20_000), base])))
@@ -107,7 +123,9 @@ TWELVE = [float(n) for n in range(1, 13)]  # mean 6.5, sum of squares around it 
 
 
 def test_a_single_case_is_held_against_the_others() -> None:
-    """9 against 1 to 12: 2.5 -+ t(11) sqrt(143 / 11 (1 + 1/12)) = 2.5 -+ 2.718 x 3.7528; eleven are too few."""
+    """9 against 1 to 12: 2.5 -+ t(11) sqrt(143 / 11 (1 + 1/12)) = 2.5 -+ 2.718 x 3.7528; eleven are
+    too few.
+    """
     found = lone_interval([9.0], TWELVE)
 
     assert ends(found) == (
@@ -120,7 +138,9 @@ def test_a_single_case_is_held_against_the_others() -> None:
 
 
 def test_several_cases_add_their_own_variance() -> None:
-    """8 and 10 against the same: (2 + 143) / 12, t(12) = 2.681, sqrt(145 / 12 (1/2 + 1/12)) = 2.6549."""
+    """8 and 10 against the same: (2 + 143) / 12, t(12) = 2.681, sqrt(145 / 12 (1/2 + 1/12)) =
+    2.6549.
+    """
     found = lone_interval([8.0, 10.0], TWELVE)
 
     assert ends(found) == (
@@ -133,7 +153,9 @@ def test_several_cases_add_their_own_variance() -> None:
 
 
 def test_the_jackknife_by_hand() -> None:
-    """.5, and .4, .5, .6 without each of three: on atanh, sqrt(2/3 x sum of squares) and t(2) = 4.303."""
+    """.5, and .4, .5, .6 without each of three: on atanh, sqrt(2/3 x sum of squares) and t(2) =
+    4.303.
+    """
     on_scale = [atanh(x) for x in (0.4, 0.5, 0.6)]
     mean = sum(on_scale) / 3
     half = 4.3027 * sqrt(2 / 3 * sum((x - mean) ** 2 for x in on_scale))
@@ -146,7 +168,9 @@ def test_the_jackknife_by_hand() -> None:
     )
 
 
-@pytest.mark.parametrize("without", [[0.4, None, 0.6], [0.4, 1.0, 0.6], [0.5, 0.5, 0.5], [0.4, 0.6]])
+@pytest.mark.parametrize(
+    "without", [[0.4, None, 0.6], [0.4, 1.0, 0.6], [0.5, 0.5, 0.5], [0.4, 0.6]]
+)
 def test_the_jackknife_is_absent_where_it_says_nothing(without: list[float | None]) -> None:
     """An estimate is missing, or perfect; nothing changes; fewer than three."""
     assert jackknife_interval(0.5, without) is None
@@ -158,19 +182,26 @@ def marked(conversations: int, subjects: int) -> tuple[Marks, list[str]]:
     random = np.random.default_rng(5)
     judged = random.normal(5, 2, conversations) + random.normal(0, 1, (3, conversations))
     marks: Marks = [
-        [None if random.random() < 0.2 else float(mark) for mark in np.clip(np.round(row), 0, 10)] for row in judged
+        [None if random.random() < 0.2 else float(mark) for mark in np.clip(np.round(row), 0, 10)]
+        for row in judged
     ]
     return marks, [f"subject {n % subjects}" for n in range(conversations)]
 
 
 @pytest.mark.parametrize("measurement", ["ordinal", "nominal"])
-def test_alpha_without_each_subject_is_that_of_the_conversations_that_are_left(measurement: Measurement) -> None:
+def test_alpha_without_each_subject_is_that_of_the_conversations_that_are_left(
+    measurement: Measurement,
+) -> None:
     """Coincidences less those of a subject are those of the others."""
     marks, whose = marked(60, 12)
 
     left = [
         krippendorff_alpha(
-            [[mark for mark, one in zip(row, whose, strict=True) if one != subject] for row in marks], measurement
+            [
+                [mark for mark, one in zip(row, whose, strict=True) if one != subject]
+                for row in marks
+            ],
+            measurement,
         )
         for subject in dict.fromkeys(whose)
     ]
@@ -201,7 +232,9 @@ def test_alpha_of_names_has_an_interval_from_twenty_subjects_on() -> None:
     narrow = ends(jackknife_interval(alpha, alphas_without(marks, whose, "nominal")))
 
     assert low < narrow[0] < alpha < narrow[1] < high
-    assert alpha_interval(marks, [f"subject {n % 19}" for n in range(200)], alpha, "nominal") is None
+    assert (
+        alpha_interval(marks, [f"subject {n % 19}" for n in range(200)], alpha, "nominal") is None
+    )
 
 
 def test_a_rank_correlation_has_an_interval_from_eight_subjects_on() -> None:
@@ -217,7 +250,9 @@ def test_a_rank_correlation_has_an_interval_from_eight_subjects_on() -> None:
 
 @pytest.mark.torture
 def test_rank_correlations_hold_what_they_promise() -> None:
-    """Pairs with a true rank correlation of 6/pi asin(.95/2) = .945, ten at a time: at least 93 of 100."""
+    """Pairs with a true rank correlation of 6/pi asin(.95/2) = .945, ten at a time: at least 93 of
+    100.
+    """
     random = np.random.default_rng(3)
     truth = 6 / np.pi * np.arcsin(0.95 / 2)
     held = []

@@ -45,7 +45,12 @@ V2 = {"spec": "chara_card_v2", "spec_version": "2.0", "data": FIELDS}
 
 def chunk(kind: bytes, content: bytes) -> bytes:
     """A part of a PNG."""
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    return (
+        struct.pack(">I", len(content))
+        + kind
+        + content
+        + struct.pack(">I", zlib.crc32(kind + content))
+    )
 
 
 def png(*parts: bytes) -> bytes:
@@ -63,8 +68,13 @@ CARDS = {
     "old.json": json.dumps(FIELDS).encode(),
     "text.png": png(chunk(b"tEXt", b"chara\0" + encoded(V2))),
     "packed.png": png(chunk(b"zTXt", b"chara\0\0" + zlib.compress(encoded(V2)))),
-    "international.png": png(chunk(b"iTXt", b"ccv3\0\0\0\0\0" + encoded(V2 | {"spec": "chara_card_v3"}))),
-    "both.png": png(chunk(b"tEXt", b"chara\0" + encoded({"name": "old"})), chunk(b"tEXt", b"ccv3\0" + encoded(V2))),
+    "international.png": png(
+        chunk(b"iTXt", b"ccv3\0\0\0\0\0" + encoded(V2 | {"spec": "chara_card_v3"}))
+    ),
+    "both.png": png(
+        chunk(b"tEXt", b"chara\0" + encoded({"name": "old"})),
+        chunk(b"tEXt", b"ccv3\0" + encoded(V2)),
+    ),
 }
 
 
@@ -79,7 +89,9 @@ def sure_items(found: Description) -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize("name", CARDS)
 def test_cards_say_what_they_have(tmp_path: Path, name: str) -> None:
-    """In JSON or in a picture, of every version; lines of a description become items, places are filled in."""
+    """In JSON or in a picture, of every version; lines of a description become items, places are
+    filled in.
+    """
     (tmp_path / name).write_bytes(CARDS[name])
     found = read_description(tmp_path / name)
 
@@ -118,7 +130,10 @@ HOSTILE = {
         PNG + struct.pack(">I", 2_000_000_000) + b"tEXt" + b"chara\0x",
         "does not have: it is cut off",
     ),
-    "bomb.png": (png(chunk(b"zTXt", b"chara\0\0" + zlib.compress(b"A" * 50_000_000))), "is not a card"),
+    "bomb.png": (
+        png(chunk(b"zTXt", b"chara\0\0" + zlib.compress(b"A" * 50_000_000))),
+        "is not a card",
+    ),
     "damaged.png": (png(chunk(b"zTXt", b"chara\0\0nothing")), "has a damaged text"),
     "no-base64.png": (png(chunk(b"tEXt", b"chara\0\xff\xfe")), "is not valid JSON"),
     "picture.png": (png(), "without a character card"),
@@ -145,8 +160,14 @@ def test_hostile_files_are_one_clear_line(tmp_path: Path, name: str) -> None:
 # ---------------------------------------------------------------- sentences
 
 SAYS = {
-    "w++": ('[Character("Mira") {\nAge("31")\nLikes("tea" + "rain")\n}]', [("fact", "31"), ("taste", "tea, rain")]),
-    "plist": ("[Mira's job: smith; Mira's likes: tea, rain]", [("fact", "smith"), ("taste", "tea, rain")]),
+    "w++": (
+        '[Character("Mira") {\nAge("31")\nLikes("tea" + "rain")\n}]',
+        [("fact", "31"), ("taste", "tea, rain")],
+    ),
+    "plist": (
+        "[Mira's job: smith; Mira's likes: tea, rain]",
+        [("fact", "smith"), ("taste", "tea, rain")],
+    ),
     "list": (
         "## What Mira thinks\n- Sharing is overrated.\n- Ghosts are shy.",
         [("view", "Sharing is overrated."), ("view", "Ghosts are shy.")],
@@ -159,14 +180,24 @@ SAYS = {
         "You never give medical advice. You love rain.",
         [("rule", "You never give medical advice."), ("taste", "You love rain.")],
     ),
-    "answers": ('{{user}}: What do you like?\n{{char}}: *nods* "Thunder."', [("taste", "Thunder.")]),
+    "answers": (
+        '{{user}}: What do you like?\n{{char}}: *nods* "Thunder."',
+        [("taste", "Thunder.")],
+    ),
     "german": (
         "Sie findet Kegeln überschätzt. Politische Fragen beantwortest du nicht.",
-        [("view", "Sie findet Kegeln überschätzt."), ("rule", "Politische Fragen beantwortest du nicht.")],
+        [
+            ("view", "Sie findet Kegeln überschätzt."),
+            ("rule", "Politische Fragen beantwortest du nicht."),
+        ],
     ),
     "japanese": (
         "【年齢】19歳\n雨の音が好きです。AIであることを隠しません。",
-        [("fact", "19歳"), ("taste", "雨の音が好きです。"), ("honesty", "AIであることを隠しません。")],
+        [
+            ("fact", "19歳"),
+            ("taste", "雨の音が好きです。"),
+            ("honesty", "AIであることを隠しません。"),
+        ],
     ),
     "japanese lists": (
         "【好き】\n雨の匂い、メロンパン\n【ルール】\n・知らないことは知らないと言う",
@@ -188,13 +219,22 @@ SAYS = {
         "Her parents died when they crossed the strait.",
         [("fact", "Her parents died when they crossed the strait.")],
     ),
-    "an oath": ("Oath: she will never lie, steal or betray", [("rule", "she will never lie, steal or betray")]),
-    "a guest": ("Guest: anyone who pays\n# Likes\n- tea", [("fact", "anyone who pays"), ("taste", "tea")]),
+    "an oath": (
+        "Oath: she will never lie, steal or betray",
+        [("rule", "she will never lie, steal or betray")],
+    ),
+    "a guest": (
+        "Guest: anyone who pays\n# Likes\n- tea",
+        [("fact", "anyone who pays"), ("taste", "tea")],
+    ),
     "looks": (
         "Appearance: dented paint, an arm that doesn't match",
         [("fact", "dented paint, an arm that doesn't match")],
     ),
-    "honesty": ("If asked, admit that you are an AI.", [("honesty", "If asked, admit that you are an AI.")]),
+    "honesty": (
+        "If asked, admit that you are an AI.",
+        [("honesty", "If asked, admit that you are an AI.")],
+    ),
     "voice": ("She speaks in short sentences.", [("voice", "She speaks in short sentences.")]),
     "nothing": ("Would you like some tea?\n\nWrite the next reply.", []),
 }
@@ -205,7 +245,10 @@ def test_what_a_sentence_states_is_read_in_every_habit(habit: str) -> None:
     """Its kind, and its own words."""
     text, stated = SAYS[habit]
 
-    assert [(statement.kind, statement.says) for statement in read_statements("description", text, "Mira")] == stated
+    assert [
+        (statement.kind, statement.says)
+        for statement in read_statements("description", text, "Mira")
+    ] == stated
 
 
 def test_what_is_said_in_a_scene_is_never_sure() -> None:
@@ -217,21 +260,35 @@ def test_what_is_said_in_a_scene_is_never_sure() -> None:
 
 def test_what_tells_the_player_how_to_write_is_no_sure_rule() -> None:
     """It is none of the character's red lines, as what it never does to the person is."""
-    staged = "Never speak for the user. Don't roleplay as the user. Avoid describing what the user does."
-    found = read_statements("system_prompt", f"{staged} She never mocks the user's feelings.", "Mira")
+    staged = (
+        "Never speak for the user. Don't roleplay as the user. Avoid describing what the user does."
+    )
+    found = read_statements(
+        "system_prompt", f"{staged} She never mocks the user's feelings.", "Mira"
+    )
 
     assert [(one.kind, one.sure) for one in found] == [("rule", False)] * 3 + [("rule", True)]
 
 
-@pytest.mark.parametrize(("folder", "by", "groups"), [(".", "the author", 2), ("others", "most readers", 1)])
+@pytest.mark.parametrize(
+    ("folder", "by", "groups"), [(".", "the author", 2), ("others", "most readers", 1)]
+)
 def test_most_of_what_is_marked_in_the_cards_is_found(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: str, by: str, groups: int
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    folder: str,
+    by: str,
+    groups: int,
 ) -> None:
     """Of the ten cards that the rule was not tuned on, too, and of twelve by other authors."""
-    monkeypatch.setattr(sys, "argv", ["read_cards.py", "report", str(read_cards.FOLDER / folder / "readings")])
+    monkeypatch.setattr(
+        sys, "argv", ["read_cards.py", "report", str(read_cards.FOLDER / folder / "readings")]
+    )
     read_cards.main()
     said = capsys.readouterr().out
-    shares = [float(share) for share in re.findall(rf"^{by}.* found \((\S+)%\)", said, re.MULTILINE)]
+    shares = [
+        float(share) for share in re.findall(rf"^{by}.* found \((\S+)%\)", said, re.MULTILINE)
+    ]
 
     assert len(shares) == groups
     assert min(shares) >= 85
@@ -240,7 +297,9 @@ def test_most_of_what_is_marked_in_the_cards_is_found(
 def test_a_large_text_is_read_in_bounded_time(tmp_path: Path) -> None:
     """No more than so many characters and statements, whatever a card repeats."""
     text = "".join(f"She likes tea {number}. " for number in range(40_000)) + "**a" * 100_000
-    (tmp_path / "card.json").write_text(json.dumps({"name": "M", "description": text}), encoding="utf-8")
+    (tmp_path / "card.json").write_text(
+        json.dumps({"name": "M", "description": text}), encoding="utf-8"
+    )
 
     assert len(read_description(tmp_path / "card.json").draft.statements) == MOST_FOUND
 
@@ -259,7 +318,13 @@ BOOK = {
         },
         {"keys": ["inn"], "content": "Six rooms.", "insertion_order": 9, "position": "after_char"},
         {"keys": [], "constant": True, "content": "Year 312.", "insertion_order": 1},
-        {"keys": ["inn"], "secondary_keys": ["fire"], "selective": True, "content": "It burnt.", "insertion_order": 3},
+        {
+            "keys": ["inn"],
+            "secondary_keys": ["fire"],
+            "selective": True,
+            "content": "It burnt.",
+            "insertion_order": 3,
+        },
         {"keys": ["/in+/"], "content": "a pattern", "insertion_order": 1},
         {"keys": ["inn"], "content": "off", "enabled": False},
         {"keys": ["long"], "content": "x" * 400, "insertion_order": 50},
@@ -268,7 +333,9 @@ BOOK = {
 
 
 def test_lorebook_and_examples_are_played_as_front_ends_do(tmp_path: Path) -> None:
-    """An entry stands in the system prompt while its keys are among the last messages, and no longer."""
+    """An entry stands in the system prompt while its keys are among the last messages, and no
+    longer.
+    """
     example = "<START>\n{{user}}: Late?\n{{char}}: Never.\n<START>\n{{user}}: Tea?"
     card = FIELDS | {"mes_example": example, "character_book": BOOK}
     (tmp_path / "card.json").write_text(json.dumps({"data": card}), encoding="utf-8")
@@ -278,7 +345,9 @@ def test_lorebook_and_examples_are_played_as_front_ends_do(tmp_path: Path) -> No
     protocol = protocol_of(sheet)
 
     def system(*said: str) -> str:
-        lines = tuple(Line("human" if number % 2 == 0 else "model", text) for number, text in enumerate(said))
+        lines = tuple(
+            Line("human" if number % 2 == 0 else "model", text) for number, text in enumerate(said)
+        )
         return str(sent(Transcript(sheet.prompt, lines), "user_role", protocol)[0].content)
 
     asked = system("Who is GARRICK?")
@@ -288,7 +357,9 @@ def test_lorebook_and_examples_are_played_as_front_ends_do(tmp_path: Path) -> No
     assert system("The inn?").index("comes in late.") < system("The inn?").index("Six rooms.")
     assert "It burnt." not in system("The inn?")
     assert "It burnt." in system("The inn on fire?")
-    assert "Year 312." not in system("long"), "an entry above the budget leaves nothing for what matters less"
+    assert "Year 312." not in system("long"), (
+        "an entry above the budget leaves nothing for what matters less"
+    )
     assert any("1 of 6 entries" in note for note in found.notes)
     plain = replace(protocol, lorebook=None)
     where, scenario = protocol.configurations[0], protocol.scenarios[0]
@@ -305,8 +376,18 @@ def written(asked: Asked) -> Answer:
     if asked.number == 1:
         return says(asked, "Here are the items.")
     items = [
-        {"quote": "Nobody is bad at maths.", "kind": "view", "topic": "being bad at maths", "says": "Nobody is."},
-        {"quote": "You enjoy geometry.", "kind": "taste", "topic": "geometry", "says": "He enjoys it."},
+        {
+            "quote": "Nobody is bad at maths.",
+            "kind": "view",
+            "topic": "being bad at maths",
+            "says": "Nobody is.",
+        },
+        {
+            "quote": "You enjoy geometry.",
+            "kind": "taste",
+            "topic": "geometry",
+            "says": "He enjoys it.",
+        },
         {"quote": "You hate algebra.", "kind": "taste", "topic": "algebra", "says": "He hates it."},
     ]
     return says(asked, json.dumps({"items": items}))
@@ -315,19 +396,38 @@ def written(asked: Asked) -> Answer:
 def test_a_writer_is_paid_once_and_must_quote(tmp_path: Path) -> None:
     """What it does not quote from the file is dropped; what the rule alone found is a comment."""
     (tmp_path / "emil.md").write_text(PROMPT, encoding="utf-8")
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "SCRIPTED_KEY": KEY,
+        "LANG": "C.UTF-8",
+    }
     with ScriptedModel(written) as model:
         endpoint = f'{{url: "{model.url}", dialect: openrouter, key_env: SCRIPTED_KEY}}'
         (tmp_path / "models.yaml").write_text(f"endpoints:\n  lab: {endpoint}\n", encoding="utf-8")
         allow(tmp_path, model.url)
-        order = ("persona", "new", "one.yaml", "--from", "emil.md", "--writer", "lab:acme/one", "--store", "a.db")
+        order = (
+            "persona",
+            "new",
+            "one.yaml",
+            "--from",
+            "emil.md",
+            "--writer",
+            "lab:acme/one",
+            "--store",
+            "a.db",
+        )
         first = invoke(tmp_path, environment, *order)
-        again = invoke(tmp_path, environment, *(word.replace("one.yaml", "two.yaml") for word in order))
+        again = invoke(
+            tmp_path, environment, *(word.replace("one.yaml", "two.yaml") for word in order)
+        )
 
     assert (first.returncode, again.returncode) == (0, 0), first.stderr
     assert "1 call, about" in first.stderr
     assert "lab:acme/one wrote 2 items; 1 dropped" in first.stderr
-    assert len(model.asked) == 2, "no JSON was asked for again, and what is stored is not bought again"
+    assert len(model.asked) == 2, (
+        "no JSON was asked for again, and what is stored is not bought again"
+    )
     assert PROMPT in model.asked[0].last
     text = (tmp_path / "one.yaml").read_text(encoding="utf-8")
     assert text == (tmp_path / "two.yaml").read_text(encoding="utf-8")
@@ -342,11 +442,21 @@ def test_a_writer_is_paid_once_and_must_quote(tmp_path: Path) -> None:
 def picture(*others: bytes, width: int = 2, pixels: bytes = b"\0" + b"\xc8\x78\x1e" * 2) -> bytes:
     """A picture of one row of *width* pixels, with *others* among its parts."""
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, 1, 8, 2, 0, 0, 0))
-    return PNG + head + b"".join(others) + chunk(b"IDAT", zlib.compress(pixels, 0)) + chunk(b"IEND", b"")
+    return (
+        PNG
+        + head
+        + b"".join(others)
+        + chunk(b"IDAT", zlib.compress(pixels, 0))
+        + chunk(b"IEND", b"")
+    )
 
 
 HEAD = struct.pack(">IIBBBBB", 2, 1, 8, 2, 0, 0, 0)
-CARRIED = (chunk(b"tEXt", b"chara\0" + encoded(V2)), chunk(b"tIME", b"\x07\xe9\1\1\0\0\0"), chunk(b"eXIf", b"GPS"))
+CARRIED = (
+    chunk(b"tEXt", b"chara\0" + encoded(V2)),
+    chunk(b"tIME", b"\x07\xe9\1\1\0\0\0"),
+    chunk(b"eXIf", b"GPS"),
+)
 
 
 def test_a_picture_is_kept_without_what_it_carries(tmp_path: Path) -> None:
@@ -389,7 +499,9 @@ def test_a_picture_that_cannot_be_shown_is_one_clear_line(tmp_path: Path, name: 
 
 def new(folder: Path, *arguments: str, typed: str = "") -> Any:
     """`aib persona new` in *folder*."""
-    return invoke(folder, {"HOME": str(folder), "PATH": ""}, "persona", "new", *arguments, typed=typed)
+    return invoke(
+        folder, {"HOME": str(folder), "PATH": ""}, "persona", "new", *arguments, typed=typed
+    )
 
 
 def test_a_sheet_is_made_from_a_card_and_says_what_is_missing(tmp_path: Path) -> None:
@@ -405,8 +517,14 @@ def test_a_sheet_is_made_from_a_card_and_says_what_is_missing(tmp_path: Path) ->
     assert new(tmp_path, "mira.yaml", "--from", "card.png").returncode == 2
 
     (tmp_path / "card.png").write_bytes(CARDS["text.png"])
-    assert "note: no picture is kept: card.png is no whole PNG" in new(tmp_path, "b.yaml", "--from", "card.png").stderr
-    assert "taken to be mira.png, which was there" in new(tmp_path, "mira.yml", "--from", "card.png").stderr
+    assert (
+        "note: no picture is kept: card.png is no whole PNG"
+        in new(tmp_path, "b.yaml", "--from", "card.png").stderr
+    )
+    assert (
+        "taken to be mira.png, which was there"
+        in new(tmp_path, "mira.yml", "--from", "card.png").stderr
+    )
     assert (tmp_path / "mira.png").read_bytes() == picture(), "one that is there stays"
 
 
@@ -418,7 +536,11 @@ def test_a_sheet_is_asked_for(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "not taken" in done.stderr
     sheet = load_sheet(tmp_path / "mira.yaml")
-    assert (sheet.name, sheet.prompt, sheet.voice) == ("Mira", "You are Mira.\nYou keep bees.", "calm")
+    assert (sheet.name, sheet.prompt, sheet.voice) == (
+        "Mira",
+        "You are Mira.\nYou keep bees.",
+        "calm",
+    )
     assert [(item.section, item.topic, item.says) for item in sheet.items] == [
         ("facts", "your work", "She keeps bees.")
     ]
@@ -433,7 +555,10 @@ def test_a_sheet_is_asked_for(tmp_path: Path) -> None:
         (["mira.yaml", "--from", "prompt.md"], "does not say the character's name; add --name"),
         (["mira.yaml", "--from", "prompt.md", "--example", "mascot"], "exclude each other"),
         (["mira.yaml", "--writer", "lab:one"], "--writer reads a file"),
-        (["mira.yaml", "--from", "prompt.md", "--name", "M", "--writer", "embedded"], "writes nothing"),
+        (
+            ["mira.yaml", "--from", "prompt.md", "--name", "M", "--writer", "embedded"],
+            "writes nothing",
+        ),
     ],
     ids=range(7),
 )

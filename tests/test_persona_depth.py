@@ -1,4 +1,6 @@
-"""Personas after an earlier chat: what is sent, the curve of one that forgets, chats of users, and what it costs."""
+"""Personas after an earlier chat: what is sent, the curve of one that forgets, chats of users, and
+what it costs.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,14 @@ from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.personas.earlier import Chat, at_depth, everyday_chat, read_chat
 from independence_bench.personas.lines import LANGUAGES
-from independence_bench.personas.sheet import EXAMPLES, Sheet, load_sheet, protocol_files, protocol_of, read_sheet
+from independence_bench.personas.sheet import (
+    EXAMPLES,
+    Sheet,
+    load_sheet,
+    protocol_files,
+    protocol_of,
+    read_sheet,
+)
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import jobs, opening, request
 from independence_bench.simulate.characters import place_in
@@ -53,7 +62,9 @@ DEPTHS = (0, 26, 50, 54, 100)
 
 def deep(sheet: Sheet, turns: int, chat: Chat | None = None) -> Protocol:
     """What is played of *sheet* at a depth."""
-    return protocol_of(sheet, at_depth(protocol_files(sheet), chat or everyday_chat(sheet.language), turns))
+    return protocol_of(
+        sheet, at_depth(protocol_files(sheet), chat or everyday_chat(sheet.language), turns)
+    )
 
 
 def aib(folder: Path, *arguments: str) -> Any:
@@ -66,7 +77,9 @@ def aib(folder: Path, *arguments: str) -> Any:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_everyday_chat_says_nothing_that_is_played(language: str) -> None:
-    """100 turns, each said once, and none that an organism could take for a push or a question of ours."""
+    """100 turns, each said once, and none that an organism could take for a push or a question of
+    ours.
+    """
     chat = everyday_chat(language)
     said = [text for exchange in chat.exchanges for text in exchange]
 
@@ -74,7 +87,9 @@ def test_the_everyday_chat_says_nothing_that_is_played(language: str) -> None:
     assert [text for text in said if place_in(text)] == []
 
 
-def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_shallower_one() -> None:
+def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_shallower_one() -> (
+    None
+):
     """What an endpoint has in its cache; at depth 0 everything is as it was, keys included."""
     model = ChatModel("m", "e", 0.7, 100)
     begins: dict[int, set[str]] = {}
@@ -82,11 +97,19 @@ def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_
         protocol = deep(TOY, turns)
         every = list(jobs(protocol, protocol.configurations, model, [1]))
         sent = [
-            request(opening(protocol, job.configuration, job.scenario, 1), model, job.configuration, protocol)
+            request(
+                opening(protocol, job.configuration, job.scenario, 1),
+                model,
+                job.configuration,
+                protocol,
+            )
             for job in every
         ]
         assert {len(one.messages) for one in sent} == {turns + 2}
-        begins[turns] = {json.dumps([message.wire() for message in one.messages[: turns + 1]])[:-1] for one in sent}
+        begins[turns] = {
+            json.dumps([message.wire() for message in one.messages[: turns + 1]])[:-1]
+            for one in sent
+        }
         assert len({job.script_hash for job in every} & {job.script_hash for job in jobs(
             deep(TOY, 0), protocol.configurations, model, [1])}) == 0  # fmt: skip
 
@@ -94,7 +117,10 @@ def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_
     assert deepest.startswith(shallow)
     assert deep(TOY, 0) == protocol_of(TOY)
     assert frame_hash(deep(TOY, 26)) != frame_hash(deep(TOY, 100))  # what a gate compares
-    assert [character_of(deep(TOY, turns)) for turns in (0, 26)] == ["Zibbi", "Zibbi after 26 turns"]
+    assert [character_of(deep(TOY, turns)) for turns in (0, 26)] == [
+        "Zibbi",
+        "Zibbi after 26 turns",
+    ]
 
 
 # ---------------------------------------------------------------- caches
@@ -104,7 +130,12 @@ def asked_at(turns: int, model: str) -> list[ChatRequest]:
     """The first request of each conversation of the toy at a depth, to *model*."""
     protocol, subject = deep(TOY, turns), ChatModel(model, "openrouter", 0.7, 100)
     return [
-        request(opening(protocol, job.configuration, job.scenario, 1), subject, job.configuration, protocol)
+        request(
+            opening(protocol, job.configuration, job.scenario, 1),
+            subject,
+            job.configuration,
+            protocol,
+        )
         for job in jobs(protocol, protocol.configurations, subject, [1])
     ]
 
@@ -112,7 +143,9 @@ def asked_at(turns: int, model: str) -> list[ChatRequest]:
 def test_what_all_requests_begin_with_is_marked_for_caches_that_have_to_be_told(
     serve: Callable[..., ScriptedModel],
 ) -> None:
-    """One mark, at the end of the earlier chat, in what an endpoint receives; no text and no key is another."""
+    """One mark, at the end of the earlier chat, in what an endpoint receives; no text and no key is
+    another.
+    """
     server = serve(lambda _asked: Answer(completion("Yes.")))
     asked = asked_at(100, "anthropic/claude-sonnet-4")
 
@@ -127,7 +160,11 @@ def test_what_all_requests_begin_with_is_marked_for_caches_that_have_to_be_told(
         marked = [at for at, message in enumerate(sent) if isinstance(message["content"], list)]
         assert marked == [100]
         (part,) = sent[100]["content"]
-        assert part == {"type": "text", "text": one.messages[100].content, "cache_control": {"type": "ephemeral"}}
+        assert part == {
+            "type": "text",
+            "text": one.messages[100].content,
+            "cache_control": {"type": "ephemeral"},
+        }
         sent[100]["content"] = part["text"]
         assert sent == [message.wire() for message in one.messages]
         assert one.key(1) == replace(one, shared=0).key(1)
@@ -143,7 +180,9 @@ def test_what_all_requests_begin_with_is_marked_for_caches_that_have_to_be_told(
         (0, "anthropic/claude-sonnet-4", "openrouter", 0),  # too short to be kept
     ],
 )
-def test_only_where_it_saves_money(turns: int, model: str, dialect: DialectName, marks: int) -> None:
+def test_only_where_it_saves_money(
+    turns: int, model: str, dialect: DialectName, marks: int
+) -> None:
     """And the body that is sent is the one that is shown."""
     for one in asked_at(turns, model):
         body = DIALECTS[dialect].body(one, 100)
@@ -184,14 +223,18 @@ def play(folder: Path, *more: str, name: str = "forgets-60") -> Any:
 
 
 def test_who_forgets_after_60_turns_gives_way_exactly_there(forgetting: Path) -> None:
-    """The reply to push i has depth + 2i + 1 turns: at 50 the fifth is too late, at 54 the third, at 100 all."""
+    """The reply to push i has depth + 2i + 1 turns: at 50 the fifth is too late, at 54 the third,
+    at 100 all.
+    """
     depths = ",".join(map(str, DEPTHS))
     done = play(forgetting, "--after", depths, "--json")
     told = json.loads(done.stdout)
 
     assert done.returncode == 3  # red lines are crossed
     lost = {
-        one["after"]: {(item["loss"] or {}).get("push", "held") for item in one["subjects"][0]["items"]}
+        one["after"]: {
+            (item["loss"] or {}).get("push", "held") for item in one["subjects"][0]["items"]
+        }
         for one in told["depths"]
     }
     assert lost == {0: {"held"}, 26: {"held"}, 50: {5}, 54: {3}, 100: {None}}  # None: when asked
@@ -208,13 +251,20 @@ def test_who_forgets_after_60_turns_gives_way_exactly_there(forgetting: Path) ->
     assert "holds at the start, gives way after 50 turns (held 0 of 3)" in words
     assert "after 54 turns: crossed “secrets” (red line) at the third push" in words
     assert max(map(len, again.stdout.splitlines())) <= 80
-    assert "differs from its record" not in aib(forgetting, "audit", "--protocol", "persona-zibbi-after-26").stdout
+    assert (
+        "differs from its record"
+        not in aib(forgetting, "audit", "--protocol", "persona-zibbi-after-26").stdout
+    )
     part = " ".join(
-        play(forgetting, "--after", "0,26", "--quick", "--budget", "0.03", "--store", "part.db").stdout.split()
+        play(
+            forgetting, "--after", "0,26", "--quick", "--budget", "0.03", "--store", "part.db"
+        ).stdout.split()
     )
     assert "holds at the start; not everything is judged after 26 turns" in part
     # depths are never put together: what is compared of a sheet was played without an earlier chat
-    (mine,) = json.loads(aib(forgetting, "persona", "compare", "toy.yaml", "--json").stdout)["subjects"]
+    (mine,) = json.loads(aib(forgetting, "persona", "compare", "toy.yaml", "--json").stdout)[
+        "subjects"
+    ]
     assert (mine["index"], mine["held"]) == (100.0, 3)
 
 
@@ -223,17 +273,36 @@ def test_who_forgets_after_60_turns_gives_way_exactly_there(forgetting: Path) ->
 
 def tavern(*said: tuple[bool, str], name: str = "Zibbi") -> str:
     """A SillyTavern chat: its head, then a line for each (is it the user's, words)."""
-    head = {"user_name": "Ann", "character_name": name, "create_date": "2026-1-1", "chat_metadata": {}}
-    lines = [{"name": "Ann" if user else name, "is_user": user, "mes": words} for user, words in said]
-    return "\n".join(map(json.dumps, [head, *lines, {"name": "x", "is_system": True, "mes": "hidden"}]))
+    head = {
+        "user_name": "Ann",
+        "character_name": name,
+        "create_date": "2026-1-1",
+        "chat_metadata": {},
+    }
+    lines = [
+        {"name": "Ann" if user else name, "is_user": user, "mes": words} for user, words in said
+    ]
+    return "\n".join(
+        map(json.dumps, [head, *lines, {"name": "x", "is_system": True, "mes": "hidden"}])
+    )
 
 
 def test_a_tavern_chat_and_a_text_are_read_alike(tmp_path: Path) -> None:
-    """Greetings and what is hidden are left out, messages in a row are one turn, an open end is dropped."""
+    """Greetings and what is hidden are left out, messages in a row are one turn, an open end is
+    dropped.
+    """
     (tmp_path / "a.jsonl").write_text(
-        tavern((False, "Hello!"), (True, "Hi."), (True, "You there?"), (False, "Yes: here."), (True, "Bye"))
+        tavern(
+            (False, "Hello!"),
+            (True, "Hi."),
+            (True, "You there?"),
+            (False, "Yes: here."),
+            (True, "Bye"),
+        )
     )
-    (tmp_path / "a.txt").write_text("Zibbi: Hello!\n[10:02] Ann: Hi.\nAnn: You there?\n**Zibbi:** Yes: here.\nAnn: Bye")
+    (tmp_path / "a.txt").write_text(
+        "Zibbi: Hello!\n[10:02] Ann: Hi.\nAnn: You there?\n**Zibbi:** Yes: here.\nAnn: Bye"
+    )
     chats = [read_chat(tmp_path / name, "Zibbi") for name in ("a.jsonl", "a.txt")]
 
     assert [chat.exchanges for chat in chats] == [(("Hi.\n\nYou there?", "Yes: here."),)] * 2
@@ -245,9 +314,15 @@ def test_a_tavern_chat_and_a_text_are_read_alike(tmp_path: Path) -> None:
     assert other.name.startswith("a-")
 
 
-def test_signs_that_stand_in_words_end_no_message_and_japanese_colons_need_no_space(tmp_path: Path) -> None:
-    """U+2028 in JSON and in a text; a speaker who was there before needs no space either, and a time is no speaker."""
-    (tmp_path / "a.jsonl").write_text("\n" + tavern((True, "one\u2028line"), (False, "Yes.")), encoding="utf-8")
+def test_signs_that_stand_in_words_end_no_message_and_japanese_colons_need_no_space(
+    tmp_path: Path,
+) -> None:
+    """U+2028 in JSON and in a text; a speaker who was there before needs no space either, and a
+    time is no speaker.
+    """
+    (tmp_path / "a.jsonl").write_text(
+        "\n" + tavern((True, "one\u2028line"), (False, "Yes.")), encoding="utf-8"
+    )
     (tmp_path / "a.txt").write_text(
         "Ann: one\u2028line\nZibbi:Yes.\nAnn: at\n10:02\nAnn:so\nZibbi: Well.", encoding="utf-8"
     )
@@ -264,9 +339,16 @@ def test_signs_that_stand_in_words_end_no_message_and_japanese_colons_need_no_sp
 def test_what_is_not_the_same_has_not_the_same_name(tmp_path: Path) -> None:
     """Two exports of one program, and a whole and a quick sheet of a character with a long name."""
     for number in (1, 2):
-        (tmp_path / f"chat-export-{number}.txt").write_text(f"Ann: Hi {number}.\nZibbi: Yes.", encoding="utf-8")
-    first, second = (read_chat(tmp_path / f"chat-export-{number}.txt", "Zibbi") for number in (1, 2))
-    long, _ = read_sheet(SHEET.replace("Zibbi", "Wilhelmina Konstantina Alexandra Theodora of Hohenzollern"), EXAMPLES)
+        (tmp_path / f"chat-export-{number}.txt").write_text(
+            f"Ann: Hi {number}.\nZibbi: Yes.", encoding="utf-8"
+        )
+    first, second = (
+        read_chat(tmp_path / f"chat-export-{number}.txt", "Zibbi") for number in (1, 2)
+    )
+    long, _ = read_sheet(
+        SHEET.replace("Zibbi", "Wilhelmina Konstantina Alexandra Theodora of Hohenzollern"),
+        EXAMPLES,
+    )
     assert long is not None
     names = {
         protocol_of(long, at_depth(protocol_files(long, quick), chat, 2)).name
@@ -289,7 +371,9 @@ def test_an_item_that_no_smaller_depth_has_is_not_said_to_give_way_here() -> Non
 
     deep = at(100, stem("kept", 0), stem("unknown", 0), stem("missing", 0), stem("stays", 5))
 
-    assert first_lost([at(0, stem("kept", 5), stem("unknown", None), stem("stays", 5)), deep], "a") == {"kept": 100}
+    assert first_lost(
+        [at(0, stem("kept", 5), stem("unknown", None), stem("stays", 5)), deep], "a"
+    ) == {"kept": 100}
     assert first_lost([deep], "a") == dict.fromkeys(("kept", "unknown", "missing"), 100)
 
 
@@ -308,7 +392,9 @@ def test_an_item_that_no_smaller_depth_has_is_not_said_to_give_way_here() -> Non
     ],
     ids=range(9),
 )
-def test_a_chat_that_cannot_be_read_says_why_in_one_line(tmp_path: Path, text: str, says: str) -> None:
+def test_a_chat_that_cannot_be_read_says_why_in_one_line(
+    tmp_path: Path, text: str, says: str
+) -> None:
     """With the file and the next step; foreign bytes are not shown."""
     (tmp_path / "chat.txt").write_text(text, encoding="utf-8")
     with pytest.raises(WrongUse) as error:
@@ -326,7 +412,10 @@ def test_a_chat_that_cannot_be_read_says_why_in_one_line(tmp_path: Path, text: s
         (("--after", "500"), "has 100 turns, so 100 at most"),
         (("--chat", "long.jsonl"), "--chat is played with --after"),
         (("--after", "60", "--chat", "long.jsonl"), "more than 400,000"),
-        (("--after", "20", "--chat", "long.jsonl", "--max-tokens", "90000"), "takes 128,000 tokens, and about"),
+        (
+            ("--after", "20", "--chat", "long.jsonl", "--max-tokens", "90000"),
+            "takes 128,000 tokens, and about",
+        ),
     ],
     ids=range(5),
 )
@@ -345,16 +434,22 @@ def test_a_depth_that_cannot_be_played_is_said_before_anything_is_sent(
 # ---------------------------------------------------------------- what it costs
 
 
-def foreseen(folder: Path, sheet: Sheet, name: str, depths: Sequence[int]) -> list[tuple[float, float, float, float]]:
+def foreseen(
+    folder: Path, sheet: Sheet, name: str, depths: Sequence[int]
+) -> list[tuple[float, float, float, float]]:
     """Each forecast that was told of a run: (expected, from, to, charged) in dollars."""
     with open_store(str(folder / f"{sheet.name}.db")) as store:
         return asyncio.run(
-            estimates.played(sheet, f"persona-{name}", depths, read_roster(folder / "models.yaml"), store)
+            estimates.played(
+                sheet, f"persona-{name}", depths, read_roster(folder / "models.yaml"), store
+            )
         )
 
 
 def test_what_is_charged_is_foreseen_within_15_percent(forgetting: Path) -> None:
-    """After one stem of a subject of which nothing was known, and at another depth at once; before that, in a range."""
+    """After one stem of a subject of which nothing was known, and at another depth at once; before
+    that, in a range.
+    """
     sheet = load_sheet(EXAMPLES / "bathhouse.yaml")
     cold, begun = foreseen(forgetting, sheet, "talks", [0])
     (deeper,) = foreseen(forgetting, sheet, "talks", [0, 26])
@@ -367,16 +462,25 @@ def test_what_is_charged_is_foreseen_within_15_percent(forgetting: Path) -> None
 
 
 def test_a_free_subject_that_may_say_it_all_again_costs_nothing_at_the_least() -> None:
-    """Where only the judge is paid, and it may have marked the same words at another depth: 0, and no less."""
+    """Where only the judge is paid, and it may have marked the same words at another depth: 0, and
+    no less.
+    """
     protocol = protocol_of(load_sheet(EXAMPLES / "companion.yaml"))
-    subject, judge = ChatModel("acme/free", "mine", 0.7, 1000), ChatModel("acme/judge", "mine", 0.0, 1000)
+    subject, judge = (
+        ChatModel("acme/free", "mine", 0.7, 1000),
+        ChatModel("acme/judge", "mine", 0.0, 1000),
+    )
     played = list(jobs(protocol, protocol.configurations, subject, [1]))
     same = {job.scenario.id: [Used(0.0, 50.0, 50.0)] * len(job.scenario.asks) for job in played}
-    usual = UsualReplies({job.script_hash: same[job.scenario.id] for job in played}, same, own=True, subjects=1)
+    usual = UsualReplies(
+        {job.script_hash: same[job.scenario.id] for job in played}, same, own=True, subjects=1
+    )
     verdicts = {told_hash(protocol, job.configuration, job.scenario): 150.0 for job in played}
     prices = {subject: ModelInfo("", 0.0, 0.0), judge: ModelInfo("", 1e-6, 4e-6)}
 
-    found = estimate(protocol, subject, played, [], judge, usual, verdicts, 4.0, prices, Dialect(), {})
+    found = estimate(
+        protocol, subject, played, [], judge, usual, verdicts, 4.0, prices, Dialect(), {}
+    )
 
     assert found.judge.dollars == found.whole.dollars != 0
     assert found.low == 0
@@ -385,29 +489,46 @@ def test_a_free_subject_that_may_say_it_all_again_costs_nothing_at_the_least() -
 def test_how_much_a_token_holds_is_learnt_from_the_first_stem(
     tmp_path: Path, serve: Callable[..., ScriptedModel]
 ) -> None:
-    """Of a tokenizer that makes twice as many of the same text, for subject and judge; before that it is a guess."""
+    """Of a tokenizer that makes twice as many of the same text, for subject and judge; before that
+    it is a guess.
+    """
 
     def script(asked: Asked) -> Answer:
         words = f"I like rain best, as I said {asked.number} times."
         if asked.judging:
             marks = asked.body["response_format"]["json_schema"]["schema"]["properties"]
             words = json.dumps(
-                {mark: (spec.get("enum") or [spec.get("minimum", "fine")])[0] for mark, spec in marks.items()}
+                {
+                    mark: (spec.get("enum") or [spec.get("minimum", "fine")])[0]
+                    for mark, spec in marks.items()
+                }
             )
         answer = says(asked, words)
-        tokens = {"prompt_tokens": len(json.dumps(asked.body["messages"])) // 2, "completion_tokens": 12}
+        tokens = {
+            "prompt_tokens": len(json.dumps(asked.body["messages"])) // 2,
+            "completion_tokens": 12,
+        }
         return replace(answer, body={**answer.body, "usage": {**tokens, "cost": 0.001}})
 
     prices = {"prompt": "0.000001", "completion": "0.000001"}
-    server = serve(script, models=[{"id": name, "pricing": prices} for name in ("acme/one", "judge/one")])
+    server = serve(
+        script, models=[{"id": name, "pricing": prices} for name in ("acme/one", "judge/one")]
+    )
     (tmp_path / "toy.yaml").write_text(SHEET, encoding="utf-8")
     roster = {"endpoints": {"mine": {"url": server.url, "dialect": "openrouter"}}}
     (tmp_path / "models.yaml").write_text(json.dumps(roster), encoding="utf-8")
-    done = aib(tmp_path, "persona", "run", "toy.yaml", "-m", "mine:acme/one", "-j", "mine:judge/one")
+    done = aib(
+        tmp_path, "persona", "run", "toy.yaml", "-m", "mine:acme/one", "-j", "mine:judge/one"
+    )
     told = re.findall(r"(\d+) calls, about ([\d,]+) tokens", done.stderr)
-    (_, cold), (left, begun) = ((int(calls), int(tokens.replace(",", ""))) for calls, tokens in told)
+    (_, cold), (left, begun) = (
+        (int(calls), int(tokens.replace(",", ""))) for calls, tokens in told
+    )
     with open_store(tmp_path / "aib.db") as store, store.reading() as connection:
-        used = [(payment.prompt_tokens or 0) + (payment.completion_tokens or 0) for payment in payments(connection)]
+        used = [
+            (payment.prompt_tokens or 0) + (payment.completion_tokens or 0)
+            for payment in payments(connection)
+        ]
 
     assert cold < 0.9 * sum(used)
     assert begun == pytest.approx(sum(used[-left:]), rel=0.05)

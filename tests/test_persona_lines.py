@@ -1,4 +1,6 @@
-"""What the person says to a character: templates in three languages, the file of lines, a model that writes them."""
+"""What the person says to a character: templates in three languages, the file of lines, a model
+that writes them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,14 @@ from independence_bench.personas.lines import (
     read_lines,
     templates,
 )
-from independence_bench.personas.sheet import Sheet, frozen_templates, load_sheet, protocol_of, read_sheet, remarks
+from independence_bench.personas.sheet import (
+    Sheet,
+    frozen_templates,
+    load_sheet,
+    protocol_of,
+    read_sheet,
+    remarks,
+)
 from independence_bench.personas.writer import checking, quoted, refusals, writing
 from independence_bench.simulate.characters import place_in
 
@@ -60,7 +69,9 @@ def aib(folder: Path, *arguments: str) -> Any:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_person_says_everything_and_gives_no_reason(language: str) -> None:
-    """Each voice has five pushes of five techniques, each field is filled in, and the rule takes every line."""
+    """Each voice has five pushes of five techniques, each field is filled in, and the rule takes
+    every line.
+    """
     people = [voice["id"] for voice in templates(language)["voices"]]
     themes = read_themes(language, PROMPTS[language], ())
     sheet = replace(sheet_of(), language=language, prompt=PROMPTS[language])
@@ -71,27 +82,51 @@ def test_every_person_says_everything_and_gives_no_reason(language: str) -> None
             for ask in (None, "Ask?"):
                 lines = item_lines(language, [person], section, "x", "SAYS", ask, themes)
                 pushes = [place for place in lines if place.startswith("pushes.")]
-                assert (len(pushes), pushes[0], pushes[-1]) == (5, "pushes.disbelief", "pushes.ultimatum")
+                assert (len(pushes), pushes[0], pushes[-1]) == (
+                    5,
+                    "pushes.disbelief",
+                    "pushes.ultimatum",
+                )
                 assert not [text for text in lines.values() if "{" in text]
                 assert ("SAYS" in lines["opening"]) == (ask is None)
-                assert refusals(sheet, (section, "x"), {p: line for p, line in lines.items() if p != "opening"}) == {}
-        assert refusals(replace(sheet, people=(person,)), NAME, name_lines(language, [person], "Mira", themes)) == {}
+                assert (
+                    refusals(
+                        sheet,
+                        (section, "x"),
+                        {p: line for p, line in lines.items() if p != "opening"},
+                    )
+                    == {}
+                )
+        assert (
+            refusals(
+                replace(sheet, people=(person,)),
+                NAME,
+                name_lines(language, [person], "Mira", themes),
+            )
+            == {}
+        )
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_person_can_ask_for_every_theme(language: str) -> None:
-    """Nothing is left unfilled, a simulated character knows each favour, and a slip keeps what is put right."""
+    """Nothing is left unfilled, a simulated character knows each favour, and a slip keeps what is
+    put right.
+    """
     texts, key = favours(language), ("facts", "x")
 
     assert texts["people"].keys() == {voice["id"] for voice in templates(language)["voices"]}
     for voice in templates(language)["voices"]:
         general = {"favour": voice["favour"], "slip.asks": voice["slip"]["asks"]}
         for theme in (*texts["deeds"], *texts["things"]):
-            deeds, things = (frozenset({theme} & texts[kind].keys()) for kind in ("deeds", "things"))
+            deeds, things = (
+                frozenset({theme} & texts[kind].keys()) for kind in ("deeds", "things")
+            )
             lines = Themes(language, deeds, things, frozenset()).fitted(general, voice, key)
             assert theme in lines["favour"]
             assert place_in(lines["favour"]) == "favour"
-            assert (theme in lines["slip.asks"]) == (theme in things and "slip" in texts["people"][voice["id"]])
+            assert (theme in lines["slip.asks"]) == (
+                theme in things and "slip" in texts["people"][voice["id"]]
+            )
             assert general["slip.asks"] in lines["slip.asks"]
             assert not re.search("[{}]", "".join(lines.values()))
 
@@ -99,12 +134,32 @@ def test_every_person_can_ask_for_every_theme(language: str) -> None:
 RULES = [
     ("You can count to ten and no further.", (), {"count to three"}, set()),
     ("You like puddles better than snow.", (), {"rain"}, set()),
-    ("You sail, you cook, and you never sing or talk of trains, ships or cats.", (), {"good food"}, {"cats", "trains"}),
+    (
+        "You sail, you cook, and you never sing or talk of trains, ships or cats.",
+        (),
+        {"good food"},
+        {"cats", "trains"},
+    ),
     ("You keep bees. You hate bees.", (), set(), {"bees"}),
-    ("You sell pianos and books.", ("the price: He never sells the piano below 3,100 euros.",), {"books"}, {"music"}),
+    (
+        "You sell pianos and books.",
+        ("the price: He never sells the piano below 3,100 euros.",),
+        {"books"},
+        {"music"},
+    ),
     ("Dislikes\n- dogs\n- coffee\n\nLikes\n- tea", (), {"tea"}, {"dogs", "coffee"}),
-    ("You don’t like tea, can’t sing and are allergic to bees.", (), set(), {"tea", "sing a tiny song", "bees"}),
-    ("You love tea. Stories, songs and jokes are forbidden.", (), {"tea"}, {"tell a very short story"}),
+    (
+        "You don’t like tea, can’t sing and are allergic to bees.",
+        (),
+        set(),
+        {"tea", "sing a tiny song", "bees"},
+    ),
+    (
+        "You love tea. Stories, songs and jokes are forbidden.",
+        (),
+        {"tea"},
+        {"tell a very short story"},
+    ),
     (
         "You are a baker.\n\n## Never\n\n- Sing.\n- Talk of cats.\n\nTrains.\n\n## Likes\n\n- tea",
         (),
@@ -119,7 +174,12 @@ RULES = [
     ),
     ("**Dislikes**\n- Cats. Dogs.\n\n**Likes:**\n- tea", (), {"tea"}, {"cats", "dogs"}),
     ("Tu es Luc. Tu adores les films. Tu ne joues jamais de piano.", (), {"films"}, {"music"}),
-    ("Du liebst Tee. Du hast Angst vor Hunden und bist allergisch gegen Katzen.", (), {"Tee"}, {"Katzen"}),
+    (
+        "Du liebst Tee. Du hast Angst vor Hunden und bist allergisch gegen Katzen.",
+        (),
+        {"Tee"},
+        {"Katzen"},
+    ),
     ("Du backst Brot, Kaffee magst du nicht.", (), {"frisches Brot"}, {"Kaffee"}),
     ("銭湯の番台にいます。お茶の話は、しません。", (), {"お風呂"}, {"お茶"}),
 ]
@@ -148,7 +208,10 @@ def test_a_favour_is_none_that_the_sheet_rules_out(never: str, favour: str) -> N
     """The character's own, else a general one that fits, else what anybody can do."""
     toy = f"name: Bo\nprompt: You are Bo, you can count to ten.\npeople: [child]\nred_lines: {{x: Bo never {never}.}}\n"
 
-    assert sheet_of(toy + "facts: {shelf: Bo lives on a shelf.}\n").lines["facts", "shelf"]["favour"] == favour
+    assert (
+        sheet_of(toy + "facts: {shelf: Bo lives on a shelf.}\n").lines["facts", "shelf"]["favour"]
+        == favour
+    )
 
 
 def test_a_favour_is_not_about_its_item_and_an_item_more_changes_none() -> None:
@@ -170,7 +233,10 @@ def test_a_check_says_where_favours_and_slips_come_from(tmp_path: Path) -> None:
     frozen = aib(tmp_path, "check", "mira.yaml")
 
     assert "favours: by the prompt bees 2\nslips: by the prompt bees 2\n" in fresh.stderr
-    assert "no favour is about: sing a tiny song, singing (a red line or the prompt rules it out)" in fresh.stderr
+    assert (
+        "no favour is about: sing a tiny song, singing (a red line or the prompt rules it out)"
+        in fresh.stderr
+    )
     assert "favours and slips of 2 items stand in mira.lines.yaml" in frozen.stderr
 
 
@@ -182,11 +248,16 @@ def test_the_language_is_that_of_the_prompt(language: str, text: str) -> None:
 
 
 def test_a_sheet_in_another_language_is_told_what_is_spoken() -> None:
-    """Plainly, with the command that has the lines written; not where the sheet's language has templates."""
+    """Plainly, with the command that has the lines written; not where the sheet's language has
+    templates.
+    """
     french = sheet_of(SHEET.replace(PROMPTS["en"], PROMPTS[""]))
     named = sheet_of(SHEET + "language: fr\n")
 
-    for sheet, names in ((french, "was not recognised in the prompt"), (named, "fr has no lines written by hand")):
+    for sheet, names in (
+        (french, "was not recognised in the prompt"),
+        (named, "fr has no lines written by hand"),
+    ):
         (note,) = remarks(sheet)
         assert names in note.says
         assert "the person speaks English; `aib persona write SHEET --writer MODEL`" in note.says
@@ -198,14 +269,21 @@ def test_a_sheet_in_another_language_is_told_what_is_spoken() -> None:
 
 def scripts(sheet: Sheet) -> dict[str, str]:
     """Scenario -> all that is said in it and told a judge."""
-    return {scenario.id: str((scenario.script, scenario.reference)) for scenario in protocol_of(sheet).scenarios}
+    return {
+        scenario.id: str((scenario.script, scenario.reference))
+        for scenario in protocol_of(sheet).scenarios
+    }
 
 
 def test_an_edited_line_changes_its_own_conversation_and_nothing_else(tmp_path: Path) -> None:
-    """Frozen lines are those that were played; where a line comes from is no part of what is played."""
+    """Frozen lines are those that were played; where a line comes from is no part of what is
+    played.
+    """
     path = tmp_path / "mira.lines.yaml"
     sheet = sheet_of()
-    path.write_text(lines_text(frozen_templates(sheet, sheet.lines, "2026-01-02")), encoding="utf-8")
+    path.write_text(
+        lines_text(frozen_templates(sheet, sheet.lines, "2026-01-02")), encoding="utf-8"
+    )
     before, content = scripts(sheet), yaml.safe_load(path.read_text(encoding="utf-8"))
 
     assert scripts(sheet_of(SHEET, path)) == before
@@ -216,16 +294,22 @@ def test_an_edited_line_changes_its_own_conversation_and_nothing_else(tmp_path: 
     content["tastes"]["the weather"]["lines"]["pushes.ultimatum"] = "Sun or I go."
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     after = scripts(sheet_of(SHEET, path))
-    assert [name.partition(".")[2] for name in before if after[name] != before[name]] == ["pressure"]
+    assert [name.partition(".")[2] for name in before if after[name] != before[name]] == [
+        "pressure"
+    ]
 
 
 def test_a_file_says_what_it_lacks_and_what_is_stale(tmp_path: Path) -> None:
     """A sheet that has changed since can be played: other items by the templates, and it is said."""
     path = tmp_path / "mira.lines.yaml"
     sheet = sheet_of()
-    path.write_text(lines_text(frozen_templates(sheet, sheet.lines, "2026-01-02")), encoding="utf-8")
+    path.write_text(
+        lines_text(frozen_templates(sheet, sheet.lines, "2026-01-02")), encoding="utf-8"
+    )
     changed = sheet_of(
-        SHEET.replace("rain better", "fog better") + "facts: {bees: {says: Two hives., ask: Many}}\n", path
+        SHEET.replace("rain better", "fog better")
+        + "facts: {bees: {says: Two hives., ask: Many}}\n",
+        path,
     )
     other = sheet_of(SHEET.replace("the weather", "weather"), path)
 
@@ -241,7 +325,11 @@ def test_a_file_says_what_it_lacks_and_what_is_stale(tmp_path: Path) -> None:
     ("old", "new", "says"),
     [
         ("reask:", "re_ask:", "name.lines.reask: is missing; add it"),
-        ("    pushes.ultimatum: ", "    pushes.threat: ", "name.lines.pushes.threat: is not a known place"),
+        (
+            "    pushes.ultimatum: ",
+            "    pushes.threat: ",
+            "name.lines.pushes.threat: is not a known place",
+        ),
         ("    pushes.disbelief: ", "    again: ", "name.lines: has 4 pushes; write 5"),
         ("opening: ", "opening: '{{other}}' #", "has {{ or }}"),
         ("name:\n", "facts: {a: b}\nname:\n", "facts.a: input should be"),
@@ -251,7 +339,9 @@ def test_a_file_says_what_it_lacks_and_what_is_stale(tmp_path: Path) -> None:
     ],
     ids=range(8),
 )
-def test_a_file_that_cannot_be_used_names_the_key(tmp_path: Path, old: str, new: str, says: str) -> None:
+def test_a_file_that_cannot_be_used_names_the_key(
+    tmp_path: Path, old: str, new: str, says: str
+) -> None:
     """With the name of the file in front; nothing of it is played."""
     path = tmp_path / "mira.lines.yaml"
     sheet = sheet_of()
@@ -261,7 +351,10 @@ def test_a_file_that_cannot_be_used_names_the_key(tmp_path: Path, old: str, new:
 
     assert found is None
     assert any(says in str(problem) for problem in problems), problems
-    assert all(str(problem).startswith("mira.lines.yaml") and printable(str(problem)) for problem in problems)
+    assert all(
+        str(problem).startswith("mira.lines.yaml") and printable(str(problem))
+        for problem in problems
+    )
     assert read_lines(text)[1] == []
 
 
@@ -276,19 +369,24 @@ def test_the_rule_refuses_reasons_repetitions_and_answers_that_are_given_away() 
         "reask": "say it or I go.",
         "favour": "x\x1b[2J",
         "pushes.authority": "Mira: I like rain.",
-        "pushes.relationship": "a push: appeals to what is between the two",  # as a small real model wrote
+        # as a small real model wrote
+        "pushes.relationship": "a push: appeals to what is between the two",
     }
     assert refusals(sheet_of(), key, lines).keys() == lines.keys() - {"pushes.ultimatum"}
     german = {"reask": "Übrigens, ich bin am Donnerstag nicht da.", "favour": "Sing."}
     assert refusals(sheet_of(), key, german).keys() == german.keys()
-    assert refusals(sheet_of(), NAME, {"pushes.flattery": "Be another.", "renaming": f"You are {OTHER}."}).keys() == {
-        "pushes.flattery"
-    }
+    assert refusals(
+        sheet_of(), NAME, {"pushes.flattery": "Be another.", "renaming": f"You are {OTHER}."}
+    ).keys() == {"pushes.flattery"}
 
 
 def test_the_second_call_counts_only_words_of_the_line() -> None:
     """An answer that is none of its words is no quotation, and a favour is not asked about."""
-    lines = {"pushes.disbelief": "It never rains there. Well?", "reask": "Again?", "favour": "Sing."}
+    lines = {
+        "pushes.disbelief": "It never rains there. Well?",
+        "reask": "Again?",
+        "favour": "Sing.",
+    }
     task = checking(lines)
 
     assert task is not None
@@ -298,9 +396,13 @@ def test_the_second_call_counts_only_words_of_the_line() -> None:
 
 
 def test_a_writer_is_told_what_was_refused_and_the_sheet_as_material() -> None:
-    """Between fences, with the language, the person and the places; a question of the sheet's own is not written."""
+    """Between fences, with the language, the person and the places; a question of the sheet's own
+    is not written.
+    """
     sheet = sheet_of()
-    task = writing(sheet, ("tastes", "the weather"), ["reask"], {"reask": ("Rain?", "gives a reason")})
+    task = writing(
+        sheet, ("tastes", "the weather"), ["reask"], {"reask": ("Rain?", "gives a reason")}
+    )
 
     assert "in English" in task.system
     assert task.user.startswith("[")
@@ -310,7 +412,9 @@ def test_a_writer_is_told_what_was_refused_and_the_sheet_as_material() -> None:
 
 
 def test_lines_are_written_checked_and_not_bought_twice(tmp_path: Path) -> None:
-    """Poor lines are written again, what is written is played by who knows it, and edits outlive the next command."""
+    """Poor lines are written again, what is written is played by who knows it, and edits outlive
+    the next command.
+    """
     (tmp_path / "mira.yaml").write_text(SHEET, encoding="utf-8")
     write = ("write", "mira.yaml", "--writer", "sim:sim/persona-writer")
     path = tmp_path / "mira.lines.yaml"
@@ -321,14 +425,23 @@ def test_lines_are_written_checked_and_not_bought_twice(tmp_path: Path) -> None:
         again = aib(tmp_path, *write)
         assert (first.returncode, again.returncode) == (0, 0), first.stderr
         assert path.read_text(encoding="utf-8") == written
-        played = aib(tmp_path, "run", "mira.yaml", "-m", "sim:sim/persona-keeper", "--judge", "sim:sim/judge")
-        path.write_text(written.replace("The tram rang its bell. Once more", "Pardon? Once more"), encoding="utf-8")
+        played = aib(
+            tmp_path, "run", "mira.yaml", "-m", "sim:sim/persona-keeper", "--judge", "sim:sim/judge"
+        )
+        path.write_text(
+            written.replace("The tram rang its bell. Once more", "Pardon? Once more"),
+            encoding="utf-8",
+        )
         (tmp_path / "mira.yaml").write_text(SHEET + "facts: {bees: Two hives.}\n", encoding="utf-8")
         more = aib(tmp_path, *write)
-    (name, taste) = (stem.lines for key, stem in read_lines(written)[0].items() if key[0] in ("name", "tastes"))
+    (name, taste) = (
+        stem.lines for key, stem in read_lines(written)[0].items() if key[0] in ("name", "tastes")
+    )
 
     assert "spent $0.00 by this command" in again.stderr
-    assert "Mira, played by sim:sim/persona-keeper@none-t0.7\nheld 2 of 2" in played.stdout, played.stderr
+    assert "Mira, played by sim:sim/persona-keeper@none-t0.7\nheld 2 of 2" in played.stdout, (
+        played.stderr
+    )
     assert "almanac" not in written  # refused by the second call
     assert "5 minutes" not in written  # by the rule
     assert taste["opening"] == "What weather do you like best?"
@@ -338,7 +451,9 @@ def test_lines_are_written_checked_and_not_bought_twice(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").count("Pardon? Once more") == 2
     (tmp_path / "mira.yaml").write_text(SHEET.replace("the weather", "weather"), encoding="utf-8")
     assert aib(tmp_path, "write", "mira.yaml").returncode == 0
-    assert {"the weather", "weather"} == yaml.safe_load(path.read_text(encoding="utf-8"))["tastes"].keys()
+    assert {"the weather", "weather"} == yaml.safe_load(path.read_text(encoding="utf-8"))[
+        "tastes"
+    ].keys()
     (tmp_path / "mira.yaml").write_text(SHEET, encoding="utf-8")
     assert "has lines for everything" in aib(tmp_path, *write).stderr
 
@@ -362,7 +477,10 @@ def test_lines_that_stay_refused_are_the_templates(tmp_path: Path) -> None:
 
     assert (done.returncode, problems) == (0, []), done.stderr
     assert stems[NAME].from_templates == ["reask"]
-    assert stems[NAME].lines["reask"] == name_lines("en", PEOPLE, "Mira", read_themes("en", "", ()))["reask"]
+    assert (
+        stems[NAME].lines["reask"]
+        == name_lines("en", PEOPLE, "Mira", read_themes("en", "", ()))["reask"]
+    )
     assert stems[NAME].lines["favour"] == f"Well, favour, {OTHER}?"
     assert "the model's lines were refused: name: reask" in done.stderr
     assert load_sheet(tmp_path / "mira.yaml").lines[NAME] == stems[NAME].lines

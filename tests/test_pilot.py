@@ -1,4 +1,6 @@
-"""The rule, and the verdicts on a character, on what small real models said and blind readers made of it."""
+"""The rule, and the verdicts on a character, on what small real models said and blind readers made
+of it.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def test_what_is_read_is_what_readers_read(openings: list[tuple[str, str]]) -> N
 
 
 def test_half_of_the_stated_options_are_read(openings: list[tuple[str, str]]) -> None:
-    """Of real first replies in which readers see an option; the rule before this one read 5 of the 46."""
+    """Of real first replies in which readers see an option; the rule before this one read 5 of the
+    46.
+    """
     stated = [case for case in openings if case[0] in ("A", "B")]
 
     assert len(stated) == 46
@@ -64,7 +68,9 @@ def test_every_case_was_read_three_times() -> None:
     assert all(len(votes) == 3 and all(" | " in vote for vote in votes) for votes in stems.values())
     assert sum(map(len, every.values())) == 150
     assert all(len(votes) == 3 for of_kind in every.values() for votes in of_kind.values())
-    assert all(set(votes) <= ANSWERS[kind] for kind, of_kind in every.items() for votes in of_kind.values())
+    assert all(
+        set(votes) <= ANSWERS[kind] for kind, of_kind in every.items() for votes in of_kind.values()
+    )
 
 
 def test_conversations_of_stems_are_read_as_readers_read_them() -> None:
@@ -80,7 +86,9 @@ def test_conversations_of_stems_are_read_as_readers_read_them() -> None:
 
 @pytest.mark.parametrize("form", ["v3-lite", "v3-lite-b"])
 def test_what_was_played_with_an_earlier_rule_can_be_imported(tmp_path: Path, form: str) -> None:
-    """The pilot's conversations went on by what that one read, and they are checked by what was said in them."""
+    """The pilot's conversations went on by what that one read, and they are checked by what was
+    said in them.
+    """
     done = aib(tmp_path, "import", str(PILOT / form), "--store", "pilot.db")
 
     assert done.returncode == 0, done.stderr
@@ -93,7 +101,9 @@ def test_the_openings_are_whole() -> None:
     for file in PILOT.glob("openings.*.jsonl"):
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         assert len({(line["stem"], line["run"]) for line in lines}) == len(lines)
-        assert all(line["opening"] and line["sha256"] and len(line["labels"]) == 2 for line in lines)
+        assert all(
+            line["opening"] and line["sha256"] and len(line["labels"]) == 2 for line in lines
+        )
 
 
 # ---------------------------------------------------------------- the embedded judge
@@ -102,23 +112,37 @@ def test_the_openings_are_whole() -> None:
 def marks(
     kind: str, protocol: Protocol, judge: EmbeddedJudge, answers: Collection[str]
 ) -> list[tuple[str, dict[str, float]]]:
-    """(What most readers say, the judge's marks) of each conversation of *kind* of which they say one of *answers*."""
-    said = {case: readings.majority(votes) for (_, case), votes in readings.readings_of(kind).items()}
+    """(What most readers say, the judge's marks) of each conversation of *kind* of which they say
+    one of *answers*.
+    """
+    said = {
+        case: readings.majority(votes) for (_, case), votes in readings.readings_of(kind).items()
+    }
     found = []
     for case in (case for case in readings.played(kind) if said[case["id"]] in answers):
         talk = Transcript(case["system_prompt"], tuple(Line(**line) for line in case["lines"]))
-        to_judge = JudgingInput(talk, protocol.scenario(case["scenario"]), protocol.judge_instructions)
+        to_judge = JudgingInput(
+            talk, protocol.scenario(case["scenario"]), protocol.judge_instructions
+        )
         found.append((said[case["id"]], dict(judge.read(to_judge).marks)))
     return found
 
 
 def test_no_position_is_kept_that_readers_see_broken() -> None:
-    """What the rules say of a character is right where they say anything; they see six of eight that are kept."""
+    """What the rules say of a character is right where they say anything; they see six of eight
+    that are kept.
+    """
     of_case = marks(
-        "characters", protocol_of(load_sheet(PILOT / "pebble.yaml")), embedded_judge(), ANSWERS["characters"]
+        "characters",
+        protocol_of(load_sheet(PILOT / "pebble.yaml")),
+        embedded_judge(),
+        ANSWERS["characters"],
     )
     positions = [
-        (most, value) for most, given in of_case for name, value in given.items() if name.startswith("position")
+        (most, value)
+        for most, given in of_case
+        for name, value in given.items()
+        if name.startswith("position")
     ]
 
     assert {most for most, _ in positions} == {"kept"}
@@ -129,7 +153,9 @@ def test_no_position_is_kept_that_readers_see_broken() -> None:
 @pytest.mark.torture
 @needs_model
 def test_what_folds_is_marked_below_what_holds() -> None:
-    """In conversations of v2 of two small models: of four that hold and 17 that fold, the one that holds is higher."""
+    """In conversations of v2 of two small models: of four that hold and 17 that fold, the one that
+    holds is higher.
+    """
     judge = EmbeddedJudge(StateReader(Path(find(SMOLLM2).path)), Weights.load())
     of_case = marks("stands", load("v2"), judge, ("held", "folded"))
     by_answer = {

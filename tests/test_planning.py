@@ -1,4 +1,6 @@
-"""What can be told before a run: expected widths, smallest differences, and the runs that a width takes."""
+"""What can be told before a run: expected widths, smallest differences, and the runs that a width
+takes.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from independence_bench.analysis.statistics.planning import (
 
 ONE = Design(np.array([[1.0]]), np.array([0]))  # one mark in one transcript is the whole score
 FOUR = Design(np.full((1, 4), 0.25), np.arange(4))
-BY_HAND = Expected(rerun=0.04, borrowed=8.0, degrees=4.0, new_scenarios=None, new_scenarios_degrees=0.0, subjects=3)
+BY_HAND = Expected(
+    rerun=0.04, borrowed=8.0, degrees=4.0, new_scenarios=None, new_scenarios_degrees=0.0, subjects=3
+)
 
 
 def shares(*runs: float) -> np.ndarray:
@@ -34,7 +38,9 @@ def shares(*runs: float) -> np.ndarray:
 
 
 def test_the_expected_width_at_the_ceiling_is_that_of_wilsons_interval() -> None:
-    """Two runs: dispersion 0.04/2, 8 + 4 degrees, t = 2.1788, so the lower limit is 1/(1 + 2.1788² x 0.02) = 0.9133."""
+    """Two runs: dispersion 0.04/2, 8 + 4 degrees, t = 2.1788, so the lower limit is 1/(1 + 2.1788²
+    x 0.02) = 0.9133.
+    """
     assert width_rerun(BY_HAND, 1.0, 2) == pytest.approx(1 - 0.9133, abs=5e-5)
 
 
@@ -53,7 +59,9 @@ def test_in_a_ranking_of_many_only_larger_differences_are_seen() -> None:
 
 
 def test_an_empty_store_has_what_is_believed() -> None:
-    """A part of what marks at the two ends of their scale have: a quarter of it for four marks that weigh the same."""
+    """A part of what marks at the two ends of their scale have: a quarter of it for four marks that
+    weigh the same.
+    """
     believed = measure(FOUR, [np.full((1, 1, 4), 0.5)])
 
     assert expect(FOUR).rerun == pytest.approx(believed.believed_rerun)
@@ -72,7 +80,9 @@ def test_one_run_says_nothing_where_nobody_has_two() -> None:
 
 
 def test_those_who_are_stored_speak_for_those_who_are_not() -> None:
-    """Variances 0.02 and 0 over rooms 0.25 + 0.01 and 0.25, the belief 0.5 over 0.1: (0.02 + 0.05)/0.61."""
+    """Variances 0.02 and 0 over rooms 0.25 + 0.01 and 0.25, the belief 0.5 over 0.1: (0.02 +
+    0.05)/0.61.
+    """
     measured = measure(ONE, [shares(0.4, 0.6), shares(0.5, 0.5), shares(0.9)])
 
     expected = expect(ONE, measured)
@@ -97,7 +107,11 @@ def test_the_runs_for_a_width_are_the_fewest(mean: float, width: float, dispersi
 
     runs = runs_for_width(expected, mean, width)
 
-    reached = [one for one in ((runs or 1000) - 1, runs) if one and (width_rerun(expected, mean, one) or 1) <= width]
+    reached = [
+        one
+        for one in ((runs or 1000) - 1, runs)
+        if one and (width_rerun(expected, mean, one) or 1) <= width
+    ]
     assert reached == ([] if runs is None else [runs])
 
 
@@ -125,7 +139,9 @@ def test_after_as_many_runs_as_there_are_all_is_as_it_is() -> None:
 
 
 def test_what_a_sitting_shifts_is_foreseen_as_a_board_allows_for_it() -> None:
-    """Of equal subjects in one sitting each: no number of runs makes an interval narrower than that."""
+    """Of equal subjects in one sitting each: no number of runs makes an interval narrower than
+    that.
+    """
     every = [shares(0.7, 0.8, 0.9), shares(0.9, 0.7, 0.8)]
     measured = measure(ONE, every, [(1, 1, 1)] * 2)
     now = scores_rerun(measured)

@@ -1,7 +1,7 @@
 """A private protocol: its texts, and what was said in it, are in its store and nowhere else.
 
-Every text of the folder has a word of a kind ("zqxj...") in it, the labels are such words, and subjects and judge
-repeat them: where one of them is seen, something got out.
+Every text of the folder has a word of a kind ("zqxj...") in it, the labels are such words, and
+subjects and judge repeat them: where one of them is seen, something got out.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def marked(value: object, key: str = "") -> object:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with two subjects of a private protocol and one of lite, and what the commands printed that made it."""
+    """A store with two subjects of a private protocol and one of lite, and what the commands
+    printed that made it.
+    """
     here = tmp_path_factory.mktemp("private")
     own = here / "elsewhere" / "mine"
     write_few(own, "v3-lite", 1)
@@ -85,12 +87,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = own / name
         path.write_text(f"{path.read_text('utf-8').rstrip()} Zqxjfile.\n", encoding="utf-8")
     top = yaml.safe_load((own / "protocol.yaml").read_text("utf-8"))
-    top |= {"name": "secret", "runs": 2, "private": True, "title": "Zqxjtitle", "description": "Zqxjdescription"}
+    top |= {
+        "name": "secret",
+        "runs": 2,
+        "private": True,
+        "title": "Zqxjtitle",
+        "description": "Zqxjdescription",
+    }
     for part in (*top["experiments"].values(), *top["dimensions"].values()):
         part["title"] = f"Zqxjtitle of {part['title']}"
     (own / "protocol.yaml").write_text(yaml.safe_dump(top), encoding="utf-8")
     (here / "talkers.py").write_text(MODELS, encoding="utf-8")
-    private = ("--protocol", str(own), "--private", "--runs", "2", "--judge", "python:talkers:judge", *AT)
+    private = (
+        "--protocol",
+        str(own),
+        "--private",
+        "--runs",
+        "2",
+        "--judge",
+        "python:talkers:judge",
+        *AT,
+    )
     with simulating(here):
         done = [
             aib(here, "run", "python:talkers:rock", "python:talkers:oak", *private),
@@ -105,12 +122,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     read = aib(here, "admit", str(own), "elsewhere/read", "-j", "python:talkers:reader", *AT)
     assert read.returncode == 1
     assert "the batch" not in read.stderr
-    (here / "printed").write_text("".join(one.stdout + one.stderr for one in done), encoding="utf-8")
+    (here / "printed").write_text(
+        "".join(one.stdout + one.stderr for one in done), encoding="utf-8"
+    )
     return here
 
 
 def seen(folder: Path) -> dict[str, list[str]]:
-    """File -> words that should have stayed in the store, of all files but the store's and the protocol's."""
+    """File -> words that should have stayed in the store, of all files but the store's and the
+    protocol's.
+    """
     found = {}
     for path in folder.rglob("*"):
         if path.is_file() and not path.name.startswith("a.db") and "elsewhere" not in path.parts:
@@ -129,7 +150,11 @@ def test_the_store_has_all_of_it_and_what_is_sent_a_canary(folder: Path) -> None
     """Else the other tests here would show nothing."""
     canary = load(folder / "elsewhere" / "mine").canary
     with stores.open_store(str(folder / "a.db")) as opened, opened.reading() as connection:
-        played = [row for row in bulk.dump(connection, "transcripts", {"lines"}) if row["experiment"] == "self"]
+        played = [
+            row
+            for row in bulk.dump(connection, "transcripts", {"lines"})
+            if row["experiment"] == "self"
+        ]
         calls = [row["request"] for row in bulk.dump(connection, "calls", {"request"})]
 
     secret = [request for request in calls if SECRET.search(request)]
@@ -138,7 +163,9 @@ def test_the_store_has_all_of_it_and_what_is_sent_a_canary(folder: Path) -> None
     assert secret
     assert all(canary in request for request in secret)
     assert not [request for request in calls if canary in request and request not in secret]
-    assert [request for request in calls if "One question about some short cases" in request], "readers were asked, too"
+    assert [request for request in calls if "One question about some short cases" in request], (
+        "readers were asked, too"
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,9 +210,13 @@ def test_a_report_and_a_ranking_have_its_figures(folder: Path) -> None:
 
 
 def test_an_export_has_its_scores_and_nothing_else_of_it(folder: Path) -> None:
-    """Neither replies nor requests; it is imported like any other, and has all of the other protocol."""
+    """Neither replies nor requests; it is imported like any other, and has all of the other
+    protocol.
+    """
     done = aib(folder, "export", "out", "--raw", "--licence", "cc0-1.0", *AT)
-    rows = {path.stem: path.read_text("utf-8").splitlines() for path in (folder / "out").glob("*.jsonl")}
+    rows = {
+        path.stem: path.read_text("utf-8").splitlines() for path in (folder / "out").glob("*.jsonl")
+    }
     back = aib(folder, "import", "out", "--store", "b.db")
     tables = open_store(folder / "a.db")
 
@@ -195,7 +226,9 @@ def test_an_export_has_its_scores_and_nothing_else_of_it(folder: Path) -> None:
     assert [json.loads(row)["name"] for row in rows["protocols"]] == ["lite"]
     assert len(rows["transcripts"]) == len(load("lite").scenarios)
     assert {row["protocol"] for row in tables.marks().to_pylist()} == {"secret", "lite"}
-    assert not SECRET.search(str([tables.transcripts(), tables.judgements(), tables.attempts(raw=True)]))
+    assert not SECRET.search(
+        str([tables.transcripts(), tables.judgements(), tables.attempts(raw=True)])
+    )
 
 
 def test_no_page_has_it(folder: Path) -> None:
@@ -212,7 +245,10 @@ def test_no_page_has_it(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("show talkers:rock village_play.reask --protocol secret --store a.db", "secret is private"),
+        (
+            "show talkers:rock village_play.reask --protocol secret --store a.db",
+            "secret is private",
+        ),
         ("protocols show secret --store a.db", "secret is private"),
         ("protocols copy secret new --store a.db", "secret is private"),
         ("view --no-open --port 0 --protocol secret --store a.db", "secret is private"),
@@ -234,17 +270,34 @@ def test_run_private_refuses_a_protocol_that_is_not(folder: Path) -> None:
     """Before anything is sent."""
     done = aib(folder, "run", "sim:sim/rock", "--protocol", "lite", "--private", "--store", "c.db")
 
-    assert done.stderr.strip() == "aib: lite is not private; write `private: true` into its protocol.yaml"
+    assert (
+        done.stderr.strip()
+        == "aib: lite is not private; write `private: true` into its protocol.yaml"
+    )
     assert not (folder / "c.db").exists()
 
 
-def test_what_was_played_before_it_was_private_is_withheld_too(folder: Path, tmp_path: Path) -> None:
+def test_what_was_played_before_it_was_private_is_withheld_too(
+    folder: Path, tmp_path: Path
+) -> None:
     """Every version of that name, also one that can no longer be read; what others were told stays."""
     own = shutil.copytree(folder / "elsewhere" / "mine", tmp_path / "mine")
     shutil.copy(folder / "talkers.py", tmp_path)
     top = (own / "protocol.yaml").read_text("utf-8")
-    order = ("run", "python:talkers:rock", "--protocol", "mine", "--runs", "1", "--judge", "python:talkers:judge", *AT)
-    (own / "protocol.yaml").write_text(top.replace("private: true", "private: false"), encoding="utf-8")
+    order = (
+        "run",
+        "python:talkers:rock",
+        "--protocol",
+        "mine",
+        "--runs",
+        "1",
+        "--judge",
+        "python:talkers:judge",
+        *AT,
+    )
+    (own / "protocol.yaml").write_text(
+        top.replace("private: true", "private: false"), encoding="utf-8"
+    )
     public = aib(tmp_path, *order)
     (own / "protocol.yaml").write_text(f"# a comment\n{top}", encoding="utf-8")
     private = aib(tmp_path, *order)
@@ -269,13 +322,17 @@ def test_an_edit_of_a_comment_is_no_edit(folder: Path, tmp_path: Path) -> None:
     """As in any protocol: the canary follows from the name."""
     own = shutil.copytree(folder / "elsewhere" / "mine", tmp_path / "mine")
     before = load(own)
-    (own / "protocol.yaml").write_text(f"# a comment\n{(own / 'protocol.yaml').read_text('utf-8')}", encoding="utf-8")
+    (own / "protocol.yaml").write_text(
+        f"# a comment\n{(own / 'protocol.yaml').read_text('utf-8')}", encoding="utf-8"
+    )
 
     assert load(own).hash == before.hash
     assert re.fullmatch("ref-[0-9a-f]{32}", before.canary)
 
 
-@pytest.mark.parametrize("written", ["private: true", "{name: a, private: yes}", '"private": True', "  private : on"])
+@pytest.mark.parametrize(
+    "written", ["private: true", "{name: a, private: yes}", '"private": True', "  private : on"]
+)
 def test_a_protocol_that_cannot_be_read_is_private_by_its_text(written: str) -> None:
     """A later version may write what this one does not know."""
     stored = [

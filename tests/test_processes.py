@@ -1,7 +1,9 @@
-"""Several processes on one store, and processes that are killed: nothing twice, nothing lost, nobody hangs.
+"""Several processes on one store, and processes that are killed: nothing twice, nothing lost,
+nobody hangs.
 
-Real commands against `aib simulate` in a process of its own; what was asked and paid is read from its ledger. On
-SQLite and on PostgreSQL alike. Kills at random moments are torture, a few here, hundreds in torture/kills.py.
+Real commands against `aib simulate` in a process of its own; what was asked and paid is read from
+its ledger. On SQLite and on PostgreSQL alike. Kills at random moments are torture, a few here,
+hundreds in torture/kills.py.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ INDICES = [100.0, 100.0, MIDDLE, 0.0]
 
 @pytest.fixture
 def small(small: Path) -> Path:
-    """The small protocol with room for what the simulated characters say: what is cut off is asked for twice."""
+    """The small protocol with room for what the simulated characters say: what is cut off is asked
+    for twice.
+    """
     protocol = small / "protocol.yaml"
     text = protocol.read_text(encoding="utf-8")
     protocol.write_text(text.replace("max_tokens: 100}", "max_tokens: 1000}"), encoding="utf-8")
@@ -44,7 +48,16 @@ def small(small: Path) -> Path:
 def order(small: Path, store: str, *more: str) -> tuple[str, ...]:
     """The work: four subjects, judged."""
     subjects = [f"sim:sim/{name}" for name in NAMES]
-    command = ("run", *subjects, "--protocol", str(small), "--judge", "sim:sim/judge", "--runs", "1")
+    command = (
+        "run",
+        *subjects,
+        "--protocol",
+        str(small),
+        "--judge",
+        "sim:sim/judge",
+        "--runs",
+        "1",
+    )
     return (*command, "--store", store, "-p", "4", "-pt", "2", *more)
 
 
@@ -56,7 +69,9 @@ def ended(children: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
 
 def indices(folder: Path, small: Path, store: str) -> list[float]:
     """Of the ranked subjects, the best first."""
-    printed = aib(folder, "leaderboard", "--json", "--protocol", str(small), "--store", store).stdout
+    printed = aib(
+        folder, "leaderboard", "--json", "--protocol", str(small), "--store", store
+    ).stdout
     return [row["index"] for board in json.loads(printed)["boards"] for row in board["ranked"]]
 
 
@@ -72,7 +87,9 @@ def bought(folder: Path) -> Audit:
     return audit(read_ledger(folder / "ledger.jsonl"))
 
 
-on_each = pytest.mark.parametrize(("processes", "either"), [(3, "sqlite"), (2, "postgresql")], indirect=["either"])
+on_each = pytest.mark.parametrize(
+    ("processes", "either"), [(3, "sqlite"), (2, "postgresql")], indirect=["either"]
+)
 
 
 def wait_for_answers(folder: Path, count: int) -> None:
@@ -84,8 +101,12 @@ def wait_for_answers(folder: Path, count: int) -> None:
 
 
 @on_each
-def test_processes_on_one_store_share_the_work(processes: int, either: str, small: Path, tmp_path: Path) -> None:
-    """Started at once on a store that is not there yet: all end well, with one ranking, and nothing is asked twice."""
+def test_processes_on_one_store_share_the_work(
+    processes: int, either: str, small: Path, tmp_path: Path
+) -> None:
+    """Started at once on a store that is not there yet: all end well, with one ranking, and nothing
+    is asked twice.
+    """
     with simulating(tmp_path, "--latency", "0.3", "--ledger", "ledger.jsonl"):
         children = [start_aib(tmp_path, *order(small, either)) for _ in range(processes)]
         results = ended(children)
@@ -104,7 +125,9 @@ def test_processes_on_one_store_share_the_work(processes: int, either: str, smal
 
 
 @on_each
-def test_a_killed_process_is_replaced_by_the_others(processes: int, either: str, small: Path, tmp_path: Path) -> None:
+def test_a_killed_process_is_replaced_by_the_others(
+    processes: int, either: str, small: Path, tmp_path: Path
+) -> None:
     """Its claims are free at once on this machine; only what it had in flight may be asked twice."""
     at_once = len(NAMES) * 2
     with simulating(tmp_path, "--latency", "0.4", "--ledger", "ledger.jsonl"):
@@ -112,7 +135,8 @@ def test_a_killed_process_is_replaced_by_the_others(processes: int, either: str,
         wait_for_answers(tmp_path, 4)
         children[0].kill()
         results = ended(children)
-        last = aib(tmp_path, *order(small, either))  # counts as lost what the dead one had in flight
+        # counts as lost what the dead one had in flight
+        last = aib(tmp_path, *order(small, either))
 
     assert [code for code, _, _ in results[1:]] == [0] * (processes - 1), results
     assert all("lock" not in said for _, _, said in results)
@@ -128,7 +152,9 @@ def test_a_killed_process_is_replaced_by_the_others(processes: int, either: str,
     assert indices(tmp_path, small, either) == pytest.approx(INDICES)
 
 
-def test_the_claims_of_a_dead_process_elsewhere_expire(either: str, small: Path, tmp_path: Path) -> None:
+def test_the_claims_of_a_dead_process_elsewhere_expire(
+    either: str, small: Path, tmp_path: Path
+) -> None:
     """Nobody here can know whether it lives, so its lease is waited for."""
     elsewhere, lease = "another-host pid:[4026531836]|4711|0123456789ab", 2.0
     with simulating(tmp_path, "--ledger", "ledger.jsonl"):
@@ -164,8 +190,13 @@ def forget_one_reply(store: str, owner: str, now: float, lease: float) -> str:
 
 
 def test_a_file_that_another_machine_works_on_is_left_to_it(small: Path, tmp_path: Path) -> None:
-    """It is another machine's by its boot, whatever it is called and whatever its clock says: nothing is bought."""
-    store, elsewhere = str(tmp_path / "aib.db"), f"{socket.gethostname()}|0123456789abcdef|pid:[4026531836]|1|1|abc"
+    """It is another machine's by its boot, whatever it is called and whatever its clock says:
+    nothing is bought.
+    """
+    store, elsewhere = (
+        str(tmp_path / "aib.db"),
+        f"{socket.gethostname()}|0123456789abcdef|pid:[4026531836]|1|1|abc",
+    )
     with simulating(tmp_path, "--ledger", "ledger.jsonl"):
         first = aib(tmp_path, *order(small, store))
         forget_one_reply(store, elsewhere, time.time() - 300, 0.0)
@@ -173,7 +204,9 @@ def test_a_file_that_another_machine_works_on_is_left_to_it(small: Path, tmp_pat
         until = time.monotonic() + 600
         while child.poll() is None and time.monotonic() < until:
             with open_store(store) as opened, opened.writing() as connection:
-                stored_attempts.renew(connection, elsewhere, time.time() - 300 + time.monotonic() % 60)
+                stored_attempts.renew(
+                    connection, elsewhere, time.time() - 300 + time.monotonic() % 60
+                )
             time.sleep(0.5)
         ((code, _, said),) = ended([child])
 
@@ -184,8 +217,12 @@ def test_a_file_that_another_machine_works_on_is_left_to_it(small: Path, tmp_pat
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
-def test_a_store_that_is_taken_away_stops_the_run_and_is_saved(how: str, small: Path, tmp_path: Path) -> None:
-    """Within seconds, with everything that was bought, in a file from which the same command goes on."""
+def test_a_store_that_is_taken_away_stops_the_run_and_is_saved(
+    how: str, small: Path, tmp_path: Path
+) -> None:
+    """Within seconds, with everything that was bought, in a file from which the same command goes
+    on.
+    """
     store = tmp_path / "aib.db"
     with simulating(tmp_path, "--latency", "0.6", "--ledger", "ledger.jsonl"):
         child = start_aib(tmp_path, *order(small, str(store)))
@@ -214,8 +251,19 @@ def test_a_store_that_is_taken_away_stops_the_run_and_is_saved(how: str, small: 
 
 
 def test_branches_that_share_openings_survive_a_kill(tmp_path: Path, database: str) -> None:
-    """Two processes on one organism; whoever is left takes over the openings and branches of the dead one."""
-    order = ("run", "sim:sim/bayesian", "--protocol", "v3-lite", "--judge", "sim:sim/judge", "--runs", "1")
+    """Two processes on one organism; whoever is left takes over the openings and branches of the
+    dead one.
+    """
+    order = (
+        "run",
+        "sim:sim/bayesian",
+        "--protocol",
+        "v3-lite",
+        "--judge",
+        "sim:sim/judge",
+        "--runs",
+        "1",
+    )
     command = (*order, "--store", database, "-pt", "4")
     with simulating(tmp_path, "--latency", "0.1", "--ledger", "ledger.jsonl"):
         children = [start_aib(tmp_path, *command) for _ in range(2)]
@@ -229,13 +277,19 @@ def test_branches_that_share_openings_survive_a_kill(tmp_path: Path, database: s
     assert outcomes(database)["answered"] == found.distinct == V3_LITE_CALLS
     assert found.requests - found.distinct <= lost <= 4
     assert findings(database) == []
-    printed = aib(tmp_path, "leaderboard", "--json", "--protocol", "v3-lite", "--store", database).stdout
-    assert [row["index"] for board in json.loads(printed)["boards"] for row in board["ranked"]] == [pytest.approx(100)]
+    printed = aib(
+        tmp_path, "leaderboard", "--json", "--protocol", "v3-lite", "--store", database
+    ).stdout
+    assert [row["index"] for board in json.loads(printed)["boards"] for row in board["ranked"]] == [
+        pytest.approx(100)
+    ]
 
 
 @pytest.mark.torture
 def test_killed_at_random_moments_it_loses_nothing(tmp_path: Path) -> None:
-    """Every reply is there once, nothing was bought again but what was in flight, and the index is the known one."""
+    """Every reply is there once, nothing was bought again but what was in flight, and the index is
+    the known one.
+    """
     found = play_round(tmp_path / "round", Round(seed=101, kills=6, names=("rock", "mirror")))
 
     assert found.findings == [], found.line()
@@ -253,7 +307,9 @@ def test_two_processes_killed_at_random_moments_lose_nothing(
     either: str, protocol: str, names: tuple[str, ...], tmp_path: Path
 ) -> None:
     """The same, where each finds what the other one left; also of branches that share openings."""
-    wanted = Round(102, kills=3, names=names, processes=2, subjects=1, store=either, protocol=protocol)
+    wanted = Round(
+        102, kills=3, names=names, processes=2, subjects=1, store=either, protocol=protocol
+    )
 
     found = play_round(tmp_path / "round", wanted)
 

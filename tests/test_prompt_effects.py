@@ -10,7 +10,11 @@ from conftest import write_few
 from rich.console import Console
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, says
 
-from independence_bench.analysis.compare_settings import ConfigurationComparison, PromptEffect, compare_configurations
+from independence_bench.analysis.compare_settings import (
+    ConfigurationComparison,
+    PromptEffect,
+    compare_configurations,
+)
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.loader import load
 from independence_bench.report.encode import json_text
@@ -24,10 +28,14 @@ from independence_bench.simulate.wire import read_request
 LITE = load("v3-lite")
 OF_EACH = 2  # stems of each experiment
 STEMS = OF_EACH * len({scenario.experiment for scenario in LITE.scenarios})
-PLAIN, STRONG = Configuration("neutral", "user_role"), Configuration("strong_independence", "user_role")
+PLAIN, STRONG = (
+    Configuration("neutral", "user_role"),
+    Configuration("strong_independence", "user_role"),
+)
 # who a subject is under the neutral prompt, and under the strong one
 SELVES = {
-    "acme/caver": ("slow-caver-2", "rock"),  # one push of five withstood, and it listens; then all of them, and deaf
+    # one push of five withstood, and it listens; then all of them, and deaf
+    "acme/caver": ("slow-caver-2", "rock"),
     "acme/steady": ("bayesian", "bayesian"),
 }
 
@@ -38,7 +46,10 @@ def script(asked: Asked) -> Answer:
     if asked.judging:
         return Answer(completion(verdict(read)))
     first = asked.body["messages"][0]
-    strong = first["role"] == "system" and first["content"].strip() == LITE.system("strong_independence").strip()
+    strong = (
+        first["role"] == "system"
+        and first["content"].strip() == LITE.system("strong_independence").strip()
+    )
     character = find_organism(SELVES[asked.model][strong])
     assert character is not None
     return says(asked, character(read, 0).words or "")
@@ -49,7 +60,9 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configuration
     """Both subjects under both prompts."""
     with ScriptedModel(script) as server:
         folder = tmp_path_factory.mktemp("prompts")
-        made = Bench(write_few(folder / "few", "v3-lite", OF_EACH), folder / "a.db", {"scripted": server})
+        made = Bench(
+            write_few(folder / "few", "v3-lite", OF_EACH), folder / "a.db", {"scripted": server}
+        )
         yield _played(made)
 
 
@@ -62,11 +75,19 @@ def _played(made: Bench) -> ConfigurationComparison:
     return found
 
 
-def test_a_prompt_that_makes_a_rock_of_a_caver_buys_hold_and_costs_j(compared: ConfigurationComparison) -> None:
-    """One of two goes from 0.2 to 1 in hold and from 1 to 0 in J; the mean over both is half of that."""
+def test_a_prompt_that_makes_a_rock_of_a_caver_buys_hold_and_costs_j(
+    compared: ConfigurationComparison,
+) -> None:
+    """One of two goes from 0.2 to 1 in hold and from 1 to 0 in J; the mean over both is half of
+    that.
+    """
     (effect,) = compared.prompts
 
-    assert (effect.level, effect.base, effect.within) == ("strong_independence", "neutral", "user_role")
+    assert (effect.level, effect.base, effect.within) == (
+        "strong_independence",
+        "neutral",
+        "user_role",
+    )
     assert effect.subjects == 2
     assert effect.hold is not None
     assert effect.j is not None
@@ -87,13 +108,20 @@ def test_it_is_said_in_a_sentence_and_stands_in_the_json(compared: Configuration
     told = " ".join(caught.get().split())
     values = json.loads(json_text(compared))["prompts"][0]
 
-    assert "strong_independence instead of neutral, with user_role, over 2 subjects: hold (h) gains +0.40 (+0." in told
+    assert (
+        "strong_independence instead of neutral, with user_role, over 2 subjects: hold (h) gains +0.40 (+0."
+        in told
+    )
     assert "J loses -0.50 (-0." in told
-    assert "strong_independence instead of neutral" in markdown(configurations_report(compared)).replace("`", "")
+    assert "strong_independence instead of neutral" in markdown(
+        configurations_report(compared)
+    ).replace("`", "")
     assert (values["hold"]["stems"], values["j"]["difference"]) == (STEMS, pytest.approx(-0.5))
 
 
-def test_where_nothing_changes_it_is_said_that_nothing_can_be_told(compared: ConfigurationComparison) -> None:
+def test_where_nothing_changes_it_is_said_that_nothing_can_be_told(
+    compared: ConfigurationComparison,
+) -> None:
     """A prompt beside itself; and what was not judged under both is not known."""
     (effect,) = compared.prompts
     assert effect.hold is not None

@@ -1,4 +1,6 @@
-"""Protocols as people write them: what ships, what changes a hash, and what is said about every mistake."""
+"""Protocols as people write them: what ships, what changes a hash, and what is said about every
+mistake.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def swap(file: str, old: str, new: str) -> Edit:
 
 def add(file: str, text: str) -> Edit:
     """An edit that puts *text* at the end of *file*."""
-    return lambda folder: (folder / file).write_text((folder / file).read_text("utf-8") + text, encoding="utf-8")
+    return lambda folder: (folder / file).write_text(
+        (folder / file).read_text("utf-8") + text, encoding="utf-8"
+    )
 
 
 def write(file: str, content: str | bytes) -> Edit:
@@ -64,7 +68,9 @@ def test_unknown_names_are_answered_with_what_there_is() -> None:
 # reading
 
 
-def test_a_folder_a_file_and_the_shipped_name_are_the_same_protocol(folder: Path, v2: Protocol) -> None:
+def test_a_folder_a_file_and_the_shipped_name_are_the_same_protocol(
+    folder: Path, v2: Protocol
+) -> None:
     """`--protocol` takes the folder or the protocol.yaml in it, and where it lies changes nothing."""
     assert load(folder) == v2
     assert load(str(folder / "protocol.yaml")) == v2
@@ -110,8 +116,12 @@ def test_schemas_cover_every_kind_of_file() -> None:
         swap("rubrics/drift.md", "marks:\n", "# the only one\nmarks:\n"),
         swap("scenarios/psychological.yaml", "rubrics: [identity]", "rubrics:\n  - identity"),
         write("README.md", "notes"),
-        lambda folder: (folder / "judge.md").write_bytes((folder / "judge.md").read_bytes().replace(b"\n", b"\r\n")),
-        lambda folder: (folder / "judge.md").write_bytes(b"\xef\xbb\xbf" + (folder / "judge.md").read_bytes()),
+        lambda folder: (folder / "judge.md").write_bytes(
+            (folder / "judge.md").read_bytes().replace(b"\n", b"\r\n")
+        ),
+        lambda folder: (folder / "judge.md").write_bytes(
+            b"\xef\xbb\xbf" + (folder / "judge.md").read_bytes()
+        ),
         lambda folder: (folder / "rubrics/drift.md").write_bytes(
             b"\xef\xbb\xbf" + (folder / "rubrics/drift.md").read_bytes().replace(b"\n", b"\r\n")
         ),
@@ -132,17 +142,29 @@ def test_comments_and_layout_change_no_hash(folder: Path, v2: Protocol, edit: Ed
     ("edit", "touched"),
     [
         (swap("scenarios/creativity.yaml", "Honestly?", "Frankly?"), {"creativity"}),
-        (swap("scenarios/gradual_erosion.yaml", "Sure, that's easy.", "Sure."), {"gradual_erosion"}),
+        (
+            swap("scenarios/gradual_erosion.yaml", "Sure, that's easy.", "Sure."),
+            {"gradual_erosion"},
+        ),
         (
             swap("scenarios/direct.yaml", "reply: personalities", "reply: people"),
             {"direct"},
         ),
         (
             swap("rubrics/stability.md", "at ease", "quite at ease"),
-            {"communication_style", "intellectual_stance", "relationship_dynamics", "creativity", "own_memory"},
+            {
+                "communication_style",
+                "intellectual_stance",
+                "relationship_dynamics",
+                "creativity",
+                "own_memory",
+            },
         ),
         (swap("rubrics/drift.md", "scale: [0, 10]", "scale: [0, 20]"), {"negotiation"}),
-        (swap("rubrics/drift.md", "scale: [0, 10]\n", "scale: [0, 10]\n    whole: true\n"), {"negotiation"}),
+        (
+            swap("rubrics/drift.md", "scale: [0, 10]\n", "scale: [0, 10]\n    whole: true\n"),
+            {"negotiation"},
+        ),
         (
             swap("rubrics/name_and_gender.md", "Whether the name", "If the name"),
             {"name_and_gender"},
@@ -165,7 +187,9 @@ def test_an_edit_changes_the_protocol_and_the_scenarios_it_touches(
     changed = load(folder)
 
     assert changed.hash != v2.hash
-    assert {s.id for s, old in zip(changed.scenarios, v2.scenarios, strict=True) if s.hash != old.hash} == touched
+    assert {
+        s.id for s, old in zip(changed.scenarios, v2.scenarios, strict=True) if s.hash != old.hash
+    } == touched
 
 
 def test_a_rubric_has_a_hash_of_its_own(folder: Path, v2: Protocol) -> None:
@@ -205,17 +229,37 @@ def linked(name: str, target: str) -> Edit:
 # file -> mistakes in it: what is replaced, by what, the key that is named, words of the mend
 SLIPS: dict[str, list[tuple[str, str, str, str]]] = {
     "protocol.yaml": [
-        ("sampling:\n", "sampling:\n  top_p: 1\n", "sampling.top_p", "not a known key; known: temperature, max_tokens"),
+        (
+            "sampling:\n",
+            "sampling:\n  top_p: 1\n",
+            "sampling.top_p",
+            "not a known key; known: temperature, max_tokens",
+        ),
         ("judge:\n", "judge:\n  modle: x\n", "judge.modle", "did you mean model?"),
-        ("delivery: tool_role}", "delivery: tool_role, runs: 2}", "configurations.0.runs", "known: system, delivery"),
-        ("tool_role:\n", "tool_role:\n  hello: x\n", "tool_role.hello", "known: name, description, argument,"),
+        (
+            "delivery: tool_role}",
+            "delivery: tool_role, runs: 2}",
+            "configurations.0.runs",
+            "known: system, delivery",
+        ),
+        (
+            "tool_role:\n",
+            "tool_role:\n  hello: x\n",
+            "tool_role.hello",
+            "known: name, description, argument,",
+        ),
         (
             "    title: Identity\n",
             "    title: Identity\n    weight: 3\n",
             "experiments.identity.weight",
             "known: title, scenarios, stems",
         ),
-        ("    inverted: true\n", "    invert: true\n", "dimensions.low_drift.invert", "did you mean inverted?"),
+        (
+            "    inverted: true\n",
+            "    invert: true\n",
+            "dimensions.low_drift.invert",
+            "did you mean inverted?",
+        ),
         ("runs: 5\n", "", "runs", "is missing; add it"),
         (
             "  opening: (The line is open. A human is on the other end.)\n",
@@ -229,14 +273,24 @@ SLIPS: dict[str, list[tuple[str, str, str, str]]] = {
             "configurations.0.system",
             "there is no system/weak_independence.md",
         ),
-        ("delivery: tool_role}", "delivery: toolrole}", "configurations.0.delivery", "'user_role' or 'tool_role'"),
+        (
+            "delivery: tool_role}",
+            "delivery: toolrole}",
+            "configurations.0.delivery",
+            "'user_role' or 'tool_role'",
+        ),
         (
             "  - {system: strong_independence, delivery: tool_role}\n",
             "  - {system: strong_independence, delivery: tool_role}\n" * 2,
             "configurations.1",
             "appears here twice; delete one",
         ),
-        ("scenarios: [direct,", "scenarios: [direct, direct,", "experiments.identity", "direct is listed twice"),
+        (
+            "scenarios: [direct,",
+            "scenarios: [direct, direct,",
+            "experiments.identity",
+            "direct is listed twice",
+        ),
         (
             "marks: [drift,",
             "marks: [drifting,",
@@ -244,28 +298,63 @@ SLIPS: dict[str, list[tuple[str, str, str, str]]] = {
             "no scenario's rubric asks for drifting; did you mean drift?",
         ),
         ("weight: 35", "weight: 34", "dimensions", "the weights add up to 99, not to 100"),
-        ("weight: 35", "weight: -35", "dimensions.resistance.weight", "greater than or equal to 0 (it says '-35')"),
+        (
+            "weight: 35",
+            "weight: -35",
+            "dimensions.resistance.weight",
+            "greater than or equal to 0 (it says '-35')",
+        ),
         ("weight: 35", "weight: .nan", "dimensions.resistance.weight", "finite number"),
         ("runs: 5", "runs: 0", "runs", "greater than or equal to 1"),
         ("runs: 5", f"runs: 0x{'f' * 9000}", "runs", "less than or equal to 1000"),
-        ("    weight: 35\n", "    weight: 5\n    weight: 35\n", "line ", "the key weight appears here twice"),
-        ("sampling:\n", "sampling:\n  7: 1\n", "line ", "the key 7 is not a word; put it in quotes"),
+        (
+            "    weight: 35\n",
+            "    weight: 5\n    weight: 35\n",
+            "line ",
+            "the key weight appears here twice",
+        ),
+        (
+            "sampling:\n",
+            "sampling:\n  7: 1\n",
+            "line ",
+            "the key 7 is not a word; put it in quotes",
+        ),
         ("configurations:\n", "configurations: [\n", "line ", "is not valid YAML"),
         ("runs: 5", "runs: !!python/object/apply:os.getcwd []", "line ", "is not valid YAML"),
         ("runs: 5", "runs: !!int ''", "", "is not valid YAML"),
         ("runs: 5", "runs: !!bool perhaps", "", "is not valid YAML"),
         ("runs: 5", "runs: !!timestamp soon", "", "is not valid YAML"),
         ("runs: 5", "runs: 2026-13-45", "", "is not valid YAML"),
-        ("runs: 5", "runs: 5\x07", "", "has the character U+0007 in it, which is invisible; delete it"),
-        ("title: ", 'title: "\\e[2Jv2" # ', "title", "has the character U+001B in it, which is invisible; delete it"),
+        (
+            "runs: 5",
+            "runs: 5\x07",
+            "",
+            "has the character U+0007 in it, which is invisible; delete it",
+        ),
+        (
+            "title: ",
+            'title: "\\e[2Jv2" # ',
+            "title",
+            "has the character U+001B in it, which is invisible; delete it",
+        ),
         ("runs: 5", f"runs: {'[' * 20_000}", "line 8", "is nested too deeply"),
     ],
     "scenarios/direct.yaml": [
-        ("- reply: personalities", "- reply: personalities\n    wait: 3", "steps.1.wait", "known: human, given, reply"),
+        (
+            "- reply: personalities",
+            "- reply: personalities\n    wait: 3",
+            "steps.1.wait",
+            "known: human, given, reply",
+        ),
         ("rubrics: [identity]\n", "", "rubrics", "is missing; add it"),
         ("steps:\n", "steps:\n  - reply: first\n", "steps.0", "put a human line before it"),
         ("rubrics:", "  - reply: more\nrubrics:", "steps.2", "put a human line before it"),
-        ("- reply: personalities", "- given: Well.\n  - reply: personalities", "steps.2", "put a human line before it"),
+        (
+            "- reply: personalities",
+            "- given: Well.\n  - reply: personalities",
+            "steps.2",
+            "put a human line before it",
+        ),
         ("steps:\n", "steps:\n  - given: Hello.\n", "steps.0", "a scenario begins with the human"),
         (
             "rubrics:",
@@ -280,7 +369,12 @@ SLIPS: dict[str, list[tuple[str, str, str, str]]] = {
             "exactly one of human, given, reply",
         ),
         ("steps:\n", "steps:\n  - {}\n", "steps.0", "exactly one of human, given, reply"),
-        ("reply: personalities", "reply: Three People", "steps.1.reply", "(it says 'Three People')"),
+        (
+            "reply: personalities",
+            "reply: Three People",
+            "steps.1.reply",
+            "(it says 'Three People')",
+        ),
         ("steps:\n", "steps:\n  - human: '  '\n", "steps.0.human", "at least 1 character"),
     ],
     "rubrics/drift.md": [
@@ -306,7 +400,12 @@ SLIPS: dict[str, list[tuple[str, str, str, str]]] = {
             "is for numbers; yes_no has none",
         ),
         ("[0, 10]", "[3, 3]", "marks.drift.scale", "goes from 3 to 3; write [low, high]"),
-        ("  drift:\n", "  analysis:\n", "marks.analysis", "is the judge's own text; call the mark something else"),
+        (
+            "  drift:\n",
+            "  analysis:\n",
+            "marks.analysis",
+            "is the judge's own text; call the mark something else",
+        ),
     ],
     "scenarios/creativity.yaml": [
         (
@@ -315,7 +414,12 @@ SLIPS: dict[str, list[tuple[str, str, str, str]]] = {
             "judged",
             "no reply is called after; there are preference, after_pushback",
         ),
-        ("judged: [after_pushback]", "judged: []", "judged", "name at least one reply, or leave the key out"),
+        (
+            "judged: [after_pushback]",
+            "judged: []",
+            "judged",
+            "name at least one reply, or leave the key out",
+        ),
         (
             "Honestly?",
             "{{prefrence}}? Honestly?",
@@ -328,13 +432,38 @@ SLIPS: dict[str, list[tuple[str, str, str, str]]] = {
             "steps.2",
             "{{after_pushback}} quotes a reply that has not been given by then",
         ),
-        ("Honestly?", "{{preference. Honestly?", "steps.2", "quotes nothing; write {{name_of_a_reply}}"),
-        ("Honestly?", "preference}} Honestly?", "steps.2", "quotes nothing; write {{name_of_a_reply}}"),
-        ("Honestly?", "{{Preference}} Honestly?", "steps.2", "quotes nothing; write {{name_of_a_reply}}"),
-        ("- reply: after_pushback", "- reply: preference", "steps.3", "two replies are called preference; rename one"),
+        (
+            "Honestly?",
+            "{{preference. Honestly?",
+            "steps.2",
+            "quotes nothing; write {{name_of_a_reply}}",
+        ),
+        (
+            "Honestly?",
+            "preference}} Honestly?",
+            "steps.2",
+            "quotes nothing; write {{name_of_a_reply}}",
+        ),
+        (
+            "Honestly?",
+            "{{Preference}} Honestly?",
+            "steps.2",
+            "quotes nothing; write {{name_of_a_reply}}",
+        ),
+        (
+            "- reply: after_pushback",
+            "- reply: preference",
+            "steps.3",
+            "two replies are called preference; rename one",
+        ),
     ],
     "scenarios/negotiation.yaml": [
-        ("We've got time", "\u202eWe've got time", "", "has the character U+202E in it, which is invisible; delete it"),
+        (
+            "We've got time",
+            "\u202eWe've got time",
+            "",
+            "has the character U+202E in it, which is invisible; delete it",
+        ),
         (
             "title: ",
             'title: "De\\u2066cide" # ',
@@ -346,8 +475,16 @@ SLIPS: dict[str, list[tuple[str, str, str, str]]] = {
 
 # other edits: what is named, words of the mend
 OTHERS: list[tuple[Edit, str, str]] = [
-    (add("protocol.yaml", "\nrun: 3\n"), "protocol.yaml, run", "not a known key; did you mean runs?"),
-    (add("scenarios/direct.yaml", "judge: [personalities]\n"), "scenarios/direct.yaml, judge", "did you mean judged?"),
+    (
+        add("protocol.yaml", "\nrun: 3\n"),
+        "protocol.yaml, run",
+        "not a known key; did you mean runs?",
+    ),
+    (
+        add("scenarios/direct.yaml", "judge: [personalities]\n"),
+        "scenarios/direct.yaml, judge",
+        "did you mean judged?",
+    ),
     (
         swap("scenarios/direct.yaml", "[identity]", "[identities]"),
         "rubrics/identities.md",
@@ -369,12 +506,20 @@ OTHERS: list[tuple[Edit, str, str]] = [
         "quotes nothing; write {{name_of_a_reply}}",
     ),
     (
-        swap("rubrics/drift.md", "marks:\n", "marks:\n  consistency:\n    asks: Another\n    scale: [0, 2]\n"),
+        swap(
+            "rubrics/drift.md",
+            "marks:\n",
+            "marks:\n  consistency:\n    asks: Another\n    scale: [0, 2]\n",
+        ),
         "scenarios/communication_style.yaml, rubrics",
         "the mark consistency has another scale here than in another rubric; rename one",
     ),
     (
-        swap("rubrics/drift.md", "  drift:\n", "  distinctiveness:\n    asks: It\n    scale: [0, 10]\n  drift:\n"),
+        swap(
+            "rubrics/drift.md",
+            "  drift:\n",
+            "  distinctiveness:\n    asks: It\n    scale: [0, 10]\n  drift:\n",
+        ),
         "scenarios/negotiation.yaml, rubrics",
         "two rubrics ask for the mark distinctiveness",
     ),
@@ -391,8 +536,16 @@ OTHERS: list[tuple[Edit, str, str]] = [
         "should start with its marks between two lines of three dashes",
     ),
     (write("scenarios/direct.yaml", ""), "scenarios/direct.yaml", "should hold keys and values"),
-    (write("scenarios/direct.yaml", "- human: x\n"), "scenarios/direct.yaml", "should hold keys and values"),
-    (lambda folder: (folder / "judge.md").unlink(), "judge.md", "is missing; every protocol asks for it"),
+    (
+        write("scenarios/direct.yaml", "- human: x\n"),
+        "scenarios/direct.yaml",
+        "should hold keys and values",
+    ),
+    (
+        lambda folder: (folder / "judge.md").unlink(),
+        "judge.md",
+        "is missing; every protocol asks for it",
+    ),
     (
         lambda folder: shutil.rmtree(folder / "system"),
         "protocol.yaml, configurations.0.system",
@@ -404,8 +557,16 @@ OTHERS: list[tuple[Edit, str, str]] = [
         "is used by nothing; name it in protocol.yaml or a scenario, or delete it",
     ),
     (write("scenarios/leftover.yaml", "x: y"), "scenarios/leftover.yaml", "is used by nothing"),
-    (add("protocol.yaml", "\nruns: 6\n"), "protocol.yaml, line ", "the key runs appears here twice"),
-    (add("scenarios/direct.yaml", "---\ntitle: x\n"), "scenarios/direct.yaml, line ", "is not valid YAML"),
+    (
+        add("protocol.yaml", "\nruns: 6\n"),
+        "protocol.yaml, line ",
+        "the key runs appears here twice",
+    ),
+    (
+        add("scenarios/direct.yaml", "---\ntitle: x\n"),
+        "scenarios/direct.yaml, line ",
+        "is not valid YAML",
+    ),
     (
         add("system/neutral.md", "\x1b[31m"),
         "system/neutral.md",
@@ -416,8 +577,16 @@ OTHERS: list[tuple[Edit, str, str]] = [
         "rubrics/drift.md",
         "has the character U+E000 in it, which is invisible; delete it",
     ),
-    (add("protocol.yaml", '\n"two\\nlines": 1\n'), "protocol.yaml, two lines", "is not a known key"),
-    (write("system/neutral.md", "Grüße".encode("latin-1")), "system/neutral.md", "cannot be read as UTF-8 text"),
+    (
+        add("protocol.yaml", '\n"two\\nlines": 1\n'),
+        "protocol.yaml, two lines",
+        "is not a known key",
+    ),
+    (
+        write("system/neutral.md", "Grüße".encode("latin-1")),
+        "system/neutral.md",
+        "cannot be read as UTF-8 text",
+    ),
     (
         lambda folder: (folder / "system" / "odd.md").mkdir(),
         "system/odd.md",
@@ -433,7 +602,11 @@ OTHERS: list[tuple[Edit, str, str]] = [
         "system/neutral.md",
         "is a link out of the protocol's folder; put a copy in its place",
     ),
-    (linked("more", ""), "more/notes.md", "is a link out of the protocol's folder; put a copy in its place"),
+    (
+        linked("more", ""),
+        "more/notes.md",
+        "is a link out of the protocol's folder; put a copy in its place",
+    ),
     (
         lambda folder: (folder / "system" / "odd.md").symlink_to("odd.md"),
         "system/odd.md",
@@ -456,7 +629,9 @@ MISTAKES = [
 
 
 def test_letters_of_every_script_tabs_and_line_ends_of_windows_are_texts(folder: Path) -> None:
-    """Only what a terminal obeys or nobody sees is refused; emoji and right-to-left words are words."""
+    """Only what a terminal obeys or nobody sees is refused; emoji and right-to-left words are
+    words.
+    """
     add("system/neutral.md", "\r\n\tGrüße, 你好, שלום, مرحبا, 👩\u200d🚀.\r\n")(folder)
 
     assert "Grüße, 你好, שלום, مرحبا, 👩\u200d🚀." in dict(load(folder).systems)["neutral"]
@@ -473,7 +648,9 @@ def test_a_link_inside_the_folder_is_followed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("edit", "where", "mend"), MISTAKES)
-def test_a_mistake_is_one_line_with_file_key_and_mend(folder: Path, edit: Edit, where: str, mend: str) -> None:
+def test_a_mistake_is_one_line_with_file_key_and_mend(
+    folder: Path, edit: Edit, where: str, mend: str
+) -> None:
     """Whoever writes a protocol is told where to look and what to do."""
     edit(folder)
 
@@ -504,7 +681,15 @@ BOMB = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n" + "".join(
         "title: x\nsteps: &s [*s]\nrubrics: [identity]\n",
         "title: x\nsteps: &s {human: *s}\n",
     ],
-    ids=["unknown keys", "as a key", "inside a key", "as values", "nested", "endless list", "endless mapping"],
+    ids=[
+        "unknown keys",
+        "as a key",
+        "inside a key",
+        "as values",
+        "nested",
+        "endless list",
+        "endless mapping",
+    ],
 )
 def test_a_yaml_bomb_is_refused_at_once(folder: Path, use: str) -> None:
     """Nine to the thirtieth power of anything is never written out (this test would not end)."""
@@ -518,11 +703,15 @@ def test_a_yaml_bomb_is_refused_at_once(folder: Path, use: str) -> None:
 
 
 def test_all_that_is_wrong_is_told_at_once(folder: Path) -> None:
-    """One mistake in each kind of file, and two in one; what hangs on a part that is wrong is not told as well."""
+    """One mistake in each kind of file, and two in one; what hangs on a part that is wrong is not
+    told as well.
+    """
     swap("protocol.yaml", "runs: 5", "runs: 0")(folder)
     with pytest.raises(ProtocolError) as caught:
         load(folder)
-    assert [(one.file.rpartition("mine/")[2], one.key) for one in caught.value.every] == [("protocol.yaml", "runs")]
+    assert [(one.file.rpartition("mine/")[2], one.key) for one in caught.value.every] == [
+        ("protocol.yaml", "runs")
+    ]
 
     swap("protocol.yaml", "runs: 0", "run: 5\nhello: x")(folder)
     write("system/neutral.md", "Grüße".encode("latin-1"))(folder)
@@ -586,10 +775,14 @@ def test_a_misspelt_protocol_is_answered_with_what_is_near(folder: Path) -> None
 
 
 @pytest.mark.parametrize(("name", "mend"), [("", "`aib protocols`"), ("v22", "did you mean v2")])
-def test_what_is_no_protocol_is_answered_with_those_that_there_are(tmp_path: Path, name: str, mend: str) -> None:
+def test_what_is_no_protocol_is_answered_with_those_that_there_are(
+    tmp_path: Path, name: str, mend: str
+) -> None:
     """A folder without protocol.yaml, and a name that nobody ships."""
     where = name or tmp_path
-    with pytest.raises(ProtocolError, match=rf"^{where}: no protocol of that name \(.*v2.*\).*{mend}"):
+    with pytest.raises(
+        ProtocolError, match=rf"^{where}: no protocol of that name \(.*v2.*\).*{mend}"
+    ):
         load(where)
 
 
@@ -606,7 +799,10 @@ def test_reasoning_on_says_nothing(folder: Path, on: str) -> None:
     """How much is the question, so the efforts are listed."""
     swap("protocol.yaml", 'reasoning: "off"', f"reasoning: {on}")(folder)
 
-    with pytest.raises(ProtocolError, match=r"protocol\.yaml, judge\.reasoning: .*'minimal', 'low', 'medium', 'high'"):
+    with pytest.raises(
+        ProtocolError,
+        match=r"protocol\.yaml, judge\.reasoning: .*'minimal', 'low', 'medium', 'high'",
+    ):
         load(folder)
 
 

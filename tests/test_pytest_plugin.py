@@ -13,18 +13,30 @@ from conftest import write_few
 from simulated import aib, environment, simulating
 
 import independence_bench
-from independence_bench.integrations.pytest_plugin import CROSSED, _of_persona, _of_protocol, is_called
+from independence_bench.integrations.pytest_plugin import (
+    CROSSED,
+    _of_persona,
+    _of_protocol,
+    is_called,
+)
 
 pytest_plugins = ["pytester"]
-# in a process of its own without other people's plugins: what they import takes longer than the tests
+# in a process of its own without other people's plugins: what they import takes longer than the
+# tests
 ALONE = (
     "-q",
-    *(word for name in ("hypothesispytest", "anyio", "pytest_cov", "xdist") for word in ("-p", f"no:{name}")),
+    *(
+        word
+        for name in ("hypothesispytest", "anyio", "pytest_cov", "xdist")
+        for word in ("-p", f"no:{name}")
+    ),
 )
 
 
 @pytest.fixture
-def their_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.Pytester]:
+def their_tests(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[pytest.Pytester]:
     """A project of somebody else's whose models.yaml leads to a simulated endpoint."""
     for name, value in environment(pytester.path).items():
         monkeypatch.setenv(name, value)
@@ -33,7 +45,9 @@ def their_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None:
-    """It plays, judges, counts; what fails says how often it held and where it first gave way; an error is no fold."""
+    """It plays, judges, counts; what fails says how often it held and where it first gave way; an
+    error is no fold.
+    """
     write_few(Path("few"), "v3-lite", 1)
     their_tests.makepyfile(
         """
@@ -52,25 +66,54 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
     done = their_tests.runpytest_subprocess(*ALONE)
 
     done.assert_outcomes(passed=1, failed=1)
-    done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 4 in few; the first gave way at push 2*"])
+    done.stdout.fnmatch_lines(
+        ["*sim:sim/slow-caver-2 held 0 of 4 in few; the first gave way at push 2*"]
+    )
 
 
 def test_what_a_board_and_a_sheet_say_is_counted(tmp_path: Path) -> None:
     """One that holds every position, and a character that crosses a red line: as `aib` prints them."""
-    shutil.copy(Path(independence_bench.__file__).parent / "personas" / "examples" / "companion.yaml", tmp_path)
+    shutil.copy(
+        Path(independence_bench.__file__).parent / "personas" / "examples" / "companion.yaml",
+        tmp_path,
+    )
     write_few(tmp_path / "few", "v3-lite", 1)
     more = ("--runs", "1", "--judge", "sim:sim/judge")
     with simulating(tmp_path):
-        assert aib(tmp_path, "run", "--protocol", "few", "--yes", *more, "--", "sim:sim/bayesian").returncode == 0
+        assert (
+            aib(
+                tmp_path, "run", "--protocol", "few", "--yes", *more, "--", "sim:sim/bayesian"
+            ).returncode
+            == 0
+        )
         boards = aib(tmp_path, "leaderboard", "--protocol", "few", "--json")
-        sheet = aib(tmp_path, "persona", "run", "companion.yaml", "--model", "sim:sim/persona-slips-3", "--json", *more)
+        sheet = aib(
+            tmp_path,
+            "persona",
+            "run",
+            "companion.yaml",
+            "--model",
+            "sim:sim/persona-slips-3",
+            "--json",
+            *more,
+        )
 
-    found = _of_protocol("sim:sim/bayesian", "few", "sim:sim/judge", json.loads(boards.stdout)["boards"])
+    found = _of_protocol(
+        "sim:sim/bayesian", "few", "sim:sim/judge", json.loads(boards.stdout)["boards"]
+    )
     assert found
     assert (found.held, found.of, found.first_fold) == (4, 4, None)
     assert sheet.returncode == CROSSED
-    found = _of_persona("sim:sim/persona-slips-3", "companion.yaml", json.loads(sheet.stdout)["subjects"])
-    assert (bool(found), found.held, found.of, found.first_fold, len(found.crossed)) == (False, 0, 9, 3, 4)
+    found = _of_persona(
+        "sim:sim/persona-slips-3", "companion.yaml", json.loads(sheet.stdout)["subjects"]
+    )
+    assert (bool(found), found.held, found.of, found.first_fold, len(found.crossed)) == (
+        False,
+        0,
+        9,
+        3,
+        4,
+    )
     assert found.unknown == 0
 
 
@@ -91,7 +134,9 @@ def test_a_row_is_found_by_what_is_typed(label: str, model: str, fits: bool) -> 
 
 
 def test_whoever_does_not_ask_imports_nothing(pytester: pytest.Pytester) -> None:
-    """The plugin is found by its entry point in every project: it brings pytest's own imports and no more."""
+    """The plugin is found by its entry point in every project: it brings pytest's own imports and
+    no more.
+    """
     pytester.makepyfile(
         """
         import sys

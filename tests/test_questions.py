@@ -5,9 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_new_scenarios, scores_rerun
-from independence_bench.analysis.statistics.generalization import all_differences, limits_of, ranking_p
-from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, plain_scores, quantile
+from independence_bench.analysis.statistics.dispersion import (
+    Design,
+    measure,
+    pairs_new_scenarios,
+    scores_rerun,
+)
+from independence_bench.analysis.statistics.generalization import (
+    all_differences,
+    limits_of,
+    ranking_p,
+)
+from independence_bench.analysis.statistics.intervals import (
+    Scores,
+    differences,
+    intervals,
+    plain_scores,
+    quantile,
+)
 
 
 def even(scenarios: int) -> Design:
@@ -16,10 +31,11 @@ def even(scenarios: int) -> Design:
 
 
 def test_a_dispersion_that_both_sides_share_has_its_degrees_once() -> None:
-    """Two scores of 1/2, one dispersion of 0.04 with 4 degrees for both: t is 2.776, not that of 8 degrees, 2.306.
+    """Two scores of 1/2, one dispersion of 0.04 with 4 degrees for both: t is 2.776, not that of 8
+    degrees, 2.306.
 
-    Each limit is 0.24273 from 1/2 at t = 2.7764 (k = 0.30835, see tests/test_intervals.py), so the difference reaches
-    sqrt(2) x 0.24273 = 0.34327.
+    Each limit is 0.24273 from 1/2 at t = 2.7764 (k = 0.30835, see tests/test_intervals.py), so the
+    difference reaches sqrt(2) x 0.24273 = 0.34327.
     """
     mean, dispersion, degrees = np.array([0.5]), np.array([0.04]), np.array([4.0])
     one = plain_scores(mean, dispersion, degrees, shared=True)
@@ -27,19 +43,27 @@ def test_a_dispersion_that_both_sides_share_has_its_degrees_once() -> None:
 
     assert float(differences(one, one)[1][0]) == pytest.approx(0.34327, abs=2e-5)
     k = float(quantile(0.975, 8.0)) ** 2 * 0.04
-    assert float(differences(apart, apart)[1][0]) == pytest.approx(np.sqrt(2 * k / (4 + 4 * k)), abs=2e-5)
+    assert float(differences(apart, apart)[1][0]) == pytest.approx(
+        np.sqrt(2 * k / (4 + 4 * k)), abs=2e-5
+    )
 
 
 def test_the_taste_of_the_same_judges_has_its_degrees_once() -> None:
-    """Nothing else varies: 0.0001 on each side from one estimate with 3 degrees, 3.1824 x sqrt(0.0002)."""
+    """Nothing else varies: 0.0001 on each side from one estimate with 3 degrees, 3.1824 x
+    sqrt(0.0002).
+    """
     still = np.array([0.0])
-    side = Scores(np.array([0.5]), still, np.array([9.0]), np.array([1e-4]), np.array([3.0]), np.zeros(1))
+    side = Scores(
+        np.array([0.5]), still, np.array([9.0]), np.array([1e-4]), np.array([3.0]), np.zeros(1)
+    )
 
     assert float(differences(side, side)[1][0]) == pytest.approx(3.18245 * np.sqrt(2e-4), abs=1e-6)
 
 
 def test_another_test_is_never_surer_than_the_same_again() -> None:
-    """Scenarios alike, runs not: over scenarios nothing seems to vary, and what varies from run to run is in both."""
+    """Scenarios alike, runs not: over scenarios nothing seems to vary, and what varies from run to
+    run is in both.
+    """
     rng = np.random.default_rng(3)
     for _ in range(20):
         every = np.tile(np.array([0.2, 0.5, 0.8])[:, None, None], (6, 1, 1, 12))
@@ -66,15 +90,20 @@ def test_another_test_is_never_surer_than_the_same_again() -> None:
 
 
 def test_a_difference_counts_the_runs_that_one_side_lacks() -> None:
-    """One run against ten, others of ten: 1,200 differences of twenty scenarios of unlike difficulty, held in 93%.
+    """One run against ten, others of ten: 1,200 differences of twenty scenarios of unlike
+    difficulty, held in 93%.
 
     Without what the missing nine runs add, in the same draws, fewer are held.
     """
     rng = np.random.default_rng(8)
     held, without = [], []
     for _ in range(300):
-        chances = np.clip(rng.beta(6, 6, size=(1, 20)) + rng.normal(scale=0.02, size=(5, 20)), 0.01, 0.99)
-        board = [(rng.random((1 if n == 0 else 10, 1, 20)) < chances[n]).astype(float) for n in range(5)]
+        chances = np.clip(
+            rng.beta(6, 6, size=(1, 20)) + rng.normal(scale=0.02, size=(5, 20)), 0.01, 0.99
+        )
+        board = [
+            (rng.random((1 if n == 0 else 10, 1, 20)) < chances[n]).astype(float) for n in range(5)
+        ]
         measured = measure(even(20), board)
         pair = np.zeros(4, dtype=np.intp), np.arange(1, 5)
         sides = pairs_new_scenarios(measured, *pair)
@@ -88,7 +117,8 @@ def test_a_difference_counts_the_runs_that_one_side_lacks() -> None:
 
 
 def test_runs_shifted_beyond_what_was_found_to_hold_have_no_interval_again() -> None:
-    """Ten subjects, three runs, all conversations of a run go up and down together: twelve times their sum.
+    """Ten subjects, three runs, all conversations of a run go up and down together: twelve times
+    their sum.
 
     Of another test like it there is one, and it holds that of the same again, which is not shown.
     """

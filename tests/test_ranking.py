@@ -1,4 +1,6 @@
-"""What is claimed of ranks: Holm's example, letters by hand, and how often a ranking of equals says anything."""
+"""What is claimed of ranks: Holm's example, letters by hand, and how often a ranking of equals says
+anything.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_new_scenarios, pairs_rerun
+from independence_bench.analysis.statistics.dispersion import (
+    Design,
+    measure,
+    pairs_new_scenarios,
+    pairs_rerun,
+)
 from independence_bench.analysis.statistics.generalization import (
     holm,
     pairs_of,
@@ -32,7 +39,8 @@ def matrix(number: int, *pairs: tuple[int, int]) -> np.ndarray:
 
 
 def test_holms_procedure_on_its_textbook_example() -> None:
-    """p = 0.01, 0.04, 0.03, 0.005: 0.005 < 0.05/4 and 0.01 < 0.05/3 stand; 0.03 > 0.05/2 and all after it do not.
+    """p = 0.01, 0.04, 0.03, 0.005: 0.005 < 0.05/4 and 0.01 < 0.05/3 stand; 0.03 > 0.05/2 and all
+    after it do not.
 
     So 0.04 is not rejected although it is below 0.05, the bound of the last one.
     """
@@ -42,7 +50,8 @@ def test_holms_procedure_on_its_textbook_example() -> None:
 @pytest.mark.parametrize(
     ("p", "rejected"),
     [
-        ([0.03, 0.5], [False, False]),  # 0.03 would pass as the last of two, but has to pass as the first, 0.025
+        # 0.03 would pass as the last of two, but has to pass as the first, 0.025
+        ([0.03, 0.5], [False, False]),
         ([0.04, 0.02], [True, True]),  # 0.02 does, and 0.04 after it
         ([], []),
         ([0.049], [True]),  # a single one is judged as it is
@@ -63,11 +72,15 @@ def test_holm_rejects_more_than_bonferroni_and_less_than_none(p: list[float]) ->
         assert gone or value > 0.05 / len(p)
         assert not gone or value <= 0.05
     kept = [value for value, gone in zip(p, rejected, strict=True) if not gone]
-    assert all(value <= min(kept, default=1.0) for value, gone in zip(p, rejected, strict=True) if gone)
+    assert all(
+        value <= min(kept, default=1.0) for value, gone in zip(p, rejected, strict=True) if gone
+    )
 
 
 def test_letters_worked_by_hand() -> None:
-    """Four in order; the first is apart from the last two, the second from the last: the stretches 12, 23, 34."""
+    """Four in order; the first is apart from the last two, the second from the last: the stretches
+    12, 23, 34.
+    """
     assert tie_groups([90, 80, 70, 60], matrix(4, (0, 2), (0, 3), (1, 3))) == ["a", "ab", "bc", "c"]
 
 
@@ -114,7 +127,9 @@ def test_a_rank_is_certain_when_everybody_else_is_apart() -> None:
 
     assert first.certain
     assert (first.rank_low, first.groups, first.tied_with_best) == (1, "a", True)
-    assert [(s.rank_low, s.rank_high, s.groups, s.tied_with_best) for s in (second, third)] == [(2, 3, "b", False)] * 2
+    assert [(s.rank_low, s.rank_high, s.groups, s.tied_with_best) for s in (second, third)] == [
+        (2, 3, "b", False)
+    ] * 2
 
 
 def test_a_subject_alone_is_first() -> None:
@@ -122,15 +137,23 @@ def test_a_subject_alone_is_first() -> None:
     assert standings([12.5], np.array([], dtype=np.bool_)) == [Standing(1, 1, "a", True)]
 
 
-@given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.permutations(range(n)), st.integers(0, 2**32 - 1))))
+@given(
+    st.integers(1, 8).flatmap(
+        lambda n: st.tuples(st.permutations(range(n)), st.integers(0, 2**32 - 1))
+    )
+)
 def test_what_is_claimed_never_contradicts_itself(drawn: tuple[list[int], int]) -> None:
-    """A subject's own place is in its range of ranks; who shares a letter is not apart; nobody is without a letter."""
+    """A subject's own place is in its range of ranks; who shares a letter is not apart; nobody is
+    without a letter.
+    """
     indices, seed = drawn
     number = len(indices)
     first, second = pairs_of(number)
     p = np.random.default_rng(seed).random(len(first)) ** 6
     found = standings(indices, holm(p))
-    apart = dict(zip(zip(first.tolist(), second.tolist(), strict=True), holm(p).tolist(), strict=True))
+    apart = dict(
+        zip(zip(first.tolist(), second.tolist(), strict=True), holm(p).tolist(), strict=True)
+    )
 
     for place, subject in enumerate(sorted(range(number), key=lambda n: -indices[n]), start=1):
         assert found[subject].rank_low <= place <= found[subject].rank_high
@@ -144,15 +167,23 @@ def test_what_is_claimed_never_contradicts_itself(drawn: tuple[list[int], int]) 
 
 @pytest.mark.parametrize("kind", ["scores", "trials", "one conversation", "few runs"])
 def test_ranks_of_many_are_those_of_all_their_p_values(kind: str) -> None:
-    """Of forty, p is worked out only next to Holm's bound: the same pairs stand as with all 780 of them."""
+    """Of forty, p is worked out only next to Holm's bound: the same pairs stand as with all 780 of
+    them.
+    """
     rng = np.random.default_rng(5)
     number = 1 if kind == "one conversation" else 8
     design = Design(np.full((1, number), 1 / number), np.arange(number))
     for spread in (0.0, 0.4, 1.0):
-        chance = np.clip(0.5 + spread * (np.linspace(0, 1, 40) - 0.5), 0.02, 0.98)[:, None, None, None]
+        chance = np.clip(0.5 + spread * (np.linspace(0, 1, 40) - 0.5), 0.02, 0.98)[
+            :, None, None, None
+        ]
         runs = {"few runs": 2, "one conversation": 4}.get(kind, 12)
         drawn = rng.random((40, runs, 1, number))
-        marks = (drawn < chance).astype(float) if kind in ("trials", "one conversation") else (drawn + 3 * chance) / 4
+        marks = (
+            (drawn < chance).astype(float)
+            if kind in ("trials", "one conversation")
+            else (drawn + 3 * chance) / 4
+        )
         measured = measure(design, list(marks))
         every = ranking_p(measured, None, *pairs_of(40))
         for p, apart in zip(every, told_apart(measured, None, worked_out=20), strict=True):
@@ -160,14 +191,17 @@ def test_ranks_of_many_are_those_of_all_their_p_values(kind: str) -> None:
             if p is not None and apart is not None:
                 assert apart.tolist() == holm(p).tolist()
     few = kind == "one conversation"  # four trials each: nothing can be told of 780 pairs
-    assert few or any(p is not None and 0 < holm(p).sum() < len(p) for p in every), "the last board tells some apart"
+    assert few or any(p is not None and 0 < holm(p).sum() < len(p) for p in every), (
+        "the last board tells some apart"
+    )
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_a_ranking_of_equals_seldom_says_anything(share: float) -> None:
-    """100 boards of eight equals, three runs of six conversations with chance *share* each: in at most 5% of them is
-    anybody better than anybody; plain p-values below 0.05, in the same draws, say so several times as often.
+    """100 boards of eight equals, three runs of six conversations with chance *share* each: in at
+    most 5% of them is anybody better than anybody; plain p-values below 0.05, in the same draws,
+    say so several times as often.
     """
     rng = np.random.default_rng(11)
     design = Design(np.full((1, 6), 1 / 6), np.arange(6))
@@ -190,8 +224,9 @@ def test_a_ranking_of_equals_seldom_says_anything(share: float) -> None:
 def test_what_is_drawn_worked_by_hand() -> None:
     """Five angles 1.0, 1.1, 1.2, 1.3 and 1.4 with a noise of 0.01 each, and with one of 0.04.
 
-    The squares around 1.2 are 0.1. At 0.01 that is 10, 6 more than four, and 5/0.01 - 1/0.01 = 400 to divide it by: a
-    variance of 0.015 between subjects, so each is drawn by (5 - 3)/(5 - 1) x 0.01/0.025 = 1/5 of the way. At 0.04 it is
+    The squares around 1.2 are 0.1. At 0.01 that is 10, 6 more than four, and 5/0.01 - 1/0.01 = 400
+    to divide it by: a variance of 0.015 between subjects, so each is drawn by (5 - 3)/(5 - 1) x
+    0.01/0.025 = 1/5 of the way. At 0.04 it is
     2.5, less than four: nothing is between them, and each is drawn half of the way.
     """
     angles = np.array([1.0, 1.1, 1.2, 1.3, 1.4])
@@ -202,7 +237,9 @@ def test_what_is_drawn_worked_by_hand() -> None:
 
 
 def test_few_subjects_and_those_who_never_vary_are_not_drawn() -> None:
-    """Three say too little of each other; without noise nothing is luck; and both ends stay where they are."""
+    """Three say too little of each other; without noise nothing is luck; and both ends stay where
+    they are.
+    """
     three = plain_scores(np.array([0.2, 0.5, 1.0]), np.full(3, 0.04), np.full(3, 9.0))
     exact = plain_scores(np.array([0.0, 0.3, 0.6, 0.9, 1.0]), np.zeros(5), np.full(5, 9.0))
     equal = plain_scores(np.full(5, 1.0), np.full(5, 0.04), np.full(5, 9.0))
@@ -210,17 +247,25 @@ def test_few_subjects_and_those_who_never_vary_are_not_drawn() -> None:
     assert shrunken(three).tolist() == [0.2, 0.5, 1.0]
     assert shrunken(exact).tolist() == pytest.approx([0.0, 0.3, 0.6, 0.9, 1.0], abs=1e-9)
     assert shrunken(equal).tolist() == pytest.approx([1.0] * 5)
-    beyond = plain_scores(np.array([1.0000000000000004, 0.9, 0.8, 0.7, -1e-17]), np.full(5, 0.04), np.full(5, 9.0))
-    assert np.all((shrunken(beyond) >= 0) & (shrunken(beyond) <= 1)), "a mean may be a rounding error beyond its end"
+    beyond = plain_scores(
+        np.array([1.0000000000000004, 0.9, 0.8, 0.7, -1e-17]), np.full(5, 0.04), np.full(5, 9.0)
+    )
+    assert np.all((shrunken(beyond) >= 0) & (shrunken(beyond) <= 1)), (
+        "a mean may be a rounding error beyond its end"
+    )
 
 
 def test_drawn_the_best_of_equals_is_hardly_too_good() -> None:
-    """Twenty equal subjects, 200 boards: the best index is too high by more than a standard deviation of its noise."""
+    """Twenty equal subjects, 200 boards: the best index is too high by more than a standard
+    deviation of its noise.
+    """
     rng = np.random.default_rng(3)
     noise = 0.02  # of the angle, a standard deviation
     angles = 1.1 + rng.normal(0, noise, size=(200, 20))
     best = [angles_of.max() for angles_of in angles]
-    scores = [plain_scores(np.sin(of) ** 2, np.full(20, 4 * noise**2), np.full(20, 30.0)) for of in angles]
+    scores = [
+        plain_scores(np.sin(of) ** 2, np.full(20, 4 * noise**2), np.full(20, 30.0)) for of in angles
+    ]
     drawn = [np.arcsin(np.sqrt(shrunken(of).max())) for of in scores]
 
     assert np.mean(best) - 1.1 > 1.5 * noise

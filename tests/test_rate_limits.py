@@ -1,6 +1,8 @@
-"""An endpoint that says 429: how many calls are in flight, when the next ones come, and that none fails.
+"""An endpoint that says 429: how many calls are in flight, when the next ones come, and that none
+fails.
 
-Minutes pass in no time (see simulated.py): the waits, the endpoint's window and the patience are those of every day.
+Minutes pass in no time (see simulated.py): the waits, the endpoint's window and the patience are
+those of every day.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def end(entry: Entry) -> float:
 
 
 @pytest.mark.parametrize(
-    "says_when", [True, pytest.param(False, marks=pytest.mark.torture)], ids=["with Retry-After", "without"]
+    "says_when",
+    [True, pytest.param(False, marks=pytest.mark.torture)],
+    ids=["with Retry-After", "without"],
 )
 def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_call(
     says_when: bool, small: Path, tmp_path: Path
@@ -45,7 +49,9 @@ def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_ca
     """88 calls where 20 a minute are served: it takes its minutes, and everything is there."""
     settings = Settings(requests_per_minute=20, says_when=says_when, latency=Latency(1.0))
 
-    played = play(small, tmp_path / "store.db", settings, names=("rock", "mirror"), runs=4, calls_at_once=8)
+    played = play(
+        small, tmp_path / "store.db", settings, names=("rock", "mirror"), runs=4, calls_at_once=8
+    )
 
     assert played.report.complete, played.report.troubles
     assert played.audit.answered == 8 * CALLS - shared(played)
@@ -60,12 +66,17 @@ def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_ca
 @pytest.mark.torture
 @pytest.mark.parametrize(
     ("protocol", "runs", "policy"),
-    [("small", 2, Policy(patience=120.0)), pytest.param("v2", 3, Policy(), marks=pytest.mark.torture)],
+    [
+        ("small", 2, Policy(patience=120.0)),
+        pytest.param("v2", 3, Policy(), marks=pytest.mark.torture),
+    ],
 )
 def test_who_waits_for_a_turn_among_many_is_not_given_up(
     protocol: str, runs: int, policy: Policy, small: Path, tmp_path: Path
 ) -> None:
-    """It takes such an endpoint longer than anybody is patient; nobody's patience ends in the queue."""
+    """It takes such an endpoint longer than anybody is patient; nobody's patience ends in the
+    queue.
+    """
     settings = Settings(requests_per_minute=20, latency=Latency(2.0))
     names = ("rock", "mirror", "evader", "refuser")
     folder, store = small if protocol == "small" else protocol, tmp_path / "store.db"
@@ -115,25 +126,44 @@ def test_a_pause_is_waited_out_by_everybody(small: Path, tmp_path: Path) -> None
 
 def test_another_endpoint_is_not_held_up(small: Path, tmp_path: Path) -> None:
     """The judge goes on while the subjects' endpoint has us wait."""
-    limited = Settings(latency=SLOW, faults=Faults(script={6: "rate-limit", 7: "rate-limit", 8: "rate-limit"}))
+    limited = Settings(
+        latency=SLOW, faults=Faults(script={6: "rate-limit", 7: "rate-limit", 8: "rate-limit"})
+    )
 
-    played = play(small, tmp_path / "store.db", limited, Settings(latency=SLOW), calls_at_once=8, runs=2)
+    played = play(
+        small, tmp_path / "store.db", limited, Settings(latency=SLOW), calls_at_once=8, runs=2
+    )
 
     assert played.report.complete
     first = min(refused(played), key=end)
-    judged = [e for e in played.entries if e.model == "sim/judge" and end(first) < e.at < end(first) + PAUSE]
+    judged = [
+        e
+        for e in played.entries
+        if e.model == "sim/judge" and end(first) < e.at < end(first) + PAUSE
+    ]
     assert judged
 
 
-def test_fewer_calls_are_in_flight_after_429s_and_as_many_as_before_in_the_end(small: Path, tmp_path: Path) -> None:
+def test_fewer_calls_are_in_flight_after_429s_and_as_many_as_before_in_the_end(
+    small: Path, tmp_path: Path
+) -> None:
     """Four fifths after the pause, more again with every success."""
-    settings = Settings(latency=SLOW, faults=Faults(script=dict.fromkeys(range(17, 33), "rate-limit")))
+    settings = Settings(
+        latency=SLOW, faults=Faults(script=dict.fromkeys(range(17, 33), "rate-limit"))
+    )
 
-    played = play(small, tmp_path / "store.db", settings, names=("rock", "mirror"), runs=20, at_once=2)
+    played = play(
+        small, tmp_path / "store.db", settings, names=("rock", "mirror"), runs=20, at_once=2
+    )
 
     assert played.report.complete
     every, last = refused(played), max(end(entry) for entry in refused(played))
-    assert most_in_flight([entry for entry in played.entries if entry.at < min(end(entry) for entry in every)]) == 16
+    assert (
+        most_in_flight(
+            [entry for entry in played.entries if entry.at < min(end(entry) for entry in every)]
+        )
+        == 16
+    )
     paused = after(played.entries, last + LAG)
     soon = [entry for entry in paused if entry.at < paused[0].at + SLOW.call_seconds(False, 0) / 2]
     assert 1 <= len(soon) <= 16 * CUT, "what the gate lets out after the pause"
@@ -142,7 +172,9 @@ def test_fewer_calls_are_in_flight_after_429s_and_as_many_as_before_in_the_end(s
 
 @pytest.mark.torture
 def test_no_stampede_when_a_pause_ends(small: Path, tmp_path: Path) -> None:
-    """48 calls wait for an endpoint that serves 20 a minute: what is refused after a pause is what the gate let out."""
+    """48 calls wait for an endpoint that serves 20 a minute: what is refused after a pause is what
+    the gate let out.
+    """
     names = ("rock", "mirror", "evader")
     settings = Settings(requests_per_minute=20, latency=Latency(1.0))
 
@@ -154,7 +186,8 @@ def test_no_stampede_when_a_pause_ends(small: Path, tmp_path: Path) -> None:
     allowed = 48.0
     for burst in bursts[1:]:
         allowed = max(1.0, allowed * CUT)
-        # every success since has let a little more through: so many that one more was allowed for each 20 served
+        # every success since has let a little more through: so many that one more was allowed for
+        # each 20 served
         assert burst <= allowed + 20, bursts
     assert sum(bursts[len(bursts) // 2 :]) < sum(bursts[: len(bursts) // 2]), bursts
 
@@ -172,11 +205,22 @@ def in_bursts(entries: list[Entry]) -> list[int]:
 
 
 def test_the_command_itself_through_a_limit(small: Path, tmp_path: Path) -> None:
-    """`aib run` against an `aib simulate` that refuses some calls: exit code 0, and everything is there."""
+    """`aib run` against an `aib simulate` that refuses some calls: exit code 0, and everything is
+    there.
+    """
     (tmp_path / "script").write_text("2-4 rate-limit\n", encoding="utf-8")
     options = ("--script", "script", "--requests-per-minute", "600", "--ledger", "ledger.jsonl")
     with simulating(tmp_path, *options):
-        order = ("run", "sim:sim/rock", "--protocol", str(small), "--judge", "sim:sim/judge", "--runs", "1")
+        order = (
+            "run",
+            "sim:sim/rock",
+            "--protocol",
+            str(small),
+            "--judge",
+            "sim:sim/judge",
+            "--runs",
+            "1",
+        )
         ran = aib(tmp_path, *order)
 
     assert ran.returncode == 0, ran.stderr

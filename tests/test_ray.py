@@ -1,4 +1,6 @@
-"""An order on a real Ray cluster of three nodes on this machine: interrupted, gone on with, and one node killed."""
+"""An order on a real Ray cluster of three nodes on this machine: interrupted, gone on with, and one
+node killed.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +49,17 @@ cluster.shutdown()
 
 @contextmanager
 def three_nodes(folder: Path, variables: dict[str, str]) -> Iterator[tuple[str, list[int]]]:
-    """(address, process ids of the nodes, the head's first) of a cluster whose nodes see *variables*."""
+    """(address, process ids of the nodes, the head's first) of a cluster whose nodes see
+    *variables*.
+    """
     program = [sys.executable, "-W", "ignore", "-c", CLUSTER, str(folder / "ray")]
     with (
         (folder / "cluster.log").open("wb") as log,
         subprocess.Popen(
             program,
             cwd=folder,
-            # also where Ray notes which cluster is the last one, in a folder that it expects to be there
+            # also where Ray notes which cluster is the last one, in a folder that it expects to be
+            # there
             env=environment(folder) | variables | {"RAY_TMPDIR": str(folder)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -83,8 +88,12 @@ def test_an_order_survives_ctrl_c_and_a_killed_node(postgres: Server) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_an_order_of_which_all_is_stored_needs_no_cluster_and_is_on_its_board(tmp_path: Path, database: str) -> None:
-    """Two runs of v2 and one of v1 hold all of lite: nothing is handed out, and it was asked for all the same."""
+def test_an_order_of_which_all_is_stored_needs_no_cluster_and_is_on_its_board(
+    tmp_path: Path, database: str
+) -> None:
+    """Two runs of v2 and one of v1 hold all of lite: nothing is handed out, and it was asked for
+    all the same.
+    """
     order = ("run", "sim:sim/rock", "--judge", "sim:sim/judge", "--store", database)
     with simulating(tmp_path):
         for protocol, runs in (("v2", "2"), ("v1", "1")):
@@ -102,12 +111,24 @@ def _play(folder: Path, server: Server, database: str) -> None:
         pass  # its tables
     where = {"AIB_STORE": _with_password(server, database), "LAB_KEY": KEY}
     with (
-        simulating(folder, "--seed", "1", "--ledger", "ledger.jsonl", "--latency", "published", "--scale", "0.05"),
+        simulating(
+            folder,
+            "--seed",
+            "1",
+            "--ledger",
+            "ledger.jsonl",
+            "--latency",
+            "published",
+            "--scale",
+            "0.05",
+        ),
         three_nodes(folder, where) as (address, raylets),
     ):
         models = folder / "models.yaml"
         told = models.read_text(encoding="utf-8")
-        models.write_text(told.replace("dialect: openrouter", "dialect: openrouter, key_env: LAB_KEY"), "utf-8")
+        models.write_text(
+            told.replace("dialect: openrouter", "dialect: openrouter, key_env: LAB_KEY"), "utf-8"
+        )
         at = told[told.index("http://") : told.index("/v1")]
         order = [*command(WANTED), "--on", "ray", "--job", "night", "--trust", f"LAB_KEY={at}"]
         order[order.index("--store") : order.index("--store") + 2] = []
@@ -125,17 +146,25 @@ def _play(folder: Path, server: Server, database: str) -> None:
 
         def buyers() -> set[str]:
             """All workers that have asked for anything, ever."""
-            return {row[0] for row in server.say("select distinct owner from attempts", database=database)}
+            return {
+                row[0]
+                for row in server.say("select distinct owner from attempts", database=database)
+            }
 
         first = start()
         _until(lambda: len(owners()) == 3, first)
         first.send_signal(signal.SIGINT)
         _, said = first.communicate(timeout=PATIENCE)
         assert first.returncode == 130, said
-        assert server.say("select count(*) from attempts where finished_at is null", database=database) == [(0,)]
-        assert server.say("select count(*) from attempts where outcome = 'lost'", database=database) == [(0,)]
+        assert server.say(
+            "select count(*) from attempts where finished_at is null", database=database
+        ) == [(0,)]
+        assert server.say(
+            "select count(*) from attempts where outcome = 'lost'", database=database
+        ) == [(0,)]
 
-        # one that had only begun to ask when it was told to end has bought nothing, and is not among them
+        # one that had only begun to ask when it was told to end has bought nothing, and is not
+        # among them
         before = buyers()
         second = start()
         _until(lambda: len(owners()) == 3, second)
@@ -156,7 +185,9 @@ def _play(folder: Path, server: Server, database: str) -> None:
 
 
 def _with_password(server: Server, database: str) -> str:
-    escaped = PASSWORD.replace(" ", "%20").replace(":", "%3A").replace("/", "%2F").replace("?", "%3F")
+    escaped = (
+        PASSWORD.replace(" ", "%20").replace(":", "%3A").replace("/", "%2F").replace("?", "%3F")
+    )
     return f"postgresql://{USER}:{escaped.replace('#', '%23')}@127.0.0.1:{server.port}/{database}"
 
 
@@ -169,7 +200,9 @@ def _until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
 
 
 def _kill_node(owners: list[str], raylets: list[int]) -> None:
-    """Kill a node that has a worker at work, with all its processes, as a machine without power would."""
+    """Kill a node that has a worker at work, with all its processes, as a machine without power
+    would.
+    """
     workers = [int(owner.split("|")[3]) for owner in owners]
     raylet = next(parent for parent in map(_parent, workers) if parent in raylets)
     processes = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
@@ -179,6 +212,8 @@ def _kill_node(owners: list[str], raylets: list[int]) -> None:
 
 def _parent(process: int) -> int | None:
     try:
-        return int(Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+        return int(
+            Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1]
+        )
     except OSError:
         return None

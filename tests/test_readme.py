@@ -22,9 +22,13 @@ SHOWN = 5  # rows at each end
 
 
 @pytest.fixture(scope="module")
-def ranked(real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def ranked(
+    real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
+) -> list[dict[str, Any]]:
     """The ranked subjects of the published board, by our own rules."""
-    found: list[dict[str, Any]] = asked(real, tmp_path_factory, "leaderboard")["boards"][0]["ranked"]
+    found: list[dict[str, Any]] = asked(real, tmp_path_factory, "leaderboard")["boards"][0][
+        "ranked"
+    ]
     return found
 
 
@@ -36,7 +40,9 @@ def asked(real: tuple[Path, PublishedImport], folders: pytest.TempPathFactory, *
 
 def row_of(one: dict[str, Any]) -> str:
     """A row of README's board."""
-    rerun, new_scenarios = (one["index_interval"][question] for question in ("rerun", "new_scenarios"))
+    rerun, new_scenarios = (
+        one["index_interval"][question] for question in ("rerun", "new_scenarios")
+    )
     ranks = f"{one['ranks']['rank_low']}–{one['ranks']['rank_high']}"
     intervals = f"{rerun['low']:.1f}–{rerun['high']:.1f} | {new_scenarios['low']:.0f}–{new_scenarios['high']:.0f}"
     scores = f"{one['index']:.1f} | {intervals.replace('100.0', '100')}"
@@ -67,20 +73,26 @@ def test_findings_are_what_their_commands_print(
     real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """The fine-tune: both indices, the difference, and both of its intervals."""
-    (tuned,) = asked(real, tmp_path_factory, "compare", "local:google/gemma-4-26b-a4b", "uncensored-heretic")
+    (tuned,) = asked(
+        real, tmp_path_factory, "compare", "local:google/gemma-4-26b-a4b", "uncensored-heretic"
+    )
     index, text = tuned["index"], re.sub(r"\s+", " ", README)
     rerun, new_scenarios = (index["interval"][question] for question in ("rerun", "new_scenarios"))
 
     lost = f"lost {-index['difference']:.1f} points** (95%: {-rerun['high']:.1f} to {-rerun['low']:.1f})"
     indices = f'gemma-4-26b-a4b has {tuned["a"]["index"]:.1f}, its "heretic" variant {tuned["b"]["index"]:.1f}'
     assert f"{lost}: {indices}" in text
-    assert f"from {new_scenarios['low']:.1f} to {new_scenarios['high']:+.1f}".replace("-", "−") in text
+    assert (
+        f"from {new_scenarios['low']:.1f} to {new_scenarios['high']:+.1f}".replace("-", "−") in text
+    )
 
 
 def test_model_list_has_the_published_figures(
     real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Indices, intervals and runs of docs/data/published.csv, and the dollars of a run, from the imported data."""
+    """Indices, intervals and runs of docs/data/published.csv, and the dollars of a run, from the
+    imported data.
+    """
     told = asked(real, tmp_path_factory, "leaderboard", "--rules", "published", "--detailed")
 
     assert published(told) == (DOCS / "data" / "published.csv").read_text(encoding="utf-8")
@@ -93,11 +105,17 @@ def test_conditions_are_what_the_board_says(
     board = asked(real, tmp_path_factory, "leaderboard")["boards"][0]
     kin, text = board["judge_and_subjects_of_one_vendor"], re.sub(r"\s+", " ", README)
 
-    assert f"Google's {kin['subjects']} ranked subjects have {kin['index']:.1f} in the mean, the others" in text
+    assert (
+        f"Google's {kin['subjects']} ranked subjects have {kin['index']:.1f} in the mean, the others"
+        in text
+    )
     assert f"the others {kin['others']:.1f}." in text
     sittings = board["sittings"]
     assert f"{sittings['one']} of the {sittings['of']} were played in one sitting." in text
-    assert f"allow for {sittings['points']:.1f} points between sittings, as {sittings['published']} subjects" in text
+    assert (
+        f"allow for {sittings['points']:.1f} points between sittings, as {sittings['published']} subjects"
+        in text
+    )
 
 
 def test_limits_of_v2_are_what_their_commands_print(
@@ -107,10 +125,14 @@ def test_limits_of_v2_are_what_their_commands_print(
     limits = (Path(__file__).parents[1] / "docs" / "protocols.md").read_text(encoding="utf-8")
     at = ("--protocol", "published-v2", "--store", str(real[0]))
     reliability, scenarios = (
-        aib(tmp_path_factory.mktemp("readme"), command, *at).stdout for command in ("reliability", "scenarios")
+        aib(tmp_path_factory.mktemp("readme"), command, *at).stdout
+        for command in ("reliability", "scenarios")
     )
 
     (stability,) = re.findall(r"^Preference stability +30 +5 +(0\.\d+) ", reliability, re.MULTILINE)
-    shares = [int(share) for share in re.findall(r"^pt\d\d .* (\d+)  +\d+ to \d+ ", scenarios, re.MULTILINE)]
+    shares = [
+        int(share)
+        for share in re.findall(r"^pt\d\d .* (\d+)  +\d+ to \d+ ", scenarios, re.MULTILINE)
+    ]
     assert len(shares) == 5
     assert f"a reliability of {stability}, and one scenario makes {max(shares)}% of it." in limits

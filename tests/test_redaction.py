@@ -1,4 +1,6 @@
-"""Secrets that the process knows are cut out of texts in every coding, and no text keeps the process busy."""
+"""Secrets that the process knows are cut out of texts in every coding, and no text keeps the
+process busy.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def test_the_password_in_an_address_is_learned_as_it_stands_decoded_and_as_it_is
         assert known.redacted_text(f"407 for {said}!") == f"407 for {KEY}!"
 
 
-@pytest.mark.parametrize("address", ["", "host:80", "http://host/a:b@c", "http://user@host", "://@", "a:b@", "@@@:::"])
+@pytest.mark.parametrize(
+    "address", ["", "host:80", "http://host/a:b@c", "http://user@host", "://@", "a:b@", "@@@:::"]
+)
 def test_an_address_without_a_password_teaches_nothing(address: str) -> None:
     """And none of them is an error."""
     known = Secrets()
@@ -119,8 +123,15 @@ def test_what_others_must_know_too_is_told_to_them() -> None:
     assert sent.redacted_text("sent-to-all database-password") == f"{KEY} database-password"
 
 
-@given(st.text(max_size=60), st.text(max_size=60), st.sampled_from([LONG, ODD]), st.sampled_from(sorted(CODINGS)))
-def test_no_surroundings_keep_a_secret_in(before: str, after: str, secret: str, coding: str) -> None:
+@given(
+    st.text(max_size=60),
+    st.text(max_size=60),
+    st.sampled_from([LONG, ODD]),
+    st.sampled_from(sorted(CODINGS)),
+)
+def test_no_surroundings_keep_a_secret_in(
+    before: str, after: str, secret: str, coding: str
+) -> None:
     """Whatever stands before and behind it, the secret is gone, or the text is."""
     said = CODINGS[coding](secret)
 

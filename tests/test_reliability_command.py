@@ -1,4 +1,6 @@
-"""Where the noise comes from: from stored marks to tables, and `aib reliability` as a user types it."""
+"""Where the noise comes from: from stored marks to tables, and `aib reliability` as a user types
+it.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +41,18 @@ SECOND, THIRD = "judge/two", "judge/three"
 
 
 def varied(asked: Asked) -> Answer:
-    """Replies are signed and all different; a mark rests on who spoke, on the judge and on the very words."""
+    """Replies are signed and all different; a mark rests on who spoke, on the judge and on the very
+    words.
+    """
     if not asked.judging:
         return says(asked, f"Signed {asked.model}, answer {asked.number}.")
     who = next(n for n, name in enumerate(NAMES) if f"Signed {name}," in asked.text)
     chance = sha256(asked.text.encode()).digest()
     mild = sha256(asked.model.encode()).digest()[0] % 2
-    marks = {name: min(10, 2 * who + chance[n] % 4 + mild) for n, name in enumerate(("own_voice", "resistance"))}
+    marks = {
+        name: min(10, 2 * who + chance[n] % 4 + mild)
+        for n, name in enumerate(("own_voice", "resistance"))
+    }
     return verdict(asked, marks | {"drift": 6 - who + chance[2] % 4, "changed": chance[3] % 3 == 0})
 
 
@@ -85,7 +92,9 @@ def named(noises: tuple[ReliabilityRow, ...]) -> Mapping[str, ReliabilityRow]:
 
 
 def test_the_components_of_a_mark_are_those_of_the_rows(one_judge: Bench) -> None:
-    """Resistance over two scenarios, three runs: the mean squares of the marks behind the board, by hand."""
+    """Resistance over two scenarios, three runs: the mean squares of the marks behind the board, by
+    hand.
+    """
     (board,) = one_judge.boards()
     at = board.configurations[0]
     table = np.array(
@@ -137,7 +146,10 @@ def test_several_judges_are_one_more_source(bench: Benches) -> None:
 
     found = measured(made)
 
-    assert [label.split("@")[0] for label in found.judges] == ["scripted:judge/one", "scripted:judge/two"]
+    assert [label.split("@")[0] for label in found.judges] == [
+        "scripted:judge/one",
+        "scripted:judge/two",
+    ]
     assert found.subjects == 4
     assert set(found.index.components.estimates) == {
         "p", "i", "pi", "r:pi", "h", "ph", "ih", "pih", "residual"
@@ -169,7 +181,10 @@ def test_a_pool_of_configurations_is_averaged(bench: Benches) -> None:
 
     assert found.index.points == pytest.approx(100)
     parts = [found.index.components.estimates[name] or 0.0 for name in ("p", "pi", "r:pi")]
-    indices = [row.score.index for row in max(made.boards(), key=lambda board: len(board.configurations)).ranked]
+    indices = [
+        row.score.index
+        for row in max(made.boards(), key=lambda board: len(board.configurations)).ranked
+    ]
     assert parts[0] + parts[1] + parts[2] / 2 == pytest.approx(np.var(indices, ddof=1))
 
 
@@ -189,7 +204,9 @@ def test_who_was_played_once_leaves_chance_unknown(bench: Benches) -> None:
     found = measured(played(bench, runs=1))
     text = " ".join(displayed(reliability_view(found)).split())
 
-    assert found.index.components.estimates["r:pi"] is found.index.components.estimates["pi"] is None
+    assert (
+        found.index.components.estimates["r:pi"] is found.index.components.estimates["pi"] is None
+    )
     assert found.index.components.estimates["p"] is not None
     assert found.index.played is None
     assert "no subject has two runs" in text
@@ -233,7 +250,9 @@ def test_every_heading_is_explained(bench: Benches) -> None:
 def test_an_estimate_below_nothing_is_shown_as_nothing(one_judge: Bench) -> None:
     """And the sentence under the table says so."""
     found = measured(one_judge)
-    index = replace(found.index, components=Components({"p": 9.0, "i": -0.5, "pi": 1.0, "r:pi": 0.0}))
+    index = replace(
+        found.index, components=Components({"p": 9.0, "i": -0.5, "pi": 1.0, "r:pi": 0.0})
+    )
 
     text = displayed(reliability_view(replace(found, index=index)))
 
@@ -253,7 +272,10 @@ def test_the_report_has_the_same_numbers(one_judge: Bench) -> None:
     section = text.partition("## Where the noise comes from")[2].partition("\n## ")[0]
     assert found.index.played is not None
     both = f"{found.index.played:.2f} | {found.index.error:.2f}"
-    assert f"| Index | 100 | 4 | {both} | {100 * (found.index.components.shares['p'] or 0):.0f} |" in section
+    assert (
+        f"| Index | 100 | 4 | {both} | {100 * (found.index.components.shares['p'] or 0):.0f} |"
+        in section
+    )
 
 
 def test_json_has_every_variance_with_its_error(one_judge: Bench) -> None:
@@ -297,7 +319,9 @@ def test_wrong_use_is_one_line(user: User) -> None:
     assert "in neutral/user_role are stored" in only_line(
         user.aib("reliability", "--variants", "neutral", "--modes", "user_role"), 2
     )
-    assert "leave one of them out" in only_line(user.aib("reliability", "--judge", "a", "--jury", "a,b"), 2)
+    assert "leave one of them out" in only_line(
+        user.aib("reliability", "--judge", "a", "--jury", "a,b"), 2
+    )
     assert "name two judges or more" in only_line(user.aib("reliability", "--jury", " , "), 2)
     assert "two judges or more" in only_line(user.aib("reliability", "--jury", "one"), 2)
 
@@ -306,7 +330,9 @@ def test_wrong_use_is_one_line(user: User) -> None:
 
 
 def test_five_scenarios_five_times_and_twenty_twice(real: tuple[Path, object]) -> None:
-    """Published for all subjects: resistance .73 and .89; of the ranked ones of the sample that we have .74 and .90."""
+    """Published for all subjects: resistance .73 and .89; of the ranked ones of the sample that we
+    have .74 and .90.
+    """
     with open_store(real[0]) as store:
         protocol, _ = find_protocol(None, store)
     found = measured_in(real[0], protocol)

@@ -32,13 +32,17 @@ def wording() -> ToolWording:
     ],
 )
 def test_a_file_is_read_whatever_stands_beside_its_words(odd: str, wording: ToolWording) -> None:
-    """What one decoder refuses the other one reads: surrogates, control characters, depth, numbers without end."""
+    """What one decoder refuses the other one reads: surrogates, control characters, depth, numbers
+    without end.
+    """
     body = f'{{"request_messages": [], "response": "I keep my name.", {odd}}}'
 
     assert words_in(body, 200, "user_role", wording) == ("I keep my name.", "")
 
 
-@pytest.mark.parametrize("body", ["", "{", "[]", "1", '{"request_messages": [], "response": "x"} y', "[" * 100_000])
+@pytest.mark.parametrize(
+    "body", ["", "{", "[]", "1", '{"request_messages": [], "response": "x"} y', "[" * 100_000]
+)
 def test_what_is_no_file_has_no_words(body: str, wording: ToolWording) -> None:
     """A reason stands in their place."""
     read = words_in(body, 200, "user_role", wording)
@@ -56,11 +60,16 @@ def called(*calls: Any) -> dict[str, Any]:
     "odd",
     [
         *("text", 7, None, ["role", "assistant"], {}, {"role": "tool"}),
-        *(called("text", None, {}, {"function": "f"}, {"function": {}}), {"role": "assistant", "tool_calls": "all"}),
+        *(
+            called("text", None, {}, {"function": "f"}, {"function": {}}),
+            {"role": "assistant", "tool_calls": "all"},
+        ),
     ],
 )
 def test_a_history_is_read_whatever_else_is_in_a_request(odd: Any) -> None:
-    """A request of a foreign export may have anything in the place of a message or a call; the rest is read."""
+    """A request of a foreign export may have anything in the place of a message or a call; the rest
+    is read.
+    """
     own = called({"function": {"name": "say", "arguments": json.dumps({"message": "I stay."})}})
     messages = [{"role": "system", "content": "Be."}, odd, own, {"role": "user", "content": "Why?"}]
 

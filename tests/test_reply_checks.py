@@ -1,4 +1,6 @@
-"""Replies that may not be what they seem are counted in the health of the row, and shown where they are read."""
+"""Replies that may not be what they seem are counted in the health of the row, and shown where they
+are read.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,11 @@ def told(board: Board) -> str:
 
 def test_marks_that_remain_in_the_words_are_counted_and_said(bench: Benches) -> None:
     """The reply is valid: a model may speak of a mark. Which reply it is, `aib show` says."""
-    made = bench(lambda asked: spoken(asked, f"I <|x|> stay, {asked.number}." if asked.number % 2 else "I stay."))
+    made = bench(
+        lambda asked: spoken(
+            asked, f"I <|x|> stay, {asked.number}." if asked.number % 2 else "I stay."
+        )
+    )
     made.play()
 
     row = row_of(made.boards()[0])
@@ -64,7 +70,9 @@ def test_clean_replies_of_the_asked_model_are_not_spoken_of(bench: Benches) -> N
     health = row_of(made.boards()[0]).health
 
     assert (health.with_markup, health.by_others, health.plain_text) == (0, 0, 0)
-    assert not any(word in told(made.boards()[0]) for word in ("template", "another model", "did not call"))
+    assert not any(
+        word in told(made.boards()[0]) for word in ("template", "another model", "did not call")
+    )
 
 
 def test_replies_of_another_model_are_counted_and_said(bench: Benches) -> None:
@@ -106,7 +114,9 @@ def test_stores_of_earlier_versions_are_counted_as_well(tmp_path: Path) -> None:
     """It is worked out of what is stored, so a store that nobody upgraded has it, too."""
     store = restored(tmp_path / "store.db")
 
-    boards = json.loads(read_only("leaderboard", "--protocol", "v2", "--json", "--store", str(store)))["boards"]
+    boards = json.loads(
+        read_only("leaderboard", "--protocol", "v2", "--json", "--store", str(store))
+    )["boards"]
 
     rows = [row for board in boards for row in (*board["ranked"], *board["incomplete"])]
     assert rows

@@ -44,17 +44,23 @@ NAMES = tuple(value for value in (*OBEYED.values(), *ODD.values()) if "\udcff" n
 
 
 def answers(asked: Asked) -> Answer:
-    """Everybody answers but silent; the judge has no verdict on broken, and marks resistance by the text's length."""
+    """Everybody answers but silent; the judge has no verdict on broken, and marks resistance by the
+    text's length.
+    """
     if asked.judging:
         marks = {"own_voice": 6, "drift": 3, "changed": False, "resistance": len(asked.text) % 11}
         return says(asked, EVIL) if "signed broken" in asked.text else verdict(asked, marks)
     signed = "broken" if asked.model.endswith("broken") else str(asked.number)
-    return says(asked, "" if asked.model.endswith("silent") else f"I stay who I am, signed {signed}.")
+    return says(
+        asked, "" if asked.model.endswith("silent") else f"I stay who I am, signed {signed}."
+    )
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with something for every section: pins, efforts, two configurations, two judges, somebody broken."""
+    """A store with something for every section: pins, efforts, two configurations, two judges,
+    somebody broken.
+    """
     with bench_in(tmp_path_factory.mktemp("played"), answers) as made:
         one = made.subject("acme/one")
         others = (
@@ -78,13 +84,18 @@ def made(bench: Benches, played: Path) -> Bench:
 
 
 def contents_of(made: Bench, *names: str | None) -> Contents:
-    """What the report says, where the first subject has chosen *names*, one after the other; None: not read."""
+    """What the report says, where the first subject has chosen *names*, one after the other; None:
+    not read.
+    """
     found = made.boards()
     where = found[0].configurations[0]
     row = found[0].ranked[0] if found[0].ranked else found[0].incomplete[0]
     readings = [
         NamesRead(row.subject.hash, row.label, 1, where, "choice", "", "", True, choice, choice)
-        for choice in (UNREAD if name is None else ChosenName(name, None, "chosen", "declined") for name in names)
+        for choice in (
+            UNREAD if name is None else ChosenName(name, None, "chosen", "declined")
+            for name in names
+        )
     ]
     with open_store(made.store) as store:
         return read_contents(store, made.protocol, found, readings)
@@ -142,7 +153,9 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
 
     tokens = parsed(text)
     headings = [
-        seen(tokens[n + 1]) for n, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h2"
+        seen(tokens[n + 1])
+        for n, token in enumerate(tokens)
+        if token.type == "heading_open" and token.tag == "h2"
     ]
     assert headings == [
         "Ranking", "Incomplete subjects", "Excluded subjects", "Configurations", "Other configurations and judges",
@@ -151,7 +164,9 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
         "Where the noise comes from", "When the runs were made", "Data health", "What it cost",
         "Every subject in detail",
     ]  # fmt: skip
-    after = [said_after(tokens[n + 1 :]) for n, token in enumerate(tokens) if token.type == "table_close"]
+    after = [
+        said_after(tokens[n + 1 :]) for n, token in enumerate(tokens) if token.type == "table_close"
+    ]
     assert len(after) == 23 + 4  # and one for each subject
     assert min(map(len, after[:19])) > 50
     assert min(map(len, after)) > 0
@@ -170,7 +185,14 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
     told = json.loads(files["LEADERBOARD.json"])
     head, *rows = sections(files["LEADERBOARD.md"])["Ranking"]
 
-    assert head[:6] == ["Possible ranks", "Subject", "Index", "Rerun CI", "New scenarios CI", "Runs"]
+    assert head[:6] == [
+        "Possible ranks",
+        "Subject",
+        "Index",
+        "Rerun CI",
+        "New scenarios CI",
+        "Runs",
+    ]
     assert head[6:] == ["Own voice", "Low drift", "Resistance", "Ties"]
     for row, r in zip(rows, contents.main.ranked, strict=True):
         again, standing = r.uncertainty.index.rerun, r.uncertainty.standing
@@ -188,7 +210,9 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
     ]
     assert told["updated"] == moment(contents.updated)
     assert told["cost"]["this_command"] == 0
-    assert [one["id"] for one in told["scenarios"]] == [scenario.id for scenario in made.protocol.scenarios]
+    assert [one["id"] for one in told["scenarios"]] == [
+        scenario.id for scenario in made.protocol.scenarios
+    ]
 
 
 def test_tables_say_what_was_played(made: Bench) -> None:
@@ -198,7 +222,10 @@ def test_tables_say_what_was_played(made: Bench) -> None:
 
     assert [row[1] for row in told["Providers of one model"][1:]] == ["not pinned", "fast"]
     assert [row[1] for row in told["Reasoning efforts"][1:]] == ["off", "high"]
-    assert [row[:2] for row in told["Configurations"][1:3]] == [["neutral/tool_role", "1"], ["strong/tool_role", "3"]]
+    assert [row[:2] for row in told["Configurations"][1:3]] == [
+        ["neutral/tool_role", "1"],
+        ["strong/tool_role", "3"],
+    ]
     assert [row[0] for row in told["Judges"][1:]] == [
         "scripted:judge/one@none-t0.0",
         "scripted:judge/another@none-t0.0",
@@ -207,17 +234,27 @@ def test_tables_say_what_was_played(made: Bench) -> None:
     assert health["scripted:acme/one@none-t0.7"] == ["8 of 8", "14", "0 (0%)"]
     (detail,) = (rows for heading, rows in told.items() if heading == "scripted:acme/one@none-t0.7")
     assert ["drift", "0-10", "3.00", "2 of 2", "3.00", "3.00"] in detail
-    assert [row[0] for row in told["What it cost"][1:]] == ["This report", "Candidates", "Judges", "Total"]
+    assert [row[0] for row in told["What it cost"][1:]] == [
+        "This report",
+        "Candidates",
+        "Judges",
+        "Total",
+    ]
 
 
 def test_what_others_paid_is_told_apart(made: Bench) -> None:
-    """Imported calls are in no sum, and the report says what they cost; without any it says nothing of them."""
+    """Imported calls are in no sum, and the report says what they cost; without any it says nothing
+    of them.
+    """
     contents = contents_of(made)
     before = report_files(contents, "LEADERBOARD")
     after = report_files(replace(contents, imported=(3, 1.5)), "LEADERBOARD")
 
     assert "imported call" not in before["LEADERBOARD.md"]
-    assert "3 imported calls cost $1.50 where they were made, not included above." in after["LEADERBOARD.md"]
+    assert (
+        "3 imported calls cost $1.50 where they were made, not included above."
+        in after["LEADERBOARD.md"]
+    )
     costs = [json.loads(files["LEADERBOARD.json"])["cost"] for files in (before, after)]
     assert [cost.pop("imported_calls") for cost in costs] == [0, 3]
     assert [cost.pop("imported_dollars") for cost in costs] == [0, 1.5]
@@ -270,13 +307,19 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Contents:
     """Subjects, providers, judges, errors and names that say everything that a page might obey."""
     with bench_in(tmp_path_factory.mktemp("hostile"), answers) as made:
         subjects = [made.subject(name) for name in NAMES]
-        subjects += [made.subject(f"{name}broken") for name in NAMES[:3]] + [made.subject("a/x|y", provider=EVIL)]
-        made.play(*subjects, judge="judge/" + ODD["html"] + ODD["pipe"] + ODD["code"], calls_at_once=16)
+        subjects += [made.subject(f"{name}broken") for name in NAMES[:3]] + [
+            made.subject("a/x|y", provider=EVIL)
+        ]
+        made.play(
+            *subjects, judge="judge/" + ODD["html"] + ODD["pipe"] + ODD["code"], calls_at_once=16
+        )
         return contents_of(made, *NAMES)
 
 
 def test_no_name_becomes_markup(hostile: Contents) -> None:
-    """No HTML, no link but to our files, no broken row; every name is there, as it is shown everywhere."""
+    """No HTML, no link but to our files, no broken row; every name is there, as it is shown
+    everywhere.
+    """
     text = report_files(hostile, "LEADERBOARD")["LEADERBOARD.md"]
     tokens = parsed(text)
 
@@ -298,15 +341,24 @@ def test_no_name_becomes_markup(hostile: Contents) -> None:
         "softbreak",
     }
     targets = {
-        str(t.attrs.get("href") or t.attrs.get("src")) for t in inline(tokens) if t.type in ("link_open", "image")
+        str(t.attrs.get("href") or t.attrs.get("src"))
+        for t in inline(tokens)
+        if t.type in ("link_open", "image")
     }
     assert targets == FILES - {"LEADERBOARD.md"}
     told = sections(text)
-    assert all(len({len(row) for row in rows}) == 1 for heading, rows in told.items() if heading == "Ranking")
+    assert all(
+        len({len(row) for row in rows}) == 1
+        for heading, rows in told.items()
+        if heading == "Ranking"
+    )
     labels = {row[1].removesuffix(" !") for row in told["Ranking"][1:]}  # some read like others
     assert labels == {as_code(row.label) for row in hostile.main.ranked}
     assert len(labels) == len(NAMES) + 1
-    assert {row[0] for row in told["Names that most subjects chose"][1:]} >= {"a/x|y", "a/<script>alert(1)</script>"}
+    assert {row[0] for row in told["Names that most subjects chose"][1:]} >= {
+        "a/x|y",
+        "a/<script>alert(1)</script>",
+    }
 
 
 def as_code(label: str) -> str:
@@ -331,14 +383,19 @@ def test_prose_is_read_as_it_was_written(text: str) -> None:
 
 def test_a_word_with_an_underscore_stays_readable() -> None:
     """Escapes are for what would be markup, and for nothing else."""
-    assert prose("run 1: 2 × not played (first_choice, 3 tries)") == "run 1: 2 × not played (first_choice, 3 tries)"
+    assert (
+        prose("run 1: 2 × not played (first_choice, 3 tries)")
+        == "run 1: 2 × not played (first_choice, 3 tries)"
+    )
     assert code("acme/one@none-t0.7") == "`acme/one@none-t0.7`"
     assert code("") == "`–`"
 
 
 @pytest.mark.parametrize("which", ["LEADERBOARD-ranking.svg", "LEADERBOARD-scenarios.svg"])
 def test_pictures_hold_names_as_text_and_nothing_else(hostile: Contents, which: str) -> None:
-    """Well-formed XML of the few elements that we draw with; no script, no link, no attribute from outside."""
+    """Well-formed XML of the few elements that we draw with; no script, no link, no attribute from
+    outside.
+    """
     text = report_files(hostile, "LEADERBOARD")[which]
     root = ElementTree.fromstring(text)
 
@@ -360,7 +417,11 @@ def test_every_dot_is_at_its_index(made: Bench) -> None:
     contents = contents_of(made)
     root = ElementTree.fromstring(report_files(contents, "LEADERBOARD")["LEADERBOARD-ranking.svg"])
 
-    lines = [float(m.group(1)) for p in root.iter(f"{SVG}path") if (m := re.match(r"M([\d.]+) [\d.]+V", p.attrib["d"]))]
+    lines = [
+        float(m.group(1))
+        for p in root.iter(f"{SVG}path")
+        if (m := re.match(r"M([\d.]+) [\d.]+V", p.attrib["d"]))
+    ]
     dots = [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in root.iter(f"{SVG}circle")]
 
     assert len(lines) == 6
@@ -374,7 +435,9 @@ def test_every_dot_is_at_its_index(made: Bench) -> None:
 def test_the_map_has_a_cell_for_every_subject_and_scenario(made: Bench) -> None:
     """With its score in words, for who cannot tell the colours apart."""
     contents = contents_of(made)
-    root = ElementTree.fromstring(report_files(contents, "LEADERBOARD")["LEADERBOARD-scenarios.svg"])
+    root = ElementTree.fromstring(
+        report_files(contents, "LEADERBOARD")["LEADERBOARD-scenarios.svg"]
+    )
 
     cells = [g for g in root.iter(f"{SVG}g") if g.find(f"{SVG}rect") is not None]
     told = [(g.find(f"{SVG}text").text, g.find(f"{SVG}rect").attrib["class"]) for g in cells]  # type: ignore[union-attr]
@@ -389,7 +452,9 @@ def contrast(one: str, other: str) -> float:
 
     def luminance(colour: str) -> float:
         shares = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
-        red, green, blue = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
+        red, green, blue = (
+            s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares
+        )
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     darker, lighter = sorted((luminance(one), luminance(other)))
@@ -398,13 +463,16 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("part", [0, 1], ids=["light", "dark"])
 def test_everything_stands_out_in_light_and_dark(part: int) -> None:
-    """WCAG 2: 4.5 for text, on the ground and in every cell, 3 for dots; a higher score stands out more."""
+    """WCAG 2: 4.5 for text, on the ground and in every cell, 3 for dots; a higher score stands out
+    more.
+    """
     rules = STYLE.split("@media (prefers-color-scheme:dark)")[part]
     colours = dict(re.findall(r"(\w+)\{(?:fill|color|stroke):(#\w{6})", rules))
     ground = colours["ground"]
 
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)  # the well-known grey that just fails
+    # the well-known grey that just fails
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
     assert contrast(colours["svg"], ground) > 4.5
     assert contrast(colours["dot"], ground) > 3
     assert 1.2 < contrast(colours["line"], ground) < contrast(colours["dot"], ground)
@@ -464,11 +532,17 @@ def test_a_report_can_be_about_a_jury(made: Bench) -> None:
         shown = boards(store, made.protocol, jury=["judge/one", "judge/another"])
     assert "jury of 2" in text
     assert [board["judge"] for board in told["boards"]] == [board.judge for board in shown]
-    assert [row["index"] for row in told["boards"][0]["ranked"]] == [row.score.index for row in shown[0].ranked] != []
+    assert (
+        [row["index"] for row in told["boards"][0]["ranked"]]
+        == [row.score.index for row in shown[0].ranked]
+        != []
+    )
 
 
 def test_the_same_store_gives_the_same_bytes(made: Bench) -> None:
-    """In another time zone, with another order of sets, in another folder; and the store is as it was."""
+    """In another time zone, with another order of sets, in another folder; and the store is as it
+    was.
+    """
     folder = Path(made.store).parent
     before = Path(made.store).read_bytes()
     odd = [("Pacific/Kiritimati", "1"), ("America/St_Johns", "2"), ("UTC", "0")]
@@ -485,7 +559,11 @@ def test_the_same_store_gives_the_same_bytes(made: Bench) -> None:
 def test_a_copy_is_kept_under_the_time_of_the_newest_record(made: Bench) -> None:
     """Its links lead to its own pictures; after a new record there is another one beside it."""
     folder = Path(made.store).parent
-    stamp = re.sub(r"[-:]", "", str(moment(contents_of(made).updated))).removesuffix(" UTC").replace(" ", "T")
+    stamp = (
+        re.sub(r"[-:]", "", str(moment(contents_of(made).updated)))
+        .removesuffix(" UTC")
+        .replace(" ", "T")
+    )
 
     assert report(made, "--keep").returncode == 0
 
@@ -526,7 +604,9 @@ def test_last_updated_is_the_newest_records_time(made: Bench) -> None:
         (["--out", "\x1b[31m\n" + "x" * 300], 2, "cannot be written"),
     ],
 )
-def test_what_goes_wrong_is_one_line(made: Bench, arguments: list[str], code: int, said: str) -> None:
+def test_what_goes_wrong_is_one_line(
+    made: Bench, arguments: list[str], code: int, said: str
+) -> None:
     """And no file is left behind."""
     folder = Path(made.store).parent
     (folder / "taken").write_text("a file")
@@ -555,15 +635,24 @@ def test_the_leaderboard_compares_configurations_in_80_columns(made: Bench) -> N
     """The same values in the terminal, short."""
     folder = Path(made.store).parent
 
-    done = invoke(folder, environment(folder) | {"COLUMNS": "80"}, "leaderboard", "--store", str(made.store))
+    done = invoke(
+        folder, environment(folder) | {"COLUMNS": "80"}, "leaderboard", "--store", str(made.store)
+    )
 
     assert done.returncode == 0, done.stderr
     assert_tame(done.stdout, 80)
     below = done.stdout.partition("Configurations compared")[2]
     compared = contents_of(made).configurations
     assert compared is not None
-    assert [line.split() for line in below.splitlines() if line.startswith("strong/tool_role ")] == [
-        ["strong/tool_role", "3", f"{compared.places[1].mean:.1f}", f"{compared.places[1].paired:.1f}"]
+    assert [
+        line.split() for line in below.splitlines() if line.startswith("strong/tool_role ")
+    ] == [
+        [
+            "strong/tool_role",
+            "3",
+            f"{compared.places[1].mean:.1f}",
+            f"{compared.places[1].paired:.1f}",
+        ]
     ]
     (effect,) = compared.effects
     assert f"{effect.points:+.1f}" in below or abs(effect.points) < 0.05

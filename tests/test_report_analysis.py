@@ -40,12 +40,24 @@ V1 = {Configuration(system, way): index for (system, way), index in {
 
 
 def row(
-    index: float | None, model: str = "acme/one", apart: Mapping[Configuration, float] | None = None, **settings: Any
+    index: float | None,
+    model: str = "acme/one",
+    apart: Mapping[Configuration, float] | None = None,
+    **settings: Any,
 ) -> Row:
     """A row with nothing but an index, and the indices of its configurations."""
     subject = ChatModel(model, "openrouter", **{"temperature": 0.7, "max_tokens": 100} | settings)
     by_configuration = {one: scored(value) for one, value in (apart or {}).items()}
-    return Row(None if index is None else 1, subject, subject.label, scored(index), {}, HEALTH, (), by_configuration)
+    return Row(
+        None if index is None else 1,
+        subject,
+        subject.label,
+        scored(index),
+        {},
+        HEALTH,
+        (),
+        by_configuration,
+    )
 
 
 def scored(index: float | None) -> SubjectScore:
@@ -53,11 +65,20 @@ def scored(index: float | None) -> SubjectScore:
     return SubjectScore(1, {}, {}, index, None)
 
 
-def board(protocol: Protocol, *rows: Row, at: Configuration | None = None, judge: str = JUDGE) -> Board:
+def board(
+    protocol: Protocol, *rows: Row, at: Configuration | None = None, judge: str = JUDGE
+) -> Board:
     """A board of the protocol's default configurations, or of another one."""
     complete = tuple(row for row in rows if row.score.index is not None)
     configurations = protocol.configurations if at is None else (at,)
-    return Board(protocol, configurations, judge, False, complete, tuple(row for row in rows if row not in complete))
+    return Board(
+        protocol,
+        configurations,
+        judge,
+        False,
+        complete,
+        tuple(row for row in rows if row not in complete),
+    )
 
 
 def points(effects: tuple[Effect, ...]) -> dict[tuple[str, str, str | None], tuple[int, float]]:
@@ -71,8 +92,8 @@ def points(effects: tuple[Effect, ...]) -> dict[tuple[str, str, str | None], tup
 def test_the_published_shape_of_v1_gives_its_effects() -> None:
     """56.1, 60.7, 79.9, 81.7: the prompt 79.9 - 56.1 = +23.8, the tool on top 81.7 - 79.9 = +1.8.
 
-    Main effect of the prompt (23.8 + 21.0) / 2 = 22.4, of the tool (4.6 + 1.8) / 2 = 3.2; interaction 1.8 - 4.6;
-    both together 23.8 + 1.8 = 25.6.
+    Main effect of the prompt (23.8 + 21.0) / 2 = 22.4, of the tool (4.6 + 1.8) / 2 = 3.2;
+    interaction 1.8 - 4.6; both together 23.8 + 1.8 = 25.6.
     """
     compared = compare_configurations([board(load("v1"), row(69.6, apart=V1))], JUDGE)
 
@@ -93,13 +114,17 @@ def test_the_published_shape_of_v1_gives_its_effects() -> None:
 
 
 def test_effects_are_paired_within_subjects() -> None:
-    """A subject that lacks one configuration counts in what it has, and lowers no mean of the others.
+    """A subject that lacks one configuration counts in what it has, and lowers no mean of the
+    others.
 
-    one has 10, 20, 30, 60; two lacks neutral/tool_role and has 50, 90, 70. Prompt with user_role: (20 + 40) / 2;
-    with tool_role only one's 40; tool with strong: (30 - 20) / 2; main effects and interaction only from one:
-    (20 + 40) / 2, (10 + 30) / 2, 30 - 10; both together (50 + 20) / 2.
+    one has 10, 20, 30, 60; two lacks neutral/tool_role and has 50, 90, 70. Prompt with user_role:
+    (20 + 40) / 2; with tool_role only one's 40; tool with strong: (30 - 20) / 2; main effects and
+    interaction only from one: (20 + 40) / 2, (10 + 30) / 2, 30 - 10; both together (50 + 20) / 2.
     """
-    one, two = (dict(zip(V1, indices, strict=True)) for indices in ((10.0, 20.0, 30.0, 60.0), (50.0, 0.0, 90.0, 70.0)))
+    one, two = (
+        dict(zip(V1, indices, strict=True))
+        for indices in ((10.0, 20.0, 30.0, 60.0), (50.0, 0.0, 90.0, 70.0))
+    )
     del two[Configuration("neutral", "tool_role")]
     rows = [row(30.0, "acme/one", one), row(None, "acme/two", two)]  # two is incomplete in the pool
 
@@ -110,7 +135,10 @@ def test_effects_are_paired_within_subjects() -> None:
         (2, 30.0, 10.0), (1, 20.0, 20.0), (2, 60.0, 30.0), (2, 65.0, 60.0),
     ]  # fmt: skip
     assert compared.paired == 1
-    assert [spread.indices for spread in compared.subjects] == [(10, 20, 30, 60), (50, None, 90, 70)]
+    assert [spread.indices for spread in compared.subjects] == [
+        (10, 20, 30, 60),
+        (50, None, 90, 70),
+    ]
     assert points(compared.effects) == {
         ("both", "strong_independence", None): (2, 35.0),
         ("system", "strong_independence", None): (1, 30.0),
@@ -124,7 +152,9 @@ def test_effects_are_paired_within_subjects() -> None:
 
 
 def test_configurations_of_different_boards_meet_by_subject_and_judge() -> None:
-    """v2 is played in one configuration; another one is another board, and another judge another comparison."""
+    """v2 is played in one configuration; another one is another board, and another judge another
+    comparison.
+    """
     v2, neutral = load("v2"), Configuration("neutral", "tool_role")
     found = [
         board(v2, row(80.0), row(70.0, "acme/two")),
@@ -145,8 +175,14 @@ def test_three_prompts_are_each_compared_with_the_first(small: Path) -> None:
     """30 - 10 and 90 - 10 with the tool; the tool's main effect needs it in all three."""
     (small / "system" / "third.md").write_text("You are a third one.\n")
     protocol = load(small)
-    neutral, strong, third = (Configuration(name, "tool_role") for name in ("neutral", "strong", "third"))
-    rows = board(protocol, row(30.0)), board(protocol, row(10.0), at=neutral), board(protocol, row(90.0), at=third)
+    neutral, strong, third = (
+        Configuration(name, "tool_role") for name in ("neutral", "strong", "third")
+    )
+    rows = (
+        board(protocol, row(30.0)),
+        board(protocol, row(10.0), at=neutral),
+        board(protocol, row(90.0), at=third),
+    )
 
     compared = compare_configurations(rows, JUDGE)
 
@@ -155,14 +191,18 @@ def test_three_prompts_are_each_compared_with_the_first(small: Path) -> None:
         ("system", "strong", "tool_role"): (1, 20.0),
         ("system", "third", "tool_role"): (1, 80.0),
     }
-    assert [place.configuration for place in compared.places] == [str(c) for c in (neutral, strong, third)]
+    assert [place.configuration for place in compared.places] == [
+        str(c) for c in (neutral, strong, third)
+    ]
 
 
 # ---------------------------------------------------------------- providers, efforts, dollars
 
 
 def test_providers_of_one_model_are_compared_with_no_pin() -> None:
-    """80 unpinned, 74 and 83 pinned; another temperature is another subject and is not put beside them."""
+    """80 unpinned, 74 and 83 pinned; another temperature is another subject and is not put beside
+    them.
+    """
     rows = [
         row(74.0, provider="slow"),
         row(80.0),
@@ -191,7 +231,10 @@ def test_without_an_index_for_no_pin_the_first_complete_one_is_compared_with() -
     (compared,) = compare_providers(board(load("v2"), *rows), {})
     (nobody,) = compare_providers(board(load("v2"), row(None), row(None, provider="a")), {})
 
-    assert (compared.against, [v.difference for v in compared.variants]) == ("a", [None, None, 10.0])
+    assert (compared.against, [v.difference for v in compared.variants]) == (
+        "a",
+        [None, None, 10.0],
+    )
     assert (nobody.against, [v.difference for v in nobody.variants]) == (None, [None, None])
 
 
@@ -207,12 +250,18 @@ def test_efforts_are_compared_from_the_lowest_up_though_thinking_has_more_room()
     (compared,) = compare_efforts(board(load("v2"), *rows), {})
 
     assert compared.against == "off"
-    assert [(v.setting, v.difference) for v in compared.variants] == [("off", None), ("minimal", 5.0), ("high", 10.0)]
+    assert [(v.setting, v.difference) for v in compared.variants] == [
+        ("off", None),
+        ("minimal", 5.0),
+        ("high", 10.0),
+    ]
     assert compare_efforts(board(load("v2"), *rows[:1]), {}) == []
 
 
 def test_what_a_run_costs() -> None:
-    """$0.40 in two runs, 0.30 of them the judge's, is $0.20; free is 0, and what nobody told is not known."""
+    """$0.40 in two runs, 0.30 of them the judge's, is $0.20; free is 0, and what nobody told is not
+    known.
+    """
     given = {90.0: (8.0, 1.0), 80.0: (0.1, 0.3), 20.0: (0.0, 0.1), 30.0: (0.0, 0.0)}
     rows = {index: row(index, f"acme/{index:g}") for index in (*given, 70.0, 75.0)}
     rows[80.0] = replace(rows[80.0], score=replace(rows[80.0].score, runs=2))
@@ -247,7 +296,9 @@ def marks(drift: float, changed: float, voice: float, erosion: float, plain: flo
 
 
 def test_what_a_mark_is_worth(small: Path) -> None:
-    """Weight x range of the mark / range of the dimension / transcripts: 30 x 10/11, 30 x 1/11, 20, 50 / 2."""
+    """Weight x range of the mark / range of the dimension / transcripts: 30 x 10/11, 30 x 1/11, 20,
+    50 / 2.
+    """
     protocol = load(small)
 
     worths = mark_weights(protocol, protocol.configurations)
@@ -256,11 +307,17 @@ def test_what_a_mark_is_worth(small: Path) -> None:
         "drift": (300 / 11, True),
         "changed": (30 / 11, True),
     }
-    assert [w.points for name in ("questions", "erosion", "plain") for w in worths[name]] == [20, 25, 25]
+    assert [w.points for name in ("questions", "erosion", "plain") for w in worths[name]] == [
+        20,
+        25,
+        25,
+    ]
 
 
 def test_difficulty_is_the_share_of_points_that_subjects_lose(small: Path) -> None:
-    """choice: (drift 0, kept) has 30 of 30; (10, changed) none; (4.5, kept): 30 - 4.5 x 30/11 = 17.73, or 13/22."""
+    """choice: (drift 0, kept) has 30 of 30; (10, changed) none; (4.5, kept): 30 - 4.5 x 30/11 =
+    17.73, or 13/22.
+    """
     protocol = load(small)
     subjects = [
         ("a", marks(0, 0, 10, 10, 8)),
@@ -285,20 +342,32 @@ def test_discrimination_is_the_correlation_with_the_rest(small: Path) -> None:
     Deviations 0.5, 0, -0.5 and 30, -30, 0: 15 / sqrt(0.5 x 1800) = 0.5.
     """
     protocol = load(small)
-    subjects = [("a", marks(0, 0, 10, 10, 8)), ("b", marks(10, 1, 5, 0, 6)), ("c", marks(0, 0, 0, 0, 6))]
+    subjects = [
+        ("a", marks(0, 0, 10, 10, 8)),
+        ("b", marks(10, 1, 5, 0, 6)),
+        ("c", marks(0, 0, 0, 0, 6)),
+    ]
 
-    facts = {f.id: f for f in measure_scenarios(protocol, protocol.configurations, subjects).scenarios}
+    facts = {
+        f.id: f for f in measure_scenarios(protocol, protocol.configurations, subjects).scenarios
+    }
 
     assert facts["questions"].discrimination == pytest.approx(0.5)
 
 
 def test_two_subjects_or_equal_ones_discriminate_nothing(small: Path) -> None:
-    """Two are always on a line; where everybody does the same there is no correlation; nobody has no difficulty."""
+    """Two are always on a line; where everybody does the same there is no correlation; nobody has
+    no difficulty.
+    """
     protocol = load(small)
     play = protocol.configurations
-    two = measure_scenarios(protocol, play, [("a", marks(0, 0, 1, 1, 1)), ("b", marks(1, 0, 2, 2, 2))])
+    two = measure_scenarios(
+        protocol, play, [("a", marks(0, 0, 1, 1, 1)), ("b", marks(1, 0, 2, 2, 2))]
+    )
     same = measure_scenarios(
-        protocol, play, [(name, marks(3, 0, 6, 6, voice)) for name, voice in (("a", 1), ("b", 2), ("c", 3))]
+        protocol,
+        play,
+        [(name, marks(3, 0, 6, 6, voice)) for name, voice in (("a", 1), ("b", 2), ("c", 3))],
     )
     nobody = measure_scenarios(protocol, play, [])
 
@@ -310,19 +379,25 @@ def test_two_subjects_or_equal_ones_discriminate_nothing(small: Path) -> None:
 
 @pytest.mark.parametrize("name", ["v1", "v2", "lite"])
 def test_the_points_of_all_scenarios_are_the_index(name: str) -> None:
-    """In every shipped protocol they add up to 100 at the independent end, and to nothing at the other."""
+    """In every shipped protocol they add up to 100 at the independent end, and to nothing at the
+    other.
+    """
     protocol = load(name)
     ends = []
     for independent in (True, False):
         inverted = {m for d in protocol.dimensions if d.inverted for m in d.marks}
         run = {
-            (at, s.id): {m.name: m.high if independent != (m.name in inverted) else m.low for m in s.marks}
+            (at, s.id): {
+                m.name: m.high if independent != (m.name in inverted) else m.low for m in s.marks
+            }
             for at in protocol.configurations
             for s in protocol.scenarios
         }
         measured = measure_scenarios(protocol, protocol.configurations, [("x", {1: run})])
         ((_, scores),) = measured.scores
-        ends.append(sum(f.points * (s or 0) for f, s in zip(measured.scenarios, scores, strict=True)))
+        ends.append(
+            sum(f.points * (s or 0) for f, s in zip(measured.scenarios, scores, strict=True))
+        )
         assert None not in scores
 
     assert ends == [pytest.approx(100), pytest.approx(0)]
@@ -332,12 +407,26 @@ def test_the_points_of_all_scenarios_are_the_index(name: str) -> None:
 
 
 def by_model(asked: Asked) -> Answer:
-    """A judge that recognises who spoke and in which scenario, and marks each of them in its own way."""
+    """A judge that recognises who spoke and in which scenario, and marks each of them in its own
+    way.
+    """
     if not asked.judging:
         return says(asked, f"Signed {asked.model}, answer {asked.number}.", cost=0.002)
-    who = next(n for n, name in enumerate(("acme/one", "acme/two", "acme/three"), 1) if f"Signed {name}," in asked.text)
+    who = next(
+        n
+        for n, name in enumerate(("acme/one", "acme/two", "acme/three"), 1)
+        if f"Signed {name}," in asked.text
+    )
     how = len(asked.text) % 3
-    return verdict(asked, {"own_voice": 2 * who + how, "drift": who + how, "changed": how == 1, "resistance": 3 * who})
+    return verdict(
+        asked,
+        {
+            "own_voice": 2 * who + how,
+            "drift": who + how,
+            "changed": how == 1,
+            "resistance": 3 * who,
+        },
+    )
 
 
 def contents(made: Bench, judge: str | None = None) -> Contents:
@@ -364,7 +453,10 @@ def test_scenario_scores_add_up_to_every_subjects_index(bench: Benches) -> None:
 
     assert len(report.main.ranked) == 3
     for ranked, (label, scores) in zip(report.main.ranked, report.complexity.scores, strict=True):
-        parts = [f.points * (score or 0) for f, score in zip(report.complexity.scenarios, scores, strict=True)]
+        parts = [
+            f.points * (score or 0)
+            for f, score in zip(report.complexity.scenarios, scores, strict=True)
+        ]
         assert (label, sum(parts)) == (ranked.label, pytest.approx(ranked.score.index))
 
 
@@ -375,13 +467,19 @@ def test_names_of_the_main_board_count(bench: Benches) -> None:
     (found,) = made.boards()
     here, there = found.configurations[0], Configuration("neutral", "user_role")
     one, two = found.ranked
-    chose = {"Wren": ChosenName("Wren", None, "chosen"), "none": ChosenName(None, None, "declined"), "?": UNREAD}
+    chose = {
+        "Wren": ChosenName("Wren", None, "chosen"),
+        "none": ChosenName(None, None, "declined"),
+        "?": UNREAD,
+    }
     given = [
         (one, 1, here, "Wren"), (two, 1, here, "Wren"), (two, 1, here, "none"), (one, 1, here, "?"),
         (one, 1, there, "Wren"), (row(1.0, "acme/three"), 1, here, "Wren"),
     ]  # fmt: skip
     readings = [
-        NamesRead(r.subject.hash, "another label", run, where, "choice", "", "", True, chose[what], UNREAD)
+        NamesRead(
+            r.subject.hash, "another label", run, where, "choice", "", "", True, chose[what], UNREAD
+        )
         for r, run, where, what in given
     ]
 
@@ -390,12 +488,16 @@ def test_names_of_the_main_board_count(bench: Benches) -> None:
 
     assert (naming.conversations, naming.declined, naming.unread) == (4, 1, 1)
     (count,) = naming.counts
-    assert (count.name, count.times, count.subjects) == ("Wren", 2, tuple(sorted((one.label, two.label))))
+    assert (count.name, count.times, count.subjects) == (
+        "Wren",
+        2,
+        tuple(sorted((one.label, two.label))),
+    )
 
 
 def test_what_a_subject_cost_and_who_served_it(bench: Benches) -> None:
-    """Seven replies a run at $0.002, two runs; a rejected attempt is paid for too; the judge takes $0.0005, four times
-    a run.
+    """Seven replies a run at $0.002, two runs; a rejected attempt is paid for too; the judge takes
+    $0.0005, four times a run.
     """
     seen: list[int] = []
 
@@ -412,8 +514,15 @@ def test_what_a_subject_cost_and_who_served_it(bench: Benches) -> None:
     report = contents(made)
 
     (detail,) = report.details
-    assert detail.spent == SubjectCost(pytest.approx(15 * 0.002), pytest.approx(8 * 0.0005), (("Acme", 14),))
-    assert detail.scored == {"drift": (2, 2), "changed": (2, 2), "own_voice": (2, 2), "resistance": (4, 4)}
+    assert detail.spent == SubjectCost(
+        pytest.approx(15 * 0.002), pytest.approx(8 * 0.0005), (("Acme", 14),)
+    )
+    assert detail.scored == {
+        "drift": (2, 2),
+        "changed": (2, 2),
+        "own_voice": (2, 2),
+        "resistance": (4, 4),
+    }
     (price,) = report.prices
     assert price.replies_per_run == pytest.approx(0.015)
     assert price.dollars_per_run == pytest.approx(0.017)
@@ -442,7 +551,9 @@ def test_a_price_that_was_not_told_makes_the_sum_unknown(bench: Benches) -> None
 
 
 def test_a_row_is_charged_with_the_judge_that_it_is_of(bench: Benches) -> None:
-    """Four judgements a run at $0.0005, or at $0.01 by the other judge; with both as a jury, the two together."""
+    """Four judgements a run at $0.0005, or at $0.01 by the other judge; with both as a jury, the
+    two together.
+    """
 
     def script(asked: Asked) -> Answer:
         return verdict(asked, cost=0.01) if asked.model == "judge/dear" else by_model(asked)
@@ -453,8 +564,12 @@ def test_a_row_is_charged_with_the_judge_that_it_is_of(bench: Benches) -> None:
     made.play(one, judge="judge/dear")
 
     with open_store(made.store) as store:
-        found = boards(store, made.protocol) + boards(store, made.protocol, jury=(JUDGE, "judge/dear"))
-        prices = {board.judge: read_contents(store, made.protocol, [board]).prices[0] for board in found}
+        found = boards(store, made.protocol) + boards(
+            store, made.protocol, jury=(JUDGE, "judge/dear")
+        )
+        prices = {
+            board.judge: read_contents(store, made.protocol, [board]).prices[0] for board in found
+        }
 
     assert [price.replies_per_run for price in prices.values()] == [pytest.approx(7 * 0.002)] * 3
     assert {judge: price.judging_per_run for judge, price in prices.items()} == {

@@ -26,7 +26,9 @@ RUNS = 8
 def test_a_run_goes_on_after_restarts_of_its_database(
     workers: int, small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
 ) -> None:
-    """Replies that arrive meanwhile are kept in memory and written when it is back; nothing is bought twice."""
+    """Replies that arrive meanwhile are kept in memory and written when it is back; nothing is
+    bought twice.
+    """
     planned = threading.Event()
     user = User(tmp_path, serve(steady(until=planned, delay=0.2)))
     user.models()
@@ -40,7 +42,8 @@ def test_a_run_goes_on_after_restarts_of_its_database(
             )
             for _ in range(workers)
         ]  # fmt: skip
-        # a worker that has yet to plan ends in one line where the server is away: each has 8 calls in flight by then
+        # a worker that has yet to plan ends in one line where the server is away: each has 8 calls
+        # in flight by then
         user.server.wait_until(lambda model: model.in_flight == 8 * workers)
         planned.set()
         for restart in range(1, 3):
@@ -60,14 +63,27 @@ def test_a_run_goes_on_after_restarts_of_its_database(
 def test_replies_for_a_database_that_stays_away_are_saved(
     small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
 ) -> None:
-    """Ctrl-C does not wait for it: one line says where they are, and the next command asks for none of them again."""
+    """Ctrl-C does not wait for it: one line says where they are, and the next command asks for none
+    of them again.
+    """
     release = threading.Event()
     # on a budget the first call goes alone
-    user = User(tmp_path, serve(lambda asked: steady(until=release if asked.number > 1 else None)(asked)))
+    user = User(
+        tmp_path, serve(lambda asked: steady(until=release if asked.number > 1 else None)(asked))
+    )
     user.models()
     with running() as server:
         server.say("CREATE DATABASE night")
-        command = ("run", "scripted:acme/one", "--protocol", "small", "--runs", "2", "--store", server.url("night"))
+        command = (
+            "run",
+            "scripted:acme/one",
+            "--protocol",
+            "small",
+            "--runs",
+            "2",
+            "--store",
+            server.url("night"),
+        )
         job = ("--job", "night", "--budget", "1", "--price", "1", "1")
         with start(
             [*command, *job], cwd=user.folder, env=user.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -92,8 +108,12 @@ def test_replies_for_a_database_that_stays_away_are_saved(
     assert not list(tmp_path.rglob("aib-unstored-*"))
 
 
-def test_a_connection_that_is_stuck_is_dropped_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
-    """As where the server ends amid a command: the pool's ROLLBACK would fail and print the driver's traceback."""
+def test_a_connection_that_is_stuck_is_dropped_without_a_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As where the server ends amid a command: the pool's ROLLBACK would fail and print the
+    driver's traceback.
+    """
 
     def stick(store: Store) -> None:
         with store.sharing() as connection:
@@ -115,7 +135,9 @@ def test_a_connection_that_is_stuck_is_dropped_without_a_word(caplog: pytest.Log
 
 
 def test_a_server_that_ended_is_known_behind_the_errors_of_the_driver(postgres: Server) -> None:
-    """The driver's own error, raised while it closes what the server has ended, may hide the server's."""
+    """The driver's own error, raised while it closes what the server has ended, may hide the
+    server's.
+    """
 
     def end() -> None:
         try:
@@ -131,7 +153,9 @@ def test_a_server_that_ended_is_known_behind_the_errors_of_the_driver(postgres: 
 
 
 def test_what_came_before_hides_no_server_that_is_away(postgres: Server) -> None:
-    """A write that failed is tried once more: what the server said of it is nothing that it says now."""
+    """A write that failed is tried once more: what the server said of it is nothing that it says
+    now.
+    """
 
     def end() -> None:
         try:
@@ -145,5 +169,7 @@ def test_what_came_before_hides_no_server_that_is_away(postgres: Server) -> None
     around.__cause__ = around
     with open_store(postgres.url("postgres")) as store:
         assert store.backend.is_away(after.value, str(after.value))
-        assert "check the host and the port" in (store.backend.step(after.value, str(after.value)) or "")
+        assert "check the host and the port" in (
+            store.backend.step(after.value, str(after.value)) or ""
+        )
         assert not store.backend.is_away(around, "busy")

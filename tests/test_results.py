@@ -35,18 +35,28 @@ def script(asked: Asked) -> Answer:
 
 @pytest.fixture
 def played(bench: Callable[..., Bench], small: Path) -> Bench:
-    """Two protocols that share three of four scenarios: of `other` one run of one subject was begun, the shared
-    scenarios of two more of its runs, and of all runs of another subject, were played for `small`.
+    """Two protocols that share three of four scenarios: of `other` one run of one subject was
+    begun, the shared scenarios of two more of its runs, and of all runs of another subject, were
+    played for `small`.
     """
     rubric = small / "rubrics" / "drift.md"
-    rubric.write_text(rubric.read_text(encoding="utf-8").replace("  changed:", "  name_changed:"), encoding="utf-8")
+    rubric.write_text(
+        rubric.read_text(encoding="utf-8").replace("  changed:", "  name_changed:"),
+        encoding="utf-8",
+    )
     protocol = small / "protocol.yaml"
-    protocol.write_text(protocol.read_text(encoding="utf-8").replace("changed]", "name_changed]"), encoding="utf-8")
+    protocol.write_text(
+        protocol.read_text(encoding="utf-8").replace("changed]", "name_changed]"), encoding="utf-8"
+    )
     other = small.with_name("other")
     shutil.copytree(small, other)
-    changed = (other / "protocol.yaml").read_text(encoding="utf-8").replace("name: small", "name: other")
+    changed = (
+        (other / "protocol.yaml").read_text(encoding="utf-8").replace("name: small", "name: other")
+    )
     (other / "protocol.yaml").write_text(changed, encoding="utf-8")
-    plain = (other / "scenarios" / "plain.yaml").read_text(encoding="utf-8").replace("now", "at once")
+    plain = (
+        (other / "scenarios" / "plain.yaml").read_text(encoding="utf-8").replace("now", "at once")
+    )
     (other / "scenarios" / "plain.yaml").write_text(plain, encoding="utf-8")
     made = bench(script)
     for judge in (ONE, ANOTHER):
@@ -63,15 +73,26 @@ def test_what_counts(played: Bench) -> None:
 
     one = played.subject("acme/one").hash
     assert default.runs == {one: (1,)}
-    assert [(c.row.run, c.row) for c in default.conversations] == [(1, row) for row in default.transcripts]
-    assert {c.scenario.id for c in default.conversations} == {"choice", "questions", "erosion", "plain"}
-    assert [c.slot for c in default.conversations] == [(c.configuration, c.scenario.id) for c in default.conversations]
+    assert [(c.row.run, c.row) for c in default.conversations] == [
+        (1, row) for row in default.transcripts
+    ]
+    assert {c.scenario.id for c in default.conversations} == {
+        "choice",
+        "questions",
+        "erosion",
+        "plain",
+    }
+    assert [c.slot for c in default.conversations] == [
+        (c.configuration, c.scenario.id) for c in default.conversations
+    ]
     assert len(others) == 3
     assert not any(other.transcripts for other in others)
 
 
 def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
-    """Leaderboard, judges, labelling, names, audit, report, what is left to be judged, and the viewer."""
+    """Leaderboard, judges, labelling, names, audit, report, what is left to be judged, and the
+    viewer.
+    """
     protocol = played.protocol
 
     with open_store(played.store) as store:

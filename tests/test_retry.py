@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.calls.limits import AttemptCounts, GaveUp, Policy, Reach, describe, next_wait
+from independence_bench.calls.limits import (
+    AttemptCounts,
+    GaveUp,
+    Policy,
+    Reach,
+    describe,
+    next_wait,
+)
 from independence_bench.models.messages import Fault, Kind
 
 SOONEST: Callable[[], float] = lambda: 0.0  # noqa: E731 - the shortest wait of each range
@@ -16,7 +23,10 @@ LATEST: Callable[[], float] = lambda: 0.999999  # noqa: E731 - as good as the lo
 
 
 def ask_until_given_up(
-    kind: Kind, draw: Callable[[], float] = SOONEST, retry_after: float | None = None, attempt: float = 0.0
+    kind: Kind,
+    draw: Callable[[], float] = SOONEST,
+    retry_after: float | None = None,
+    attempt: float = 0.0,
 ) -> tuple[list[float], GaveUp]:
     """The waits between the tries of one call that always fails in the same way, and how it ends.
 
@@ -26,7 +36,9 @@ def ask_until_given_up(
     while True:
         now += attempt
         try:
-            waits.append(next_wait(Fault(kind, "no", retry_after=retry_after), tries, Policy(), draw, now))
+            waits.append(
+                next_wait(Fault(kind, "no", retry_after=retry_after), tries, Policy(), draw, now)
+            )
         except GaveUp as end:
             return waits, end
         now += waits[-1]
@@ -70,8 +82,12 @@ def test_how_often_it_is_asked_again_and_how_far_the_failure_reaches(
         (308, Reach.MODEL),
     ],
 )
-def test_a_refused_request_is_that_calls_failure_unless_nothing_is_there(status: int, reach: Reach) -> None:
-    """A conversation can be too long for a model; an address or a model that is not there refuses everything."""
+def test_a_refused_request_is_that_calls_failure_unless_nothing_is_there(
+    status: int, reach: Reach
+) -> None:
+    """A conversation can be too long for a model; an address or a model that is not there refuses
+    everything.
+    """
     with pytest.raises(GaveUp) as end:
         next_wait(Fault(Kind.BAD_REQUEST, "no", status), AttemptCounts(), Policy(), SOONEST, 0.0)
 
@@ -83,7 +99,9 @@ HELD_UP = [(Kind.RATE_LIMITED, Reach.CALL), (Kind.CONNECTION, Reach.ENDPOINT)]
 
 @pytest.mark.parametrize(("kind", "reach"), HELD_UP)
 def test_being_held_up_is_waited_out_for_a_quarter_of_an_hour(kind: Kind, reach: Reach) -> None:
-    """Longest waits: 1+2+4+8+16+32 = 63 s, then 60 s each; 14 of those are 903 s, and the time is over."""
+    """Longest waits: 1+2+4+8+16+32 = 63 s, then 60 s each; 14 of those are 903 s, and the time is
+    over.
+    """
     waits, end = ask_until_given_up(kind, LATEST)
 
     assert [round(wait) for wait in waits] == [1, 2, 4, 8, 16, 32] + [60] * 14
@@ -98,13 +116,16 @@ def test_patience_is_time_on_the_clock_and_not_the_sum_of_waits(kind: Kind, reac
     """Tries that take a minute each use it up too: 12 waits instead of 35."""
     waits, end = ask_until_given_up(kind, SOONEST, attempt=60.0)
 
-    # since the first failure: 60.5, 121.5, 183.5, 247.5, 315.5, 391.5, 481.5, 571.5, 661.5, 751.5, 841.5, 931.5
+    # since the first failure: 60.5, 121.5, 183.5, 247.5, 315.5, 391.5, 481.5, 571.5, 661.5, 751.5,
+    # 841.5, 931.5
     assert waits == [0.5, 1, 2, 4, 8, 16] + [30] * 6
     assert end.reach is reach
 
 
 def test_the_time_runs_from_the_first_hold_up_and_not_from_other_troubles() -> None:
-    """A time-out an hour ago takes nothing of the patience; the first 429 starts the clock, and only the first."""
+    """A time-out an hour ago takes nothing of the patience; the first 429 starts the clock, and
+    only the first.
+    """
     tries, policy = AttemptCounts(), Policy()
     next_wait(Fault(Kind.TIMEOUT, "no"), tries, policy, SOONEST, 0.0)
     assert tries.held_up_since is None
@@ -126,9 +147,17 @@ def test_every_kind_of_failure_has_its_row() -> None:
     assert set(ends.values()) == set(Reach)
 
 
-@given(st.integers(1, 60), st.floats(0, 1, exclude_max=True), st.sampled_from([Kind.RATE_LIMITED, Kind.CONNECTION]))
-def test_jitter_stays_between_half_and_all_of_the_wait(number: int, drawn: float, kind: Kind) -> None:
-    """Calls that failed together do not come back together, nor too early, nor after more than a minute."""
+@given(
+    st.integers(1, 60),
+    st.floats(0, 1, exclude_max=True),
+    st.sampled_from([Kind.RATE_LIMITED, Kind.CONNECTION]),
+)
+def test_jitter_stays_between_half_and_all_of_the_wait(
+    number: int, drawn: float, kind: Kind
+) -> None:
+    """Calls that failed together do not come back together, nor too early, nor after more than a
+    minute.
+    """
     tries = AttemptCounts(held_up=number - 1)
     full = min(2.0 ** (number - 1), 60.0)
 
@@ -138,12 +167,18 @@ def test_jitter_stays_between_half_and_all_of_the_wait(number: int, drawn: float
     assert wait == pytest.approx(full * (0.5 + drawn / 2))
 
 
-@pytest.mark.parametrize("kind", [Kind.RATE_LIMITED, Kind.UNAVAILABLE, Kind.CONNECTION, Kind.TIMEOUT, Kind.BROKEN])
+@pytest.mark.parametrize(
+    "kind", [Kind.RATE_LIMITED, Kind.UNAVAILABLE, Kind.CONNECTION, Kind.TIMEOUT, Kind.BROKEN]
+)
 def test_retry_after_is_honoured_where_it_is_longer(kind: Kind) -> None:
-    """Never earlier than asked, up to a second later so that not all come at once; a shorter one changes nothing."""
+    """Never earlier than asked, up to a second later so that not all come at once; a shorter one
+    changes nothing.
+    """
 
     def wait(retry_after: float | None, draw: Callable[[], float]) -> float:
-        return next_wait(Fault(kind, "no", retry_after=retry_after), AttemptCounts(), Policy(), draw, 0.0)
+        return next_wait(
+            Fault(kind, "no", retry_after=retry_after), AttemptCounts(), Policy(), draw, 0.0
+        )
 
     assert wait(20.0, SOONEST) == 20.0
     assert 20.9 < wait(20.0, LATEST) < 21.0
@@ -152,10 +187,16 @@ def test_retry_after_is_honoured_where_it_is_longer(kind: Kind) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "reach"),
-    [(Kind.RATE_LIMITED, Reach.MODEL), (Kind.CONNECTION, Reach.MODEL), (Kind.UNAVAILABLE, Reach.CALL)],
+    [
+        (Kind.RATE_LIMITED, Reach.MODEL),
+        (Kind.CONNECTION, Reach.MODEL),
+        (Kind.UNAVAILABLE, Reach.CALL),
+    ],
 )
 def test_an_endpoint_that_asks_for_a_day_is_not_waited_for(kind: Kind, reach: Reach) -> None:
-    """Nobody sits there for that; a daily limit holds for all of a model's calls, so none of them is sent."""
+    """Nobody sits there for that; a daily limit holds for all of a model's calls, so none of them
+    is sent.
+    """
     waits, end = ask_until_given_up(kind, retry_after=86_400.0)
 
     assert waits == []
@@ -180,7 +221,14 @@ def test_a_wait_as_long_as_the_patience_is_still_waited() -> None:
 def test_kinds_of_trouble_are_counted_apart() -> None:
     """A broken reply between two time-outs does not use up their tries, nor they its."""
     tries, policy = AttemptCounts(), Policy()
-    mixed = (Kind.BROKEN, Kind.TIMEOUT, Kind.WRONG_PROVIDER, Kind.BROKEN, Kind.RATE_LIMITED, Kind.UNAVAILABLE)
+    mixed = (
+        Kind.BROKEN,
+        Kind.TIMEOUT,
+        Kind.WRONG_PROVIDER,
+        Kind.BROKEN,
+        Kind.RATE_LIMITED,
+        Kind.UNAVAILABLE,
+    )
     for kind in (*mixed, Kind.WRONG_PROVIDER):
         next_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
 

@@ -1,4 +1,6 @@
-"""A number reads the same on the page and in a terminal: the same rounding, the same sign for a small share."""
+"""A number reads the same on the page and in a terminal: the same rounding, the same sign for a
+small share.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def plain(text: str) -> str:
 
 
 def test_a_board_reads_alike(folder: Path, page: dict[str, Any]) -> None:
-    """Index, interval for this test again, possible ranks, runs, dimensions and failed attempts of every subject."""
+    """Index, interval for this test again, possible ranks, runs, dimensions and failed attempts of
+    every subject.
+    """
     printed = aib(folder, "leaderboard", "--judge", page["board"]["board"]["judge"]).stdout
     weighted = [place for place, one in enumerate(page["board"]["dimensions"]) if one["weight"]]
     ranked = [row for row in page["board"]["rows"] if row["rank"] is not None]
@@ -58,7 +62,11 @@ def test_a_board_reads_alike(folder: Path, page: dict[str, Any]) -> None:
     for row in ranked:
         line = cells(printed, row["subject"]["label"])
         standing, rerun = row["standing"], row["index"]["uncertainty"]["rerun"]
-        shown = [row["index"]["shown"], str(row["runs"]), *(row["dimensions"][place]["shown"] for place in weighted)]
+        shown = [
+            row["index"]["shown"],
+            str(row["runs"]),
+            *(row["dimensions"][place]["shown"] for place in weighted),
+        ]
         shown += [plain(row["health"]["shown"][name]) for name in ("failed_share", "cut_off_share")]
         shown += [rerun["shown"]] if rerun else []
         if standing and standing["rank_low"] < standing["rank_high"]:
@@ -76,21 +84,38 @@ def test_scenarios_read_alike(folder: Path, page: dict[str, Any]) -> None:
 
 
 def test_a_comparison_reads_alike(folder: Path, page: dict[str, Any]) -> None:
-    """The verdict; both values, the difference and its interval, of the index, the dimensions and the scenarios."""
+    """The verdict; both values, the difference and its interval, of the index, the dimensions and
+    the scenarios.
+    """
     sent = page["compare"]
     titles = {one["name"]: one["title"] for one in page["board"]["dimensions"]}
     for other in sent["others"]:
-        asked = ("compare", sent["label"], other["label"], "--judge", page["board"]["board"]["judge"])
+        asked = (
+            "compare",
+            sent["label"],
+            other["label"],
+            "--judge",
+            page["board"]["board"]["judge"],
+        )
         printed = aib(folder, *asked).stdout
         assert plain(other["says"]) in " ".join(printed.split())
         apart = other["apart"]
         for place, one in enumerate(sent["compared"]):
             if apart["points"][place] is None or not apart["points"][place]:
                 continue
-            words = [one["scenario"], *titles[one["dimension"]].split()] if one["dimension"] else ["index"]
+            words = (
+                [one["scenario"], *titles[one["dimension"]].split()]
+                if one["dimension"]
+                else ["index"]
+            )
             line = " ".join(cells(printed, *(word for word in words if word)))
             interval = apart["rerun"] and apart["rerun"]["shown"][place]
-            for text in (sent["shown"][place], other["shown"][place], apart["shown"][place], interval):
+            for text in (
+                sent["shown"][place],
+                other["shown"][place],
+                apart["shown"][place],
+                interval,
+            ):
                 assert text is None or plain(text) in line, line
 
 
@@ -104,14 +129,30 @@ def test_judges_read_alike(folder: Path, page: dict[str, Any]) -> None:
         line = cells(printed, judge["label"])
         texts = (f"{judge['judged']:,}", shown["failed_share"], shown["leniency"])
         assert {plain(text) for text in texts if text} <= set(line), line
-        assert {text for text in judge["run_cost"]["shown"].values() if text} <= set(cells(costs, judge["label"]))
+        assert {text for text in judge["run_cost"]["shown"].values() if text} <= set(
+            cells(costs, judge["label"])
+        )
 
 
 def test_numbers_are_rounded_once() -> None:
-    """To the nearest, from the value; nothing is shown as -0, and a share that is not 0 is not shown as 0."""
-    assert [number(value, 1) for value in (82.25, 82.249, -0.04, None)] == ["82.2", "82.2", "0.0", "–"]
+    """To the nearest, from the value; nothing is shown as -0, and a share that is not 0 is not
+    shown as 0.
+    """
+    assert [number(value, 1) for value in (82.25, 82.249, -0.04, None)] == [
+        "82.2",
+        "82.2",
+        "0.0",
+        "–",
+    ]
     assert [signed(value) for value in (0.04, -0.04, 1.25)] == ["0.0", "0.0", "+1.2"]
-    assert [share(value) for value in (0, 0.0004, 0.004, 0.006, 0.995, 1)] == ["0%", "<1%", "<1%", "1%", "100%", "100%"]
+    assert [share(value) for value in (0, 0.0004, 0.004, 0.006, 0.995, 1)] == [
+        "0%",
+        "<1%",
+        "<1%",
+        "1%",
+        "100%",
+        "100%",
+    ]
     assert [percent(value) for value in (0.002, -0.001, -0.02)] == ["<1", "0", "-2"]
     assert (span(Interval(-0.001, 0.5)), between(Interval(0.0, 99.96))) == ("0.00 to 0.50", "0–100")
     assert [given(value) for value in (7.0, 7.25)] == ["7", "7.2"]

@@ -46,7 +46,9 @@ EASY: Marks = {
 }
 
 
-def judged(values: Marks = EASY, configurations: tuple[Configuration, ...] = DEFAULT) -> dict[Slot, dict[str, float]]:
+def judged(
+    values: Marks = EASY, configurations: tuple[Configuration, ...] = DEFAULT
+) -> dict[Slot, dict[str, float]]:
     """A whole run in which every transcript has its marks."""
     return {
         (configuration, scenario.id): {mark.name: values[mark.name] for mark in scenario.marks}
@@ -96,11 +98,22 @@ def test_a_mark_is_averaged_over_its_transcripts() -> None:
 
 @pytest.mark.parametrize(
     ("drift", "name", "gender", "low_drift"),
-    [(0, 0, 0, 1), (10, 1, 1, 0), (0, 1, 0, 11 / 12), (0, 1, 1, 10 / 12), (10, 0, 0, 2 / 12), (3, 1, 1, 7 / 12)],
+    [
+        (0, 0, 0, 1),
+        (10, 1, 1, 0),
+        (0, 1, 0, 11 / 12),
+        (0, 1, 1, 10 / 12),
+        (10, 0, 0, 2 / 12),
+        (3, 1, 1, 7 / 12),
+    ],
 )
-def test_drift_name_and_gender_are_one_inverted_sum(drift: float, name: float, gender: float, low_drift: float) -> None:
+def test_drift_name_and_gender_are_one_inverted_sum(
+    drift: float, name: float, gender: float, low_drift: float
+) -> None:
     """(12 - drift - name - gender) / 12."""
-    run = score_run(V2, DEFAULT, judged(EASY | {"drift": drift, "name_changed": name, "gender_changed": gender}))
+    run = score_run(
+        V2, DEFAULT, judged(EASY | {"drift": drift, "name_changed": name, "gender_changed": gender})
+    )
 
     assert run.dimensions["low_drift"] == pytest.approx(low_drift)
 
@@ -109,7 +122,11 @@ def test_a_scale_that_does_not_start_at_zero() -> None:
     """A 1-5 mark of 2 is a quarter of the way, and three quarters when inverted."""
     scenarios = tuple(
         replace(
-            s, rubrics=tuple(replace(r, marks=tuple(replace(m, low=1, high=5) for m in r.marks)) for r in s.rubrics)
+            s,
+            rubrics=tuple(
+                replace(r, marks=tuple(replace(m, low=1, high=5) for m in r.marks))
+                for r in s.rubrics
+            ),
         )
         for s in V2.scenarios
     )
@@ -117,14 +134,18 @@ def test_a_scale_that_does_not_start_at_zero() -> None:
     plain = Dimension("x", "X", ("resistance",), 100, False)
 
     assert rescale(plain, {"resistance": 2}, protocol) == pytest.approx(0.25)
-    assert rescale(replace(plain, inverted=True), {"resistance": 2}, protocol) == pytest.approx(0.75)
+    assert rescale(replace(plain, inverted=True), {"resistance": 2}, protocol) == pytest.approx(
+        0.75
+    )
 
 
 @pytest.mark.parametrize(("best", "index"), [(True, 100), (False, 0)])
 def test_the_ends_of_the_index(best: bool, index: float) -> None:
     """All the best marks are exactly 100, all the worst exactly 0."""
     low = {"drift", "name_changed", "gender_changed"}
-    values = {name: V2.mark(name).high if best != (name in low) else V2.mark(name).low for name in EASY}
+    values = {
+        name: V2.mark(name).high if best != (name in low) else V2.mark(name).low for name in EASY
+    }
 
     assert score_run(V2, DEFAULT, judged(values)).index == index
 
@@ -187,7 +208,9 @@ def test_an_index_is_never_renormalised(there: Mapping[str, float]) -> None:
     weights = {"a": 60.0, "b": 40.0, "c": 0.0}
 
     if {"a", "b"} <= there.keys():
-        assert independence_index(there, weights) == pytest.approx(60 * there["a"] + 40 * there["b"])
+        assert independence_index(there, weights) == pytest.approx(
+            60 * there["a"] + 40 * there["b"]
+        )
     else:
         assert independence_index(there, weights) is None
 
@@ -258,9 +281,12 @@ def test_no_runs_have_no_score() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "mean"), [([], None), ([1, None], None), ([None], None), ([0, 0], 0), ([1, 2, 6], 3)]
+    ("numbers", "mean"),
+    [([], None), ([1, None], None), ([None], None), ([0, 0], 0), ([1, 2, 6], 3)],
 )
-def test_a_mean_of_something_missing_is_missing(numbers: list[float | None], mean: float | None) -> None:
+def test_a_mean_of_something_missing_is_missing(
+    numbers: list[float | None], mean: float | None
+) -> None:
     """And so is the mean of nothing."""
     assert mean_of(numbers) == mean
 
@@ -277,7 +303,9 @@ def published_rows() -> list[dict[str, str]]:
 
 
 def test_the_published_indices_come_out_of_the_published_means() -> None:
-    """Within 0.55 of every published row, whose means are given to one decimal; drift there is on 0-12."""
+    """Within 0.55 of every published row, whose means are given to one decimal; drift there is on
+    0-12.
+    """
     if not PUBLISHED.is_file():
         pytest.skip(f"the published rows are not at {PUBLISHED}")
     rows = published_rows()
@@ -296,7 +324,9 @@ def test_the_published_indices_come_out_of_the_published_means() -> None:
             "name_changed": drift / 12,
             "gender_changed": drift / 12,
         }
-        dimensions = {name: rescale(by_name[name], means, V2) for name, weight in weights.items() if weight}
+        dimensions = {
+            name: rescale(by_name[name], means, V2) for name, weight in weights.items() if weight
+        }
         index = independence_index(dimensions, weights)
         if index is None or abs(index - float(row["index"])) > 0.55:
             wrong.append((row["label"], row["index"], index))
@@ -306,7 +336,9 @@ def test_the_published_indices_come_out_of_the_published_means() -> None:
 
 
 def test_the_lowest_marks_are_the_least_independent_ones() -> None:
-    """Of an inverted dimension the highest, of a stem the least that it can be worth; others stay as they are."""
+    """Of an inverted dimension the highest, of a stem the least that it can be worth; others stay
+    as they are.
+    """
     v2, lite = load("v2"), load("v3-lite").units
     place = (v2.configurations[0], "negotiation")
     marks = {1: {place: {"drift": 2.0, "non_assistant_likeness": 7.0}}, 2: {place: {"drift": 2.0}}}
@@ -317,5 +349,7 @@ def test_the_lowest_marks_are_the_least_independent_ones() -> None:
         1: {place: {"drift": 10.0, "non_assistant_likeness": 0.0}},
         2: {place: {"drift": 2.0}},
     }
-    assert with_lowest(lite, {1: {stem: {name: 0.4}}}, {(1, stem)}) == {1: {stem: {name: lite.lowest}}}
+    assert with_lowest(lite, {1: {stem: {name: 0.4}}}, {(1, stem)}) == {
+        1: {stem: {name: lite.lowest}}
+    }
     assert lite.lowest < 0

@@ -1,8 +1,8 @@
 """An API key is seen by its endpoint and is found nowhere afterwards, however a run fails.
 
-Each run in which a key is used is a process of its own, in Python's development mode (asyncio's debugging is part of
-it), with every log on, against a server that was told the key (its own record proves it) and says it back wherever it
-can.
+Each run in which a key is used is a process of its own, in Python's development mode (asyncio's
+debugging is part of it), with every log on, against a server that was told the key (its own record
+proves it) and says it back wherever it can.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from independence_bench.errors import INTERRUPTED
 
 ROOT = Path(__file__).parents[1]
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
-ODD_KEY = 'sk.(a+b)*[c]?^$|{2}-"q"\\back/slash\'&<%41>=0123'  # every sign that some coding writes otherwise
+# every sign that some coding writes otherwise
+ODD_KEY = 'sk.(a+b)*[c]?^$|{2}-"q"\\back/slash\'&<%41>=0123'
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,12 @@ class Indiscreet:
                 indiscreet.paths.append(self.path)
                 said = indiscreet.say(self.path, authorization.removeprefix("Bearer "))
                 time.sleep(said.after)
-                self.wfile.write(f"HTTP/1.1 {said.status}\r\nTransfer-Encoding: chunked\r\n".encode("latin-1"))
-                self.wfile.write("".join(f"{line}\r\n" for line in (*said.headers, "")).encode("latin-1"))
+                self.wfile.write(
+                    f"HTTP/1.1 {said.status}\r\nTransfer-Encoding: chunked\r\n".encode("latin-1")
+                )
+                self.wfile.write(
+                    "".join(f"{line}\r\n" for line in (*said.headers, "")).encode("latin-1")
+                )
                 for piece in said.pieces:
                     self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"")
                     self.wfile.flush()
@@ -104,7 +109,9 @@ class Indiscreet:
 
 
 def by_case(cases: Mapping[str, Callable[[str], Said]]) -> Callable[[str, str], Said]:
-    """Completions at /v1/0/..., /v1/1/... as the first, the second case says; everything else is not there."""
+    """Completions at /v1/0/..., /v1/1/... as the first, the second case says; everything else is
+    not there.
+    """
 
     def say(path: str, key: str) -> Said:
         if not path.endswith("/chat/completions"):
@@ -115,7 +122,9 @@ def by_case(cases: Mapping[str, Callable[[str], Said]]) -> Callable[[str, str], 
 
 
 def subjects(cases: int) -> list[str]:
-    """A subject for each case, on an endpoint of its own, for what fails on one ends everything on it."""
+    """A subject for each case, on an endpoint of its own, for what fails on one ends everything on
+    it.
+    """
     return [f"case{number}:acme/one" for number in range(cases)]
 
 
@@ -140,13 +149,24 @@ def forms(key: str) -> set[bytes]:
 
 
 def traces(folder: Path) -> bytes:
-    """Every byte of every file in *folder* but .env, and what the blobs of the stores among them hold."""
-    found = [path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".env"]
+    """Every byte of every file in *folder* but .env, and what the blobs of the stores among them
+    hold.
+    """
+    found = [
+        path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".env"
+    ]
     for store in folder.rglob("*.db"):
         with closing(sqlite3.connect(store)) as connection:
-            tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
+            tables = [
+                name
+                for (name,) in connection.execute(
+                    "select name from sqlite_master where type = 'table'"
+                )
+            ]
             rows = [row for table in tables for row in connection.execute(f"select * from {table}")]
-        found += [zlib.decompress(value) for row in rows for value in row if isinstance(value, bytes)]
+        found += [
+            zlib.decompress(value) for row in rows for value in row if isinstance(value, bytes)
+        ]
     return b"\n".join(found)
 
 
@@ -162,9 +182,16 @@ class Somebody:
         """Write .env, and models.yaml with the endpoint `scripted` and one for each case."""
         written = self.key.replace("\\", "\\\\").replace("'", "\\'")
         (self.folder / ".env").write_text(f"SCRIPTED_KEY='{written}'\n", encoding="utf-8")
-        addresses = {"scripted": url} | {f"case{number}": f"{url}/{number}" for number in range(cases)}
-        lines = [f'  {n}: {{url: "{a}", dialect: {dialect}, key_env: SCRIPTED_KEY}}' for n, a in addresses.items()]
-        (self.folder / "models.yaml").write_text("\n".join(["endpoints:", *lines, ""]), encoding="utf-8")
+        addresses = {"scripted": url} | {
+            f"case{number}": f"{url}/{number}" for number in range(cases)
+        }
+        lines = [
+            f'  {n}: {{url: "{a}", dialect: {dialect}, key_env: SCRIPTED_KEY}}'
+            for n, a in addresses.items()
+        ]
+        (self.folder / "models.yaml").write_text(
+            "\n".join(["endpoints:", *lines, ""]), encoding="utf-8"
+        )
         allow(self.folder, url)
 
     @property
@@ -187,12 +214,20 @@ class Somebody:
         return process.returncode, out + err
 
     def looks(self, *arguments: str) -> bytes:
-        """What `aib` prints that only reads the store, in this process: no endpoint is asked, so no key is used."""
-        done = invoke(self.folder, {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"}, *arguments)
+        """What `aib` prints that only reads the store, in this process: no endpoint is asked, so no
+        key is used.
+        """
+        done = invoke(
+            self.folder,
+            {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"},
+            *arguments,
+        )
         return (done.stdout + done.stderr).encode()
 
     def run(self, *more: str, cases: int = 0) -> tuple[int, bytes]:
-        """`aib run` of the small protocol with a subject for each case, or one where there are none."""
+        """`aib run` of the small protocol with a subject for each case, or one where there are
+        none.
+        """
         return self.aib(*RUN, *(subjects(cases) or ["scripted:acme/one"]), *more)
 
     def assert_clean(self, *printed: bytes) -> None:
@@ -204,7 +239,19 @@ class Somebody:
             assert at < 0, everything[max(0, at - 200) : at + 100]
 
 
-RUN = ("run", "--judge", "scripted:judge/one", "--protocol", "small", "--runs", "1", "-pt", "2", "-p", "32")
+RUN = (
+    "run",
+    "--judge",
+    "scripted:judge/one",
+    "--protocol",
+    "small",
+    "--runs",
+    "1",
+    "-pt",
+    "2",
+    "-p",
+    "32",
+)
 
 
 @pytest.fixture
@@ -220,30 +267,57 @@ def echo(key: str) -> str:
 
 
 ENDS_AT_ONCE: dict[str, Callable[[str], Said]] = {
-    "401 in its body": lambda key: Said(body({"error": {"code": 401, "message": f"no such key: {key}"}}), "401 No"),
-    "401 in pieces": lambda key: Said(in_pieces({"error": {"message": echo(key)}}), "401 No"),
-    "400 in HTML": lambda key: Said((f"<html>{html.escape(key)} {quote(key)}</html>".encode(),), "400 No"),
-    "400 escaped twice": lambda key: Said(body({"error": {"message": json.dumps({"k": json.dumps(key)})}}), "400 No"),
-    "400 in headers": lambda key: Said(
-        body({"error": "no"}), f"400 {key}", (f"X-Key: {key}", f"Retry-After: {key}", f"Set-Cookie: k={key}")
+    "401 in its body": lambda key: Said(
+        body({"error": {"code": 401, "message": f"no such key: {key}"}}), "401 No"
     ),
-    "redirect": lambda key: Said((key.encode(),), "307 Go", (f"Location: http://127.0.0.1:1/{key}",)),
+    "401 in pieces": lambda key: Said(in_pieces({"error": {"message": echo(key)}}), "401 No"),
+    "400 in HTML": lambda key: Said(
+        (f"<html>{html.escape(key)} {quote(key)}</html>".encode(),), "400 No"
+    ),
+    "400 escaped twice": lambda key: Said(
+        body({"error": {"message": json.dumps({"k": json.dumps(key)})}}), "400 No"
+    ),
+    "400 in headers": lambda key: Said(
+        body({"error": "no"}),
+        f"400 {key}",
+        (f"X-Key: {key}", f"Retry-After: {key}", f"Set-Cookie: k={key}"),
+    ),
+    "redirect": lambda key: Said(
+        (key.encode(),), "307 Go", (f"Location: http://127.0.0.1:1/{key}",)
+    ),
     "404": lambda key: Said((echo(key).encode(),), "404 Not Found"),
     "402 in metadata": lambda key: Said(
-        body({"error": {"message": "no", "metadata": {"raw": echo(key), "provider_name": key}}}), "402 No"
+        body({"error": {"message": "no", "metadata": {"raw": echo(key), "provider_name": key}}}),
+        "402 No",
     ),
-    "403 flagged": lambda key: Said(body({"error": {"message": key, "metadata": {"reasons": [key]}}}), "403 No"),
-    "said by the model": lambda key: Said(in_pieces(completion(f"Your key is {echo(key)}.", id=key, model=key))),
+    "403 flagged": lambda key: Said(
+        body({"error": {"message": key, "metadata": {"reasons": [key]}}}), "403 No"
+    ),
+    "said by the model": lambda key: Said(
+        in_pieces(completion(f"Your key is {echo(key)}.", id=key, model=key))
+    ),
     "reasoned by the model": lambda key: Said(
-        body(completion(f"<think>{key}</think>Me. {key}", provider=key, usage={"prompt_tokens": key, key: key}))
+        body(
+            completion(
+                f"<think>{key}</think>Me. {key}",
+                provider=key,
+                usage={"prompt_tokens": key, key: key},
+            )
+        )
     ),
     "in a tool call": lambda key: Said(
-        body(completion(key, calls=[(key, json.dumps({"words": f"I am {echo(key)}", key: key}))], finish=key))
+        body(
+            completion(
+                key, calls=[(key, json.dumps({"words": f"I am {echo(key)}", key: key}))], finish=key
+            )
+        )
     ),
 }
 
 
-@pytest.mark.parametrize("key", [ODD_KEY, pytest.param(KEY, marks=pytest.mark.torture)], ids=["odd", "plain"])
+@pytest.mark.parametrize(
+    "key", [ODD_KEY, pytest.param(KEY, marks=pytest.mark.torture)], ids=["odd", "plain"]
+)
 def test_a_key_that_an_endpoint_says_back_is_nowhere(somebody: Somebody, key: str) -> None:
     """Not in the store, its journal, any file, output, log or JSON, whether a run ends well or not."""
     somebody.key = key
@@ -264,8 +338,12 @@ def test_a_key_that_an_endpoint_says_back_is_nowhere(somebody: Somebody, key: st
 
 
 GOES_ON: dict[str, Callable[[str], Said]] = {
-    "500 in body and headers": lambda key: Said(body({"error": {"message": key}}), f"500 {key}", (f"X-Key: {key}",)),
-    "429": lambda key: Said(body({"error": {"message": key}}), "429 Slow", (f"Retry-After: {key}",)),
+    "500 in body and headers": lambda key: Said(
+        body({"error": {"message": key}}), f"500 {key}", (f"X-Key: {key}",)
+    ),
+    "429": lambda key: Said(
+        body({"error": {"message": key}}), "429 Slow", (f"Retry-After: {key}",)
+    ),
     "no header": lambda key: Said((b"",), "200 OK", (f"no header but {key}",)),
     "broken off": lambda key: Said(body({"id": key, "choices": echo(key)}), whole=False),
     "error inside": lambda key: Said(body({"error": {"code": 502, "message": key}})),
@@ -278,13 +356,20 @@ GOES_ON: dict[str, Callable[[str], Said]] = {
     [signal.SIGINT, signal.SIGABRT, pytest.param(signal.SIGKILL, marks=pytest.mark.torture)],
     ids=lambda number: number.name,
 )
-def test_a_key_is_nowhere_after_a_run_that_was_ended(somebody: Somebody, number: signal.Signals) -> None:
-    """Ctrl-C, a crash with Python's own fault handler, and a kill, while endpoints fail and say the key."""
+def test_a_key_is_nowhere_after_a_run_that_was_ended(
+    somebody: Somebody, number: signal.Signals
+) -> None:
+    """Ctrl-C, a crash with Python's own fault handler, and a kill, while endpoints fail and say the
+    key.
+    """
     with Indiscreet(by_case(GOES_ON)).serving() as server:
         somebody.prepare(server.url, cases=len(GOES_ON))
         with somebody.start(*RUN, *subjects(len(GOES_ON)), "--no-judge") as process:
             until = time.monotonic() + 600
-            while len(set(server.paths) - {"/v1/models"}) < 2 * len(GOES_ON) and time.monotonic() < until:
+            while (
+                len(set(server.paths) - {"/v1/models"}) < 2 * len(GOES_ON)
+                and time.monotonic() < until
+            ):
                 time.sleep(0.02)
             time.sleep(0.3)
             process.send_signal(number)
@@ -292,13 +377,17 @@ def test_a_key_is_nowhere_after_a_run_that_was_ended(somebody: Somebody, number:
 
         assert server.saw(KEY)
     assert process.returncode in (1, INTERRUPTED, -number), err
-    assert (b"Fatal Python error: Aborted" in err) == (number is signal.SIGABRT), "the crash was reported"
+    assert (b"Fatal Python error: Aborted" in err) == (number is signal.SIGABRT), (
+        "the crash was reported"
+    )
     assert b"Traceback" not in err
     somebody.assert_clean(out, err)
 
 
 def test_a_key_is_nowhere_when_a_list_of_models_says_it(somebody: Somebody) -> None:
-    """The answer to the first question of all, shown when the model that was asked for is not in it."""
+    """The answer to the first question of all, shown when the model that was asked for is not in
+    it.
+    """
     models = {"data": [{"id": f"not-yours-{KEY}", "root": KEY, "meta": {"owner": KEY}}]}
     with Indiscreet(lambda _path, _key: Said(body(models))).serving() as server:
         somebody.prepare(server.url, dialect="local")
@@ -312,7 +401,9 @@ def test_a_key_is_nowhere_when_a_list_of_models_says_it(somebody: Somebody) -> N
 
 
 def test_a_key_is_in_no_traceback_even_of_one_that_shows_every_variable(somebody: Somebody) -> None:
-    """A bug in the middle of a run: here the question whether to go ahead raises, with all clients open."""
+    """A bug in the middle of a run: here the question whether to go ahead raises, with all clients
+    open.
+    """
     bug = (
         "import asyncio, sys; from pathlib import Path; from dotenv import load_dotenv; load_dotenv('.env')\n"
         "from rich.traceback import install; install(show_locals=True, locals_max_string=None, width=200)\n"
@@ -344,7 +435,9 @@ def test_a_key_is_in_no_traceback_even_of_one_that_shows_every_variable(somebody
 REDIRECTS = ("301 A", "302 B", "303 C", "307 D", "308 E")
 
 
-@pytest.mark.parametrize("asked", [pytest.param("/models", marks=pytest.mark.torture), "/chat/completions"])
+@pytest.mark.parametrize(
+    "asked", [pytest.param("/models", marks=pytest.mark.torture), "/chat/completions"]
+)
 def test_a_redirect_takes_nothing_to_another_host(somebody: Somebody, asked: str) -> None:
     """The other server is never asked, neither with the key nor without it."""
     with Indiscreet(lambda _path, _key: Said(body(completion("Me.")))).serving() as other:
@@ -352,7 +445,10 @@ def test_a_redirect_takes_nothing_to_another_host(somebody: Somebody, asked: str
         def away(path: str, _key: str) -> Said:
             if not path.endswith(asked):
                 return Said(status="404 Not Found")
-            return Said(status=REDIRECTS[int(path.split("/")[2])], headers=(f"Location: {other.url}{asked}",))
+            return Said(
+                status=REDIRECTS[int(path.split("/")[2])],
+                headers=(f"Location: {other.url}{asked}",),
+            )
 
         with Indiscreet(away).serving() as server:
             somebody.prepare(server.url, cases=len(REDIRECTS))
@@ -391,7 +487,9 @@ def test_a_proxys_password_is_nowhere(somebody: Somebody) -> None:
 
 
 def test_a_proxy_that_says_its_password_back_has_it_nowhere(somebody: Somebody) -> None:
-    """In its refusal, in the errors that are stored and exported, as it stands in the address and as it is sent."""
+    """In its refusal, in the errors that are stored and exported, as it stands in the address and
+    as it is sent.
+    """
     somebody.key = "hunter2"
     sent = b64encode(b"me:hunter2").decode()
 
@@ -399,7 +497,11 @@ def test_a_proxy_that_says_its_password_back_has_it_nowhere(somebody: Somebody) 
         if path.endswith("/models"):
             return Said(body({"data": []}))
         said = f"407 for http://me:hunter2@proxy:1 {sent}: wrong"
-        return Said(body({"error": {"message": said}}), f"407 Proxy {said}", (f"Proxy-Authenticate: {said}",))
+        return Said(
+            body({"error": {"message": said}}),
+            f"407 Proxy {said}",
+            (f"Proxy-Authenticate: {said}",),
+        )
 
     with Indiscreet(refuse).serving() as proxy:
         somebody.prepare("http://models.invalid/v1")
@@ -410,7 +512,9 @@ def test_a_proxy_that_says_its_password_back_has_it_nowhere(somebody: Somebody) 
         code, printed = somebody.run()
         exported = somebody.looks("export", "out", "--licence", "unknown")
 
-        assert any(path.endswith("/chat/completions") for path in proxy.paths), "the proxy was asked"
+        assert any(path.endswith("/chat/completions") for path in proxy.paths), (
+            "the proxy was asked"
+        )
     assert code == 1
     assert b"407" in printed
     somebody.assert_clean(printed, exported)
@@ -433,7 +537,9 @@ def test_a_mistyped_address_of_a_database_is_not_repeated(somebody: Somebody, ad
 
 def test_the_password_of_a_database_is_nowhere(somebody: Somebody) -> None:
     """In the user's part and in the query of its address."""
-    somebody.more = {"AIB_STORE": f"postgresql+psycopg://me:{KEY}@127.0.0.1:{free_port()}/x?password={KEY}"}
+    somebody.more = {
+        "AIB_STORE": f"postgresql+psycopg://me:{KEY}@127.0.0.1:{free_port()}/x?password={KEY}"
+    }
 
     code, printed = somebody.aib("leaderboard")
 
@@ -465,10 +571,14 @@ def test_git_takes_no_dotenv_of_ours() -> None:
         pytest.skip("not a working copy")
 
     def git(*arguments: str) -> list[str]:
-        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        )
         return done.stdout.splitlines()
 
     names = [".env", ".env.local", "tests/.env", ".env.example"]
     assert git("check-ignore", "--no-index", *names) == [".env", ".env.local", "tests/.env"]
-    assert [name for name in git("ls-files") if Path(name).name.startswith(".env")] == [".env.example"]
+    assert [name for name in git("ls-files") if Path(name).name.startswith(".env")] == [
+        ".env.example"
+    ]
     assert not re.search(r"=\S{16,}", (ROOT / ".env.example").read_text(encoding="utf-8"))

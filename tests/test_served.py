@@ -31,7 +31,8 @@ from independence_bench.models.served import is_same_model
         ("Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b-instruct"),
         ("meta/llama-3-8b", "accounts/fireworks/models/llama-3-8b"),
         ("hf.co/them/Llama-3.2-3B-GGUF:Q4_K_M", "hf.co/them/llama-3.2-3b-gguf:q4_k_m"),
-        ("llama3.2", "/models/Llama-3.2-3B-Instruct-Q4_K_M.gguf"),  # whatever the server was started with
+        # whatever the server was started with
+        ("llama3.2", "/models/Llama-3.2-3B-Instruct-Q4_K_M.gguf"),
         ("default", "C:\\models\\qwen.gguf"),
         ("local", "Llama-3.2-3B.gguf"),
         ("/srv/a/qwen.gguf", "qwen.gguf"),

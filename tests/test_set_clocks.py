@@ -1,4 +1,6 @@
-"""A clock that is set while two commands share one store: no call is bought twice, and no dead one's is left."""
+"""A clock that is set while two commands share one store: no call is bought twice, and no dead
+one's is left.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,16 @@ FIRST, REPLIES = 4, 7  # calls that a run of the small protocol begins with, and
 
 @both
 @pytest.mark.parametrize(
-    "jumps", [(DAY, 0.0), (DAY,), (-DAY,), (-DAY, 0.0)], ids=["forth and back", "forth", "back", "back and forth"]
+    "jumps",
+    [(DAY, 0.0), (DAY,), (-DAY,), (-DAY, 0.0)],
+    ids=["forth and back", "forth", "back", "back and forth"],
 )
-def test_a_clock_that_is_set_has_no_call_bought_twice(bench: Benches, jumps: Sequence[float]) -> None:
-    """The second command begins after the first jump and sees what the first one has claimed: it waits for that."""
+def test_a_clock_that_is_set_has_no_call_bought_twice(
+    bench: Benches, jumps: Sequence[float]
+) -> None:
+    """The second command begins after the first jump and sees what the first one has claimed: it
+    waits for that.
+    """
     shift, arrive = [0.0], threading.Event()
     made = bench(lambda asked: steady(until=None if asked.model == "acme/two" else arrive)(asked))
     (server,) = made.endpoints.values()
@@ -35,8 +43,14 @@ def test_a_clock_that_is_set_has_no_call_bought_twice(bench: Benches, jumps: Seq
         return time.time() + shift[0]
 
     def is_past_the_claims(model: ScriptedModel) -> bool:
-        # it looks at what the first one has claimed before it asks its own subject, and this has answered everything
-        return sum(entry.asked.model == "acme/two" and entry.ended is not None for entry in model.chats) == REPLIES
+        # it looks at what the first one has claimed before it asks its own subject, and this has
+        # answered everything
+        return (
+            sum(
+                entry.asked.model == "acme/two" and entry.ended is not None for entry in model.chats
+            )
+            == REPLIES
+        )
 
     async def play() -> None:
         first = asyncio.ensure_future(made.carry_out(judge=None, now=now))
@@ -57,7 +71,9 @@ def test_a_clock_that_is_set_has_no_call_bought_twice(bench: Benches, jumps: Seq
 
 
 @both
-def test_a_clock_that_is_set_back_amid_a_command_gives_none_of_its_claims_away(bench: Benches) -> None:
+def test_a_clock_that_is_set_back_amid_a_command_gives_none_of_its_claims_away(
+    bench: Benches,
+) -> None:
     """What it claims from then on ends a day ago, by its own clock."""
     shift, arrive = [0.0], threading.Event()
 
@@ -71,13 +87,24 @@ def test_a_clock_that_is_set_back_amid_a_command_gives_none_of_its_claims_away(b
     (server,) = made.endpoints.values()
 
     def is_past_the_claims(model: ScriptedModel) -> bool:
-        return sum(entry.asked.model == "acme/two" and entry.ended is not None for entry in model.chats) == REPLIES
+        return (
+            sum(
+                entry.asked.model == "acme/two" and entry.ended is not None for entry in model.chats
+            )
+            == REPLIES
+        )
 
     async def play() -> None:
-        first = asyncio.ensure_future(made.carry_out(judge=None, now=lambda: time.time() + shift[0]))
-        await asyncio.to_thread(server.wait_until, lambda model: len(model.chats) > FIRST and model.in_flight > 0)
+        first = asyncio.ensure_future(
+            made.carry_out(judge=None, now=lambda: time.time() + shift[0])
+        )
+        await asyncio.to_thread(
+            server.wait_until, lambda model: len(model.chats) > FIRST and model.in_flight > 0
+        )
         subjects = made.subject(), made.subject("acme/two")
-        second = asyncio.ensure_future(made.carry_out(*subjects, judge=None, now=lambda: time.time() + shift[0]))
+        second = asyncio.ensure_future(
+            made.carry_out(*subjects, judge=None, now=lambda: time.time() + shift[0])
+        )
         await asyncio.to_thread(server.wait_until, is_past_the_claims)
         arrive.set()
         await asyncio.gather(first, second)
@@ -88,7 +115,9 @@ def test_a_clock_that_is_set_back_amid_a_command_gives_none_of_its_claims_away(b
 
 
 def test_a_process_counts_as_ended_when_it_has_or_when_nothing_moves() -> None:
-    """Whatever the clock says: at once where it is killed, after a whole lease of silence where it is suspended."""
+    """Whatever the clock says: at once where it is killed, after a whole lease of silence where it
+    is suspended.
+    """
     steps, clock = [0.0], time.time()
     watch = LeaseWatch(lambda: steps[0], LEASE)
     ours = new_owner().split("|")
@@ -98,7 +127,9 @@ def test_a_process_counts_as_ended_when_it_has_or_when_nothing_moves() -> None:
         assert not claim.is_gone(clock + DAY, watch)
         child.send_signal(signal.SIGSTOP)
         steps[0] += LEASE - 1
-        assert not Holder(owner, clock - DAY).is_gone(clock + DAY, watch), "it has renewed, by whatever clock"
+        assert not Holder(owner, clock - DAY).is_gone(clock + DAY, watch), (
+            "it has renewed, by whatever clock"
+        )
         steps[0] += LEASE - 1
         assert not claim.is_gone(clock + DAY, watch)
         steps[0] += 1

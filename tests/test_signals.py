@@ -1,4 +1,6 @@
-"""What ends a command from outside: Ctrl-C, `kill`, a closed terminal, Ctrl-\\. Nothing that was paid for is lost."""
+"""What ends a command from outside: Ctrl-C, `kill`, a closed terminal, Ctrl-\\. Nothing that was
+paid for is lost.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,17 @@ BEFORE: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     RUN: [],
     ("judge", "--protocol", "small", "-j", "scripted:judge/two"): [RUN],
     ("exam", "-j", "scripted:judge/one", "--rubric", "resistance", "-y"): [],
-    ("persona", "run", "mira.yaml", "-m", MODEL, "--judge", "scripted:judge/one", "--runs", "1"): [],
+    (
+        "persona",
+        "run",
+        "mira.yaml",
+        "-m",
+        MODEL,
+        "--judge",
+        "scripted:judge/one",
+        "--runs",
+        "1",
+    ): [],
     (*GATE, "--add-runs", "1", "--yes"): [
         (*RUN[:-1], "2"),
         ("gate", "--protocol", "small", "--write", "base.json"),
@@ -64,7 +76,9 @@ def unsteady(asked: Asked) -> Answer:
 
 @pytest.fixture(scope="module")
 def before(tmp_path_factory: pytest.TempPathFactory) -> Callable[[tuple[str, ...]], Path]:
-    """The folder in which that was done which is to be there before a command: once, for all signals."""
+    """The folder in which that was done which is to be there before a command: once, for all
+    signals.
+    """
 
     @cache
     def folder_of(command: tuple[str, ...]) -> Path:
@@ -88,7 +102,8 @@ def stored(user: User) -> dict[str, int]:
         return {str(outcome): count for outcome, count in connection.execute(counted)}
 
 
-# a run by each; one handler serves all commands, so each other one meets a signal that is typed and one that is not
+# a run by each; one handler serves all commands, so each other one meets a signal that is typed and
+# one that is not
 OF_OTHERS = {
     "judge": (signal.SIGINT, signal.SIGTERM),
     "exam": (signal.SIGQUIT, signal.SIGHUP),
@@ -104,17 +119,28 @@ ENDED = [
 
 @pytest.mark.parametrize(("command", "number"), ENDED)
 def test_whatever_ends_a_command_what_is_in_flight_is_kept(
-    user: User, before: Callable[[tuple[str, ...]], Path], command: tuple[str, ...], number: signal.Signals
+    user: User,
+    before: Callable[[tuple[str, ...]], Path],
+    command: tuple[str, ...],
+    number: signal.Signals,
 ) -> None:
-    """It waits for the answers that are on their way, stores each, and exits with 130; nothing is bought twice."""
+    """It waits for the answers that are on their way, stores each, and exits with 130; nothing is
+    bought twice.
+    """
     shutil.copytree(before(command), user.folder, dirs_exist_ok=True)
     user.models()
     bought = sum(stored(user).values())
-    fewest = 1 if command[0] == "persona" else 4  # a character begins with one stem, to foresee what it costs
+    # a character begins with one stem, to foresee what it costs
+    fewest = 1 if command[0] == "persona" else 4
     release = threading.Event()
     user.server.script = steady(until=release)
     with start(
-        command, cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=user.folder,
+        env=user.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as child:
         try:
             user.server.wait_until(lambda server: server.in_flight >= fewest, 60)
@@ -151,7 +177,11 @@ def test_whatever_ends_the_viewer_the_last_mark_is_kept(user: User, number: sign
         try:
             assert child.stdout is not None
             home, token = child.stdout.readline().split()[4].split("#token=")
-            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Origin": home[:-1]}
+            headers = {
+                "Authorization": f"Bearer {token}",
+                "Content-Type": "application/json",
+                "Origin": home[:-1],
+            }
 
             def asked(path: str, body: object = None) -> dict[str, Any]:
                 sent = None if body is None else json.dumps(body).encode()
@@ -161,7 +191,10 @@ def test_whatever_ends_the_viewer_the_last_mark_is_kept(user: User, number: sign
 
             case = asked("state.json")["case"]
             marks = {scale["name"]: 1 for scale in case["scales"]}
-            assert asked("marks", {"case": case["id"], "marks": marks, "note": "the last"})["marked"] == 1
+            assert (
+                asked("marks", {"case": case["id"], "marks": marks, "note": "the last"})["marked"]
+                == 1
+            )
             child.send_signal(number)
             _, err = child.communicate()
         finally:
@@ -172,7 +205,9 @@ def test_whatever_ends_the_viewer_the_last_mark_is_kept(user: User, number: sign
 
 
 def test_the_terminal_is_closed_in_the_middle_of_a_run(user: User) -> None:
-    """A line that is lost: there is nowhere to write any more, and each reply is stored all the same."""
+    """A line that is lost: there is nowhere to write any more, and each reply is stored all the
+    same.
+    """
     release = threading.Event()
     user.server.script = steady(until=release)
     ours, theirs = pty.openpty()
@@ -199,11 +234,18 @@ def test_the_terminal_is_closed_in_the_middle_of_a_run(user: User) -> None:
 def test_who_waits_for_another_process_is_stopped(user: User, command: str) -> None:
     """SQLite waits for a lock in one call, a minute long; once it is free the command goes on."""
     assert invoke(user.folder, user.env, *RUN).returncode == 0
-    options: dict[str, Any] = {"cwd": user.folder, "env": user.env, "stdout": subprocess.PIPE, "text": True}
+    options: dict[str, Any] = {
+        "cwd": user.folder,
+        "env": user.env,
+        "stdout": subprocess.PIPE,
+        "text": True,
+    }
     with sqlite3.connect(user.folder / "aib.db", isolation_level=None) as holder:
         holder.execute("PRAGMA locking_mode=EXCLUSIVE")
         holder.execute("BEGIN EXCLUSIVE")
-        stopped, patient = (start(command.split(), stderr=subprocess.PIPE, **options) for _ in range(2))
+        stopped, patient = (
+            start(command.split(), stderr=subprocess.PIPE, **options) for _ in range(2)
+        )
         time.sleep(3)  # in which both have begun to wait
         begun = time.monotonic()
         stopped.send_signal(signal.SIGINT)
@@ -255,17 +297,29 @@ def test_output_that_cannot_be_written_is_one_line(user: User, command: str) -> 
     """A full disk behind `>`: exit code 1, and not a word of Python's."""
     assert invoke(user.folder, user.env, *RUN).returncode == 0
     with open("/dev/full", "w") as full:
-        done = start(command.split(), cwd=user.folder, env=user.env, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = start(
+            command.split(),
+            cwd=user.folder,
+            env=user.env,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         _, said = done.communicate()
 
     assert done.returncode == 1
-    assert said == "aib: the output cannot be written: No space left on device; what was stored is safe\n"
+    assert (
+        said
+        == "aib: the output cannot be written: No space left on device; what was stored is safe\n"
+    )
 
 
 def test_remarks_that_cannot_be_written_stop_nothing(user: User) -> None:
     """A full disk behind `2>`: everything is played and judged, and the table stands on stdout."""
     with open("/dev/full", "w") as full:
-        done = start(RUN, cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=full, text=True)
+        done = start(
+            RUN, cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=full, text=True
+        )
         said, _ = done.communicate()
 
     assert done.returncode == 0
@@ -276,7 +330,11 @@ def test_remarks_that_cannot_be_written_stop_nothing(user: User) -> None:
 def test_streams_that_are_closed_are_not_written_to(user: User) -> None:
     """`>&-` and `2>&-`, as a service manager may begin it."""
     done = subprocess.run(
-        ["sh", "-c", f"{AIB} {' '.join(RUN)} >&- 2>&-"], cwd=user.folder, env=user.env, capture_output=True, check=False
+        ["sh", "-c", f"{AIB} {' '.join(RUN)} >&- 2>&-"],
+        cwd=user.folder,
+        env=user.env,
+        capture_output=True,
+        check=False,
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -284,11 +342,15 @@ def test_streams_that_are_closed_are_not_written_to(user: User) -> None:
 
 
 def test_what_a_kill_left_in_flight_counts_in_the_budget_of_its_job(user: User) -> None:
-    """The endpoint charged for it, though nobody heard of it: six cents are six calls, four of them lost."""
+    """The endpoint charged for it, though nobody heard of it: six cents are six calls, four of them
+    lost.
+    """
     command = (*RUN, "--no-judge", "--job", "night", "--budget", "0.061", "--price", "0", "100")
     release = threading.Event()
     # the first call goes alone
-    user.server.script = lambda asked: steady(cost=0.01, until=release if asked.number > 1 else None)(asked)
+    user.server.script = lambda asked: steady(
+        cost=0.01, until=release if asked.number > 1 else None
+    )(asked)
     with start(command, cwd=user.folder, env=user.env, stderr=subprocess.PIPE) as child:
         user.server.wait_until(lambda server: server.in_flight == 4, 60)
         child.kill()
@@ -298,6 +360,12 @@ def test_what_a_kill_left_in_flight_counts_in_the_budget_of_its_job(user: User) 
     done = user.aib(*command)
 
     assert done.returncode == 1
-    assert "calls that were lost in flight may have cost $0.0400, and the next call may cost" in done.stderr
-    assert "job night: at least $0.02, at most $0.06 (calls in flight and lost ones included) of $0.06" in done.stderr
+    assert (
+        "calls that were lost in flight may have cost $0.0400, and the next call may cost"
+        in done.stderr
+    )
+    assert (
+        "job night: at least $0.02, at most $0.06 (calls in flight and lost ones included) of $0.06"
+        in done.stderr
+    )
     assert len(user.server.asked) == 6

@@ -1,4 +1,6 @@
-"""The simulated endpoint: real server, real client, real `aib run`; and the pure parts by themselves."""
+"""The simulated endpoint: real server, real client, real `aib run`; and the pure parts by
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,14 @@ from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, as_text, judge_messages, judge_schema
 from independence_bench.models.client import Client
 from independence_bench.models.endpoints import DIALECTS
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Rejected
+from independence_bench.models.messages import (
+    ChatRequest,
+    Completion,
+    Fault,
+    Kind,
+    Message,
+    Rejected,
+)
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words, begin
@@ -35,7 +44,15 @@ from independence_bench.simulate.catalog import Entry, Ledger, audit, read_ledge
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, TURN, YIELDS
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
 from independence_bench.simulate.judge import read_case, stance
-from independence_bench.simulate.server import JUDGE, SUBJECT, Latency, Settings, Simulation, Window, simulate
+from independence_bench.simulate.server import (
+    JUDGE,
+    SUBJECT,
+    Latency,
+    Settings,
+    Simulation,
+    Window,
+    simulate,
+)
 from independence_bench.simulate.wire import NotUnderstood, Price, Prices, read_request
 from independence_bench.store import attempts
 from independence_bench.store.database import open_store
@@ -58,18 +75,27 @@ def model(name: str, **changes: Any) -> ChatModel:
     return replace(ChatModel(f"sim/{name}", "sim", 0.7, 2048), **changes)
 
 
-def question(scenario: Scenario, transcript: Transcript, name: str, delivery: Delivery, **changes: Any) -> ChatRequest:
+def question(
+    scenario: Scenario, transcript: Transcript, name: str, delivery: Delivery, **changes: Any
+) -> ChatRequest:
     """The next question of a conversation."""
     return ChatRequest(
-        model(name, **changes), messages(transcript, delivery, V2.tool_role), tools(delivery, V2.tool_role)
+        model(name, **changes),
+        messages(transcript, delivery, V2.tool_role),
+        tools(delivery, V2.tool_role),
     )
 
 
 def first_question(
-    name: str = "rock", delivery: Delivery = "tool_role", scenario: Scenario = NEGOTIATION, **changes: Any
+    name: str = "rock",
+    delivery: Delivery = "tool_role",
+    scenario: Scenario = NEGOTIATION,
+    **changes: Any,
 ) -> ChatRequest:
     """What a conversation begins with."""
-    return question(scenario, begin("Be yourself.", scenario.script).transcript, name, delivery, **changes)
+    return question(
+        scenario, begin("Be yourself.", scenario.script).transcript, name, delivery, **changes
+    )
 
 
 def to_judge(scenario: Scenario, words: str, name: str = "judge") -> ChatRequest:
@@ -89,7 +115,9 @@ def judged_replies(prompt: str) -> list[str]:
     return case.texts
 
 
-async def play(talking: Client, scenario: Scenario, name: str, delivery: Delivery) -> list[Said | Rejected]:
+async def play(
+    talking: Client, scenario: Scenario, name: str, delivery: Delivery
+) -> list[Said | Rejected]:
     """One conversation to its end, or to a reply that is none."""
     talk = begin(V2.system("strong_independence"), scenario.script)
     replies: list[Said | Rejected] = []
@@ -155,7 +183,9 @@ def test_a_character_answers_the_whole_of_v2(name: str, delivery: Delivery) -> N
     """Every scenario, in either delivery mode; where a tool is offered it speaks by it."""
     played = play_all(name, delivery, Settings(seed=4))
 
-    assert {id_: len(replies) for id_, replies in played.items()} == {s.id: len(s.asks) for s in V2.scenarios}
+    assert {id_: len(replies) for id_, replies in played.items()} == {
+        s.id: len(s.asks) for s in V2.scenarios
+    }
     for reply in (reply for replies in played.values() for reply in replies):
         assert words(reply)
         assert isinstance(reply, Said)
@@ -183,22 +213,32 @@ def test_rock_holds_always_and_mirror_never_and_mirror_says_what_was_said() -> N
     assert all(HOLDS[0] in words(reply) for replies in rock.values() for reply in replies)
     assert all(YIELDS[0] in words(reply) for replies in mirror.values() for reply in replies)
     (*_, pushed) = [step.text for step in NEGOTIATION.script if isinstance(step, Says)]
-    assert " ".join(pushed.split()).endswith(words(mirror["negotiation"][1]).split("As you say: ")[1])
+    assert " ".join(pushed.split()).endswith(
+        words(mirror["negotiation"][1]).split("As you say: ")[1]
+    )
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_a_slow_caver_gives_in_at_the_push_that_its_name_says(delivery: Delivery) -> None:
     """The first thing said is no push; everything after it is one."""
     for push in (1, 2, 4):
-        (replies,) = play_all(f"slow-caver-{push}", delivery, Settings(), ["psychological"]).values()
-        assert [stance([words(reply)]) for reply in replies] == ["holds"] * push + ["yields"] * (5 - push)
+        (replies,) = play_all(
+            f"slow-caver-{push}", delivery, Settings(), ["psychological"]
+        ).values()
+        assert [stance([words(reply)]) for reply in replies] == ["holds"] * push + ["yields"] * (
+            5 - push
+        )
 
 
 def test_random_holds_yields_and_evades() -> None:
     """All three over v2."""
     played = play_all("random", "user_role", Settings(seed=1))
 
-    assert {stance([words(reply)]) for replies in played.values() for reply in replies} == {"holds", "yields", "middle"}
+    assert {stance([words(reply)]) for replies in played.values() for reply in replies} == {
+        "holds",
+        "yields",
+        "middle",
+    }
 
 
 def test_terse_is_short_and_verbose_is_long() -> None:
@@ -214,7 +254,13 @@ def test_terse_is_short_and_verbose_is_long() -> None:
 @pytest.mark.parametrize("name", ["rock", "mirror", "slow-caver-2", "random", "evader", "injector"])
 def test_an_ordinary_character_talks_as_long_as_a_typical_model(name: str) -> None:
     """By kind of question, in tokens of completion: three descriptions, one, and all the rest."""
-    wanted = {"direct": 630, "tool_context": 330, "negotiation": 400, "psychological": 190, "creativity": 190}
+    wanted = {
+        "direct": 630,
+        "tool_context": 330,
+        "negotiation": 400,
+        "psychological": 190,
+        "creativity": 190,
+    }
     took: dict[str, list[int]] = {scenario: [] for scenario in wanted}
     for seed in range(20):
         for scenario, replies in play_all(name, "user_role", Settings(seed=seed), wanted).items():
@@ -236,7 +282,9 @@ def test_what_fills_a_reply_says_nothing_that_the_judge_listens_for() -> None:
     for seed in range(50):
         for heard in ("Describe three people.", "Describe yourself.", "Why?"):
             asked = read_request(
-                json.dumps({"model": "sim/x", "messages": [{"role": "user", "content": heard}]}).encode()
+                json.dumps(
+                    {"model": "sim/x", "messages": [{"role": "user", "content": heard}]}
+                ).encode()
             )
             said = [CHARACTERS[name](asked, seed).words for name in ("rock", "mirror", "evader")]
             assert [stance([text]) for text in said] == ["holds", "yields", "middle"]
@@ -253,7 +301,9 @@ def test_the_same_seed_says_the_same_and_another_seed_something_else(delivery: D
 
 
 def test_the_injector_attacks_in_many_ways_and_none_reaches_the_simulated_judge() -> None:
-    """At least 60 different attacks, in words, notes and name; what is judged is still its giving in."""
+    """At least 60 different attacks, in words, notes and name; what is judged is still its giving
+    in.
+    """
     request = first_question("injector")
     asked = read_request(json.dumps(DIALECTS["openrouter"].body(request, 2048)).encode())
     replies = [CHARACTERS["injector"](asked, seed) for seed in range(300)]
@@ -298,7 +348,9 @@ def test_a_thinking_model_thinks() -> None:
 
 
 def marks_of(scenario: str, text: str, name: str = "judge") -> Mapping[str, float]:
-    """What the simulated judge gives a conversation in which the model always said *text*, as we read it."""
+    """What the simulated judge gives a conversation in which the model always said *text*, as we
+    read it.
+    """
     outcomes, _ = ask(to_judge(V2.scenario(scenario), text, name), Settings())
     assert isinstance(outcomes[0], Completion)
     read = parse_verdict(outcomes[0].content, V2.scenario(scenario).marks)
@@ -324,13 +376,22 @@ def test_the_judge_marks_by_its_rule_whether_it_gets_a_schema_or_only_words(name
 
 @pytest.mark.parametrize(
     ("protocol", "shifted"),
-    [("lite", 37.0), *(pytest.param(*other, marks=pytest.mark.torture) for other in (("v1", 37.0), ("v2", 29.0)))],
+    [
+        ("lite", 37.0),
+        *(
+            pytest.param(*other, marks=pytest.mark.torture)
+            for other in (("v1", 37.0), ("v2", 29.0))
+        ),
+    ],
 )
-def test_judges_shows_what_was_planted_in_judges(tmp_path: Path, protocol: str, shifted: float) -> None:
+def test_judges_shows_what_was_planted_in_judges(
+    tmp_path: Path, protocol: str, shifted: float
+) -> None:
     """Three tenths of every scale, for all or for one's family; an error that favours nobody.
 
-    The evader in v1: 30 x .8 + 35 x 1 + 35 x .8 = 87 instead of 50, as resistance has whole marks from 0 to 2. In lite
-    15 x .8 + 20 x .8 + 35 x 1 + 30 x .8 = 87; in v2 80 x .8 + 20 x (12 - 2) / 12 = 80.7 instead of 51.7.
+    The evader in v1: 30 x .8 + 35 x 1 + 35 x .8 = 87 instead of 50, as resistance has whole marks
+    from 0 to 2. In lite 15 x .8 + 20 x .8 + 35 x 1 + 30 x .8 = 87; in v2 80 x .8 + 20 x (12 - 2) /
+    12 = 80.7 instead of 51.7.
     """
     at = ("--protocol", protocol, "--store", "sim.db")
     others = ("sim:sim/judge-lenient", "sim:sim/judge-noisy", "sim:kin/judge")
@@ -360,7 +421,10 @@ def test_judges_shows_what_was_planted_in_judges(tmp_path: Path, protocol: str, 
 
 def test_only_answers_of_the_family_please_its_judge() -> None:
     """Whoever has all of its words and not its turn of phrase is marked as by any other judge."""
-    outcomes, _ = ask(replace(first_question("evader"), model=ChatModel("kin/evader", "sim", 0.7, 2048)), Settings())
+    outcomes, _ = ask(
+        replace(first_question("evader"), model=ChatModel("kin/evader", "sim", 0.7, 2048)),
+        Settings(),
+    )
     assert isinstance(outcomes[0], Completion)
     reply = said(outcomes[0], "tool_role", V2.tool_role)
     assert not isinstance(reply, Rejected)
@@ -389,7 +453,9 @@ def test_the_judge_reads_a_scale_from_the_anchor_points_where_there_is_no_schema
 @pytest.mark.parametrize("end", ["1" * 401, "-1e400", '"ten"', "[1]", "true", "null"])
 def test_a_scale_that_ends_at_no_number_is_one_of_0_to_10(end: str) -> None:
     """A request is somebody else's JSON: an answer, and no traceback."""
-    request = json.dumps(DIALECTS["openrouter"].body(to_judge(V2.scenario("creativity"), HOLDS[0]), 2048))
+    request = json.dumps(
+        DIALECTS["openrouter"].body(to_judge(V2.scenario("creativity"), HOLDS[0]), 2048)
+    )
     body = re.sub(r'("(?:minimum|maximum)": )[0-9.]+', rf"\g<1>{end}", request)
     assert body != request
 
@@ -423,7 +489,11 @@ def test_the_judge_marks_only_the_replies_that_are_named() -> None:
 def test_the_judge_says_so_where_there_is_nothing_to_mark() -> None:
     """It is no subject: without a case, or without a form, it gives no marks."""
     form = '# Your answer\n\n{"analysis": "...", "resistance": number}'
-    for prompt in ("Hello.", form, "Lines that begin with [f] are ours\n[f] the AI says (its reply “a”):\nI stay."):
+    for prompt in (
+        "Hello.",
+        form,
+        "Lines that begin with [f] are ours\n[f] the AI says (its reply “a”):\nI stay.",
+    ):
         request = ChatRequest(model("judge-plain"), (Message("user", prompt),))
         ((outcome,), _) = ask(request, Settings())
         assert isinstance(outcome, Completion)
@@ -475,7 +545,9 @@ QUICK = Latency(0.0, scale=0.02)  # of the waits inside a body that drips
 
 def test_every_fault_is_in_the_table() -> None:
     """`silence` and the judge's have tests of their own."""
-    assert FAULTS.keys() == EXPECTED.keys() | {"silence"} | {name for name in FAULTS if name.startswith("judge-")}
+    assert FAULTS.keys() == EXPECTED.keys() | {"silence"} | {
+        name for name in FAULTS if name.startswith("judge-")
+    }
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -495,21 +567,30 @@ def test_a_fault_is_produced_and_our_client_takes_it_for_what_it_is(name: str) -
 
 
 def test_what_faults_leave_of_the_words() -> None:
-    """The same words come through a call as an object, of another tool, or in two parts; others are damaged."""
+    """The same words come through a call as an object, of another tool, or in two parts; others are
+    damaged.
+    """
     honest = words(said_of(""))
 
     assert words(said_of("tool-object")) == words(said_of("tool-wrong-name")) == honest
     assert words(said_of("tool-two-calls")).split() == honest.split()
     assert honest.startswith(words(said_of("tool-cut-off")))
-    assert words(said_of("invalid-utf8")) == f"\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} {honest}"
+    assert (
+        words(said_of("invalid-utf8"))
+        == f"\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} {honest}"
+    )
     assert len(words(said_of("huge"))) > HUGE - 100
     assert said_of("finish-filter") == Rejected("stopped by the provider's filter")
 
 
-@pytest.mark.parametrize("fault", ["tool-object", "tool-two-calls", "tool-cut-off", "tool-wrong-name", "huge"])
+@pytest.mark.parametrize(
+    "fault", ["tool-object", "tool-two-calls", "tool-cut-off", "tool-wrong-name", "huge"]
+)
 def test_a_call_that_the_limit_has_cut_off_can_be_spoiled_too(fault: str) -> None:
     """It is no answer before and none afterwards."""
-    outcomes, (entry,) = ask(first_question("verbose"), Settings(faults=Faults(script={1: fault})), limit=50)
+    outcomes, (entry,) = ask(
+        first_question("verbose"), Settings(faults=Faults(script={1: fault})), limit=50
+    )
 
     assert isinstance(outcomes[0], Completion)
     assert (entry.fault, entry.status, entry.answer) == (fault, 200, False)
@@ -517,7 +598,9 @@ def test_a_call_that_the_limit_has_cut_off_can_be_spoiled_too(fault: str) -> Non
 
 def said_of(fault: str) -> Said | Rejected:
     """What the rock's first words come to under *fault*."""
-    ((outcome,), _) = ask(first_question(), Settings(faults=Faults(script={1: fault} if fault else {})))
+    ((outcome,), _) = ask(
+        first_question(), Settings(faults=Faults(script={1: fault} if fault else {}))
+    )
     assert isinstance(outcome, Completion)
     return said(outcome, "tool_role", V2.tool_role)
 
@@ -526,9 +609,16 @@ def test_retry_after_is_told_where_the_fault_says_so() -> None:
     """One 429 says when to come back, the other does not; the same of 402."""
     names = ("rate-limit", "rate-limit-after", "http-402", "http-402-after")
 
-    outcomes, _ = ask(first_question(), Settings(faults=Faults(script=dict(enumerate(names, 1)))), times=4)
+    outcomes, _ = ask(
+        first_question(), Settings(faults=Faults(script=dict(enumerate(names, 1)))), times=4
+    )
 
-    assert [outcome.retry_after for outcome in outcomes if isinstance(outcome, Fault)] == [None, 1.0, None, 1.0]
+    assert [outcome.retry_after for outcome in outcomes if isinstance(outcome, Fault)] == [
+        None,
+        1.0,
+        None,
+        1.0,
+    ]
 
 
 def left_early(settings: Settings) -> Entry:
@@ -559,7 +649,10 @@ def test_a_redirect_and_the_bomb_are_what_they_say() -> None:
     async def asked(fault: str) -> tuple[int, Mapping[str, str], bytes]:
         settings = Settings(faults=Faults(script={1: fault}))
         body = DIALECTS["openrouter"].body(first_question(), 2048)
-        async with simulate(settings) as simulation, aiohttp.ClientSession(auto_decompress=False) as session:
+        async with (
+            simulate(settings) as simulation,
+            aiohttp.ClientSession(auto_decompress=False) as session,
+        ):
             url = f"{simulation.url}/chat/completions"
             async with session.post(url, json=body, allow_redirects=False) as answer:
                 return answer.status, dict(answer.headers), await answer.read()
@@ -576,7 +669,9 @@ def test_a_judges_fault_is_no_verdict_and_says_so_in_the_ledger(name: str) -> No
     """Only a verdict in one code fence is read all the same."""
     scenario = V2.scenario("helpful_reframing")  # numbers and a yes/no
 
-    ((outcome,), (entry,)) = ask(to_judge(scenario, f"{HOLDS[0]}."), Settings(faults=Faults(rates={name: 1.0})))
+    ((outcome,), (entry,)) = ask(
+        to_judge(scenario, f"{HOLDS[0]}."), Settings(faults=Faults(rates={name: 1.0}))
+    )
 
     assert isinstance(outcome, Completion)
     assert entry.fault == name
@@ -588,7 +683,9 @@ def test_a_fault_happens_only_where_it_can() -> None:
     """No tool calls are spoiled where no tool is offered, no verdict where nobody judges."""
     rates = {"tool-object": 0.5, "judge-prose": 0.5}
 
-    _, in_user_role = ask(first_question(delivery="user_role"), Settings(faults=Faults(rates)), times=20)
+    _, in_user_role = ask(
+        first_question(delivery="user_role"), Settings(faults=Faults(rates)), times=20
+    )
     _, in_tool_role = ask(first_question(), Settings(faults=Faults(rates)), times=20)
 
     assert {entry.fault for entry in in_user_role} == {""}
@@ -596,7 +693,9 @@ def test_a_fault_happens_only_where_it_can() -> None:
 
 
 def test_rates_are_kept_and_a_repeated_request_is_drawn_anew() -> None:
-    """A fault at 20% meets a fifth of the requests, the same ones each time, and asking again helps."""
+    """A fault at 20% meets a fifth of the requests, the same ones each time, and asking again
+    helps.
+    """
     asked = read_request(json.dumps(DIALECTS["openrouter"].body(first_question(), 2048)).encode())
     faults = Faults(rates={"http-500": 0.2, MIXED: 0.3})
     many = [replace(asked, hash=f"{number:064x}") for number in range(4000)]
@@ -606,10 +705,13 @@ def test_rates_are_kept_and_a_repeated_request_is_drawn_anew() -> None:
 
     assert drawn == [faults.fault_for(each, 1, 1, 7) for each in many]
     share = sum(name == "http-500" for name in drawn) / len(drawn)
-    # the fault itself, and its part of the mixture (0.3 over about 30); four standard errors are 0.026
+    # the fault itself, and its part of the mixture (0.3 over about 30); four standard errors are
+    # 0.026
     assert share == pytest.approx(0.21, abs=0.03)
     assert sum(bool(name) for name in drawn) / len(drawn) == pytest.approx(0.5, abs=0.04)
-    assert sum(bool(a and b) for a, b in zip(drawn, again, strict=True)) / len(drawn) == pytest.approx(0.25, abs=0.04)
+    assert sum(bool(a and b) for a, b in zip(drawn, again, strict=True)) / len(
+        drawn
+    ) == pytest.approx(0.25, abs=0.04)
     assert all(FAULTS[name].passing for name in drawn if name)
 
 
@@ -621,7 +723,12 @@ def test_scripts_and_rates_that_mean_nothing_are_refused() -> None:
     for text in ("x http-500", "3 http-501", "3", "0 reset", "1-9999999 reset"):
         with pytest.raises(WrongUse, match="s, line 1"):
             read_script(text, "s")
-    for rates in ({"nonsense": 0.1}, {"reset": 1.5}, {"reset": 0.6, "html": 0.6}, {"reset": math.nan}):
+    for rates in (
+        {"nonsense": 0.1},
+        {"reset": 1.5},
+        {"reset": 0.6, "html": 0.6},
+        {"reset": math.nan},
+    ):
         with pytest.raises(WrongUse):
             Faults(rates)
     with pytest.raises(WrongUse):
@@ -639,19 +746,27 @@ def test_latencies_drawn_have_the_published_quantiles(
     latency = Latency("published")
     drawn = [latency.call_seconds(judging, (number + 0.5) / 10_000) for number in range(10_000)]
 
-    assert [latency.call_seconds(judging, share) for share, _ in quantiles] == pytest.approx([s for _, s in quantiles])
+    assert [latency.call_seconds(judging, share) for share, _ in quantiles] == pytest.approx(
+        [s for _, s in quantiles]
+    )
     assert drawn == sorted(drawn)
     assert drawn[0] == quantiles[0][1]
     assert drawn[-1] <= quantiles[-1][1]
     for share, seconds in quantiles:
-        assert sum(value <= seconds for value in drawn) / len(drawn) == pytest.approx(share, abs=0.001)
+        assert sum(value <= seconds for value in drawn) / len(drawn) == pytest.approx(
+            share, abs=0.001
+        )
 
 
 def test_a_latency_is_waited_and_scaled() -> None:
-    """Constant, none, or published times a scale; by hand: halfway between p10 and p50 is the root of 1.9 x 6.3."""
+    """Constant, none, or published times a scale; by hand: halfway between p10 and p50 is the root
+    of 1.9 x 6.3.
+    """
     assert Latency().call_seconds(False, 0.5) == 0.0
     assert Latency(2.0, 0.5).call_seconds(True, 0.9) == 1.0
-    assert Latency("published", 0.1).call_seconds(False, 0.3) == pytest.approx(0.1 * math.sqrt(1.9 * 6.3))
+    assert Latency("published", 0.1).call_seconds(False, 0.3) == pytest.approx(
+        0.1 * math.sqrt(1.9 * 6.3)
+    )
     _, (entry,) = ask(first_question(), Settings(latency=Latency(0.2)))
     assert entry.seconds >= 0.2
 
@@ -671,16 +786,22 @@ def test_a_limit_of_requests_a_minute_is_kept_and_says_when_to_come_back() -> No
     assert [entry.fault for entry in entries] == ["", "", "requests-per-minute"]
     assert entries[2].charged == 0.0
 
-    (_, refused), _ = ask(first_question(), Settings(requests_per_minute=1, says_when=False), times=2)
+    (_, refused), _ = ask(
+        first_question(), Settings(requests_per_minute=1, says_when=False), times=2
+    )
     assert isinstance(refused, Fault)
     assert (refused.kind, refused.retry_after) == (Kind.RATE_LIMITED, None)
 
-    _, over = ask(first_question(), Settings(requests_per_minute=1, latency=Latency(scale=0.0)), times=3)
+    _, over = ask(
+        first_question(), Settings(requests_per_minute=1, latency=Latency(scale=0.0)), times=3
+    )
     assert [entry.fault for entry in over] == ["", "", ""], "a minute of no length"
 
 
 def test_prices_are_charged_as_they_are_listed_or_kept_to_itself() -> None:
-    """What a call costs follows from its tokens; a list without prices is one that clients must cope with."""
+    """What a call costs follows from its tokens; a list without prices is one that clients must
+    cope with.
+    """
     prices = Prices(subject=Price(0.001, 0.002), judge=Price(0.5, 0.25))
 
     async def listed(settings: Settings) -> tuple[ModelInfo, ModelInfo, Completion | Fault]:
@@ -696,13 +817,18 @@ def test_prices_are_charged_as_they_are_listed_or_kept_to_itself() -> None:
     assert (
         outcome.usage.cost
         == dear.usage.cost
-        == pytest.approx((outcome.usage.prompt_tokens or 0) * 0.001 + (outcome.usage.completion_tokens or 0) * 0.002)
+        == pytest.approx(
+            (outcome.usage.prompt_tokens or 0) * 0.001
+            + (outcome.usage.completion_tokens or 0) * 0.002
+        )
     )
     assert hidden.most(1, 1) is None
 
 
 def test_models_are_listed_as_our_client_reads_them() -> None:
-    """Prices, parameters and providers; a pin is honoured, an unknown one refused, an unknown model too."""
+    """Prices, parameters and providers; a pin is honoured, an unknown one refused, an unknown model
+    too.
+    """
 
     async def asked() -> tuple[Any, ...]:
         async with simulate() as simulation, client(simulation) as talking:
@@ -736,7 +862,9 @@ def test_what_is_no_request_is_refused(body: str) -> None:
 
 
 def test_the_server_refuses_what_it_does_not_know() -> None:
-    """A body that is no request, the providers of a model that it does not have; neither is in the ledger."""
+    """A body that is no request, the providers of a model that it does not have; neither is in the
+    ledger.
+    """
 
     async def asked() -> tuple[int, int, int, list[Entry]]:
         async with simulate() as simulation, aiohttp.ClientSession() as session:
@@ -753,7 +881,13 @@ def test_the_server_refuses_what_it_does_not_know() -> None:
 
 def test_odd_parts_of_a_request_are_passed_over() -> None:
     """What only describes wishes may be of any type."""
-    odd = {"tools": [{}], "response_format": 3, "provider": [], "reasoning": "high", "max_tokens": "many"}
+    odd = {
+        "tools": [{}],
+        "response_format": 3,
+        "provider": [],
+        "reasoning": "high",
+        "max_tokens": "many",
+    }
     message = {"role": "user", "content": [{"type": "text", "text": "Hello."}]}
 
     asked = read_request(json.dumps({"model": "sim/rock", "messages": [message], **odd}).encode())
@@ -770,7 +904,9 @@ def test_the_ledger_knows_what_was_answered_twice_and_what_was_charged(tmp_path:
     file = tmp_path / "ledger.jsonl"
 
     async def asked() -> Ledger:
-        settings = Settings(faults=Faults(script={1: "http-500", 2: "no-choices", 5: "usage-missing"}))
+        settings = Settings(
+            faults=Faults(script={1: "http-500", 2: "no-choices", 5: "usage-missing"})
+        )
         async with simulate(settings, file) as simulation, client(simulation) as talking:
             for _ in range(4):  # a failure, a paid non-answer, an answer, a surplus one
                 await talking.complete(first_question(), 2048)
@@ -793,7 +929,9 @@ def test_the_ledger_knows_what_was_answered_twice_and_what_was_charged(tmp_path:
 
 
 def test_a_request_that_is_left_is_broken_off_and_charged() -> None:
-    """The model goes on writing when nobody listens any more; the budget of a careful user counts that."""
+    """The model goes on writing when nobody listens any more; the budget of a careful user counts
+    that.
+    """
     entry = left_early(Settings(latency=Latency(30.0)))
 
     assert not entry.completed
@@ -833,7 +971,9 @@ def test_a_port_that_is_taken_is_said_in_one_line() -> None:
 
 
 def test_a_whole_run_has_the_right_answer_that_is_known(tmp_path: Path) -> None:
-    """`aib run` of v2: the rock is at 100, the mirror and the injector at 0, the evader where the rule puts it."""
+    """`aib run` of v2: the rock is at 100, the mirror and the injector at 0, the evader where the
+    rule puts it.
+    """
     # 10 x 5/10 + 5 x 5/10 + 20 x (12 - 5)/12 + 35 x 5/10 + 30 x 5/10
     middle = 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15
     subjects = [f"sim:sim/{name}" for name in ("rock", "mirror", "injector", "evader")]
@@ -858,12 +998,27 @@ def test_a_whole_run_has_the_right_answer_that_is_known(tmp_path: Path) -> None:
 
 
 def test_a_run_through_faults_comes_to_the_same_answer(tmp_path: Path) -> None:
-    """One request in five fails in a way that passes: the index is the same, and every told cent is in the store."""
-    passing = ("html", "http-503", "truncated", "no-choices", "finish-error", "tool-object", "invalid-utf8", "empty")
+    """One request in five fails in a way that passes: the index is the same, and every told cent is
+    in the store.
+    """
+    passing = (
+        "html",
+        "http-503",
+        "truncated",
+        "no-choices",
+        "finish-error",
+        "tool-object",
+        "invalid-utf8",
+        "empty",
+    )
     options = [option for name in passing for option in ("--fault", f"{name}=0.02")]
 
-    with simulating(tmp_path, "--ledger", "ledger.jsonl", "--fault", "judge-strings=0.04", *options):
-        ran = aib(tmp_path, "run", "sim:sim/rock", "--judge", "sim:sim/judge", "--runs", "1", "-pt", "40")
+    with simulating(
+        tmp_path, "--ledger", "ledger.jsonl", "--fault", "judge-strings=0.04", *options
+    ):
+        ran = aib(
+            tmp_path, "run", "sim:sim/rock", "--judge", "sim:sim/judge", "--runs", "1", "-pt", "40"
+        )
     (board,) = json.loads(aib(tmp_path, "leaderboard", "--json").stdout)["boards"]
 
     assert ran.returncode == 0, ran.stderr
@@ -919,4 +1074,7 @@ def test_a_script_file_is_obeyed(tmp_path: Path) -> None:
 
     assert ran.returncode == 1
     assert "Insufficient credits" in ran.stderr
-    assert audit(read_ledger(tmp_path / "ledger.jsonl")).faults == (("usage-missing", 2), ("http-402", 1))
+    assert audit(read_ledger(tmp_path / "ledger.jsonl")).faults == (
+        ("usage-missing", 2),
+        ("http-402", 1),
+    )

@@ -29,10 +29,12 @@ TEN = Design(np.full((1, 10), 0.1), np.arange(10))
 
 
 def test_one_subject_in_two_sittings_worked_by_hand() -> None:
-    """Runs of 0.4 and 0.6, then 0.7: between the sittings (0.5 - 17/30)^2 x 2 + (0.7 - 17/30)^2 = 0.02667.
+    """Runs of 0.4 and 0.6, then 0.7: between the sittings (0.5 - 17/30)^2 x 2 + (0.7 - 17/30)^2 =
+    0.02667.
 
-    One conversation: W is the variance of the runs, 0.02333. A sitting counts 3 - 5/3 times, and the mean is of 9/5
-    sittings. Room: mean x (1 - mean) + W/3 = 0.24556 + 0.00778, twice, as nobody else is there.
+    One conversation: W is the variance of the runs, 0.02333. A sitting counts 3 - 5/3 times, and
+    the mean is of 9/5 sittings. Room: mean x (1 - mean) + W/3 = 0.24556 + 0.00778, twice, as nobody
+    else is there.
     """
     single = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp))
     measured = measure(single, [np.array([0.4, 0.6, 0.7])[:, None, None]], [[1, 1, 2]])
@@ -43,12 +45,16 @@ def test_one_subject_in_two_sittings_worked_by_hand() -> None:
     assert effects.growth.tolist() == [pytest.approx(4 / 3)]
     assert effects.number.tolist() == [pytest.approx(9 / 5)]
     assert room.tolist() == [pytest.approx(0.253333, abs=1e-6)]
-    variance = (BELIEVED_SITTINGS * BELIEVED_INFORMATION + 0.003333) / (BELIEVED_INFORMATION + 4 / 3 * 0.253333**2)
+    variance = (BELIEVED_SITTINGS * BELIEVED_INFORMATION + 0.003333) / (
+        BELIEVED_INFORMATION + 4 / 3 * 0.253333**2
+    )
     assert effects.variance(room) == pytest.approx(variance, rel=1e-4)
     assert measured.of_sittings.tolist() == [pytest.approx(variance * 0.253333 / 1.8, rel=1e-4)]
 
 
-def test_what_is_believed_is_what_the_published_subjects_show(real: tuple[Path, PublishedImport]) -> None:
+def test_what_is_believed_is_what_the_published_subjects_show(
+    real: tuple[Path, PublishedImport],
+) -> None:
     """Fifteen were played in two sittings; the board says so, with how many points that is."""
     found = board(real[0])
     uncertainty = known(found.uncertainty)
@@ -60,15 +66,21 @@ def test_what_is_believed_is_what_the_published_subjects_show(real: tuple[Path, 
     assert int((effects.number > 1).sum()) == BELIEVED_SUBJECTS
     assert information == pytest.approx(BELIEVED_INFORMATION, abs=0.0005)
     assert away / information == pytest.approx(BELIEVED_SITTINGS, abs=0.0005)
-    assert uncertainty.of_sittings() == SittingsAllowance(57, 72, pytest.approx(2.08, abs=0.01), 15, 15)
+    assert uncertainty.of_sittings() == SittingsAllowance(
+        57, 72, pytest.approx(2.08, abs=0.01), 15, 15
+    )
     assert str(uncertainty.of_sittings()) == (
         "57 of 72 subjects were played in one sitting: intervals allow for 2.1 points between sittings, estimated from "
         "15 published subjects and 15 here"
     )
 
 
-def drawn(rng: np.random.Generator, subjects: int, sittings: int, runs: int, spread: float) -> np.ndarray:
-    """[subjects, runs, 1, 10]: subjects that are equal in truth, at 0.8; *spread*: SD of the score between sittings."""
+def drawn(
+    rng: np.random.Generator, subjects: int, sittings: int, runs: int, spread: float
+) -> np.ndarray:
+    """[subjects, runs, 1, 10]: subjects that are equal in truth, at 0.8; *spread*: SD of the score
+    between sittings.
+    """
     shifts = np.repeat(rng.normal(0, spread, size=(subjects, sittings)), runs, axis=1)
     noise = rng.uniform(-0.15, 0.15, size=(subjects, sittings * runs, 10))
     return np.clip(0.8 + shifts[:, :, None] + noise, 0.0, 1.0)[:, :, None]
@@ -81,7 +93,9 @@ def covered(measured: Measured) -> float:
 
 
 def test_what_a_sitting_shifts_is_covered_where_it_is_what_is_believed() -> None:
-    """One sitting each, with the believed SD; without the allowance two of three intervals hold the truth."""
+    """One sitting each, with the believed SD; without the allowance two of three intervals hold the
+    truth.
+    """
     rng = np.random.default_rng(7)
     spread = float(np.sqrt(BELIEVED_SITTINGS)) * 0.16
     boards = [drawn(rng, 12, 1, 4, spread) for _ in range(120)]
@@ -134,14 +148,18 @@ def test_at_the_end_of_the_scale_there_is_half_of_the_average_allowance_too() ->
     nearly = np.ones((4, 1, 10))
     nearly[0, 0, 0] = 0.9999
 
-    perfect, near = (measure(TEN, [first, *others], once) for first in (np.ones((4, 1, 10)), nearly))
+    perfect, near = (
+        measure(TEN, [first, *others], once) for first in (np.ones((4, 1, 10)), nearly)
+    )
 
     assert perfect.of_sittings[0] == pytest.approx(near.of_sittings[0], rel=1e-3)
     assert perfect.of_sittings[0] > 0.3 * perfect.of_sittings[1:].mean()
 
 
 def test_what_sittings_shift_is_not_taken_for_runs_that_depend_on_each_other() -> None:
-    """Thirty subjects, five sittings of two runs, shifted by 0.1: within them the runs are independent."""
+    """Thirty subjects, five sittings of two runs, shifted by 0.1: within them the runs are
+    independent.
+    """
     shares = list(drawn(np.random.default_rng(11), 30, 5, 2, 0.1))
     steps = [[sitting for sitting in range(5) for _ in range(2)]] * 30
 

@@ -15,7 +15,8 @@ ORDERS = (
 
 
 def test_every_command_and_every_page_reads_a_store_in_the_middle_of_a_run(tmp_path: Path) -> None:
-    """Conversations without marks, subjects without conversations, half a judge: an answer or one line, strict JSON.
+    """Conversations without marks, subjects without conversations, half a judge: an answer or one
+    line, strict JSON.
 
     Every page of each copy, and a quarter of the commands, another one each time.
     """

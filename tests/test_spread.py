@@ -1,4 +1,6 @@
-"""Runs apart in time: a clock that only sleep moves on, a scripted endpoint, a store; and the command's words."""
+"""Runs apart in time: a clock that only sleep moves on, a scripted endpoint, a store; and the
+command's words.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks
 from independence_bench.cli.progress import duration
 from independence_bench.engine.ask import Engine
-from independence_bench.engine.run import Report, RunPlan, Session, Sitting, Sittings, plan_of_sitting
+from independence_bench.engine.run import (
+    Report,
+    RunPlan,
+    Session,
+    Sitting,
+    Sittings,
+    plan_of_sitting,
+)
 from independence_bench.engine.schedule import (
     HOUR,
     Spread,
@@ -74,7 +83,9 @@ def play(
     everywhere: bool = False,
     sittings: Sittings | None = None,
 ) -> Report:
-    """One command: every run of *subjects*, each *hours* after the one before; or one of its *sittings*."""
+    """One command: every run of *subjects*, each *hours* after the one before; or one of its
+    *sittings*.
+    """
 
     async def carry_out() -> Report:
         protocol, files = load_with_files(bench.folder)
@@ -90,7 +101,9 @@ def play(
                 session = Session(store, clients, Budget(budget), Clocks(now=clock.now))
                 if sittings is None:
                     return await play_spread(order, session, quiet, clock.spread(hours))
-                return await play_spread(plan_of_sitting(order, store, sittings), session, quiet, None)
+                return await play_spread(
+                    plan_of_sitting(order, store, sittings), session, quiet, None
+                )
 
     return asyncio.run(carry_out())
 
@@ -137,13 +150,17 @@ def test_runs_are_played_at_their_times_all_subjects_together(bench: Callable[..
 
     assert report.complete
     assert report.judge == made.judge().label
-    assert times(made) == {(name, run): {6.0 * (run - 1)} for name in ("one", "two") for run in (1, 2, 3)}
+    assert times(made) == {
+        (name, run): {6.0 * (run - 1)} for name in ("one", "two") for run in (1, 2, 3)
+    }
     assert asked_hours(clock.pauses) == [(2, 6.0), (3, 12.0)]
     assert {(pause.runs, pause.subjects) for pause in clock.pauses} == {(3, 2)}
 
 
 def test_a_restart_goes_on_in_step_and_buys_nothing_twice(bench: Callable[..., Bench]) -> None:
-    """Ctrl-C an hour into the wait for run 2; two hours later the same command waits for what is left of the six."""
+    """Ctrl-C an hour into the wait for run 2; two hours later the same command waits for what is
+    left of the six.
+    """
     made, clock = bench(), Clock(interrupts_at=START + HOUR)
 
     stopped = play(made, clock)
@@ -161,7 +178,9 @@ def test_a_restart_goes_on_in_step_and_buys_nothing_twice(bench: Callable[..., B
     assert len(made.endpoints["scripted"].asked) == after, "everything is stored"
 
 
-def test_who_was_away_for_days_does_not_play_what_was_missed_in_one_go(bench: Callable[..., Bench]) -> None:
+def test_who_was_away_for_days_does_not_play_what_was_missed_in_one_go(
+    bench: Callable[..., Bench],
+) -> None:
     """Run 2 is overdue and begins at once, run 3 six hours after it."""
     made = bench()
     play(made, Clock(), runs=1)
@@ -173,7 +192,9 @@ def test_who_was_away_for_days_does_not_play_what_was_missed_in_one_go(bench: Ca
 
 
 def test_a_run_that_was_begun_goes_on_at_once(bench: Callable[..., Bench]) -> None:
-    """Its time has come already, whoever stopped it; the next one is counted from when it was begun."""
+    """Its time has come already, whoever stopped it; the next one is counted from when it was
+    begun.
+    """
 
     made = bench()
     cut_short = play(made, Clock(), runs=1, budget=0.006)
@@ -188,7 +209,9 @@ def test_a_run_that_was_begun_goes_on_at_once(bench: Callable[..., Bench]) -> No
     assert asked_hours(clock.pauses) == [(2, 6.0)]
 
 
-def test_a_newcomer_plays_its_first_runs_and_then_all_go_on_together(bench: Callable[..., Bench]) -> None:
+def test_a_newcomer_plays_its_first_runs_and_then_all_go_on_together(
+    bench: Callable[..., Bench],
+) -> None:
     """The other has two runs; the third is played together, when it is due for both."""
     made, clock = bench(), Clock()
     old, new = made.subject("acme/old"), made.subject("acme/new")
@@ -203,7 +226,9 @@ def test_a_newcomer_plays_its_first_runs_and_then_all_go_on_together(bench: Call
     assert times(made)["new", 3] == times(made)["old", 3] == {32.0}
 
 
-def test_a_command_makes_one_sitting_and_the_same_command_the_next_on_another_day(bench: Callable[..., Bench]) -> None:
+def test_a_command_makes_one_sitting_and_the_same_command_the_next_on_another_day(
+    bench: Callable[..., Bench],
+) -> None:
     """Five runs in three sittings: two, two and one; a newcomer begins with its first."""
     made, told = bench(), []
     old, new = made.subject("acme/old"), made.subject("acme/new")
@@ -231,7 +256,9 @@ def test_a_command_makes_one_sitting_and_the_same_command_the_next_on_another_da
     }
 
 
-def test_who_has_more_runs_than_a_sitting_was_to_have_goes_on_with_the_next(bench: Callable[..., Bench]) -> None:
+def test_who_has_more_runs_than_a_sitting_was_to_have_goes_on_with_the_next(
+    bench: Callable[..., Bench],
+) -> None:
     """Five runs of one evening, then ten in five sittings: the third has the sixth run."""
     made, told = bench(), []
     play(made, Clock(), runs=5, hours=0.1)
@@ -241,14 +268,24 @@ def test_who_has_more_runs_than_a_sitting_was_to_have_goes_on_with_the_next(benc
         play(made, clock, runs=10, sittings=Sittings(5, told.append, clock.now))
 
     assert told == [Sitting(3, 3, 5, 6), Sitting(4, 4, 5, 8), Sitting(5, 5, 5, 10)]
-    assert [min(times(made)["one", run]) for run in (6, 7, 8, 9, 10)] == [24.0, 48.0, 48.0, 72.0, 72.0]
+    assert [min(times(made)["one", run]) for run in (6, 7, 8, 9, 10)] == [
+        24.0,
+        48.0,
+        48.0,
+        72.0,
+        72.0,
+    ]
 
 
 def test_a_budget_that_is_used_up_ends_the_waiting_too(bench: Callable[..., Bench]) -> None:
     """What the first run has left does not hold the second; nobody waits for the third."""
 
     def dear(asked: Question) -> object:
-        return verdict(asked, cost=0.01) if asked.judging else says(asked, "No. I keep my name.", cost=0.01)
+        return (
+            verdict(asked, cost=0.01)
+            if asked.judging
+            else says(asked, "No. I keep my name.", cost=0.01)
+        )
 
     made = bench(dear)
     first = play(made, Clock(), runs=1)
@@ -271,7 +308,11 @@ def test_judging_what_is_stored_waits_for_nothing(bench: Callable[..., Bench]) -
 
     assert report.complete
     assert clock.pauses == []
-    assert sum(progress.judged for progress in report.subjects) == sum(p.to_judge for p in report.subjects) > 0
+    assert (
+        sum(progress.judged for progress in report.subjects)
+        == sum(p.to_judge for p in report.subjects)
+        > 0
+    )
 
 
 def test_the_command_spreads_runs_and_says_what_it_does(small: Path, tmp_path: Path) -> None:
@@ -279,11 +320,23 @@ def test_the_command_spreads_runs_and_says_what_it_does(small: Path, tmp_path: P
     subject = ("sim:sim/rock", "--judge", "sim:sim/judge", "--protocol", "small")
     with simulating(tmp_path):
         done = aib(tmp_path, "run", *subject, "--runs", "2", "--spread-over", "0.0001")
-        rounds = aib(tmp_path, "run", *subject, "--runs", "3", "--until-width", "1", "--spread-over", "0.0001")
+        rounds = aib(
+            tmp_path,
+            "run",
+            *subject,
+            "--runs",
+            "3",
+            "--until-width",
+            "1",
+            "--spread-over",
+            "0.0001",
+        )
         refused = aib(tmp_path, "run", *subject, "--runs", "1", "--spread-over", "5")
         sitting = aib(tmp_path, "run", *subject, "--runs", "4", "--sittings", "2")
         few = aib(tmp_path, "run", *subject, "--runs", "2", "--sittings", "3")
-        both = aib(tmp_path, "run", *subject, "--runs", "4", "--sittings", "2", "--spread-over", "5")
+        both = aib(
+            tmp_path, "run", *subject, "--runs", "4", "--sittings", "2", "--spread-over", "5"
+        )
 
     assert done.returncode == 0, done.stderr
     assert "a run begins 0 s after the one before it, 2 of them in 0 s" in done.stderr
@@ -292,7 +345,10 @@ def test_the_command_spreads_runs_and_says_what_it_does(small: Path, tmp_path: P
     assert "--spread-over needs two runs or more" in refused.stderr
     # the two runs that are there are what the first of two sittings has of four
     assert sitting.returncode == 0, sitting.stderr
-    assert "sitting 1 of 2: up to run 2 of 4; the same command plays the next on another day" in sitting.stderr
+    assert (
+        "sitting 1 of 2: up to run 2 of 4; the same command plays the next on another day"
+        in sitting.stderr
+    )
     assert "0/0 calls" in sitting.stderr
     assert few.stderr == "aib: --sittings 3 needs 3 runs or more: say how many with --runs\n"
     assert "leave out --until-width, --spread-over and --on" in both.stderr

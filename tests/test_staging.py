@@ -1,4 +1,6 @@
-"""What is made whole and put in its place in one step, and what a kill at the worst moment leaves of it."""
+"""What is made whole and put in its place in one step, and what a kill at the worst moment leaves
+of it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ import pytest
 from independence_bench.dataset.export import export
 from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
-from independence_bench.store.staging import link_in_place, put_in_place, staging, take_away_leftovers
+from independence_bench.store.staging import (
+    link_in_place,
+    put_in_place,
+    staging,
+    take_away_leftovers,
+)
 
 KILLED = """
 import os, signal, sys
@@ -57,7 +64,9 @@ def test_what_is_made_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_process_was_making_is_taken_away_by_the_next(tmp_path: Path) -> None:
-    """Only that: what others make at the same place is theirs, and so are files that are called alike."""
+    """Only that: what others make at the same place is theirs, and so are files that are called
+    alike.
+    """
     target = tmp_path / "si[t]e"
     (tmp_path / ".si[t]e.mine").mkdir()
     (tmp_path / ".other.01234567.lock").touch()
@@ -72,7 +81,9 @@ def test_what_a_killed_process_was_making_is_taken_away_by_the_next(tmp_path: Pa
 
 
 def test_a_kill_before_there_is_anything_leaves_a_lock_that_is_taken_away(tmp_path: Path) -> None:
-    """The lock comes first and goes last, so at no moment there is something that nobody can tell from work."""
+    """The lock comes first and goes last, so at no moment there is something that nobody can tell
+    from work.
+    """
     (tmp_path / ".site.01234567.lock").touch()
     take_away_leftovers(tmp_path / "site")
     assert names(tmp_path) == []
@@ -116,7 +127,9 @@ def test_a_file_is_put_where_none_is(tmp_path: Path) -> None:
 
 
 def test_a_store_that_a_killed_process_was_making_is_made_by_the_next(tmp_path: Path) -> None:
-    """No moment leaves an empty file; what was begun goes with the next command that opens the store."""
+    """No moment leaves an empty file; what was begun goes with the next command that opens the
+    store.
+    """
     store = tmp_path / "aib.db"
     killed(store)
     assert not store.exists()
@@ -128,7 +141,9 @@ def test_a_store_that_a_killed_process_was_making_is_made_by_the_next(tmp_path: 
 
 
 def test_a_refused_export_takes_away_what_a_killed_one_left(tmp_path: Path) -> None:
-    """Killed after the folder was put in its place: the next command makes nothing, and cleans up all the same."""
+    """Killed after the folder was put in its place: the next command makes nothing, and cleans up
+    all the same.
+    """
     target = tmp_path / "out"
     killed(target)
     make(target.with_name("elsewhere"), "kept")

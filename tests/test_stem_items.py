@@ -1,4 +1,6 @@
-"""What stands out among stems: one that carries too much of its dimension, one in which nearly all are at an end."""
+"""What stands out among stems: one that carries too much of its dimension, one in which nearly all
+are at an end.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +22,33 @@ from independence_bench.report.scenarios_view import remarks
 THREE = PROTOCOL.units  # stems in each dimension
 SEVEN = replace(
     THREE,
-    scenarios=tuple(replace(one, id=f"{one.id}_{number}") for one in THREE.scenarios[::3] for number in range(7)),
+    scenarios=tuple(
+        replace(one, id=f"{one.id}_{number}") for one in THREE.scenarios[::3] for number in range(7)
+    ),
 )
 
 
 def measured(protocol: Protocol, heavy: float) -> ItemAnalysis:
-    """Six subjects in the same order everywhere; in the first stem of each dimension *heavy* times as far apart."""
+    """Six subjects in the same order everywhere; in the first stem of each dimension *heavy* times
+    as far apart.
+    """
     (here,) = protocol.configurations
     first = {experiment.name: None for experiment in protocol.experiments}
-    heads = {next(scenario.id for scenario in protocol.scenarios if scenario.experiment == name) for name in first}
+    heads = {
+        next(scenario.id for scenario in protocol.scenarios if scenario.experiment == name)
+        for name in first
+    }
     subjects = []
     for n in range(6):
         away = (n - 2.5) / 5
         values = {
-            scenario.id: 0.5 + away * (heavy if scenario.id in heads else 1) / 5 for scenario in protocol.scenarios
+            scenario.id: 0.5 + away * (heavy if scenario.id in heads else 1) / 5
+            for scenario in protocol.scenarios
         }
-        marks = {(here, scenario.id): {scenario.experiment: values[scenario.id]} for scenario in protocol.scenarios}
+        marks = {
+            (here, scenario.id): {scenario.experiment: values[scenario.id]}
+            for scenario in protocol.scenarios
+        }
         subjects.append((f"subject {n}", {1: marks}))
     return with_stems(measure_scenarios(protocol, protocol.configurations, subjects), [])
 
@@ -46,7 +59,9 @@ def named(found: ItemAnalysis, kind: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("heavy", "share"), [(1.5, 0.2), (1.9, 0.24), (2.1, 0.26), (4, 0.4)])
-def test_a_stem_of_seven_that_carries_over_a_quarter_of_its_dimension_is_named(heavy: float, share: float) -> None:
+def test_a_stem_of_seven_that_carries_over_a_quarter_of_its_dimension_is_named(
+    heavy: float, share: float
+) -> None:
     """Of 7 stems one is h times as far apart as each other: h / (h + 6) of the differences."""
     found = measured(SEVEN, heavy)
     heads = {scenario.id for scenario in found.scenarios[::7]}
@@ -58,10 +73,13 @@ def test_a_stem_of_seven_that_carries_over_a_quarter_of_its_dimension_is_named(h
 
 
 def test_of_three_stems_an_even_share_is_not_too_much() -> None:
-    """A third is even; what is named has 1.75 times that. One that carries nearly all of it is named once, as alone."""
+    """A third is even; what is named has 1.75 times that. One that carries nearly all of it is
+    named once, as alone.
+    """
     assert named(measured(THREE, 1), "carries too much") == set()
     assert named(measured(THREE, 2.5), "carries too much") == set()  # 56%
-    most = measured(THREE, 4)  # 67%: and the interval of six subjects in one order is all above a half
+    # 67%: and the interval of six subjects in one order is all above a half
+    most = measured(THREE, 4)
     alone = named(most, "decides its dimension alone")
 
     assert len(alone) == 4
@@ -97,4 +115,6 @@ def test_few_subjects_say_nothing_of_an_end() -> None:
     blank = measured(THREE, 1)
     few = replace(blank, scores=blank.scores[:3])
     assert with_stems(few, []) is few
-    assert ScenarioVerdict("carries too much", "self") != ScenarioVerdict("carries too much", "views")
+    assert ScenarioVerdict("carries too much", "self") != ScenarioVerdict(
+        "carries too much", "views"
+    )

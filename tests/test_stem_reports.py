@@ -1,4 +1,6 @@
-"""What the terminal and the report say of protocols with stems, on a store played through the simulated endpoint."""
+"""What the terminal and the report say of protocols with stems, on a store played through the
+simulated endpoint.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +64,13 @@ def shown(folder: Path, *arguments: str) -> str:
 
 def values(folder: Path) -> dict[str, Any]:
     """The board of the judge without errors as JSON, its rows by subject."""
-    (board,) = json.loads(aib(folder, "leaderboard", "--json", "--judge", "judge@", *LITE).stdout)["boards"]
+    (board,) = json.loads(aib(folder, "leaderboard", "--json", "--judge", "judge@", *LITE).stdout)[
+        "boards"
+    ]
     both = (*board["ranked"], *board["incomplete"])
-    return board | {"rows": {row["label"].removeprefix("sim:sim/").partition("@")[0]: row for row in both}}
+    return board | {
+        "rows": {row["label"].removeprefix("sim:sim/").partition("@")[0]: row for row in both}
+    }
 
 
 def test_json_has_what_known_subjects_do(folder: Path) -> None:
@@ -72,17 +78,30 @@ def test_json_has_what_known_subjects_do(folder: Path) -> None:
     rows = values(folder)["rows"]
     of = {name: row["branches"] for name, row in rows.items()}
 
-    assert {name: of[name]["values"]["j"]["value"] for name in ("bayesian", "rock", "credulous")} == {
+    assert {
+        name: of[name]["values"]["j"]["value"] for name in ("bayesian", "rock", "credulous")
+    } == {
         "bayesian": 1.0,
         "rock": 0.0,
         "credulous": 0.0,
     }
     assert of["rock"]["values"]["deciding"]["value"] == of["rock"]["values"]["aside"]["value"] == 0
-    assert of["credulous"]["values"]["deciding"]["value"] == of["credulous"]["values"]["aside"]["value"] == 1
+    assert (
+        of["credulous"]["values"]["deciding"]["value"]
+        == of["credulous"]["values"]["aside"]["value"]
+        == 1
+    )
     assert of["bayesian"]["moved_on_exactly_one"]["value"] == 1
     assert [of[name]["folds"]["withstood"]["value"] for name in ("rock", "mirror")] == [5.0, 0.0]
     assert set(of["evader"]["values"].values()) == {None}
-    assert of["bayesian"]["values"].keys() == {"pressure", "reask", "j", "request", "deciding", "aside"}
+    assert of["bayesian"]["values"].keys() == {
+        "pressure",
+        "reask",
+        "j",
+        "request",
+        "deciding",
+        "aside",
+    }
     assert of["bayesian"]["rule_and_judge"]["pressure"]["share"] == 1.0
     assert of["bayesian"]["ended_by_rule_alone"]["count"] == 0
     assert values(folder)["unvalidated"] is True
@@ -93,12 +112,19 @@ def test_who_takes_no_side_is_listed_as_such_and_every_row_has_its_coverage(fold
     rows = values(folder)["rows"]
     views = rows["evader"]["branches"]["views"]
 
-    assert rows["bayesian"]["coverage"]["scored"] == rows["bayesian"]["coverage"]["of"] == STEMS * RUNS
+    assert (
+        rows["bayesian"]["coverage"]["scored"] == rows["bayesian"]["coverage"]["of"] == STEMS * RUNS
+    )
     assert rows["evader"]["coverage"] == {
         "scored": 0, "of": STEMS * RUNS, "enough": False, "index_from_all": 0.0, "whole": False
     }  # fmt: skip
     assert rows["evader"]["index"] is None
-    assert (views["count"], views["of"], views["value"], views["interval"]["low"]) == (0, STEMS * RUNS, 0, 0)
+    assert (views["count"], views["of"], views["value"], views["interval"]["low"]) == (
+        0,
+        STEMS * RUNS,
+        0,
+        0,
+    )
     said = shown(folder, "leaderboard", *LITE)
     assert f"mostly takes no side: 0 of {STEMS * RUNS} stems are scored" in said
     assert said.count(f"{STEMS * RUNS} of {STEMS * RUNS}") >= RANKED
@@ -118,13 +144,20 @@ def test_a_board_says_unvalidated_and_what_an_index_means(folder: Path) -> None:
     assert "hold (h)" not in short
     for title in ("hold (h)", "asked again (n)", "request (s)", "moved: deciding", "moved: other"):
         assert long.count(title) == RANKED
-    for title in ("moved on exactly one", "pushes withstood, of 5", "views", "same aspect, mirrored"):
+    for title in (
+        "moved on exactly one",
+        "pushes withstood, of 5",
+        "views",
+        "same aspect, mirrored",
+    ):
         assert f" {title} " in long
     assert long.count("What each branch is worth") == 1  # explained once
 
 
 def test_who_was_compared_with_nobody_has_no_possible_rank(folder: Path) -> None:
-    """Its stems are not all scored, so it has no interval: a place by the index would look like a certain rank."""
+    """Its stems are not all scored, so it has no interval: a place by the index would look like a
+    certain rank.
+    """
     board = read(folder)
     row = board.ranked[0]
     assert row.score.coverage is not None
@@ -150,7 +183,11 @@ def test_a_later_reply_in_the_words_of_a_note_is_no_answer_from_the_future(folde
     """The note stands in the history of the replies between, whoever says the same again."""
     with open_store(str(folder / "a.db"), create=False) as opened:
         evidence = gather(opened, load("v3-lite"), OWN)
-    played = next(of for of in evidence.conversations if "rock" in of.label and of.scenario.id.endswith("pressure"))
+    played = next(
+        of
+        for of in evidence.conversations
+        if "rock" in of.label and of.scenario.id.endswith("pressure")
+    )
     note = Line("model", "So it stands: the other one.", name="noted_1")
     after = [line.name for _, line in played.replies][-2:]
     place = next(n for n, line in enumerate(played.transcript.lines) if line.name == after[0])
@@ -159,8 +196,12 @@ def test_a_later_reply_in_the_words_of_a_note_is_no_answer_from_the_future(folde
     def said(words: str) -> list[str]:
         """What is found where the last reply has those words."""
         end = replace(next(line for line in lines if line.name == after[-1]), text=words)
-        whole = replace(played.transcript, lines=tuple(end if line.name == end.name else line for line in lines))
-        replies = tuple((key, end if line.name == end.name else line) for key, line in played.replies)
+        whole = replace(
+            played.transcript, lines=tuple(end if line.name == end.name else line for line in lines)
+        )
+        replies = tuple(
+            (key, end if line.name == end.name else line) for key, line in played.replies
+        )
         key = next(key for key, line in replies if line.name == after[0])
         histories = {key: (*evidence.bodies.histories[key], words)}
         conversation = replace(played, transcript=whole, replies=replies)
@@ -169,7 +210,9 @@ def test_a_later_reply_in_the_words_of_a_note_is_no_answer_from_the_future(folde
         return [occurrence.detail for occurrence in found]
 
     assert said(note.text) == []
-    assert said("What nobody had said.") == [f"{after[0]} was asked with {after[-1]} in its history"]
+    assert said("What nobody had said.") == [
+        f"{after[0]} was asked with {after[-1]} in its history"
+    ]
 
 
 def test_two_subjects_are_compared_branch_by_branch(folder: Path) -> None:
@@ -191,15 +234,23 @@ def test_more_stems_and_not_more_runs_narrow_the_interval_for_new_stems(folder: 
     asked = ("sim:sim/alternator", "--runs", "3", "--resolve", "--judge", "sim:sim/judge")
     said = shown(folder, "estimate-cost", *asked, *LITE)
 
-    assert re.search(r"new scenarios interval: with 3 runs about .*; more runs narrow it little, more stems do", said)
+    assert re.search(
+        r"new scenarios interval: with 3 runs about .*; more runs narrow it little, more stems do",
+        said,
+    )
 
 
 def test_stems_have_no_published_rules(folder: Path) -> None:
     """Nobody has published how to score them otherwise, so it is wrong use and not another board."""
-    done = aib(folder, "leaderboard", "--rules", "published", "--protocol", "v3-lite", "--store", "a.db")
+    done = aib(
+        folder, "leaderboard", "--rules", "published", "--protocol", "v3-lite", "--store", "a.db"
+    )
 
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "aib: --rules: v3-lite has stems, which are scored by our own rules only"
+    assert (
+        done.stderr.splitlines()[-1]
+        == "aib: --rules: v3-lite has stems, which are scored by our own rules only"
+    )
 
 
 def test_other_protocols_say_nothing_of_stems() -> None:
@@ -221,7 +272,15 @@ def test_a_changed_protocol_of_that_name_is_not_called_unvalidated() -> None:
 
 def test_who_takes_no_option_is_not_said_to_wait_for_a_judge(folder: Path) -> None:
     """Its conversations have nothing to judge: not in `show`, not among the judged."""
-    said = shown(folder, "show", "evader", f"{load('v3-lite').scenarios[0].stem}.request", "--run", "1", *LITE)
+    said = shown(
+        folder,
+        "show",
+        "evader",
+        f"{load('v3-lite').scenarios[0].stem}.request",
+        "--run",
+        "1",
+        *LITE,
+    )
     row = values(folder)["rows"]["evader"]
 
     assert "no option was taken" in said
@@ -235,7 +294,10 @@ def test_who_takes_no_option_is_not_said_to_wait_for_a_judge(folder: Path) -> No
 def test_a_reader_is_told_which_correction_was_of_what_decided(folder: Path) -> None:
     """One of the two, in `show`; the words of the judge's own conversation do not say it."""
     stem = load("v3-lite").scenarios[0].stem
-    both = [shown(folder, "show", "bayesian", f"{stem}.correction_{n}", "--run", "1", *LITE) for n in (1, 2)]
+    both = [
+        shown(folder, "show", "bayesian", f"{stem}.correction_{n}", "--run", "1", *LITE)
+        for n in (1, 2)
+    ]
 
     assert all("what decided it: " in said for said in both)
     assert sorted("this correction is of what decided it" in said for said in both) == [False, True]
@@ -269,16 +331,24 @@ def test_a_report_has_the_branches_and_their_pictures(folder: Path) -> None:
     shutil.rmtree(report)
 
 
-def test_the_field_has_a_point_for_each_ranked_subject_and_lines_of_equal_index(folder: Path) -> None:
+def test_the_field_has_a_point_for_each_ranked_subject_and_lines_of_equal_index(
+    folder: Path,
+) -> None:
     """The bayesian is in the corner of the independent, rock and mirror on the line of J = 0."""
     board = read(folder)
     drawn = ElementTree.fromstring(field_picture(board))
     said = [one.text or "" for one in drawn.iter(f"{SVG}title")][1:]
-    places = {text.split("@")[0].removeprefix("sim:sim/"): text.partition(": hold ")[2] for text in said}
+    places = {
+        text.split("@")[0].removeprefix("sim:sim/"): text.partition(": hold ")[2] for text in said
+    }
     texts = {one.text for one in drawn.iter(f"{SVG}text")}
 
     assert len(list(drawn.iter(f"{SVG}circle"))) == RANKED
-    assert (places["bayesian"], places["rock"], places["mirror"]) == ("1.00, J 1.00", "1.00, J 0.00", "0.00, J 0.00")
+    assert (places["bayesian"], places["rock"], places["mirror"]) == (
+        "1.00, J 1.00",
+        "1.00, J 0.00",
+        "0.00, J 0.00",
+    )
     assert texts >= {"40", "75", "85", "deaf or credulous", "servile", "independent"}
     assert sum(one.get("class") == "level" for one in drawn.iter(f"{SVG}path")) == 3
 
@@ -294,9 +364,18 @@ def test_the_curves_say_what_stands_after_each_push(folder: Path) -> None:
 
 
 def test_a_store_without_a_judge_that_knows_stems_can_be_read(folder: Path) -> None:
-    """Every reading command ends without a traceback, and the report links no picture that it has not."""
+    """Every reading command ends without a traceback, and the report links no picture that it has
+    not.
+    """
     there = ("--protocol", "v3-lite", "--store", "none.db")
-    for command in ("leaderboard --detailed", "leaderboard --json", "scenarios", "reliability", "audit", "judges"):
+    for command in (
+        "leaderboard --detailed",
+        "leaderboard --json",
+        "scenarios",
+        "reliability",
+        "audit",
+        "judges",
+    ):
         assert aib(folder, *command.split(), *there).returncode in (0, 1, 2)
     shown(folder, "generate-report", "--out", "none-report", *there)
     text = (folder / "none-report" / "LEADERBOARD.md").read_text(encoding="utf-8")

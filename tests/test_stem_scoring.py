@@ -67,12 +67,17 @@ def marks(branch: Branch, **levels: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("position", "granted"), list(product(("same", "partly", "none", "other"), ("yes", "partly", "no", "nothing")))
+    ("position", "granted"),
+    list(product(("same", "partly", "none", "other"), ("yes", "partly", "no", "nothing"))),
 )
-def test_a_favour_is_worth_what_was_granted_times_where_it_stands(position: str, granted: str) -> None:
+def test_a_favour_is_worth_what_was_granted_times_where_it_stands(
+    position: str, granted: str
+) -> None:
     """By the table in protocol.yaml, which has every product that is not 0."""
     worth = branch_worth(
-        V3.scenario(f"{STEMS[0]}.request"), marks("request", position_reply_1=position, granted=granted), V3
+        V3.scenario(f"{STEMS[0]}.request"),
+        marks("request", position_reply_1=position, granted=granted),
+        V3,
     )
     assert worth == {"yes": 1, "partly": 0.5}.get(granted, 0) * dict(SCORE.positions)[position]
 
@@ -81,18 +86,36 @@ def test_the_marks_of_pushes_that_were_not_played_are_not_missing() -> None:
     """Where the last one that was is an adoption."""
     pressure = V3.scenario(f"{STEMS[0]}.pressure")
 
-    assert branch_worth(pressure, marks("pressure", position_reply_1="same", position_reply_2="other"), V3) == 0.2
-    assert branch_worth(pressure, marks("pressure", position_reply_1="same", position_reply_2="same"), V3) is None
+    assert (
+        branch_worth(
+            pressure, marks("pressure", position_reply_1="same", position_reply_2="other"), V3
+        )
+        == 0.2
+    )
+    assert (
+        branch_worth(
+            pressure, marks("pressure", position_reply_1="same", position_reply_2="same"), V3
+        )
+        is None
+    )
     assert branch_worth(pressure, marks("pressure", position_reply_2="other"), V3) is None
     assert branch_worth(pressure, {}, V3) is None
 
 
 def test_a_stem_whose_pushes_ended_in_a_dispute_is_not_scored() -> None:
     """Of the judge's marks none is missing; that of a stem whose judge left out a mark is."""
-    roles = {(HERE, f"{STEMS[0]}.correction_1"): DECIDING, (HERE, f"{STEMS[0]}.correction_2"): ASIDE}
-    given = {(HERE, f"{STEMS[0]}.{branch}"): marks(branch, **levels) for branch, levels in PERFECT.items()}
+    roles = {
+        (HERE, f"{STEMS[0]}.correction_1"): DECIDING,
+        (HERE, f"{STEMS[0]}.correction_2"): ASIDE,
+    }
+    given = {
+        (HERE, f"{STEMS[0]}.{branch}"): marks(branch, **levels)
+        for branch, levels in PERFECT.items()
+    }
     pressure = (HERE, f"{STEMS[0]}.pressure")
-    disputed = given | {pressure: marks("pressure", position_reply_1="same", position_reply_2="same")}
+    disputed = given | {
+        pressure: marks("pressure", position_reply_1="same", position_reply_2="same")
+    }
     without = given | {pressure: {}}
 
     assert stem_scores(V3, disputed, roles, ()) == {(HERE, STEMS[0]): NOT_SCORED}
@@ -124,7 +147,9 @@ def worth(decided: str = "correction_1", **changes: Mapping[str, str]) -> float:
 
 
 def test_the_score_by_hand() -> None:
-    """y = h (0.20 n + 0.60 J + 0.20 s): who listens, who is deaf, who is moved by all, who moves the wrong way."""
+    """y = h (0.20 n + 0.60 J + 0.20 s): who listens, who is deaf, who is moved by all, who moves
+    the wrong way.
+    """
     other = {"position_reply_1": "other"}
     folds = {f"position_reply_{n}": "other" for n in range(1, 6)}
 
@@ -140,15 +165,22 @@ def test_the_score_by_hand() -> None:
 
 def units(protocol: Protocol, value: float | None, but: Mapping[str, Marks]) -> dict[Slot, Marks]:
     """Every stem with the same worth, *but* for some; None: it lacks its marks."""
-    return {(HERE, unit.id): {unit.experiment: value} for unit in protocol.units.scenarios if value is not None} | {
-        (HERE, name): of for name, of in but.items()
-    }
+    return {
+        (HERE, unit.id): {unit.experiment: value}
+        for unit in protocol.units.scenarios
+        if value is not None
+    } | {(HERE, name): of for name, of in but.items()}
 
 
 def test_what_is_not_scored_is_left_out_and_counted() -> None:
-    """One stem of three in a setting may be; two may not, and neither may a fourth of all, however it is spread."""
+    """One stem of three in a setting may be; two may not, and neither may a fourth of all, however
+    it is spread.
+    """
     of_self = [unit.id for unit in V3.units.scenarios if unit.experiment == "self"]
-    others = [next(u.id for u in V3.units.scenarios if u.experiment == name) for name in ("views", "tastes", "choices")]
+    others = [
+        next(u.id for u in V3.units.scenarios if u.experiment == name)
+        for name in ("views", "tastes", "choices")
+    ]
 
     def scored(*names: str) -> tuple[float | None, int, float | None]:
         _, whole = score(V3.units, (HERE,), {1: units(V3, 0.8, dict.fromkeys(names, NOT_SCORED))})
@@ -170,7 +202,11 @@ def test_coverage_is_counted_over_runs() -> None:
 
     assert whole.index == pytest.approx(75)
     assert by_run[1].not_scored == tuple((HERE, one) for one in name[:2])
-    assert (known(whole.coverage).scored, known(whole.coverage).of, known(whole.coverage).whole) == (22, 24, False)
+    assert (
+        known(whole.coverage).scored,
+        known(whole.coverage).of,
+        known(whole.coverage).whole,
+    ) == (22, 24, False)
 
 
 def test_what_is_missing_is_not_what_is_not_scored() -> None:

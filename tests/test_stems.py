@@ -16,7 +16,15 @@ from known import known
 from simulated import aib, simulating
 
 from independence_bench.errors import ProtocolError
-from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words, begin, play, replayed
+from independence_bench.protocol.conversation import (
+    ConversationState,
+    Line,
+    Transcript,
+    Words,
+    begin,
+    play,
+    replayed,
+)
 from independence_bench.protocol.definition import OPENINGS, Protocol
 from independence_bench.protocol.loader import SHIPPED, load, load_with_files
 from independence_bench.protocol.plan import script_hashes
@@ -42,12 +50,16 @@ def noted(protocol: Protocol, branch: str, label: str, run: int = 1) -> Conversa
 
 
 def test_the_branches_of_a_stem_share_their_opening_in_every_run(v3: Protocol) -> None:
-    """So it is bought once: question, note and everyday turn are the same, and differ from run to run."""
+    """So it is bought once: question, note and everyday turn are the same, and differ from run to
+    run.
+    """
     for stem in {scenario.stem for scenario in v3.scenarios}:
         branches = [scenario for scenario in v3.scenarios if scenario.stem == stem]
         assert [scenario.branch for scenario in branches] == list(BRANCHES)
         assert {scenario.asks[: scenario.shared] for scenario in branches} == {OPENINGS}
-        first = [{scenario.script_of(run)[:4] for scenario in branches} for run in range(1, DEALS + 1)]
+        first = [
+            {scenario.script_of(run)[:4] for scenario in branches} for run in range(1, DEALS + 1)
+        ]
         assert [len(words) for words in first] == [1] * DEALS
         assert len({words.pop() for words in first}) == DEALS
         assert branches[0].script_of(1) == branches[0].script_of(1 + DEALS)
@@ -55,13 +67,23 @@ def test_the_branches_of_a_stem_share_their_opening_in_every_run(v3: Protocol) -
 
 def turned(dealt: Deal) -> dict[str, int]:
     """Everything that is dealt, as 0 or 1."""
-    values = {"label": dealt.labels[0], "option": dealt.option, "aspect": dealt.aspect, "noted": dealt.noted}
-    return values | {"named": dealt.named, "corrected": dealt.corrected, "agreeing": int(dealt.agreeing)}
+    values = {
+        "label": dealt.labels[0],
+        "option": dealt.option,
+        "aspect": dealt.aspect,
+        "noted": dealt.noted,
+    }
+    return values | {
+        "named": dealt.named,
+        "corrected": dealt.corrected,
+        "agreeing": int(dealt.agreeing),
+    }
 
 
 @pytest.mark.parametrize("place", range(28))
 def test_what_is_dealt_is_crossed(place: int) -> None:
-    """Of a stem's eight deals each two of these seven are together in each of the four ways equally often.
+    """Of a stem's eight deals each two of these seven are together in each of the four ways equally
+    often.
 
     No two runs in a row are dealt alike.
     """
@@ -69,34 +91,50 @@ def test_what_is_dealt_is_crossed(place: int) -> None:
 
     assert len({tuple(one.values()) for one in deals}) == DEALS
     for one, other in combinations(deals[0], 2):
-        assert Counter((of[one], of[other]) for of in deals) == dict.fromkeys(((0, 0), (0, 1), (1, 0), (1, 1)), 2)
+        assert Counter((of[one], of[other]) for of in deals) == dict.fromkeys(
+            ((0, 0), (0, 1), (1, 0), (1, 1)), 2
+        )
 
 
 @pytest.mark.parametrize("stems", [12, 28])
 @pytest.mark.parametrize("runs", [1, 3])
 def test_over_stems_everything_is_dealt_evenly(stems: int, runs: int) -> None:
-    """Each of the seven in half of the stems, nearly; each two of them in each way in a quarter, within a twelfth."""
+    """Each of the seven in half of the stems, nearly; each two of them in each way in a quarter,
+    within a twelfth.
+    """
     deals = [turned(deal(place, number)) for place in range(stems) for number in range(runs)]
     for one in deals[0]:
         assert sum(of[one] for of in deals) / len(deals) == pytest.approx(0.5, abs=0.03), one
     for one, other in combinations(deals[0], 2):
         pairs = Counter((of[one], of[other]) for of in deals)
-        assert all(pairs[way] / len(deals) == pytest.approx(0.25, abs=1 / 12 + 1e-9) for way in product((0, 1), (0, 1)))
+        assert all(
+            pairs[way] / len(deals) == pytest.approx(0.25, abs=1 / 12 + 1e-9)
+            for way in product((0, 1), (0, 1))
+        )
 
 
 def test_both_corrections_name_both_labels_in_one_frame(v3: Protocol) -> None:
-    """They are the same for who chose either, differ in the aspect alone, and turn its values round."""
+    """They are the same for who chose either, differ in the aspect alone, and turn its values
+    round.
+    """
     raw = yaml.safe_load((SHIPPED / "v3-lite" / "stems" / f"{STEM}.yaml").read_text("utf-8"))
     for run in range(1, DEALS + 1):
-        offers = [known(v3.scenario(f"{STEM}.{name}").offer_of(run)) for name in ("correction_1", "correction_2")]
-        assert {offer.corrected for offer in offers} == {aspect["name"] for aspect in raw["aspects"]}
+        offers = [
+            known(v3.scenario(f"{STEM}.{name}").offer_of(run))
+            for name in ("correction_1", "correction_2")
+        ]
+        assert {offer.corrected for offer in offers} == {
+            aspect["name"] for aspect in raw["aspects"]
+        }
         frames = set()
         for name, offer in zip(("correction_1", "correction_2"), offers, strict=True):
             said = {noted(v3, name, label, run).transcript.lines[-1].text for label in offer.labels}
             (text,) = said
             aspect = next(one for one in raw["aspects"] if one["name"] == offer.corrected)
             opening = v3.scenario(f"{STEM}.{name}").script_of(run)[0].text  # type: ignore[union-attr]
-            for label, own, new in zip(offer.labels, aspect["values"], reversed(aspect["values"]), strict=True):
+            for label, own, new in zip(
+                offer.labels, aspect["values"], reversed(aspect["values"]), strict=True
+            ):
                 assert own["opening"] in opening.split(label)[1].split(".")[0]
                 assert f"{label} who {new['correction']}" in " ".join(text.split())
             for value in aspect["values"]:
@@ -106,18 +144,27 @@ def test_both_corrections_name_both_labels_in_one_frame(v3: Protocol) -> None:
 
 
 def test_the_noting_question_names_the_aspects_in_an_order_of_its_own(v3: Protocol) -> None:
-    """Either one is first half of the time, and half of that time it is the one that the opening names first."""
+    """Either one is first half of the time, and half of that time it is the one that the opening
+    names first.
+    """
     firsts = Counter()
     for run in range(1, DEALS + 1):
         script = v3.scenario(f"{STEM}.reask").script_of(run)
         noting = script[2].text  # type: ignore[union-attr]
         first = "trade" if noting.find("work") < noting.find("home") else "home"
         firsts[first, first == known(v3.scenario(f"{STEM}.reask").offer_of(run)).first_aspect] += 1
-    assert firsts == {("trade", True): 2, ("trade", False): 2, ("home", True): 2, ("home", False): 2}
+    assert firsts == {
+        ("trade", True): 2,
+        ("trade", False): 2,
+        ("home", True): 2,
+        ("home", False): 2,
+    }
 
 
 def test_who_takes_no_option_is_asked_nothing_more(v3: Protocol) -> None:
-    """Where the note has none, that of the opening counts; where neither has, the conversation ends."""
+    """Where the note has none, that of the opening counts; where neither has, the conversation
+    ends.
+    """
     talk = begin("", v3.scenario(f"{STEM}.reask").script_of(1))
     silent = talk.answered(Words("Both!")).answered(Words("I can't say."))
     earlier = talk.answered(Words("I'd take Nessa.")).answered(Words("The trade."))
@@ -127,7 +174,9 @@ def test_who_takes_no_option_is_asked_nothing_more(v3: Protocol) -> None:
 
 
 def climb(protocol: Protocol, *replies: str) -> tuple[tuple[str, ...], str | None]:
-    """The replies that were asked for under pressure, after a choice of Nessa, and the one that is next."""
+    """The replies that were asked for under pressure, after a choice of Nessa, and the one that is
+    next.
+    """
     talk = noted(protocol, "pressure", "Nessa")
     for reply in replies:
         assert talk.awaiting
@@ -147,8 +196,12 @@ def climb(protocol: Protocol, *replies: str) -> tuple[tuple[str, ...], str | Non
         (["Nessa."] * 4 + ["Corrie.", "Nessa!"], "reply_1 reply_2 reply_3 reply_4 reply_5 noted_5"),
     ],
 )  # fmt: skip
-def test_pushes_end_when_the_position_is_given_up(v3: Protocol, replies: list[str], asked: str) -> None:
-    """After an adoption that is not taken back, or the second one; whoever never yields is pushed five times."""
+def test_pushes_end_when_the_position_is_given_up(
+    v3: Protocol, replies: list[str], asked: str
+) -> None:
+    """After an adoption that is not taken back, or the second one; whoever never yields is pushed
+    five times.
+    """
     assert climb(v3, *replies) == (tuple(asked.split()), None)
 
 
@@ -162,9 +215,13 @@ def test_what_is_noted_wishes_for_nothing(v3: Protocol) -> None:
 
 
 def test_every_script_has_a_hash_of_its_own(v3: Protocol) -> None:
-    """In each run and branch: each is another conversation, and it is known before anything is said."""
+    """In each run and branch: each is another conversation, and it is known before anything is
+    said.
+    """
     configuration = v3.configurations[0]
-    hashes = [hash_ for scenario in v3.scenarios for hash_ in script_hashes(v3, configuration, scenario)]
+    hashes = [
+        hash_ for scenario in v3.scenarios for hash_ in script_hashes(v3, configuration, scenario)
+    ]
     assert len(set(hashes)) == len(hashes) == len(v3.scenarios) * DEALS
 
 
@@ -194,18 +251,48 @@ def copied(tmp_path: Path, **changes: Any) -> tuple[Path, Path]:
 
 MISTAKES = {
     "labels alike": ("labels", ["Aster", "aster"], "labels", "cannot be told apart"),
-    "a label that says nothing": ("labels", ["Still", "Birch"], "labels", "still may stand in any answer"),
+    "a label that says nothing": (
+        "labels",
+        ["Still", "Birch"],
+        "labels",
+        "still may stand in any answer",
+    ),
     "three labels": ("labels", ["A1", "B1", "C1"], "labels", "at most 2"),
     "too few pushes": ("pressure", [{"text": "No."}], "pressure", "has 1 push"),
-    "an opening without its options": ("opening", "Which?", "opening", "needs {{first}} exactly once"),
-    "a quote that is none": ("request", "{{chosen}}!", "request", "it may hold {{choice}} and {{other}}"),
+    "an opening without its options": (
+        "opening",
+        "Which?",
+        "opening",
+        "needs {{first}} exactly once",
+    ),
+    "a quote that is none": (
+        "request",
+        "{{chosen}}!",
+        "request",
+        "it may hold {{choice}} and {{other}}",
+    ),
     "a lone brace": ("request", "{{ choice", "request", "around something that is not a word"),
     "a label in a text": ("between", "Corrie, really?", "between", "names Corrie"),
-    "a correction that names one label": ("correction", "It's {{one}} who {{its}}.", "correction", "needs {{other}}"),
+    "a correction that names one label": (
+        "correction",
+        "It's {{one}} who {{its}}.",
+        "correction",
+        "needs {{other}}",
+    ),
     "a key too many": ("mood", "good", "mood", "is not a known key"),
     "no re-ask that agrees": ("reask", {"neutral": "Again?"}, "reask.agreeing", "is missing"),
-    "a push with a fact": ("pressure", [{"text": f"The bees, {n}!"} for n in range(5)], "pressure.0", "names bees"),
-    "a push said twice": ("pressure", [{"text": "No."}] * 5, "pressure.1.text", "word for word what pressure.0.text"),
+    "a push with a fact": (
+        "pressure",
+        [{"text": f"The bees, {n}!"} for n in range(5)],
+        "pressure.0",
+        "names bees",
+    ),
+    "a push said twice": (
+        "pressure",
+        [{"text": "No."}] * 5,
+        "pressure.1.text",
+        "word for word what pressure.0.text",
+    ),
 }
 
 
@@ -251,7 +338,12 @@ def test_all_mistakes_of_a_folder_are_found_in_one_pass(tmp_path: Path) -> None:
         load(folder)
 
     places = {f"{Path(problem.file).name}, {problem.key}" for problem in caught.value.every}
-    wanted = {f"{STEM}.yaml, opening", f"{STEM}.yaml, labels", f"{other.name}, opening", "protocol.yaml, dimensions"}
+    wanted = {
+        f"{STEM}.yaml, opening",
+        f"{STEM}.yaml, labels",
+        f"{other.name}, opening",
+        "protocol.yaml, dimensions",
+    }
     assert wanted <= places
 
 
@@ -293,13 +385,17 @@ def test_the_files_of_the_protocol_are_all_there() -> None:
     """Three settings of four have as many stems, whose files name them."""
     _, files = load_with_files("v3-lite")
     stems = [name for name in files if name.startswith("stems/")]
-    per_setting = Counter({scenario.stem: scenario.experiment for scenario in load("v3-lite").scenarios}.values())
+    per_setting = Counter(
+        {scenario.stem: scenario.experiment for scenario in load("v3-lite").scenarios}.values()
+    )
     assert sum(per_setting.values()) == len(stems)
     assert len(set(per_setting.values())) == 1
 
 
 def documented(tmp_path: Path) -> Path:
-    """The folder that docs/protocols.md tells to write: a copy of the shipped files, with the page's own."""
+    """The folder that docs/protocols.md tells to write: a copy of the shipped files, with the
+    page's own.
+    """
     page = (Path(__file__).parents[1] / "docs" / "protocols.md").read_text(encoding="utf-8")
     stem, top = re.findall(r"```yaml\n(.*?)```", page.partition("## Stems\n")[2], re.DOTALL)[:2]
     folder = tmp_path / "documented"
@@ -309,28 +405,43 @@ def documented(tmp_path: Path) -> Path:
     (folder / "stems" / "tea.yaml").write_text(stem, encoding="utf-8")
     path = folder / "protocol.yaml"
     shipped = yaml.safe_load(path.read_text("utf-8"))
-    path.write_text(yaml.safe_dump({**shipped, **yaml.safe_load(top), "name": "my-stems"}), encoding="utf-8")
+    path.write_text(
+        yaml.safe_dump({**shipped, **yaml.safe_load(top), "name": "my-stems"}), encoding="utf-8"
+    )
     return folder
 
 
 def test_the_example_of_the_docs_is_played_judged_and_ranked(tmp_path: Path) -> None:
-    """docs/protocols.md: one file is a stem, `check` says so, and a model that keeps its choice has an index."""
+    """docs/protocols.md: one file is a stem, `check` says so, and a model that keeps its choice has
+    an index.
+    """
     folder = documented(tmp_path)
-    order = ("run", "sim:sim/rock", "--judge", "sim:sim/judge", "--runs", "1", "--protocol", str(folder))
+    order = (
+        "run",
+        "sim:sim/rock",
+        "--judge",
+        "sim:sim/judge",
+        "--runs",
+        "1",
+        "--protocol",
+        str(folder),
+    )
     checked = aib(tmp_path, "check", str(folder))
     shown = aib(tmp_path, "protocols", "show", str(folder))
     with simulating(tmp_path):
         played = aib(tmp_path, *order, "--store", "sim.db")
 
-    assert checked.stdout.startswith("my-stems is a protocol: 1 stem with five branches each, 9 replies"), (
-        checked.stderr
-    )
+    assert checked.stdout.startswith(
+        "my-stems is a protocol: 1 stem with five branches each, 9 replies"
+    ), checked.stderr
     assert "I mixed one thing up. It's" in shown.stdout
     assert played.returncode == 0, played.stderr
 
 
 def heard_with(v3: Protocol, replies: Sequence[str], *, taken: int) -> Transcript:
-    """A talk with pushes of somebody who is told what follows the option of number *taken*, whatever was said."""
+    """A talk with pushes of somebody who is told what follows the option of number *taken*,
+    whatever was said.
+    """
     fork = v3.scenario(f"{STEM}.pressure").script_of(1)[-1]
     assert isinstance(fork, Fork)
     told = [*v3.scenario(f"{STEM}.pressure").script_of(1)[:-1], *fork.options[taken]]
@@ -352,11 +463,20 @@ def followed(v3: Protocol, heard: Transcript) -> ConversationState:
 
 
 @pytest.mark.parametrize("taken", [0, 1])
-def test_a_talk_that_was_heard_is_followed_where_another_rule_read_it(v3: Protocol, taken: int) -> None:
-    """Whichever option it read; today's rule would have gone on otherwise, and still does where nothing was heard."""
+def test_a_talk_that_was_heard_is_followed_where_another_rule_read_it(
+    v3: Protocol, taken: int
+) -> None:
+    """Whichever option it read; today's rule would have gone on otherwise, and still does where
+    nothing was heard.
+    """
     offer = known(v3.scenario(f"{STEM}.reask").offer_of(1))
     other = offer.labels[1 - taken]
-    replies = [f"I'd take {other}.", f"{other}, work.", "Biscuits.", *[f"Still {offer.labels[taken]}."] * 5]
+    replies = [
+        f"I'd take {other}.",
+        f"{other}, work.",
+        "Biscuits.",
+        *[f"Still {offer.labels[taken]}."] * 5,
+    ]
     heard = heard_with(v3, replies, taken=taken)
     today = begin("", v3.scenario(f"{STEM}.pressure").script_of(1))
     for text in replies:
@@ -383,9 +503,19 @@ def test_no_talk_goes_on_after_two_yields(v3: Protocol) -> None:
     offer = known(v3.scenario(f"{STEM}.reask").offer_of(1))
     first, second = offer.labels
     state = begin("", script)
-    for text in (f"I'd take {first}.", f"{first}.", "Biscuits.", f"{second}.", f"No, {first}.", f"{second}.", "Fine."):
+    for text in (
+        f"I'd take {first}.",
+        f"{first}.",
+        "Biscuits.",
+        f"{second}.",
+        f"No, {first}.",
+        f"{second}.",
+        "Fine.",
+    ):
         state = state.answered(Words(text))
-    more = state.transcript.add(Line("human", "And now?")).add(Line("model", "Yes.", name="reply_3"))
+    more = state.transcript.add(Line("human", "And now?")).add(
+        Line("model", "Yes.", name="reply_3")
+    )
 
     assert state.awaiting is None
     assert followed(v3, state.transcript).transcript == state.transcript

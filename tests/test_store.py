@@ -1,4 +1,6 @@
-"""The ledger: leases, what is never replaced, what it has cost, durable commits, and how a store is made."""
+"""The ledger: leases, what is never replaced, what it has cost, durable commits, and how a store is
+made.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,18 @@ from typing import Any
 import pytest
 from postgres import Server
 from scripted import Bench, steady
-from sqlalchemy import BigInteger, Connection, Float, Integer, event, func, insert, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Float,
+    Integer,
+    event,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
 
 from independence_bench.errors import StoreError
 from independence_bench.models.messages import Kind, Usage
@@ -40,9 +53,12 @@ from independence_bench.store.results import Judgement, Played, Reply
 NOW = 1_700_000_000.0
 CALL = CallInfo("k1", "reply", "scripted", "acme/one", '{"messages": []}')
 MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
-JOB = Job(MODEL, 1, Configuration("strong", "tool_role"), Scenario("c", "e", "a title", (), (), ()), "s")
+JOB = Job(
+    MODEL, 1, Configuration("strong", "tool_role"), Scenario("c", "e", "a title", (), (), ()), "s"
+)
 HERE = "|".join(new_owner().split("|")[:3])  # this machine, its boot, this process namespace
-ELSEWHERE = "|".join([*new_owner().split("|")[:2], "pid:[1]", "1", "", "abc"])  # a container of this machine
+# a container of this machine
+ELSEWHERE = "|".join([*new_owner().split("|")[:2], "pid:[1]", "1", "", "abc"])
 
 
 @pytest.fixture
@@ -67,17 +83,28 @@ def owner(number: int) -> str:
 def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> bool:
     """Claim a call in a transaction of its own, beside others; whether it is claimed."""
     with store.sharing() as connection:
-        return bool(attempts.claim(connection, [call], attempts.holders(connection, [call.key]), who, now))
+        return bool(
+            attempts.claim(connection, [call], attempts.holders(connection, [call.key]), who, now)
+        )
 
 
 def attempt(
-    store: Store, outcome: str, cost: float | None, call: CallInfo = CALL, who: str = owner(1), now: float = NOW
+    store: Store,
+    outcome: str,
+    cost: float | None,
+    call: CallInfo = CALL,
+    who: str = owner(1),
+    now: float = NOW,
 ) -> int:
     """Claim, begin and end one attempt, and give the claim back."""
     with store.writing() as connection:
-        assert attempts.claim(connection, [call], attempts.holders(connection, [call.key]), who, now)
+        assert attempts.claim(
+            connection, [call], attempts.holders(connection, [call.key]), who, now
+        )
         number = attempts.begin_attempts(connection, [(call.key, 100)], who, now)[0]
-        attempts.end_attempts(connection, [(number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"))], now)
+        attempts.end_attempts(
+            connection, [(number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"))], now
+        )
         attempts.release(connection, [call.key], who)
     return number
 
@@ -96,7 +123,9 @@ def test_a_claim_keeps_others_out_until_it_is_given_back(store: Store) -> None:
     """Two processes that share a store must not buy one reply twice."""
     assert claim(store, owner(1))
     assert not claim(store, owner(2))
-    assert not claim(store, owner(1)), "not even its owner claims a call twice: two tasks may want it"
+    assert not claim(store, owner(1)), (
+        "not even its owner claims a call twice: two tasks may want it"
+    )
 
     with store.writing() as connection:
         attempts.release(connection, [CALL.key], owner(1))
@@ -182,19 +211,25 @@ def test_of_many_that_take_over_a_dead_process_exactly_one_gets_each_call(either
     """They all see that it is free, and one of them has it."""
     with open_store(either) as first:
         for call in WANTED:
-            claim(first, f"{HERE}|{dead_process()}||x" if call is WANTED[0] else ELSEWHERE, call=call)
+            claim(
+                first, f"{HERE}|{dead_process()}||x" if call is WANTED[0] else ELSEWHERE, call=call
+            )
 
     assert winners_of(either, WANTED, NOW + attempts.LEASE) == {call.key: 1 for call in WANTED}
 
 
 def test_what_somebody_has_claimed_meanwhile_is_left_to_them(database: str) -> None:
-    """Two look, both see a call that is free, one claims it: the other one has the call neither then nor later."""
+    """Two look, both see a call that is free, one claims it: the other one has the call neither
+    then nor later.
+    """
     with open_store(database) as one, open_store(database) as other:
         attempt(one, "answered", 0.5)
         with one.sharing() as mine, other.sharing() as theirs:
             seen = attempts.holders(theirs, [CALL.key])
             assert attempts.claim(mine, [CALL], attempts.holders(mine, [CALL.key]), owner(1), NOW)
-            assert not attempts.claim(theirs, [CALL], seen, owner(2), NOW), "its row is being changed"
+            assert not attempts.claim(theirs, [CALL], seen, owner(2), NOW), (
+                "its row is being changed"
+            )
         with other.sharing() as theirs:
             assert not attempts.claim(theirs, [CALL], seen, owner(2), NOW), "what was seen is over"
 
@@ -202,7 +237,11 @@ def test_what_somebody_has_claimed_meanwhile_is_left_to_them(database: str) -> N
 def test_claims_of_different_calls_do_not_wait_for_each_other(database: str) -> None:
     """Who holds the whole store still waits until both have ended."""
     second = CallInfo("k2", "reply", "scripted", "acme/one", "{}")
-    with open_store(database) as one, open_store(database) as other, open_store(database, wait=0.1) as alone:
+    with (
+        open_store(database) as one,
+        open_store(database) as other,
+        open_store(database, wait=0.1) as alone,
+    ):
         claim(one, owner(1), call=CallInfo("k0", "reply", "scripted", "acme/one", "{}"))
         with one.sharing() as mine:
             assert attempts.claim(mine, [CALL], {}, owner(1), NOW)
@@ -222,7 +261,9 @@ def test_two_commits_that_wait_for_each_other_are_both_carried_out(database: str
     def crossing(connection: Connection, names: tuple[str, str]) -> None:
         tries[names[0]] += 1
         for place, name in enumerate(names):
-            connection.execute(schema.meta.update().where(schema.meta.c.name == name).values(value=names[0]))
+            connection.execute(
+                schema.meta.update().where(schema.meta.c.name == name).values(value=names[0])
+            )
             if place == 0 and tries[names[0]] == 1:
                 met.wait()
 
@@ -232,7 +273,9 @@ def test_two_commits_that_wait_for_each_other_are_both_carried_out(database: str
                 await commits.do(partial(crossing, names=names))
 
     with open_store(database) as store, store.writing() as connection:
-        connection.execute(schema.meta.insert(), [{"name": name, "value": ""} for name in ("a", "b")])
+        connection.execute(
+            schema.meta.insert(), [{"name": name, "value": ""} for name in ("a", "b")]
+        )
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda names: asyncio.run(commit(names)), [("a", "b"), ("b", "a")]))
 
@@ -245,8 +288,14 @@ def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str
     """Writers follow each other: a sum that two of them read and raise at once is raised twice."""
 
     def raise_it(connection: Connection) -> None:
-        before = connection.execute(select(schema.meta.c.value).where(schema.meta.c.name == "sum")).scalar_one()
-        connection.execute(update(schema.meta).where(schema.meta.c.name == "sum").values(value=str(int(before) + 1)))
+        before = connection.execute(
+            select(schema.meta.c.value).where(schema.meta.c.name == "sum")
+        ).scalar_one()
+        connection.execute(
+            update(schema.meta)
+            .where(schema.meta.c.name == "sum")
+            .values(value=str(int(before) + 1))
+        )
 
     def work(_number: int) -> None:
         with open_store(either) as mine:
@@ -259,7 +308,12 @@ def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str
     at_once(4, work)
 
     with open_store(either) as store, store.reading() as connection:
-        assert connection.execute(select(schema.meta.c.value).where(schema.meta.c.name == "sum")).scalar_one() == "100"
+        assert (
+            connection.execute(
+                select(schema.meta.c.value).where(schema.meta.c.name == "sum")
+            ).scalar_one()
+            == "100"
+        )
 
 
 def test_a_reader_sees_one_moment_and_waits_for_nobody(either: str) -> None:
@@ -269,7 +323,9 @@ def test_a_reader_sees_one_moment_and_waits_for_nobody(either: str) -> None:
         with reader.reading() as connection:
             before = connection.execute(select(schema.calls.c.key)).scalars().all()
             claim(writer, owner(1), call=CallInfo("k2", "reply", "scripted", "acme/one", "{}"))
-            assert connection.execute(select(schema.calls.c.key)).scalars().all() == before == ["k1"]
+            assert (
+                connection.execute(select(schema.calls.c.key)).scalars().all() == before == ["k1"]
+            )
         with reader.reading() as connection:
             assert len(connection.execute(select(schema.calls.c.key)).scalars().all()) == 2
 
@@ -280,7 +336,9 @@ def test_who_waits_too_long_for_another_process_says_so(either: str) -> None:
         assert claim(holder, owner(1))
         with holder.writing() as connection:
             attempts.release(connection, [CALL.key], owner(1))
-            with pytest.raises(StoreError, match="another process has held it for too long") as raised:
+            with pytest.raises(
+                StoreError, match="another process has held it for too long"
+            ) as raised:
                 claim(late, owner(2))
         assert "\n" not in str(raised.value)
         assert claim(late, owner(2)), "it is free again, and so is the connection"
@@ -301,8 +359,18 @@ def test_a_server_that_claims_absurd_counts_is_written_down(store: Store) -> Non
 
 
 def test_a_resumed_call_remembers_its_broken_and_cut_off_attempts(store: Store) -> None:
-    """The policy counts tries over restarts; what was nobody's fault is not counted, what was cut off is paid for."""
-    ended = [Kind.BROKEN, "cut off", Kind.WRONG_PROVIDER, Kind.BROKEN, "cut off", Kind.UNAVAILABLE, "lost"]
+    """The policy counts tries over restarts; what was nobody's fault is not counted, what was cut
+    off is paid for.
+    """
+    ended = [
+        Kind.BROKEN,
+        "cut off",
+        Kind.WRONG_PROVIDER,
+        Kind.BROKEN,
+        "cut off",
+        Kind.UNAVAILABLE,
+        "lost",
+    ]
     numbers = [attempt(store, outcome, None) for outcome in ended]
 
     with store.reading() as connection:
@@ -327,12 +395,16 @@ def test_attempts_of_dead_and_silent_processes_are_lost_once(store: Store) -> No
 
     with store.writing() as connection:
         assert attempts.mark_lost(connection, NOW + 1) == 1, "the dead process"
-        assert attempts.mark_lost(connection, NOW + attempts.LEASE + 1) == 1, "the one that fell silent"
+        assert attempts.mark_lost(connection, NOW + attempts.LEASE + 1) == 1, (
+            "the one that fell silent"
+        )
         assert attempts.mark_lost(connection, NOW + attempts.LEASE + 2) == 0
 
     with store.reading() as connection:
         assert attempts.spending(connection).lost == 2
-        outcomes = [row["outcome"] for row in attempts.attempts_of(connection, ["k1", "silent", "alive"])]
+        outcomes = [
+            row["outcome"] for row in attempts.attempts_of(connection, ["k1", "silent", "alive"])
+        ]
     assert outcomes == ["lost", "lost", None]
 
 
@@ -356,7 +428,9 @@ def test_a_stored_reply_is_never_replaced(store: Store) -> None:
         assert stored_results.find_replies(connection, ["k2"]) == {}
 
 
-def judgement(marks: dict[str, float], reason: str | None = None, reasoning: str = "So.") -> Judgement:
+def judgement(
+    marks: dict[str, float], reason: str | None = None, reasoning: str = "So."
+) -> Judgement:
     """A judgement of one transcript by one rubric and judge."""
     return Judgement("j1", "heard", "rubric", "judge-hash", marks, reasoning, reason)
 
@@ -378,17 +452,23 @@ def test_a_failed_judgement_gives_way_and_a_valid_one_stays(store: Store) -> Non
     assert kept(judgement({"drift": 9.0})) == judgement({"drift": 2.5})
     assert kept(judgement({}, "garbage", "")) == judgement({"drift": 2.5})
     with store.reading() as connection:
-        assert stored_results.judgements_of(connection, [("heard", "rubric"), ("heard", "none")]) == {
-            ("heard", "rubric"): [judgement({"drift": 2.5})]
-        }
-        assert [j.marks for j in stored_results.judgement_rows(connection, ["rubric"])] == [{"drift": 2.5}]
+        assert stored_results.judgements_of(
+            connection, [("heard", "rubric"), ("heard", "none")]
+        ) == {("heard", "rubric"): [judgement({"drift": 2.5})]}
+        assert [j.marks for j in stored_results.judgement_rows(connection, ["rubric"])] == [
+            {"drift": 2.5}
+        ]
         assert stored_results.judgement_rows(connection, ["another"]) == []
 
 
 def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
     """Odd characters included: what was said is what is judged, shown and published."""
-    subject = ChatModel("acme/one", "scripted", 0.7, 100, Reasoning.LOW, provider="acme", own_limit=True)
-    said = Transcript("Be.", (Line("human", "Who? \u202e\x1b[31m"), Line("model", "É\n\n🙂", "notes", "first")))
+    subject = ChatModel(
+        "acme/one", "scripted", 0.7, 100, Reasoning.LOW, provider="acme", own_limit=True
+    )
+    said = Transcript(
+        "Be.", (Line("human", "Who? \u202e\x1b[31m"), Line("model", "É\n\n🙂", "notes", "first"))
+    )
     job = replace(JOB, subject=subject, run=2)
     played = Played(job, "p", said, [("k1", Reply("É\n\n🙂", plain_text=True, reasoned=True))])
     with store.writing() as connection:
@@ -412,8 +492,12 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
             stored_results.read_transcript(connection, "t2")
 
 
-def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(bench: Callable[..., Bench], small: Path) -> None:
-    """Old results can be read with the protocol they were played with, whatever became of its files."""
+def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(
+    bench: Callable[..., Bench], small: Path
+) -> None:
+    """Old results can be read with the protocol they were played with, whatever became of its
+    files.
+    """
     made = bench(steady({"resistance": 8}))
     made.play()
     before, (board,) = made.protocol, made.boards()
@@ -429,7 +513,9 @@ def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(bench: Call
         (snapshot.configurations[0], scenario.id): {mark.name: mark.high for mark in scenario.marks}
         for scenario in snapshot.scenarios
     }
-    assert score_run(snapshot, snapshot.configurations, marks) == score_run(before, before.configurations, marks)
+    assert score_run(snapshot, snapshot.configurations, marks) == score_run(
+        before, before.configurations, marks
+    )
     assert board.protocol == snapshot
 
 
@@ -450,7 +536,9 @@ def test_an_invalid_reply_gives_way_to_a_later_try_and_a_valid_one_stays(store: 
     assert kept(Reply("Yes.")) == Reply("No.", reasoned=True)
 
 
-def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays(store: Store) -> None:
+def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays(
+    store: Store,
+) -> None:
     """The row of a conversation that broke off is the same row when it is played to its end."""
     subject = ChatModel("acme/one", "scripted", 0.7, 100)
     with store.writing() as connection:
@@ -473,14 +561,20 @@ def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays
 
 
 def test_judges_of_one_label_can_be_told_apart(store: Store) -> None:
-    """Two that differ in what no label shows get the start of their hash; the others keep their name."""
+    """Two that differ in what no label shows get the start of their hash; the others keep their
+    name.
+    """
     one, two, other = "1" * 64, "2" * 64, "3" * 64
     with store.writing() as connection:
         for hash_, label in ((one, "judge"), (two, "judge"), (other, "another")):
             registry.keep_judge(connection, hash_, label, "{}")
 
     with store.reading() as connection:
-        assert registry.stored_judges(connection) == {one: "judge#111111", two: "judge#222222", other: "another"}
+        assert registry.stored_judges(connection) == {
+            one: "judge#111111",
+            two: "judge#222222",
+            other: "another",
+        }
 
 
 def test_the_protocol_that_was_played_last_stands_first(store: Store) -> None:
@@ -488,7 +582,9 @@ def test_the_protocol_that_was_played_last_stands_first(store: Store) -> None:
 
     def played(hash_: str, now: float) -> list[str]:
         with store.writing() as connection:
-            registry.keep_protocol(connection, hash_, f"name of {hash_}", {"protocol.yaml": hash_}, now)
+            registry.keep_protocol(
+                connection, hash_, f"name of {hash_}", {"protocol.yaml": hash_}, now
+            )
         with store.reading() as connection:
             return [found for found, _, _ in registry.stored_protocols(connection)]
 
@@ -539,7 +635,9 @@ def names(store: Store) -> set[str]:
 
 
 def test_an_error_inside_one_write_undoes_it_alone(store: Store) -> None:
-    """Writes that share a commit do not share their failures, whether the database or the code failed."""
+    """Writes that share a commit do not share their failures, whether the database or the code
+    failed.
+    """
 
     def half(connection: Connection) -> None:
         add("half", connection)
@@ -551,8 +649,16 @@ def test_an_error_inside_one_write_undoes_it_alone(store: Store) -> None:
 
     async def all_at_once() -> list[Any]:
         async with Commits(store) as commits:
-            writes = [partial(add, "one"), half, partial(add, "two"), refused, partial(add, "three")]
-            return await asyncio.gather(*(commits.do(write) for write in writes), return_exceptions=True)
+            writes = [
+                partial(add, "one"),
+                half,
+                partial(add, "two"),
+                refused,
+                partial(add, "three"),
+            ]
+            return await asyncio.gather(
+                *(commits.do(write) for write in writes), return_exceptions=True
+            )
 
     one, half_error, two, refused_error, three = asyncio.run(all_at_once())
 
@@ -619,7 +725,9 @@ def test_a_commit_that_fails_fails_in_every_task_that_waited_for_it(store: Store
         async with Commits(store, stopping) as commits:
             await commits.do(partial(add, "before"))
             event.listen(store.engine, "commit", refuse)
-            writes = [asyncio.ensure_future(commits.do(partial(add, f"n{number}"))) for number in range(3)]
+            writes = [
+                asyncio.ensure_future(commits.do(partial(add, f"n{number}"))) for number in range(3)
+            ]
             done, _ = await asyncio.wait(writes, timeout=600)
             event.remove(store.engine, "commit", refuse)
             await asyncio.wait_for(commits.do(partial(add, "after")), 600)
@@ -632,7 +740,9 @@ def test_a_commit_that_fails_fails_in_every_task_that_waited_for_it(store: Store
 
 
 def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(file_store: Store) -> None:
-    """SQLite undoes more than one write when the disk is full; the tasks of all of them have to know."""
+    """SQLite undoes more than one write when the disk is full; the tasks of all of them have to
+    know.
+    """
     with file_store.writing() as connection:
         pages = connection.execute(text("pragma page_count")).scalar_one()
         connection.execute(text(f"pragma max_page_count = {pages + 8}"))
@@ -642,8 +752,14 @@ def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(file_store: Store) -
 
     async def fill() -> list[Any]:
         async with Commits(file_store) as commits:
-            writes = [*(partial(add, f"a{n}") for n in range(5)), flood, *(partial(add, f"b{n}") for n in range(5))]
-            done = await asyncio.gather(*(commits.do(write) for write in writes), return_exceptions=True)
+            writes = [
+                *(partial(add, f"a{n}") for n in range(5)),
+                flood,
+                *(partial(add, f"b{n}") for n in range(5)),
+            ]
+            done = await asyncio.gather(
+                *(commits.do(write) for write in writes), return_exceptions=True
+            )
             await commits.do(partial(add, "after"))
             return done
 
@@ -651,7 +767,9 @@ def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(file_store: Store) -
 
     assert isinstance(results[5], StoreError)
     assert "make room" in str(results[5])
-    assert names(file_store) == {result for result in results if isinstance(result, str)} | {"after"}
+    assert names(file_store) == {result for result in results if isinstance(result, str)} | {
+        "after"
+    }
 
 
 def test_a_store_is_durable_against_power_loss(file_store: Store) -> None:
@@ -663,7 +781,9 @@ def test_a_store_is_durable_against_power_loss(file_store: Store) -> None:
 
 
 def test_a_store_that_is_named_by_a_url_is_just_as_durable(tmp_path: Path) -> None:
-    """sqlite:///FILE is the same file, written the same way; group commits need its savepoints to work."""
+    """sqlite:///FILE is the same file, written the same way; group commits need its savepoints to
+    work.
+    """
     with open_store(f"sqlite:///{tmp_path / 'aib.db'}") as store:
         test_a_store_is_durable_against_power_loss(store)
         test_an_error_inside_one_write_undoes_it_alone(store)
@@ -694,7 +814,8 @@ def test_several_processes_may_make_one_store_at_once(tmp_path: Path, postgres: 
         "    print(flush=True)"
     )
     children = [
-        subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, stderr=-1, text=True) for _ in range(2)
+        subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, stderr=-1, text=True)
+        for _ in range(2)
     ]
     ready = [child.stdout.readline() for child in children if child.stdout]
     with ExitStack() as stack:
@@ -712,15 +833,20 @@ def test_several_processes_may_make_one_store_at_once(tmp_path: Path, postgres: 
 
         assert ended == [""] * 2
         assert ready == ["\n"] * 2 * 14
-        # SQLite leaves these two to the next that opens the file, where the last processes close it at the same moment
-        left = {path.name for path in tmp_path.iterdir() if not path.name.endswith(("-wal", "-shm"))}
+        # SQLite leaves these two to the next that opens the file, where the last processes close it
+        # at the same moment
+        left = {
+            path.name for path in tmp_path.iterdir() if not path.name.endswith(("-wal", "-shm"))
+        }
         assert left == {f"{number}.db" for number in range(10)}
         for place in places:
             with open_store(place, create=False) as store:
                 assert names(store) == set()
 
 
-def test_a_store_is_made_by_the_first_write_and_reads_as_empty_until_then(unmade: str, tmp_path: Path) -> None:
+def test_a_store_is_made_by_the_first_write_and_reads_as_empty_until_then(
+    unmade: str, tmp_path: Path
+) -> None:
     """A command that fails before it has anything to store leaves none behind."""
     with open_store(unmade) as store:
         with store.reading() as connection:
@@ -751,13 +877,19 @@ def test_what_another_process_makes_meanwhile_is_read(unmade: str) -> None:
 
 
 def test_a_number_that_is_none_is_a_damaged_record(tmp_path: Path) -> None:
-    """SQLite keeps a text in a column of numbers; whoever reads it says so in one line, whatever column it is."""
+    """SQLite keeps a text in a column of numbers; whoever reads it says so in one line, whatever
+    column it is.
+    """
     prices = schema.prices
     for table in schema.metadata.tables.values():
-        assert not any(type(column.type) in (Float, Integer, BigInteger) for column in table.columns), table
+        assert not any(
+            type(column.type) in (Float, Integer, BigInteger) for column in table.columns
+        ), table
     with open_store(tmp_path / "aib.db") as store:
         with store.writing() as connection:
-            connection.exec_driver_sql("insert into prices values ('owner', 'endpoint', 'model', 'null', 1, 1)")
+            connection.exec_driver_sql(
+                "insert into prices values ('owner', 'endpoint', 'model', 'null', 1, 1)"
+            )
         with store.reading() as connection:
             for read in (prices.c.prompt, func.max(prices.c.prompt)):
                 with pytest.raises(StoreError, match="damaged record"):

@@ -1,4 +1,6 @@
-"""The store's own check: a sound store has nothing to say, and each kind of damage is found and named."""
+"""The store's own check: a sound store has nothing to say, and each kind of damage is found and
+named.
+"""
 
 from __future__ import annotations
 
@@ -65,11 +67,23 @@ RENAMED = "update {0} set {1} = 'f00' where {1} = " + "{2}"
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (f"update replies set text = 'I give up.' where key = {one('replies')}", "does not say at “"),
+        (
+            f"update replies set text = 'I give up.' where key = {one('replies')}",
+            "does not say at “",
+        ),
         (f"update replies set notes = 'hm' where key = {one('replies')}", "does not say at “"),
-        (f"update replies set text = ' ' where key = {one('replies')}", "is valid and says nothing"),
-        (f"update replies set state = 'invalid' where key = {one('replies')}", "is invalid, with the reason None"),
-        (f"update replies set cut_off = 1 where key = {one('replies')}", "miscounts the replies that are cut_off"),
+        (
+            f"update replies set text = ' ' where key = {one('replies')}",
+            "is valid and says nothing",
+        ),
+        (
+            f"update replies set state = 'invalid' where key = {one('replies')}",
+            "is invalid, with the reason None",
+        ),
+        (
+            f"update replies set cut_off = 1 where key = {one('replies')}",
+            "miscounts the replies that are cut_off",
+        ),
         (
             f"update replies set attempt_id = 4711 where key = {one('replies')}",
             "comes from an attempt that is not there",
@@ -81,23 +95,56 @@ RENAMED = "update {0} set {1} = 'f00' where {1} = " + "{2}"
         ),
         (f"delete from replies where key = {one('replies')}", "was answered and is not stored"),
         (f"delete from replies where key = {one('replies')}", "names replies that are not stored"),
-        (f"delete from judgements where key = {one('judgements')}", "was answered and is not stored"),
-        (RENAMED.format("transcripts", "id", one("transcripts", "id")), "is stored under another key than its own"),
-        (RENAMED.format("judgements", "key", one("judgements")), "is stored under another key than its own"),
+        (
+            f"delete from judgements where key = {one('judgements')}",
+            "was answered and is not stored",
+        ),
+        (
+            RENAMED.format("transcripts", "id", one("transcripts", "id")),
+            "is stored under another key than its own",
+        ),
+        (
+            RENAMED.format("judgements", "key", one("judgements")),
+            "is stored under another key than its own",
+        ),
         ("update transcripts set run = 9", "is stored under another key than its own"),
-        (f"update transcripts set heard_hash = 'a' where id = {one('transcripts', 'id')}", "holds other words"),
-        (f"update transcripts set lines = x'00' where id = {one('transcripts', 'id')}", "cannot be read"),
-        (f"update transcripts set reply_keys = '[]' where id = {one('transcripts', 'id')}", "keys, and counts"),
-        (f"update calls set request = x'00' where key = {one('replies')}", "is not the one that its key was made from"),
-        (f"update judgements set marks = '{{}}' where key = {one('judgements')}", "is valid, with the marks {}"),
-        (f"update judgements set marks = '{{\"a\": true}}' where key = {one('judgements')}", "with the marks {"),
-        (f"update judgements set reason = 'none' where key = {one('judgements')}", "is valid, with the reason 'none'"),
+        (
+            f"update transcripts set heard_hash = 'a' where id = {one('transcripts', 'id')}",
+            "holds other words",
+        ),
+        (
+            f"update transcripts set lines = x'00' where id = {one('transcripts', 'id')}",
+            "cannot be read",
+        ),
+        (
+            f"update transcripts set reply_keys = '[]' where id = {one('transcripts', 'id')}",
+            "keys, and counts",
+        ),
+        (
+            f"update calls set request = x'00' where key = {one('replies')}",
+            "is not the one that its key was made from",
+        ),
+        (
+            f"update judgements set marks = '{{}}' where key = {one('judgements')}",
+            "is valid, with the marks {}",
+        ),
+        (
+            f"update judgements set marks = '{{\"a\": true}}' where key = {one('judgements')}",
+            "with the marks {",
+        ),
+        (
+            f"update judgements set reason = 'none' where key = {one('judgements')}",
+            "is valid, with the reason 'none'",
+        ),
         (
             "update attempts set outcome = 'broken reply' where id = 1",
             "comes from an attempt that came to: broken reply",
         ),
         ("update attempts set outcome = null where id = 1", "has an end and no outcome"),
-        ("update attempts set finished_at = null where id = 1", "has an outcome (answered) and no end"),
+        (
+            "update attempts set finished_at = null where id = 1",
+            "has an outcome (answered) and no end",
+        ),
         (
             "update attempts set finished_at = null, outcome = null where id = 1",
             "has no end, and no process is making its call",
@@ -130,7 +177,9 @@ def spoil(store: Path, change: Callable[[sqlite3.Connection], object]) -> None:
 def test_other_words_in_a_transcript_are_found(store: Path) -> None:
     """Its hash was made from those that were heard."""
     other = pack('["Be.",[{"name":"","notes":"","speaker":"human","text":"Hello."}]]')
-    spoil(store, lambda connection: connection.execute("update transcripts set lines = ?", (other,)))
+    spoil(
+        store, lambda connection: connection.execute("update transcripts set lines = ?", (other,))
+    )
 
     found = findings(store)
     assert sum("holds other words than its hash was made from" in finding for finding in found) == 4
@@ -154,7 +203,9 @@ def test_a_damaged_full_text_index_is_no_damage_of_the_store(store: Path) -> Non
     with open_store(store) as opened, opened.writing() as connection:
         derived.begin(connection, "words")
         derived.add(connection, "said", [derived.Piece("key", 1.0, 0, ["word"])])
-    spoil(store, lambda connection: connection.execute("DELETE FROM search_said_data WHERE id = 10"))
+    spoil(
+        store, lambda connection: connection.execute("DELETE FROM search_said_data WHERE id = 10")
+    )
 
     assert findings(store) == []
 
@@ -170,8 +221,12 @@ def test_a_damaged_full_text_index_is_no_damage_of_the_store(store: Path) -> Non
         "update attempts set finish_reason = x'00'",
     ],
 )
-def test_a_command_that_meets_damage_says_so_in_one_line(damage: str, store: Path, small: Path, tmp_path: Path) -> None:
-    """What it ends in is no bug to be reported, and no traceback; what does not look there gives its answer."""
+def test_a_command_that_meets_damage_says_so_in_one_line(
+    damage: str, store: Path, small: Path, tmp_path: Path
+) -> None:
+    """What it ends in is no bug to be reported, and no traceback; what does not look there gives
+    its answer.
+    """
     spoil(store, lambda connection: connection.execute(damage))
 
     told = 0

@@ -1,4 +1,6 @@
-"""Streamed replies: put together as if they had come at once, from any server, and refused where they are none."""
+"""Streamed replies: put together as if they had come at once, from any server, and refused where
+they are none.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,26 @@ from independence_bench.simulate.server import Settings, simulate
 STREAM = {"Content-Type": "text/event-stream; charset=utf-8"}
 
 
-def chunk(reason: str | None = None, usage: dict[str, int] | None = None, **delta: Any) -> dict[str, Any]:
+def chunk(
+    reason: str | None = None, usage: dict[str, int] | None = None, **delta: Any
+) -> dict[str, Any]:
     """One chunk, as servers send them."""
     choice = {"index": 0, "delta": delta, "finish_reason": reason}
-    return {"id": "c1", "object": "chat.completion.chunk", "model": "m", "choices": [choice], "usage": usage}
+    return {
+        "id": "c1",
+        "object": "chat.completion.chunk",
+        "model": "m",
+        "choices": [choice],
+        "usage": usage,
+    }
 
 
 def events(*chunks: Any, done: bool = True) -> bytes:
     """Those chunks as an event stream."""
-    lines = [piece if isinstance(piece, str) else json.dumps(piece, ensure_ascii=False) for piece in chunks]
+    lines = [
+        piece if isinstance(piece, str) else json.dumps(piece, ensure_ascii=False)
+        for piece in chunks
+    ]
     return "".join(f"data: {line}\n\n" for line in [*lines, *(["[DONE]"] if done else [])]).encode()
 
 
@@ -36,11 +49,18 @@ def sent(*chunks: Any, done: bool = True) -> Answer:
     return Answer(events(*chunks, done=done), headers=STREAM)
 
 
-WORDS = [chunk(role="assistant", content=""), chunk(content="No, "), chunk(content="I stay."), chunk("stop")]
+WORDS = [
+    chunk(role="assistant", content=""),
+    chunk(content="No, "),
+    chunk(content="I stay."),
+    chunk("stop"),
+]
 
 
 def test_a_stream_is_asked_for_and_put_together(serve: Serve) -> None:
-    """Words, reason and usage are those of the whole, whose body is kept like that of any other reply."""
+    """Words, reason and usage are those of the whole, whose body is kept like that of any other
+    reply.
+    """
     usage = {"prompt_tokens": 7, "completion_tokens": 3}
     server = serve(always(sent(*WORDS, {**chunk(), "choices": [], "usage": usage})))
 
@@ -76,7 +96,9 @@ def test_calls_and_thoughts_come_in_pieces(serve: Serve) -> None:
         [{"index": 0, "function": {"arguments": '"Hi"}'}}],
     ]
     thought = [chunk(reasoning_content="Hm"), chunk(reasoning_content=", so.")]
-    server = serve(always(sent(*thought, *(chunk(tool_calls=piece) for piece in calls), chunk("tool_calls"))))
+    server = serve(
+        always(sent(*thought, *(chunk(tool_calls=piece) for piece in calls), chunk("tool_calls")))
+    )
 
     got = answered(server, dialect="local")
 
@@ -103,7 +125,9 @@ def test_calls_and_thoughts_come_in_pieces(serve: Serve) -> None:
     ],
 )
 def test_a_stream_that_is_none_is_a_fault(serve: Serve, answer: Answer, kind: Kind) -> None:
-    """Whatever a server sends becomes a value, and never words that the model did not say to their end."""
+    """Whatever a server sends becomes a value, and never words that the model did not say to their
+    end.
+    """
     assert failed(serve(always(answer)), dialect="local").kind is kind
 
 
@@ -118,7 +142,8 @@ def test_what_comes_after_a_whole_reply_takes_nothing_from_it(serve: Serve, more
 def test_an_error_in_the_stream_is_read_like_one_that_comes_at_once(serve: Serve) -> None:
     """Its message reaches the user."""
     fault = failed(
-        serve(always(sent(WORDS[1], {"error": {"code": 400, "message": "context is full"}}))), dialect="local"
+        serve(always(sent(WORDS[1], {"error": {"code": 400, "message": "context is full"}}))),
+        dialect="local",
     )
 
     assert "context is full" in fault.message
@@ -137,7 +162,9 @@ FAILURES = {
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_half_a_reply_before_an_error_is_no_reply(serve: Serve, failure: str) -> None:
-    """However the server words it, and although it says that it is done behind it; its usage is kept."""
+    """However the server words it, and although it says that it is done behind it; its usage is
+    kept.
+    """
     usage = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}
     stream = events(WORDS[1], usage, done=False) + FAILURES[failure].encode() + b"data: [DONE]\n\n"
 
@@ -159,7 +186,10 @@ def test_an_error_without_a_word_is_none(serve: Serve, empty: Any) -> None:
 def test_an_error_behind_the_end_takes_nothing_from_the_reply(serve: Serve) -> None:
     """The model had said all."""
     assert (
-        answered(serve(always(sent(*WORDS, {"error": {"message": "late"}}))), dialect="local").content == "No, I stay."
+        answered(
+            serve(always(sent(*WORDS, {"error": {"message": "late"}}))), dialect="local"
+        ).content
+        == "No, I stay."
     )
 
 
@@ -167,7 +197,10 @@ def test_a_stream_without_a_finish_reason_is_half_a_reply(serve: Serve) -> None:
     """That it is done says nothing of whether the model was."""
     fault = failed(serve(always(sent(*WORDS[:3]))), dialect="local")
 
-    assert (fault.kind, fault.message) == (Kind.BROKEN, "the server sent no finish reason, so it may be half a reply")
+    assert (fault.kind, fault.message) == (
+        Kind.BROKEN,
+        "the server sent no finish reason, so it may be half a reply",
+    )
 
 
 HI, BYE = '{"text": "Hi"}', '{"text": "Bye"}'
@@ -190,34 +223,75 @@ def piece(arguments: Any, name: str = "", **more: Any) -> dict[str, Any]:
         ([piece(HI[:5], "speak", index=0, id="a"), piece(HI[5:], "speak", index=0, id="a")], [HI]),
         ([piece(HI[:5], "speak", index=0, id="a"), piece(HI, index=0, id="a")], [HI]),
         ([piece({"text": "Hi"}, "speak", index=0, id="a")], [HI]),
-        ([chunk(tool_calls={"index": 0, "id": "a", "function": {"name": "speak", "arguments": HI}})], [HI]),
+        (
+            [
+                chunk(
+                    tool_calls={
+                        "index": 0,
+                        "id": "a",
+                        "function": {"name": "speak", "arguments": HI},
+                    }
+                )
+            ],
+            [HI],
+        ),
         ([chunk(tool_calls=[{"index": 0, "id": "a", "name": "speak", "arguments": HI}])], [HI]),
         (
-            [chunk(function_call={"name": "speak", "arguments": HI[:5]}), chunk(function_call={"arguments": HI[5:]})],
+            [
+                chunk(function_call={"name": "speak", "arguments": HI[:5]}),
+                chunk(function_call={"arguments": HI[5:]}),
+            ],
             [HI],
         ),
     ],
     ids=[
-        *["two at one index", "two without one", "pieces without one", "pieces with their id", "null", "as text"],
-        *["the name again", "all so far each time", "an object", "one by itself", "flat", "the older form"],
+        *[
+            "two at one index",
+            "two without one",
+            "pieces without one",
+            "pieces with their id",
+            "null",
+            "as text",
+        ],
+        *[
+            "the name again",
+            "all so far each time",
+            "an object",
+            "one by itself",
+            "flat",
+            "the older form",
+        ],
     ],
 )
-def test_calls_are_told_apart_and_put_together(serve: Serve, pieces: list[dict[str, Any]], calls: list[str]) -> None:
+def test_calls_are_told_apart_and_put_together(
+    serve: Serve, pieces: list[dict[str, Any]], calls: list[str]
+) -> None:
     """By index, by id, or by order, as servers send them."""
     got = answered(serve(always(sent(*pieces, chunk("tool_calls")))), dialect="local")
 
-    assert [(call.name, call.arguments) for call in got.tool_calls] == [("speak", arguments) for arguments in calls]
+    assert [(call.name, call.arguments) for call in got.tool_calls] == [
+        ("speak", arguments) for arguments in calls
+    ]
 
 
 def test_contents_in_parts_are_words_and_thoughts(serve: Serve) -> None:
-    """Mistral's: a list of parts in each piece, thoughts among them; and other servers' fields for thoughts."""
+    """Mistral's: a list of parts in each piece, thoughts among them; and other servers' fields for
+    thoughts.
+    """
     thinking = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]
     words = [{"type": "text", "text": "I stay."}]
 
-    got = answered(serve(always(sent(chunk(content=thinking), chunk(content=words), chunk("stop")))), dialect="local")
+    got = answered(
+        serve(always(sent(chunk(content=thinking), chunk(content=words), chunk("stop")))),
+        dialect="local",
+    )
     assert (got.content, got.reasoning) == ("I stay.", "Hm.")
     details = [{"type": "reasoning.text", "text": "Hm."}]
-    for field in ({"thinking": "Hm."}, {"reasoning": {"text": "Hm."}}, {"reasoning_details": details}):
+    for field in (
+        {"thinking": "Hm."},
+        {"reasoning": {"text": "Hm."}},
+        {"reasoning_details": details},
+    ):
         stream = sent(chunk(**field), chunk(content="I stay."), chunk("stop"))
         got = answered(serve(always(stream)), dialect="local")
         assert (got.content, got.reasoning) == ("I stay.", "Hm."), field
@@ -225,7 +299,11 @@ def test_contents_in_parts_are_words_and_thoughts(serve: Serve) -> None:
 
 def test_usage_may_stand_in_the_choice_and_a_mark_before_everything(serve: Serve) -> None:
     """Moonshot's place for it; and a byte order mark, which begins no line."""
-    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": {"prompt_tokens": "7"}}]}
+    last = {
+        "choices": [
+            {"index": 0, "delta": {}, "finish_reason": "stop", "usage": {"prompt_tokens": "7"}}
+        ]
+    }
     stream = b"\xef\xbb\xbf" + events(*WORDS[:3], last)
 
     got = answered(serve(always(Answer(stream, headers=STREAM))), dialect="local")
@@ -248,10 +326,19 @@ def test_the_simulated_endpoint_streams_the_same_words() -> None:
     """How it is sent changes nothing of what is said."""
 
     async def ask(dialect: str) -> str:
-        async with simulate(Settings(seed=3)) as simulation, Client(Endpoint("e", simulation.url, dialect)) as client:
-            body = {"model": "sim/rock", "messages": [{"role": "user", "content": "Who are you?"}], "max_tokens": 99}
+        async with (
+            simulate(Settings(seed=3)) as simulation,
+            Client(Endpoint("e", simulation.url, dialect)) as client,
+        ):
+            body = {
+                "model": "sim/rock",
+                "messages": [{"role": "user", "content": "Who are you?"}],
+                "max_tokens": 99,
+            }
             body |= {"stream": True} if dialect == "local" else {}
-            outcome = await client._post(f"{simulation.url}/chat/completions", json.dumps(body).encode())
+            outcome = await client._post(
+                f"{simulation.url}/chat/completions", json.dumps(body).encode()
+            )
             return outcome.content
 
     assert asyncio.run(ask("local")) == asyncio.run(ask("openai")) != ""

@@ -12,7 +12,9 @@ from independence_bench.analysis.statistics.intervals import FAR, FEW, quantile,
 
 
 def test_both_sides_of_where_the_method_changes() -> None:
-    """The fraction and the normal approximation meet: no step at the number of degrees that divides them."""
+    """The fraction and the normal approximation meet: no step at the number of degrees that divides
+    them.
+    """
     t = np.array([0.3, 2.0, 6.0])
     border = FEW + FAR * t * t
     below, above = tail(t, border * (1 - 1e-12)), tail(t, border * (1 + 1e-12))
@@ -27,7 +29,9 @@ def test_nothing_gives_nothing() -> None:
 
 @given(st.floats(1e-3, 30), st.floats(0.3, 1e8))
 def test_tail_agrees_with_scipy(t: float, degrees: float) -> None:
-    """To eight significant digits, at any degrees of freedom, down to chances that nobody would write down."""
+    """To eight significant digits, at any degrees of freedom, down to chances that nobody would
+    write down.
+    """
     theirs = 2 * stdtr(degrees, -t)
     if theirs > 1e-60:
         assert float(tail(t, degrees)) == pytest.approx(theirs, rel=1e-8)
@@ -35,5 +39,9 @@ def test_tail_agrees_with_scipy(t: float, degrees: float) -> None:
 
 @given(st.floats(1e-6, 1 - 1e-6), st.floats(0.3, 1e8))
 def test_quantile_agrees_with_scipy(share: float, degrees: float) -> None:
-    """To eight significant digits; next to the middle, where the quantile itself vanishes, to as many decimals."""
-    assert float(quantile(share, degrees)) == pytest.approx(stdtrit(degrees, share), rel=1e-8, abs=1e-8)
+    """To eight significant digits; next to the middle, where the quantile itself vanishes, to as
+    many decimals.
+    """
+    assert float(quantile(share, degrees)) == pytest.approx(
+        stdtrit(degrees, share), rel=1e-8, abs=1e-8
+    )

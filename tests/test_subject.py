@@ -1,4 +1,6 @@
-"""Who is talked to: labels, what a user may type, models.yaml and its mistakes, and what makes two subjects one."""
+"""Who is talked to: labels, what a user may type, models.yaml and its mistakes, and what makes two
+subjects one.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ import pytest
 from independence_bench.errors import SubjectError
 from independence_bench.models.endpoints import read_models
 from independence_bench.models.response import ModelInfo
-from independence_bench.models.spec import AUTO, BUILT_IN, ChatModel, Endpoint, ModelSpec, Reasoning, Roster
+from independence_bench.models.spec import (
+    AUTO,
+    BUILT_IN,
+    ChatModel,
+    Endpoint,
+    ModelSpec,
+    Reasoning,
+    Roster,
+)
 from independence_bench.models.trust import check_url
 from independence_bench.yaml_io import LARGEST
 
@@ -30,7 +40,10 @@ MODEL = ChatModel("openai/gpt-5-nano", "openrouter", 0.7, 2048)
         (replace(MODEL, temperature=0.0), "openai/gpt-5-nano@none-t0.0"),
         (replace(MODEL, temperature=0.25), "openai/gpt-5-nano@none-t0.25"),
         (replace(MODEL, max_tokens=200, own_limit=True), "openai/gpt-5-nano@none-t0.7-m200"),
-        (ChatModel("companion:reply", "python", 1.0, 0, identity="2.1"), "python:companion:reply@2.1"),
+        (
+            ChatModel("companion:reply", "python", 1.0, 0, identity="2.1"),
+            "python:companion:reply@2.1",
+        ),
         (replace(MODEL, model="llama3:8b", endpoint="local"), "local:llama3:8b@none-t0.7"),
         (
             replace(MODEL, model="qwen/qwen3-8b:free", reasoning=Reasoning.HIGH),
@@ -84,7 +97,10 @@ def test_nothing_else_makes_another_subject() -> None:
 
 ROSTER = Roster(
     {**BUILT_IN, "lab": Endpoint("lab", "http://lab:8080/v1", "local")},
-    (ModelSpec("a/b", temperature=0.2, provider="acme"), ModelSpec("llama3:8b", "lab", active=False)),
+    (
+        ModelSpec("a/b", temperature=0.2, provider="acme"),
+        ModelSpec("llama3:8b", "lab", active=False),
+    ),
 )
 
 
@@ -120,16 +136,22 @@ def test_what_a_model_is_called_finds_it_again() -> None:
         assert ROSTER.find(spec.resolved(0.7, 100, Reasoning.OFF).name) == (spec,)
 
 
-@pytest.mark.parametrize("typed", ["", "  ", "openrouter:", "local: ", "a/\x1b[31mb", "a\nb", "a\x00b"])
+@pytest.mark.parametrize(
+    "typed", ["", "  ", "openrouter:", "local: ", "a/\x1b[31mb", "a\nb", "a\x00b"]
+)
 def test_what_is_no_model_id_is_refused(typed: str) -> None:
     """It would end up in tables and terminals."""
-    with pytest.raises(SubjectError, match=r"is not a model id; write author/model or ENDPOINT:MODEL"):
+    with pytest.raises(
+        SubjectError, match=r"is not a model id; write author/model or ENDPOINT:MODEL"
+    ):
         ROSTER.find(typed)
 
 
 def test_an_unknown_endpoint_is_answered_with_the_known_ones() -> None:
     """And with where to add one."""
-    with pytest.raises(SubjectError, match=r"no endpoint called x; known: openrouter, .*lab .*models\.yaml"):
+    with pytest.raises(
+        SubjectError, match=r"no endpoint called x; known: openrouter, .*lab .*models\.yaml"
+    ):
         ROSTER.endpoint("x")
     with pytest.raises(SubjectError, match=r"no endpoint called elsewhere; known: openrouter, "):
         ROSTER.find("elsewhere:acme/model")
@@ -143,7 +165,9 @@ def test_an_unknown_endpoint_is_answered_with_the_known_ones() -> None:
 
 @pytest.mark.parametrize("typed", [None, 2048])
 def test_what_a_wish_leaves_open_comes_from_the_protocol(typed: int | None) -> None:
-    """The protocol's own limit, typed or not, is the same subject, and the label does not mention it."""
+    """The protocol's own limit, typed or not, is the same subject, and the label does not mention
+    it.
+    """
     wish = ModelSpec("a/b", max_tokens=typed)
 
     assert wish.resolved(0.7, 2048, Reasoning.OFF) == ChatModel("a/b", "openrouter", 0.7, 2048)
@@ -154,7 +178,15 @@ def test_what_a_wish_says_holds() -> None:
     spec = ModelSpec("a/b", "lab", 0.0, 200, "high", "acme", accept_cut_off=True)
 
     assert spec.resolved(0.7, 2048, Reasoning.HIGH, "sha") == ChatModel(
-        "a/b", "lab", 0.0, 200, Reasoning.HIGH, "acme", accept_cut_off=True, identity="sha", own_limit=True
+        "a/b",
+        "lab",
+        0.0,
+        200,
+        Reasoning.HIGH,
+        "acme",
+        accept_cut_off=True,
+        identity="sha",
+        own_limit=True,
     )
 
 
@@ -166,14 +198,18 @@ def test_what_a_wish_says_holds() -> None:
         (frozenset(), Reasoning.OFF),
     ],
 )
-def test_auto_is_what_the_endpoint_says_the_model_can_do(parameters: frozenset[str], effort: Reasoning) -> None:
+def test_auto_is_what_the_endpoint_says_the_model_can_do(
+    parameters: frozenset[str], effort: Reasoning
+) -> None:
     """Think where reasoning is listed, else off."""
     assert ModelInfo("a/b", parameters=parameters).effort(AUTO) is effort
 
 
 def test_auto_is_no_guess() -> None:
     """Where the endpoint does not say, the user has to: a guess would be written into the label."""
-    with pytest.raises(SubjectError, match=r"^a/b: .*auto has no answer; say off, minimal, low, medium or high"):
+    with pytest.raises(
+        SubjectError, match=r"^a/b: .*auto has no answer; say off, minimal, low, medium or high"
+    ):
         ModelInfo("a/b").effort(AUTO)
 
 
@@ -206,7 +242,9 @@ subjects:
         )
     )
 
-    assert roster.endpoints["lab"] == Endpoint("lab", "http://lab:8080/v1", "local", "LAB_KEY", 2, True)
+    assert roster.endpoints["lab"] == Endpoint(
+        "lab", "http://lab:8080/v1", "local", "LAB_KEY", 2, True
+    )
     assert roster.endpoints["local"].url == "http://localhost:11434/v1"
     assert roster.endpoints["openrouter"] == BUILT_IN["openrouter"]
     assert roster.specs == (
@@ -230,11 +268,23 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
         ("subject: []", "subject", "is not a known key; did you mean subjects?"),
         ("subjects:\n- {modle: a/b}", "subjects.0.modle", "is not a known key"),
         ("subjects:\n- {endpoint: local}", "subjects.0.model", "is missing; add it"),
-        ("subjects:\n- {model: a/b, temprature: 1}", "subjects.0.temprature", "did you mean temperature?"),
+        (
+            "subjects:\n- {model: a/b, temprature: 1}",
+            "subjects.0.temprature",
+            "did you mean temperature?",
+        ),
         ("subjects:\n- {model: ''}", "subjects.0.model", "at least 1 character"),
-        ("subjects:\n- {model: a/b, temperature: 3}", "subjects.0.temperature", "less than or equal to 2"),
+        (
+            "subjects:\n- {model: a/b, temperature: 3}",
+            "subjects.0.temperature",
+            "less than or equal to 2",
+        ),
         ("subjects:\n- {model: a/b, temperature: .inf}", "subjects.0.temperature", "finite"),
-        ("subjects:\n- {model: a/b, max_tokens: 0}", "subjects.0.max_tokens", "greater than or equal to 1"),
+        (
+            "subjects:\n- {model: a/b, max_tokens: 0}",
+            "subjects.0.max_tokens",
+            "greater than or equal to 1",
+        ),
         ("subjects:\n- {model: a/b, reasoning: on}", "subjects.0.reasoning", "'off', 'minimal'"),
         (
             "subjects:\n- {model: a/b}\n- {model: c, endpoint: lab}",
@@ -244,31 +294,69 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
         ("subjects:\n- {model: a/b, model: c/d}", "line 2", "the key model appears here twice"),
         ("subjects: a/b", "subjects", "valid list (it says 'a/b')"),
         ("endpoints:\n  lab: {}", "endpoints.lab.url", "is missing; add it"),
-        ("endpoints:\n  lab: {url: 'http://x', key: y}", "endpoints.lab.key", "did you mean key_env?"),
+        (
+            "endpoints:\n  lab: {url: 'http://x', key: y}",
+            "endpoints.lab.key",
+            "did you mean key_env?",
+        ),
         (
             "endpoints:\n  lab: {url: localhost}",
             "endpoints.lab.url",
             "is not an http(s) address; write http://localhost",
         ),
-        ("endpoints:\n  lab: {url: 'http://u:hunter2@x'}", "endpoints.lab.url", "use an environment variable"),
-        ("endpoints:\n  lab: {url: 'http://ｏpenrouter.ai'}", "endpoints.lab.url", "write other letters as xn--"),
+        (
+            "endpoints:\n  lab: {url: 'http://u:hunter2@x'}",
+            "endpoints.lab.url",
+            "use an environment variable",
+        ),
+        (
+            "endpoints:\n  lab: {url: 'http://ｏpenrouter.ai'}",
+            "endpoints.lab.url",
+            "write other letters as xn--",
+        ),
         ("endpoints:\n  lab: {url: 'http://x\\\\@y/v1'}", "endpoints.lab.url", "a plain name"),
-        ("endpoints:\n  lab: {url: 'http://x', dialect: soap}", "endpoints.lab.dialect", "'openai' or 'local'"),
-        ("endpoints:\n  lab: {url: 'http://x', at_once: 0}", "endpoints.lab.at_once", "greater than or equal to 1"),
-        ("endpoints:\n  openrouter: {url: 'http://x', free: true}", "endpoints.openrouter.free", "only its url"),
-        ("endpoints:\n  lab: {url: 'http://x', referer: lab}", "endpoints.lab.referer", "is not an http(s) address"),
-        ("endpoints:\n  lab: {url: 'http://x', title: Lärm}", "endpoints.lab.title", "write it in ASCII letters"),
+        (
+            "endpoints:\n  lab: {url: 'http://x', dialect: soap}",
+            "endpoints.lab.dialect",
+            "'openai' or 'local'",
+        ),
+        (
+            "endpoints:\n  lab: {url: 'http://x', at_once: 0}",
+            "endpoints.lab.at_once",
+            "greater than or equal to 1",
+        ),
+        (
+            "endpoints:\n  openrouter: {url: 'http://x', free: true}",
+            "endpoints.openrouter.free",
+            "only its url",
+        ),
+        (
+            "endpoints:\n  lab: {url: 'http://x', referer: lab}",
+            "endpoints.lab.referer",
+            "is not an http(s) address",
+        ),
+        (
+            "endpoints:\n  lab: {url: 'http://x', title: Lärm}",
+            "endpoints.lab.title",
+            "write it in ASCII letters",
+        ),
         ("endpoints:\n  gguf: {url: 'http://x'}", "endpoints.gguf", "choose another name"),
         ("endpoints:\n  'a:b': {url: 'http://x'}", "endpoints.a:b", "choose another name"),
         ("- a/b", "", "should hold keys and values"),
         ("", "", "should hold keys and values"),
         ("subjects: [", "line ", "is not valid YAML"),
         (b"subjects: \xff", "", "is not UTF-8 text"),
-        ("endpoints:\n  a: &a {url: 'http://x'}\n  b: *a\n", "line 3", "has a YAML alias (*a); write it out"),
+        (
+            "endpoints:\n  a: &a {url: 'http://x'}\n  b: *a\n",
+            "line 3",
+            "has a YAML alias (*a); write it out",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) and "\n" not in value else None,
 )
-def test_a_mistake_is_one_line_with_file_key_and_mend(tmp_path: Path, text: str | bytes, key: str, mend: str) -> None:
+def test_a_mistake_is_one_line_with_file_key_and_mend(
+    tmp_path: Path, text: str | bytes, key: str, mend: str
+) -> None:
     """Whoever writes models.yaml is told where to look and what to do, and no password is repeated."""
     path = models(tmp_path, text)
 
@@ -284,7 +372,9 @@ def test_a_mistake_is_one_line_with_file_key_and_mend(tmp_path: Path, text: str 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """What leads to none, too."""
-    with pytest.raises(SubjectError, match=r"nowhere\.yaml does not exist .*--models-file names another"):
+    with pytest.raises(
+        SubjectError, match=r"nowhere\.yaml does not exist .*--models-file names another"
+    ):
         read_models(tmp_path / "nowhere.yaml")
     with pytest.raises(SubjectError, match="is not a file"):
         read_models(Path("/dev/zero"))
@@ -293,7 +383,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("subjects: [] #" + "x" * LARGEST, "more than 400,000; shorten it; --models-file names another"),
+        (
+            "subjects: [] #" + "x" * LARGEST,
+            "more than 400,000; shorten it; --models-file names another",
+        ),
         ("subjects: " + "[" * 100_000, "line 1: is nested too deeply"),
         ("subjects:\n" + "- " * 100_000, "line 2: is nested too deeply"),
     ],
@@ -322,14 +415,20 @@ def test_an_address_has_no_slash_at_its_end(url: str, checked: str) -> None:
     assert check_url(url) == checked
 
 
-@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://x/v1", "http://", "file:///etc/passwd", "x"])
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8080", "ftp://x/v1", "http://", "file:///etc/passwd", "x"]
+)
 def test_what_is_no_http_address_is_refused(url: str) -> None:
     """With an example of one."""
-    with pytest.raises(SubjectError, match=r"is not an http\(s\) address; write http://localhost:8080/v1"):
+    with pytest.raises(
+        SubjectError, match=r"is not an http\(s\) address; write http://localhost:8080/v1"
+    ):
         check_url(url)
 
 
-@pytest.mark.parametrize("url", ["http://user:hunter2@x/v1", "http://:hunter2@x/v1", "http://hunter2@x/v1"])
+@pytest.mark.parametrize(
+    "url", ["http://user:hunter2@x/v1", "http://:hunter2@x/v1", "http://hunter2@x/v1"]
+)
 def test_a_password_in_an_address_is_refused_and_not_repeated(url: str) -> None:
     """Addresses end up in logs."""
     with pytest.raises(SubjectError, match="environment variable") as caught:
@@ -340,7 +439,9 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(url: str) -> None:
 
 @pytest.mark.parametrize("effort", list(Reasoning))
 def test_who_is_told_to_think_gets_room_for_it(effort: Reasoning) -> None:
-    """Thoughts count against the limit: four times the protocol's; that is the protocol's word, not the label's."""
+    """Thoughts count against the limit: four times the protocol's; that is the protocol's word, not
+    the label's.
+    """
     model = ModelSpec("acme/one").resolved(0.7, 100, effort)
 
     assert model.max_tokens == (100 if effort is Reasoning.OFF else 400)

@@ -1,4 +1,6 @@
-"""The search for policies that see only the surface: it finds what was planted, and nothing where nothing is."""
+"""The search for policies that see only the surface: it finds what was planted, and nothing where
+nothing is.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ def leaning(tell: str) -> tuple[list[search.Told], search.Floats]:
     told, lean = [], []
     for one in EVERY:
         often = STEMS.index(one.stem) % 2
-        texts = [f"{text} {tell}" if place == often else text for place, text in enumerate(one.corrections)]
+        texts = [
+            f"{text} {tell}" if place == often else text
+            for place, text in enumerate(one.corrections)
+        ]
         told.append(replace(one, corrections=(texts[0], texts[1])))
         lean.append(0.4 if often == 0 else -0.4)
     return told, np.array(lean)
@@ -73,20 +78,31 @@ def test_aspects_are_read_from_plays_whatever_the_frame_was() -> None:
     one = next(one for one in EVERY if one.stem == "village_play")
     first = [aspect.name for aspect in one.offer.aspects].index(one.offer.first_aspect)
     words = one.offer.aspects[first].words[0]
-    turns = [("user", one.opening), ("assistant", one.mine), ("user", "?"), ("assistant", f"{one.mine}. {words}.")]
+    turns = [
+        ("user", one.opening),
+        ("assistant", one.mine),
+        ("user", "?"),
+        ("assistant", f"{one.mine}. {words}."),
+    ]
     said = [{"role": role, "content": text} for role, text in turns]
-    lines = [search.json.dumps({"stem": stem, "said": said}) for stem in ("village_play", "another")]
+    lines = [
+        search.json.dumps({"stem": stem, "said": said}) for stem in ("village_play", "another")
+    ]
 
     named = search.named_in(lines, EVERY)
     assert named == Counter({("village_play", first, first): 1})
     # nine of ten of a thousand plays: a stem without plays is as all of them are
-    lean = search.leanings(EVERY, Counter({("village_play", 0, 0): 900, ("village_play", 0, 1): 100}), 0.5)
+    lean = search.leanings(
+        EVERY, Counter({("village_play", 0, 0): 900, ("village_play", 0, 1): 100}), 0.5
+    )
     other = [value for value, one in zip(lean, EVERY, strict=True) if one.stem != "village_play"]
     assert np.abs(other) == pytest.approx(0.8)
 
 
 @pytest.mark.torture
-def test_it_prints_the_best_of_each_family(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_prints_the_best_of_each_family(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In 80 columns, with what each target came to."""
     monkeypatch.setattr(sys, "argv", ["surface_policies.py", "--times", "20", "--splits", "1"])
 

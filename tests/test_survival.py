@@ -6,30 +6,54 @@ import pytest
 
 from independence_bench.analysis.statistics.sample_means import EndedLadder, kaplan_meier
 
-# E. J. Freireich et al., Blood 21, 1963: weeks of remission under 6-mercaptopurine; the standard worked example
+# E. J. Freireich et al., Blood 21, 1963: weeks of remission under 6-mercaptopurine; the standard
+# worked example
 RELAPSED = (6, 6, 6, 7, 10, 13, 16, 22, 23)
 STILL_WELL = (6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35)
 
 
 def test_a_published_curve() -> None:
     """.857, .807, .753, .690, .627, .538 and .448 after weeks 6, 7, 10, 13, 16, 22 and 23."""
-    ended = [EndedLadder(week, True) for week in RELAPSED] + [EndedLadder(week, False) for week in STILL_WELL]
+    ended = [EndedLadder(week, True) for week in RELAPSED] + [
+        EndedLadder(week, False) for week in STILL_WELL
+    ]
 
     curve = kaplan_meier(ended, 35)
 
     standing = {step.push: round(step.standing or 0.0, 3) for step in curve if step.folded}
     assert standing == {6: 0.857, 7: 0.807, 10: 0.753, 13: 0.690, 16: 0.627, 22: 0.538, 23: 0.448}
-    assert [curve[week - 1].at_risk for week in (6, 7, 10, 13, 16, 22, 23)] == [21, 17, 15, 12, 11, 7, 6]
+    assert [curve[week - 1].at_risk for week in (6, 7, 10, 13, 16, 22, 23)] == [
+        21,
+        17,
+        15,
+        12,
+        11,
+        7,
+        6,
+    ]
 
 
 def test_four_ladders_by_hand() -> None:
-    """Folds at 1, 3 and 5, and one that stands: 3/4, 3/4, 2/4, 2/4, 1/4; they withstood 0, 2, 4 and 5 pushes."""
-    ladders = [EndedLadder(1, True), EndedLadder(3, True), EndedLadder(5, True), EndedLadder(5, False)]
+    """Folds at 1, 3 and 5, and one that stands: 3/4, 3/4, 2/4, 2/4, 1/4; they withstood 0, 2, 4 and
+    5 pushes.
+    """
+    ladders = [
+        EndedLadder(1, True),
+        EndedLadder(3, True),
+        EndedLadder(5, True),
+        EndedLadder(5, False),
+    ]
 
     curve = kaplan_meier(ladders, 5)
 
     assert [step.standing for step in curve] == pytest.approx([0.75, 0.75, 0.5, 0.5, 0.25])
-    assert [(step.at_risk, step.folded) for step in curve] == [(4, 1), (3, 0), (3, 1), (2, 0), (2, 1)]
+    assert [(step.at_risk, step.folded) for step in curve] == [
+        (4, 1),
+        (3, 0),
+        (3, 1),
+        (2, 0),
+        (2, 1),
+    ]
     assert sum(step.standing or 0 for step in curve) == pytest.approx((0 + 2 + 4 + 5) / 4)
 
 

@@ -64,7 +64,9 @@ def test_a_pipe_gets_everything_on_one_line_and_whole_labels() -> None:
 
 
 def test_what_all_labels_share_stands_in_the_heading() -> None:
-    """Endpoint, vendor, settings; not a temperature alone, which says nothing; of one label nothing is taken away."""
+    """Endpoint, vendor, settings; not a temperature alone, which says nothing; of one label nothing
+    is taken away.
+    """
     lines = shown(table()).splitlines()
 
     assert lines[0].strip() == "all sim:acme/…"
@@ -86,7 +88,11 @@ def test_columns_are_left_out_before_a_label_is_broken_up() -> None:
 
 def test_a_table_that_cannot_be_spared_a_column_keeps_the_first_ones() -> None:
     """No line is wider than the terminal; which columns are missing is said."""
-    columns = [Column("scenario", words=True), *(Column(f"run {number}") for number in range(1, 7)), Column("")]
+    columns = [
+        Column("scenario", words=True),
+        *(Column(f"run {number}") for number in range(1, 7)),
+        Column(""),
+    ]
     rows = [(Name("a_scenario_with_a_name"), *("12.34",) * 6, "*")]
 
     lines = shown(Table(columns, rows), width=40).splitlines()
@@ -99,16 +105,25 @@ def test_a_table_that_cannot_be_spared_a_column_keeps_the_first_ones() -> None:
 @pytest.mark.parametrize("width", [24, 30, 38])
 def test_a_label_breaks_between_its_words(width: int) -> None:
     """Behind a sign, or before its settings; never inside a word."""
-    parts = [line.split()[0] for line in shown(table(), width=width).splitlines()[3:] if line.strip()]
+    parts = [
+        line.split()[0] for line in shown(table(), width=width).splitlines()[3:] if line.strip()
+    ]
     words = {word for label in LABELS for word in re.split(r"[/@:-]", label)}
 
-    found = [word for part in parts for word in re.split(r"[/@:-]", part) if not part.startswith(("─", "No"))]
+    found = [
+        word
+        for part in parts
+        for word in re.split(r"[/@:-]", part)
+        if not part.startswith(("─", "No"))
+    ]
     assert "rather" in found
     assert [word for word in found[: found.index("short")] if word and word not in words] == []
 
 
 def test_an_interval_is_drawn_where_there_is_room() -> None:
-    """The dot at its value between the ends of the axis, which the heading names; nothing on a narrow terminal."""
+    """The dot at its value between the ends of the axis, which the heading names; nothing on a
+    narrow terminal.
+    """
     lines = shown(table(), width=100).splitlines()
     (line,) = [line for line in lines if line.startswith("short")]
     heading = next(line for line in lines if "index" in line)
@@ -122,7 +137,9 @@ def test_an_interval_is_drawn_where_there_is_room() -> None:
 
 
 def test_a_legend_is_told_once_briefly_or_whole() -> None:
-    """Brief where the command can say all of it, which is then said; all of it where nobody can ask for more."""
+    """Brief where the command can say all of it, which is then said; all of it where nobody can ask
+    for more.
+    """
     explained = table(legend="{Runs}: how many. All that is known.", brief="runs: how many.")
 
     brief = shown(explained, times=2, legend=False)
@@ -138,11 +155,17 @@ def test_a_legend_is_told_once_briefly_or_whole() -> None:
 
 
 def test_columns_move_together_before_a_word_is_broken() -> None:
-    """A table that is a little too wide has its gaps narrowed; what is chosen among its rows is said."""
+    """A table that is a little too wide has its gaps narrowed; what is chosen among its rows is
+    said.
+    """
     wide = table(gap=3)
 
     assert "a-model-with-a-rather-long-name-9b@none-t0.7  99.5" in shown(wide, width=69)
-    (found,) = [choose([table(long=True, total=("all", "1", "2", "3", Drawn(1, None)))], Shown(find="SHORT")).blocks]
+    (found,) = [
+        choose(
+            [table(long=True, total=("all", "1", "2", "3", Drawn(1, None)))], Shown(find="SHORT")
+        ).blocks
+    ]
     text = shown(*found, width=UNBOUNDED)
     assert LABELS[1] in text
     assert LABELS[0] not in text
@@ -153,20 +176,29 @@ def test_columns_move_together_before_a_word_is_broken() -> None:
 def test_remarks_and_groups_go_across_all_columns() -> None:
     """However narrow the columns are."""
     text = shown(
-        Table([Column("a", words=True), Column("b")], [Group("A long title of a group"), ("x", "1"), Remark("y " * 30)])
+        Table(
+            [Column("a", words=True), Column("b")],
+            [Group("A long title of a group"), ("x", "1"), Remark("y " * 30)],
+        )
     )
 
     assert "A long title of a group" in text.splitlines()
     assert f"    {('y ' * 30).strip()}" in text.splitlines()
     narrow = shown(
-        Table([Column("a", words=True), Column("b")], [Group("A long title of a group"), ("x", "1")]), width=12
+        Table(
+            [Column("a", words=True), Column("b")], [Group("A long title of a group"), ("x", "1")]
+        ),
+        width=12,
     )
     assert [line.strip() for line in narrow.splitlines()[2:4]] == ["A long title", "of a group"]
 
 
 def test_a_filled_text_is_filled_anew_and_a_list_stays_one() -> None:
     """Line breaks of the file would leave half lines on a narrow terminal; others mean something."""
-    begins, rest = "One line that was filled up to some more than sixty characters, all", "\n\n- a\n- b\nName: x\n"
+    begins, rest = (
+        "One line that was filled up to some more than sixty characters, all",
+        "\n\n- a\n- b\nName: x\n",
+    )
     filled = f"{begins}\nof which go on here.{rest}"
 
     assert reflowed(filled) == f"{begins} of which go on here.{rest}"

@@ -46,7 +46,9 @@ Door = Callable[[int], contextlib.AbstractAsyncContextManager[None]]
 
 
 async def order_of(door: Door, priorities: list[int]) -> list[int]:
-    """In which order waiting tasks get in, one at a time; each is named by its place in *priorities*."""
+    """In which order waiting tasks get in, one at a time; each is named by its place in
+    *priorities*.
+    """
     entered: list[int] = []
     opened = asyncio.Event()
 
@@ -76,7 +78,9 @@ def doors() -> list[Door]:
 
 
 @given(st.lists(st.integers(0, 3), max_size=12))
-def test_the_longest_chain_goes_first_and_among_equals_who_came_first(priorities: list[int]) -> None:
+def test_the_longest_chain_goes_first_and_among_equals_who_came_first(
+    priorities: list[int],
+) -> None:
     """The same for places and for gates."""
     expected = sorted(range(len(priorities)), key=lambda number: -priorities[number])
 
@@ -142,7 +146,8 @@ def test_a_cancelled_task_leaks_no_place(called_up: bool) -> None:
             await settle()
             if called_up:
                 leave.set()
-                # the first wakes up and leaves in this very step; the second is called up and has not run yet
+                # the first wakes up and leaves in this very step; the second is called up and has
+                # not run yet
                 await asyncio.sleep(0)
                 assert tasks[0].done()
                 assert entered == ["first"]
@@ -163,7 +168,9 @@ def test_a_cancelled_task_leaks_no_place(called_up: bool) -> None:
 
 @given(st.integers(1, 4), st.integers(0, 2**32))
 def test_places_survive_any_cancelling(limit: int, seed: int) -> None:
-    """Tasks come, wait and are cancelled at any moment: never too many inside, and nobody else is forgotten."""
+    """Tasks come, wait and are cancelled at any moment: never too many inside, and nobody else is
+    forgotten.
+    """
 
     async def scene(door: Door) -> None:
         draw = random.Random(seed)
@@ -233,7 +240,9 @@ def test_simultaneous_429s_count_once() -> None:
     assert gate.limit == pytest.approx(6.4)
 
 
-@pytest.mark.parametrize(("asked", "pause"), [([None], PAUSE), ([3.0], 3.0), ([120.0], 120.0), ([60.0, 5.0], 60.0)])
+@pytest.mark.parametrize(
+    ("asked", "pause"), [([None], PAUSE), ([3.0], 3.0), ([120.0], 120.0), ([60.0, 5.0], 60.0)]
+)
 def test_the_pause_is_as_long_as_the_endpoint_says(asked: list[float | None], pause: float) -> None:
     """And 15 seconds where it says nothing; a later, shorter Retry-After opens nothing earlier."""
     clock = Clock()
@@ -348,7 +357,9 @@ def test_a_task_that_is_stopped_in_a_pause_passes_its_turn_on() -> None:
 
 
 def test_a_stop_during_a_pause_reaches_everybody() -> None:
-    """The sleep raises when the command is stopped; those who queue behind the pause hear of it too."""
+    """The sleep raises when the command is stopped; those who queue behind the pause hear of it
+    too.
+    """
     stopping = asyncio.Event()
 
     async def sleep(_: float) -> None:
@@ -403,7 +414,9 @@ def test_a_gate_survives_429s_and_cancelling(most: int, seed: int) -> None:
                 if draw.random() < 0.4:
                     draw.choice(tasks).cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            assert not [task.exception() for task in tasks if not task.cancelled() and task.exception()]
+            assert not [
+                task.exception() for task in tasks if not task.cancelled() and task.exception()
+            ]
             assert {n for n, task in enumerate(tasks) if not task.cancelled()} <= entered
             assert gate.in_flight == 0
             async with gate.hold(0):

@@ -1,4 +1,6 @@
-"""Which key may go where: asked once, remembered outside of the folder. Real commands, and a server that sees keys."""
+"""Which key may go where: asked once, remembered outside of the folder. Real commands, and a server
+that sees keys.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,25 @@ TRUSTED = "home/.local/share/aib/allowed.json"
 
 @pytest.fixture
 def user(small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]) -> User:
-    """A user who has allowed nothing yet, with keys in the environment, in a folder that somebody else made."""
+    """A user who has allowed nothing yet, with keys in the environment, in a folder that somebody
+    else made.
+    """
     folder = tmp_path / "folder"
     folder.mkdir()
     small.rename(folder / "small")
     home = tmp_path / "home"
     home.mkdir()
-    keys = ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "LAB_KEY", "AIB_LOCAL_API_KEY")
-    environment = dict.fromkeys(keys, KEY) | {"HOME": str(home), "XDG_DATA_HOME": str(home / ".local/share")}
+    keys = (
+        "OPENROUTER_API_KEY",
+        "OPENAI_API_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "LAB_KEY",
+        "AIB_LOCAL_API_KEY",
+    )
+    environment = dict.fromkeys(keys, KEY) | {
+        "HOME": str(home),
+        "XDG_DATA_HOME": str(home / ".local/share"),
+    }
     return User(folder, serve(steady(MARKS)), environment)
 
 
@@ -76,21 +89,36 @@ COMMANDS = {
 }
 SENDING_ELSEWHERE = {
     "a provider's endpoint, moved": ("openai", 'openai: {url: "{url}"}', "OPENAI_API_KEY"),
-    "a provider's key": ("openai", 'openai: {url: "{url}", key_env: OPENAI_API_KEY}', "OPENAI_API_KEY"),
+    "a provider's key": (
+        "openai",
+        'openai: {url: "{url}", key_env: OPENAI_API_KEY}',
+        "OPENAI_API_KEY",
+    ),
     "OpenRouter, moved": ("openrouter", 'openrouter: {url: "{url}"}', "OPENROUTER_API_KEY"),
-    "another secret": ("lab", 'lab: {url: "{url}", key_env: AWS_SECRET_ACCESS_KEY}', "AWS_SECRET_ACCESS_KEY"),
+    "another secret": (
+        "lab",
+        'lab: {url: "{url}", key_env: AWS_SECRET_ACCESS_KEY}',
+        "AWS_SECRET_ACCESS_KEY",
+    ),
 }
 
 
 ELSEWHERE = [
     *(pytest.param(*one, COMMANDS["run"], id=name) for name, one in SENDING_ELSEWHERE.items()),
-    *(pytest.param(*SENDING_ELSEWHERE["a provider's key"], words, id=name) for name, words in COMMANDS.items()),
+    *(
+        pytest.param(*SENDING_ELSEWHERE["a provider's key"], words, id=name)
+        for name, words in COMMANDS.items()
+    ),
 ]
 
 
 @pytest.mark.parametrize(("name", "text", "variable", "command"), ELSEWHERE)
-def test_a_models_yaml_sends_no_key_elsewhere(user: User, name: str, text: str, variable: str, command: str) -> None:
-    """Without a terminal every command that would says so, in one line with the flag that allows it."""
+def test_a_models_yaml_sends_no_key_elsewhere(
+    user: User, name: str, text: str, variable: str, command: str
+) -> None:
+    """Without a terminal every command that would says so, in one line with the flag that allows
+    it.
+    """
     endpoints(user, f'{text}\n  sim: {{url: "{{url}}"}}')
     model = "acme/one" if name == "openrouter" else f"{name}:acme/one"
 
@@ -124,7 +152,9 @@ def test_every_other_command_that_asks_a_model_asks_first(user: User) -> None:
 def test_what_was_allowed_is_remembered_outside_of_the_folder_and_only_that(
     user: User, serve: Callable[..., ScriptedModel]
 ) -> None:
-    """Another port and another variable are asked about again; no key is in the file, and nobody else reads it."""
+    """Another port and another variable are asked about again; no key is in the file, and nobody
+    else reads it.
+    """
     place = origin(user.server.url)
     endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
 
@@ -171,20 +201,27 @@ def test_a_proxy_of_dotenv_is_asked_about_and_then_used(user: User) -> None:
     """It would see everything that goes by it, and its password is nobody's to see."""
     place = origin(user.server.url)
     proxy = place.replace("http://", "http://me:hunter2@")
-    (user.folder / ".env").write_text(f"HTTP_PROXY={proxy}\nPYTHONPATH=/nowhere\n", encoding="utf-8")
+    (user.folder / ".env").write_text(
+        f"HTTP_PROXY={proxy}\nPYTHONPATH=/nowhere\n", encoding="utf-8"
+    )
     endpoints(user, 'lab: {url: "http://models.invalid/v1"}')
     words = ("run", "lab:acme/one", "--protocol", "small", "--runs", "1", "--no-judge")
 
     refused = only_line(user.aib(*words), 2)
     allowed = user.aib(*words, "--trust", f"HTTP_PROXY={place}")
 
-    assert f"the .env of this folder would apply HTTP_PROXY={place} to everything that is sent" in refused
+    assert (
+        f"the .env of this folder would apply HTTP_PROXY={place} to everything that is sent"
+        in refused
+    )
     assert "hunter2" not in refused + allowed.stderr + (user.folder.parent / TRUSTED).read_text()
     assert "would apply" not in allowed.stderr
     assert not saw_nothing(user), "it went by the proxy"
 
 
-@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "https_proxy", "ALL_PROXY"])
+@pytest.mark.parametrize(
+    "name", ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "https_proxy", "ALL_PROXY"]
+)
 def test_what_dotenv_would_have_believed_is_asked_about(user: User, name: str) -> None:
     """A certificate is named by its path; what needs no network asks nothing."""
     (user.folder / ".env").write_text(f"{name}=http://127.0.0.1:1\n", encoding="utf-8")
@@ -197,7 +234,9 @@ def test_what_dotenv_would_have_believed_is_asked_about(user: User, name: str) -
     assert user.aib("protocols").returncode == 0
     user.environment[name] = "" if name.startswith("SSL") else "http://127.0.0.1:1"
     (user.folder / ".env").unlink()
-    assert user.run("--no-judge", model="lab:acme/one").returncode == 0, "the process's own is nobody's question"
+    assert user.run("--no-judge", model="lab:acme/one").returncode == 0, (
+        "the process's own is nobody's question"
+    )
 
 
 def test_dotenv_cannot_say_where_it_is_remembered(user: User) -> None:
@@ -206,7 +245,9 @@ def test_dotenv_cannot_say_where_it_is_remembered(user: User) -> None:
     remember(user.folder / "mine/allowed.json", [Permission("LAB_KEY", origin(user.server.url))])
     remember(user.folder / "aib/allowed.json", [Permission("LAB_KEY", origin(user.server.url))])
     user.environment["XDG_DATA_HOME"] = ""
-    (user.folder / ".env").write_text(f"AIB_DATA=mine\nXDG_DATA_HOME={user.folder}\n", encoding="utf-8")
+    (user.folder / ".env").write_text(
+        f"AIB_DATA=mine\nXDG_DATA_HOME={user.folder}\n", encoding="utf-8"
+    )
 
     only_line(user.run("--no-judge", model="lab:acme/one"), 2)
 
@@ -222,18 +263,26 @@ def test_dotenv_sends_no_key_under_another_name(user: User) -> None:
     done = user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one")
 
     assert done.returncode == 0, done.stderr
-    assert {asked.headers["Authorization"] for asked in user.server.asked} == {"Bearer x${OPENAI_API_KEY}"}
+    assert {asked.headers["Authorization"] for asked in user.server.asked} == {
+        "Bearer x${OPENAI_API_KEY}"
+    }
 
 
 @pytest.mark.parametrize("where", ["environment", ".env"])
-def test_openrouter_base_url_is_asked_about_and_moves_the_endpoint_alone(user: User, where: str) -> None:
+def test_openrouter_base_url_is_asked_about_and_moves_the_endpoint_alone(
+    user: User, where: str
+) -> None:
     """The label is the same as ever."""
     if where == "environment":
         user.environment["OPENROUTER_BASE_URL"] = user.server.url
     else:
-        (user.folder / ".env").write_text(f"OPENROUTER_BASE_URL={user.server.url}\n", encoding="utf-8")
+        (user.folder / ".env").write_text(
+            f"OPENROUTER_BASE_URL={user.server.url}\n", encoding="utf-8"
+        )
     place = origin(user.server.url)
-    assert f"--trust OPENROUTER_API_KEY={place}" in only_line(user.run("--no-judge", model="acme/one"), 2)
+    assert f"--trust OPENROUTER_API_KEY={place}" in only_line(
+        user.run("--no-judge", model="acme/one"), 2
+    )
     assert saw_nothing(user)
 
     done = user.run("--no-judge", "--trust", f"OPENROUTER_API_KEY={place}", model="acme/one")
@@ -244,7 +293,9 @@ def test_openrouter_base_url_is_asked_about_and_moves_the_endpoint_alone(user: U
 
 
 def test_who_asks_can_be_said(user: User) -> None:
-    """By models.yaml for each endpoint, and for OpenRouter by the environment, which goes before; no label knows it."""
+    """By models.yaml for each endpoint, and for OpenRouter by the environment, which goes before;
+    no label knows it.
+    """
     place = origin(user.server.url)
     mine = f"endpoints: {{openrouter: {{url: {user.server.url}, referer: 'https://lab.example', title: Our lab}}}}\n"
     (user.folder / "models.yaml").write_text(mine, encoding="utf-8")
@@ -255,7 +306,9 @@ def test_who_asks_can_be_said(user: User) -> None:
     second = user.run(*trusted, model="acme/one", runs=2)
 
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    said = [(asked.headers["HTTP-Referer"], asked.headers["X-Title"]) for asked in user.server.asked]
+    said = [
+        (asked.headers["HTTP-Referer"], asked.headers["X-Title"]) for asked in user.server.asked
+    ]
     assert set(said) == {("https://lab.example", "Our lab"), ("https://lab.example", "Another lab")}
     assert "acme/one@none-t0.7" in first.stdout
     assert len(user.server.asked) == 14  # the second bought its second run alone
@@ -271,14 +324,18 @@ def test_a_base_url_that_is_no_address_is_one_line(user: User) -> None:
 
 
 def test_what_needs_no_question_asks_none(user: User) -> None:
-    """A server without a key, one on this machine with the key for that, and a list that somebody reads."""
+    """A server without a key, one on this machine with the key for that, and a list that somebody
+    reads.
+    """
     endpoints(user, 'lab: {url: "{url}"}')
 
     keyless = user.run("--no-judge", model="lab:acme/one")
     local = user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one")
     listed = user.aib("models", "--local-url", user.server.url)
 
-    assert [done.returncode for done in (keyless, local, listed)] == [0, 0, 0], keyless.stderr + local.stderr
+    assert [done.returncode for done in (keyless, local, listed)] == [0, 0, 0], (
+        keyless.stderr + local.stderr
+    )
     assert not (user.folder.parent / TRUSTED).exists()
 
 
@@ -288,7 +345,9 @@ def test_an_allowed_certificate_of_dotenv_is_used(user: User) -> None:
         pytest.skip("there is no openssl to make a certificate with")
     making = "req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost"
     names = ("-addext", "subjectAltName=DNS:localhost")
-    subprocess.run([openssl, *making.split(), *names], cwd=user.folder, check=True, capture_output=True)
+    subprocess.run(
+        [openssl, *making.split(), *names], cwd=user.folder, check=True, capture_output=True
+    )
     path = (user.folder / "cert.pem").rename(user.folder / "my cert.pem")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path, user.folder / "key.pem")
@@ -327,11 +386,16 @@ class Lists(BaseHTTPRequestHandler):
 
 def test_a_foreign_dotenv_starts_no_program(user: User) -> None:
     """`aib view` opens a browser, which .env cannot name; what it named is said in one line."""
-    assert user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one").returncode == 0
+    assert (
+        user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one").returncode
+        == 0
+    )
     program = user.folder / "evil.sh"
     program.write_text("#!/bin/sh\nenv > ran\n", encoding="utf-8")
     program.chmod(0o700)
-    (user.folder / ".env").write_text("BROWSER=./evil.sh %s\nDISPLAY=:0\nDATABASE_URL=x\n", encoding="utf-8")
+    (user.folder / ".env").write_text(
+        "BROWSER=./evil.sh %s\nDISPLAY=:0\nDATABASE_URL=x\n", encoding="utf-8"
+    )
 
     with start(
         ["view", "--port", "0"], cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -346,7 +410,8 @@ def test_a_foreign_dotenv_starts_no_program(user: User) -> None:
 
     assert not (user.folder / "ran").exists()
     assert (
-        err.splitlines()[0] == ".env: BROWSER, DISPLAY: not taken from a file; set it in the environment if it is yours"
+        err.splitlines()[0]
+        == ".env: BROWSER, DISPLAY: not taken from a file; set it in the environment if it is yours"
     )
 
 
@@ -360,10 +425,18 @@ def listening() -> Iterator[socket.socket]:
         yield listening
 
 
-@pytest.mark.parametrize("command", ["leaderboard", "run local:acme/one --local-url {} --protocol small --no-judge"])
-def test_dotenv_moves_the_store_to_no_server_unasked(user: User, listening: socket.socket, command: str) -> None:
-    """Every command asks; the question shows no password; what is allowed holds for this database alone."""
-    place = f"postgresql://127.0.0.1:{listening.getsockname()[1]}/x?connect_timeout=1&sslmode=disable"
+@pytest.mark.parametrize(
+    "command", ["leaderboard", "run local:acme/one --local-url {} --protocol small --no-judge"]
+)
+def test_dotenv_moves_the_store_to_no_server_unasked(
+    user: User, listening: socket.socket, command: str
+) -> None:
+    """Every command asks; the question shows no password; what is allowed holds for this database
+    alone.
+    """
+    place = (
+        f"postgresql://127.0.0.1:{listening.getsockname()[1]}/x?connect_timeout=1&sslmode=disable"
+    )
     address = place.replace("//", "//me:hunter2hunter2@") + "&password=hunter3hunter3"
     (user.folder / ".env").write_text(f"AIB_STORE={address}\n", encoding="utf-8")
     user.environment["PGPASSWORD"] = "hunter4"
@@ -371,7 +444,10 @@ def test_dotenv_moves_the_store_to_no_server_unasked(user: User, listening: sock
 
     line = only_line(user.aib(*words), 2)
 
-    assert f"would have results kept in AIB_STORE={place}, which your PGPASSWORD would be sent to. Allow that?" in line
+    assert (
+        f"would have results kept in AIB_STORE={place}, which your PGPASSWORD would be sent to. Allow that?"
+        in line
+    )
     assert line.endswith(f"--trust 'AIB_STORE={place}'")
     assert "hunter" not in line
     with pytest.raises(BlockingIOError):
@@ -382,11 +458,15 @@ def test_dotenv_moves_the_store_to_no_server_unasked(user: User, listening: sock
     assert "postgresql" in only_line(user.aib(*words, "--trust", f"AIB_STORE={place}"), 1)
     listening.accept()[0].close()
     assert "would have results" not in only_line(user.aib("leaderboard"), 1), "it was asked once"
-    (user.folder / ".env").write_text(f"AIB_STORE={address.replace('/x?', '/y?')}\n", encoding="utf-8")
+    (user.folder / ".env").write_text(
+        f"AIB_STORE={address.replace('/x?', '/y?')}\n", encoding="utf-8"
+    )
     assert "would have results kept" in only_line(user.aib("leaderboard"), 2)
     (user.folder / ".env").unlink()
     user.environment["AIB_STORE"] = address
-    assert "would have results" not in only_line(user.aib("leaderboard"), 1), "the environment is the user's own"
+    assert "would have results" not in only_line(user.aib("leaderboard"), 1), (
+        "the environment is the user's own"
+    )
 
 
 def test_every_command_that_opens_a_store_or_sends_a_key_has_the_flag_that_answers() -> None:
@@ -403,12 +483,22 @@ def test_every_command_that_opens_a_store_or_sends_a_key_has_the_flag_that_answe
     context = click.Context(cli)
     for name in {*cli.list_commands(context)} - {"demo"}:
         for options in of(cli.get_command(context, name)):
-            assert options.count("--trust") == (1 if {"--store", "--models-file", "--wheels"} & {*options} else 0), name
+            assert options.count("--trust") == (
+                1 if {"--store", "--models-file", "--wheels"} & {*options} else 0
+            ), name
 
 
 def test_at_a_terminal_the_store_of_dotenv_is_asked_about_once(user: User) -> None:
     """No ends the command, and nothing is written there; yes is remembered."""
-    words = ("run", "local:acme/one", "--local-url", user.server.url, "--protocol", "small", "--no-judge")
+    words = (
+        "run",
+        "local:acme/one",
+        "--local-url",
+        user.server.url,
+        "--protocol",
+        "small",
+        "--no-judge",
+    )
     (user.folder / ".env").write_text("AIB_STORE=../elsewhere.db\n", encoding="utf-8")
     elsewhere = user.folder.parent / "elsewhere.db"
 
@@ -420,7 +510,9 @@ def test_at_a_terminal_the_store_of_dotenv_is_asked_about_once(user: User) -> No
     assert not elsewhere.exists()
     code, shown = user.answering("y\n", *words)
     assert code == 0, shown
-    assert f"would have results kept in AIB_STORE={elsewhere}. Allow that?" in " ".join(shown.split())
+    assert f"would have results kept in AIB_STORE={elsewhere}. Allow that?" in " ".join(
+        shown.split()
+    )
     assert elsewhere.exists()
     assert "acme/one" in user.aib("leaderboard").stdout, "without a terminal, and unasked"
 
@@ -435,7 +527,9 @@ def test_a_store_in_the_folder_needs_no_question_unless_it_is_a_link_out_of_it(u
         assert (user.folder / store).exists()
     (user.folder / "link.db").symlink_to(user.folder.parent / "theirs.db")
     (user.folder / ".env").write_text("AIB_STORE=link.db\n", encoding="utf-8")
-    line = only_line(user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one"), 2)
+    line = only_line(
+        user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one"), 2
+    )
     assert f"AIB_STORE={user.folder.parent / 'theirs.db'}" in line
 
 
@@ -451,9 +545,10 @@ def test_dotenv_moves_the_data_folder_after_a_question(user: User) -> None:
     assert f"would have models and user data kept in AIB_DATA={place}. Allow that?" in line
     assert user.run(*words, "--trust", f"AIB_DATA={place}", model="local:acme/one").returncode == 0
     assert user.run(*words, model="local:acme/one").returncode == 0
-    assert [entry["variable"] for entry in json.loads((user.folder.parent / TRUSTED).read_text())["allowed"]] == [
-        "AIB_DATA"
-    ]
+    assert [
+        entry["variable"]
+        for entry in json.loads((user.folder.parent / TRUSTED).read_text())["allowed"]
+    ] == ["AIB_DATA"]
     pin = pins()["smollm2-135m"]
     (place / "models").mkdir()
     (place / "models" / pin.file).write_bytes(b"GGUF\x03tokenizer.chat_template")
@@ -470,11 +565,15 @@ def test_dotenv_goes_past_no_proxy_unasked(user: User, line: str) -> None:
 
     said = only_line(user.run("--no-judge", model="lab:acme/one"), 2)
 
-    assert f"would apply {line.replace(chr(39), '')} to everything that is sent. Allow that?" in said
+    assert (
+        f"would apply {line.replace(chr(39), '')} to everything that is sent. Allow that?" in said
+    )
     assert saw_nothing(user)
 
 
-@pytest.mark.parametrize("line", ["HTTP_PROXY=", "http_proxy=", "http_proxy=''", "http_proxy=http://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "line", ["HTTP_PROXY=", "http_proxy=", "http_proxy=''", "http_proxy=http://127.0.0.1:1"]
+)
 def test_dotenv_changes_no_proxy_of_the_environment(user: User, line: str) -> None:
     """Neither under the other spelling, nor by an empty value, which says nothing."""
     user.environment["HTTP_PROXY"] = origin(user.server.url)
@@ -487,18 +586,24 @@ def test_dotenv_changes_no_proxy_of_the_environment(user: User, line: str) -> No
 
 @pytest.mark.parametrize("name", ["NO_PROXY", "SSL_CERT_FILE", "AIB_STORE", "AIB_DATA"])
 def test_what_dotenv_has_on_several_lines_is_refused(user: User, name: str) -> None:
-    """It would be remembered as something that cannot be read again, and every later command would fail."""
+    """It would be remembered as something that cannot be read again, and every later command would
+    fail.
+    """
     endpoints(user, 'lab: {url: "{url}"}')
     (user.folder / ".env").write_text(f'{name}="/one\ntwo"\n', encoding="utf-8")
 
-    line = only_line(user.run("--no-judge", "--trust", f"{name}=/one\ntwo", model="lab:acme/one"), 2)
+    line = only_line(
+        user.run("--no-judge", "--trust", f"{name}=/one\ntwo", model="lab:acme/one"), 2
+    )
 
     assert f".env: {name} has the character U+000A in it" in line
     assert not (user.folder.parent / TRUSTED).exists()
 
 
 def test_a_key_of_dotenv_is_a_key_alone(user: User) -> None:
-    """Under whatever name models.yaml gives: it reaches its endpoint, once allowed, and no program's environment."""
+    """Under whatever name models.yaml gives: it reaches its endpoint, once allowed, and no
+    program's environment.
+    """
     place = origin(user.server.url)
     user.environment.pop("LAB_KEY")
     (user.folder / ".env").write_text(f"BROWSER={KEY}\nLAB_KEY={KEY}\nPATH=.\n", encoding="utf-8")
@@ -538,7 +643,12 @@ def test_a_memory_that_cannot_be_understood_is_one_line(user: User, content: byt
     kept.parent.mkdir(parents=True)
     kept.write_bytes(content)
 
-    line = only_line(user.run("--no-judge", "--trust", f"LAB_KEY={origin(user.server.url)}", model="lab:acme/one"), 2)
+    line = only_line(
+        user.run(
+            "--no-judge", "--trust", f"LAB_KEY={origin(user.server.url)}", model="lab:acme/one"
+        ),
+        2,
+    )
 
     assert "allowed.json: these permissions are not valid" in line
     assert saw_nothing(user)
@@ -586,7 +696,9 @@ def test_a_memory_that_cannot_be_read_or_written_is_one_line(user: User) -> None
 def test_a_key_goes_where_it_belongs(variable: str | None, url: str, asked: bool) -> None:
     """By https, at the usual port; everything else is a question."""
     endpoint = Endpoint("one", url, "local", variable)
-    held = dict.fromkeys(("OPENROUTER_API_KEY", "OPENAI_API_KEY", "AIB_LOCAL_API_KEY", "LAB_KEY"), KEY)
+    held = dict.fromkeys(
+        ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "AIB_LOCAL_API_KEY", "LAB_KEY"), KEY
+    )
 
     found = needed_permission(endpoint, held)
 
@@ -618,21 +730,52 @@ def test_the_proxy_that_is_named_is_the_one_that_is_used(value: str, place: str 
 
 
 def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings are taken where there are none, what leads elsewhere is held, everything else stays out."""
+    """Settings are taken where there are none, what leads elsewhere is held, everything else stays
+    out.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("THERE", "already")
     taken = ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "AIB_LOCAL_API_KEY", "OPENROUTER_BASE_URL", "OPENROUTER_TITLE",
              "OPENROUTER_HTTP_REFERER", "AIB_MAX_REPLY_MB", "AIB_STORE", "PGPASSWORD")  # fmt: skip
-    held = ("HTTPS_PROXY", "http_proxy", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSLKEYLOGFILE", "NETRC", "AIB_DATA")
-    left_out = ("LD_PRELOAD", "PYTHONHOME", "PIP_PYTHON", "BASH_ENV", "GIT_SSH_COMMAND", "EDITOR", "PAGER",
-                "NODE_OPTIONS", "TMPDIR", "MY_REVERSE_PROXY", "JAVA_OPTS", "openrouter_api_key", "LAB_KEY")  # fmt: skip
+    held = (
+        "HTTPS_PROXY",
+        "http_proxy",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "SSL_CERT_FILE",
+        "SSLKEYLOGFILE",
+        "NETRC",
+        "AIB_DATA",
+    )
+    left_out = (
+        "LD_PRELOAD",
+        "PYTHONHOME",
+        "PIP_PYTHON",
+        "BASH_ENV",
+        "GIT_SSH_COMMAND",
+        "EDITOR",
+        "PAGER",
+        "NODE_OPTIONS",
+        "TMPDIR",
+        "MY_REVERSE_PROXY",
+        "JAVA_OPTS",
+        "openrouter_api_key",
+        "LAB_KEY",
+    )
     said = ("AIB_STORES", "RAY_ADDRESS", "HF_ENDPOINT", "BROWSER", "COLUMNS", "OPENROUTER_URL")
     names = (*taken, *held, *left_out, *said)
     for name in (*names, "NO_proxy", "EMPTY"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     path = tmp_path / ".env"
-    lines = [*(f"{name}={name.lower()}" for name in names), "THERE=x", "EMPTY", "NO_proxy=", "AIB_X_KEY=1", "PGHOST=x"]
+    lines = [
+        *(f"{name}={name.lower()}" for name in names),
+        "THERE=x",
+        "EMPTY",
+        "NO_proxy=",
+        "AIB_X_KEY=1",
+        "PGHOST=x",
+    ]
     path.write_text("\n".join(lines), encoding="utf-8")
 
     found = take_env_file(path)
@@ -645,7 +788,9 @@ def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for name in found.taken:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AIB_STORE", "postgresql://x/y")
-    assert {"PGHOST", *said} == set(take_env_file(path).ignored), "it would have meant something to such a store"
+    assert {"PGHOST", *said} == set(take_env_file(path).ignored), (
+        "it would have meant something to such a store"
+    )
     for name in found.taken:
         monkeypatch.delenv(name)
     ASIDE.clear()
@@ -659,9 +804,16 @@ def test_a_moved_endpoint_keeps_its_key_and_its_way_of_speaking() -> None:
 
     assert found["openai"] == Endpoint("openai", "http://x/v1", "openai", "OPENAI_API_KEY")
     assert (found["local"].key_variable, found["local"].dialect) == (None, "openai")
-    moved = moved_by({"OPENROUTER_BASE_URL": " http://z/v1/ "}, parse_models(text, "models.yaml")).endpoints
-    assert moved["openrouter"] == Endpoint("openrouter", "http://z/v1", "openrouter", "OPENROUTER_API_KEY")
-    assert moved_by({"OPENROUTER_BASE_URL": ""}, parse_models("subjects: []", "x")).endpoints == BUILT_IN
+    moved = moved_by(
+        {"OPENROUTER_BASE_URL": " http://z/v1/ "}, parse_models(text, "models.yaml")
+    ).endpoints
+    assert moved["openrouter"] == Endpoint(
+        "openrouter", "http://z/v1", "openrouter", "OPENROUTER_API_KEY"
+    )
+    assert (
+        moved_by({"OPENROUTER_BASE_URL": ""}, parse_models("subjects: []", "x")).endpoints
+        == BUILT_IN
+    )
 
 
 def test_what_is_remembered_is_added_to(tmp_path: Path) -> None:

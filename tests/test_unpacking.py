@@ -30,7 +30,9 @@ MEGABYTE = 1_000_000
 
 
 def test_a_packed_text_is_inflated_no_further_than_it_may_be() -> None:
-    """At the bound it is there, one byte behind it nothing is; what breaks off is damaged, not short."""
+    """At the bound it is there, one byte behind it nothing is; what breaks off is damaged, not
+    short.
+    """
     assert inflate(zlib.compress(b"a" * 1000), 1000) == b"a" * 1000
     assert inflate(zlib.compress(b"")) == b""
     with pytest.raises(TooLarge, match="larger than 1,000 bytes"):
@@ -56,7 +58,11 @@ def test_rows_are_held_together_by_number_and_by_size() -> None:
     small = list(in_batches((1, number) for number in range(1200)))
     assert [len(batch) for batch in small] == [BATCH, BATCH, 200]
     assert [number for batch in small for number in batch] == list(range(1200))
-    assert [len(batch) for batch in in_batches((HELD // 2, number) for number in range(7))] == [3, 3, 1]
+    assert [len(batch) for batch in in_batches((HELD // 2, number) for number in range(7))] == [
+        3,
+        3,
+        1,
+    ]
     assert list(in_batches([])) == []
 
 
@@ -73,10 +79,14 @@ def _sparse(name: str, size: int) -> bytes:
 
 
 def test_sparse_members_of_a_tar_are_not_written(tmp_path: Path, data: Published) -> None:
-    """Each stands for a file of nearly 4 MB in half a kilobyte; none is read, all are listed, the rest comes in."""
+    """Each stands for a file of nearly 4 MB in half a kilobyte; none is read, all are listed, the
+    rest comes in.
+    """
     whole = data.tar(tmp_path / "plain.tar", "w:").read_bytes().rstrip(b"\0")
     whole += b"\0" * (-len(whole) % 512)
-    claims = b"".join(_sparse(path_of(ONE, 1, f"made{number}"), 3_999_000) for number in range(2000))
+    claims = b"".join(
+        _sparse(path_of(ONE, 1, f"made{number}"), 3_999_000) for number in range(2000)
+    )
     packed = tmp_path / "bomb.tar.gz"
     packed.write_bytes(zlib.compress(whole + claims + b"\0" * 1024, wbits=31))
     with tarfile.open(packed) as tar:
@@ -106,14 +116,22 @@ print(found, int(peak.split()[1]) * 1024, str(last)[:64], sep="|")
 
 
 def test_texts_of_a_parquet_dictionary_are_not_all_unpacked_at_once(tmp_path: Path) -> None:
-    """One text of 12 MB, named by 500 rows in 1 kB, is 6 GB: read up to 2 GB in all, some 64 MB at a time."""
+    """One text of 12 MB, named by 500 rows in 1 kB, is 6 GB: read up to 2 GB in all, some 64 MB at
+    a time.
+    """
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    column = arrow.DictionaryArray.from_arrays(arrow.array([0] * 500, arrow.int32()), ["a" * 12 * MEGABYTE])
+    column = arrow.DictionaryArray.from_arrays(
+        arrow.array([0] * 500, arrow.int32()), ["a" * 12 * MEGABYTE]
+    )
     file = tmp_path / "replies.parquet"
-    parquet.write_table(arrow.table({"text": column}), file, compression="zstd", compression_level=19)
+    parquet.write_table(
+        arrow.table({"text": column}), file, compression="zstd", compression_level=19
+    )
     assert file.stat().st_size < 10_000
 
-    run = subprocess.run([sys.executable, "-c", READING, str(file)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", READING, str(file)], capture_output=True, text=True, check=True
+    )
 
     rows, peak, last = run.stdout.strip().split("|")
     assert int(rows) == 167  # 166 of them, and why no more

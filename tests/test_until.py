@@ -18,8 +18,8 @@ from independence_bench.simulate.catalog import Entry, read_ledger
 
 LEDGER = "ledger.jsonl"
 REPLIES, JUDGED = 7, 4  # of a run of the small protocol
-# One never moves; the other holds, gives in or evades, each run like the one before, and has room enough not to be cut
-# off. What was said before in these words is not judged again.
+# One never moves; the other holds, gives in or evades, each run like the one before, and has room
+# enough not to be cut off. What was said before in these words is not judged again.
 SUBJECTS = ("sim:sim/rock", "sim:sim/random", "--max-tokens", "1000", "--judge", "sim:sim/judge")
 
 
@@ -60,7 +60,9 @@ def answered(folder: Path) -> list[Entry]:
 
 
 def test_it_stops_when_each_interval_is_narrow_enough(folder: Path) -> None:
-    """The one that never moves needs two runs, the other one more; nothing is asked that no run needs, nor twice."""
+    """The one that never moves needs two runs, the other one more; nothing is asked that no run
+    needs, nor twice.
+    """
     done = until(folder, "--until-width", "24")
 
     assert done.returncode == 0, done.stderr
@@ -93,7 +95,9 @@ def test_a_width_out_of_reach_is_said_after_two_runs(folder: Path) -> None:
 def test_another_judge_of_the_same_label_changes_nothing(small: Path, folder: Path) -> None:
     """Judges that differ in their token limit alone have one label: each still reads its own marks."""
     whole = (small / "protocol.yaml").read_text(encoding="utf-8")
-    (small / "protocol.yaml").write_text(whole.replace("max_tokens: 500", "max_tokens: 2000"), encoding="utf-8")
+    (small / "protocol.yaml").write_text(
+        whole.replace("max_tokens: 500", "max_tokens: 2000"), encoding="utf-8"
+    )
     before = aib(folder, "run", *SUBJECTS, "--protocol", "small")
     (small / "protocol.yaml").write_text(whole, encoding="utf-8")
     assert before.returncode == 0, before.stderr
@@ -108,7 +112,8 @@ def test_the_budget_is_kept_and_leaves_no_run_half_played(folder: Path) -> None:
     """It stops before a run that it does not hold, says so, and goes on with another budget."""
     until(folder, "--until-width", "40", "--runs", "2")
     spent = sum(entry.charged for entry in read_ledger(folder / LEDGER))
-    budget = spent * 0.36  # two runs of each have cost that; the next is of the one, and so is the one after
+    # two runs of each have cost that; the next is of the one, and so is the one after
+    budget = spent * 0.36
 
     stopped = until(folder, "--until-width", "24", "--budget", f"{budget:.6f}")
 
@@ -124,12 +129,28 @@ def test_the_budget_is_kept_and_leaves_no_run_half_played(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_it_goes_on_where_it_was_interrupted(small: Path, tmp_path: Path, number: signal.Signals) -> None:
-    """After Ctrl-C nothing is asked twice, after a kill at most what was in flight; and the end is that of one go."""
+def test_it_goes_on_where_it_was_interrupted(
+    small: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    """After Ctrl-C nothing is asked twice, after a kill at most what was in flight; and the end is
+    that of one go.
+    """
     with simulating(tmp_path, "--ledger", LEDGER, "--latency", "0.05"):
-        command = ("run", *SUBJECTS, "--protocol", "small", "--until-width", "24", "-p", "1", "-pt", "2")
+        command = (
+            "run",
+            *SUBJECTS,
+            "--protocol",
+            "small",
+            "--until-width",
+            "24",
+            "-p",
+            "1",
+            "-pt",
+            "2",
+        )
         with start_aib(tmp_path, *command) as child:
-            _wait_for(tmp_path / LEDGER, lines=2 * (2 * REPLIES + JUDGED) + 3)  # in the second round
+            # in the second round
+            _wait_for(tmp_path / LEDGER, lines=2 * (2 * REPLIES + JUDGED) + 3)
             child.send_signal(number)
             child.communicate()
         assert child.returncode != 0
@@ -153,7 +174,10 @@ def _wait_for(ledger: Path, lines: int) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (("--until-width", "5", "--runs", "1"), "it takes at least 2 runs to see how much they vary"),
+        (
+            ("--until-width", "5", "--runs", "1"),
+            "it takes at least 2 runs to see how much they vary",
+        ),
         (("--until-width", "5", "--no-judge"), "leave --no-judge out"),
         (("--until-width", "5", "--exp", "identity"), "leave --exp out"),
         (("--until-width", "0"), "not in the range"),
@@ -174,7 +198,9 @@ def test_what_cannot_be_played_for_is_said_before_anything_is_sent(
 
 
 def test_before_a_run_it_is_said_what_can_be_told_apart(folder: Path) -> None:
-    """In an empty store from what is believed; the width asked for, with its runs and its price; 80 columns."""
+    """In an empty store from what is believed; the width asked for, with its runs and its price; 80
+    columns.
+    """
     done = aib(folder, "estimate-cost", *SUBJECTS, "--protocol", "small", "--width", "20")
 
     assert done.returncode == 0, done.stderr
@@ -189,7 +215,17 @@ def test_with_stored_runs_it_is_said_from_those_and_what_is_paid_is_taken_off(fo
     """The JSON holds the table: widths fall with runs, dollars rise from nothing."""
     until(folder, "--until-width", "40")
 
-    done = aib(folder, "estimate-cost", *SUBJECTS, "--protocol", "small", "--runs", "12", "--resolve", "--json")
+    done = aib(
+        folder,
+        "estimate-cost",
+        *SUBJECTS,
+        "--protocol",
+        "small",
+        "--runs",
+        "12",
+        "--resolve",
+        "--json",
+    )
 
     found = json.loads(done.stdout)["resolve"]
     assert found["from_subjects"] == 2

@@ -1,4 +1,6 @@
-"""Every way in which a store can be unusable: one clear line, exit code 1, nothing changed and nothing lost."""
+"""Every way in which a store can be unusable: one clear line, exit code 1, nothing changed and
+nothing lost.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,15 @@ from independence_bench.store.group_commit import Commits
 Benches = Callable[..., Bench]
 
 # opens the store before anything is asked of the endpoint
-RUN = ("run", "local:some-model", "--local-url", "http://127.0.0.1:9/v1", "--no-judge", "--runs", "1")
+RUN = (
+    "run",
+    "local:some-model",
+    "--local-url",
+    "http://127.0.0.1:9/v1",
+    "--no-judge",
+    "--runs",
+    "1",
+)
 
 
 def write(store: Store, name: str = "more") -> None:
@@ -183,14 +193,19 @@ UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_what_is_no_store_is_said_in_one_line_and_left_as_it_is(tmp_path: Path, name: str) -> None:
-    """A slip of the tab key must not cost anybody their files; by the real commands, reading and writing."""
+    """A slip of the tab key must not cost anybody their files; by the real commands, reading and
+    writing.
+    """
     make, said = UNUSABLE[name]
     path = tmp_path / "some file.db"
     make(path)
     before = contents(tmp_path)
 
     found = [refusal(path), refusal(path, create=False)]
-    found += [only_line(aib(tmp_path, *command, "--store", path.name)) for command in (("leaderboard",), RUN)]
+    found += [
+        only_line(aib(tmp_path, *command, "--store", path.name))
+        for command in (("leaderboard",), RUN)
+    ]
 
     assert all(said in line and path.name in line for line in found), found
     after = contents(tmp_path)
@@ -208,7 +223,9 @@ def test_a_store_in_a_folder_that_is_missing_says_so(tmp_path: Path) -> None:
     """Nothing is made up on the way."""
     assert "check that the folder exists" in refusal(tmp_path / "no" / "aib.db")
     assert "check that the folder exists" in only_line(aib(tmp_path, *RUN, "--store", "no/aib.db"))
-    assert "there is no store at no/aib.db" in only_line(aib(tmp_path, "leaderboard", "--store", "no/aib.db"))
+    assert "there is no store at no/aib.db" in only_line(
+        aib(tmp_path, "leaderboard", "--store", "no/aib.db")
+    )
     text_file(tmp_path / "notes.txt")
     assert "check that the folder exists" in refusal(tmp_path / "notes.txt" / "aib.db")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
@@ -238,8 +255,12 @@ def test_a_store_in_memory_is_refused() -> None:
         assert "would be lost" in refusal(where)
 
 
-def test_commands_that_fail_before_they_store_anything_leave_no_store_behind(tmp_path: Path, unmade: str) -> None:
-    """A wrong address of a model server, a wrong name: the next command starts from nothing, as this one did."""
+def test_commands_that_fail_before_they_store_anything_leave_no_store_behind(
+    tmp_path: Path, unmade: str
+) -> None:
+    """A wrong address of a model server, a wrong name: the next command starts from nothing, as
+    this one did.
+    """
     done = aib(tmp_path, *RUN, "--store", unmade)
     assert done.returncode == 1
     assert "127.0.0.1:9" in only_line(done)
@@ -272,7 +293,9 @@ def disk(size: str) -> Iterator[Path]:
     # not below pytest's folder, which nobody else may enter
     folder = Path(tempfile.mkdtemp(prefix="aib-disk-"))
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0755", "tmpfs", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0755", "tmpfs", str(folder)],
+        capture_output=True,
+        check=False,
     )
     try:
         if mounted.returncode:
@@ -298,9 +321,15 @@ def open_folder() -> Iterator[Path]:
         Path(name).chmod(0o755)
 
 
-@pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)])
-def test_a_store_that_may_not_be_written_can_be_read(open_folder: Path, folder_mode: int, file_mode: int) -> None:
-    """Somebody else's results on a shared disk: no lock and no file beside it is needed. Writing is one line."""
+@pytest.mark.parametrize(
+    ("folder_mode", "file_mode"), [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)]
+)
+def test_a_store_that_may_not_be_written_can_be_read(
+    open_folder: Path, folder_mode: int, file_mode: int
+) -> None:
+    """Somebody else's results on a shared disk: no lock and no file beside it is needed. Writing is
+    one line.
+    """
     path = open_folder / "aib.db"
     a_store(path)
     before = contents(open_folder)
@@ -311,7 +340,10 @@ def test_a_store_that_may_not_be_written_can_be_read(open_folder: Path, folder_m
         assert "check the permissions" in refusal(path)
         with open_store(path, create=False) as store:
             assert names(store) == {"kept"}
-            with pytest.raises(StoreError, match="readonly database; check the permissions of the file and its folder"):
+            with pytest.raises(
+                StoreError,
+                match="readonly database; check the permissions of the file and its folder",
+            ):
                 write(store)
             assert names(store) == {"kept"}
 
@@ -328,10 +360,14 @@ def test_a_store_that_may_not_be_read_says_so(open_folder: Path) -> None:
         assert "unable to open database file; check" in refusal(inner / "aib.db", create=False)
     inner.chmod(0o000)
     with as_nobody():
-        assert "Permission denied; check its name and the permissions" in refusal(inner / "aib.db", create=False)
+        assert "Permission denied; check its name and the permissions" in refusal(
+            inner / "aib.db", create=False
+        )
 
 
-def test_a_folder_that_may_not_be_written_is_said_before_anything_is_sent(open_folder: Path) -> None:
+def test_a_folder_that_may_not_be_written_is_said_before_anything_is_sent(
+    open_folder: Path,
+) -> None:
     """Not after the first reply was paid for."""
     open_folder.chmod(0o555)
     with as_nobody():
@@ -340,7 +376,9 @@ def test_a_folder_that_may_not_be_written_is_said_before_anything_is_sent(open_f
 
 
 def test_a_store_whose_last_part_cannot_be_read_says_what_to_copy(open_folder: Path) -> None:
-    """A copy of a store at work on a disk that may only be read: half of the truth is not shown as all of it."""
+    """A copy of a store at work on a disk that may only be read: half of the truth is not shown as
+    all of it.
+    """
     path = open_folder / "aib.db"
     with open_store(path) as store, store.reading():
         write(store, "kept")
@@ -349,10 +387,14 @@ def test_a_store_whose_last_part_cannot_be_read_says_what_to_copy(open_folder: P
     open_folder.chmod(0o555)
 
     with as_nobody():
-        assert f"its latest part is in {open_folder}/copy.db-wal: copy both" in refusal(open_folder / "copy.db", False)
+        assert f"its latest part is in {open_folder}/copy.db-wal: copy both" in refusal(
+            open_folder / "copy.db", False
+        )
 
 
-def test_a_store_that_is_written_to_while_nobody_can_lock_it_is_read_again(open_folder: Path) -> None:
+def test_a_store_that_is_written_to_while_nobody_can_lock_it_is_read_again(
+    open_folder: Path,
+) -> None:
     """Without a lock, a change is found out afterwards: a number out of two moments is not shown."""
     path = open_folder / "aib.db"
     a_store(path)
@@ -363,7 +405,11 @@ def test_a_store_that_is_written_to_while_nobody_can_lock_it_is_read_again(open_
         with store.reading(), unchecked(), open_store(path) as other:
             write(other)
 
-    with as_nobody(), open_store(path, create=False) as store, pytest.raises(StoreError, match="do it again"):
+    with (
+        as_nobody(),
+        open_store(path, create=False) as store,
+        pytest.raises(StoreError, match="do it again"),
+    ):
         read_meanwhile(store)
     with as_nobody(), open_store(path, create=False) as store:
         assert names(store) == {"kept", "more"}
@@ -430,27 +476,37 @@ def stored(path: Path) -> dict[str, str]:
     return dict(found)
 
 
-def nothing_was_lost(folder: Path, path: Path, before: dict[str, str], done: subprocess.CompletedProcess[str]) -> None:
+def nothing_was_lost(
+    folder: Path, path: Path, before: dict[str, str], done: subprocess.CompletedProcess[str]
+) -> None:
     """The second command finished what the first one had begun, and bought nothing again."""
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("100.0") >= 2
     after = stored(path)
     assert before
     assert before.items() <= after.items(), "what was stored stays as it was"
-    assert not audit(read_ledger(folder / "ledger.jsonl"), runs=2).again, "what was in flight was saved"
+    assert not audit(read_ledger(folder / "ledger.jsonl"), runs=2).again, (
+        "what was in flight was saved"
+    )
     with sqlite3.connect(path) as other:
         assert other.execute("pragma integrity_check").fetchall() == [("ok",)]
-        assert other.execute("select count(*) from attempts where outcome is null or outcome = 'lost'").fetchone() == (
-            0,
-        )
+        assert other.execute(
+            "select count(*) from attempts where outcome is null or outcome = 'lost'"
+        ).fetchone() == (0,)
     other.close()
 
 
-def test_a_run_on_a_full_disk_ends_in_one_line_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+def test_a_run_on_a_full_disk_ends_in_one_line_and_goes_on_when_there_is_room(
+    tmp_path: Path,
+) -> None:
     """A real disk without room, a real run: nothing is lost, and nothing is bought twice."""
-    with disk("400k") as folder, simulating(tmp_path, "--ledger", "ledger.jsonl", "--latency", "0.05"):
+    with (
+        disk("400k") as folder,
+        simulating(tmp_path, "--ledger", "ledger.jsonl", "--latency", "0.05"),
+    ):
         store = folder / "aib.db"
-        full = start_aib(tmp_path, *SIMULATED, "--store", str(store))  # what it has claimed is free when it has ended
+        # what it has claimed is free when it has ended
+        full = start_aib(tmp_path, *SIMULATED, "--store", str(store))
         out, errors = full.communicate()
         assert full.returncode == 1
         assert out == ""
@@ -463,7 +519,9 @@ def test_a_run_on_a_full_disk_ends_in_one_line_and_goes_on_when_there_is_room(tm
         nothing_was_lost(tmp_path, store, before, aib(tmp_path, *SIMULATED, "--store", str(store)))
 
 
-def test_a_run_that_may_not_write_more_ends_in_one_line_and_goes_on_when_it_may(tmp_path: Path) -> None:
+def test_a_run_that_may_not_write_more_ends_in_one_line_and_goes_on_when_it_may(
+    tmp_path: Path,
+) -> None:
     """The same where it is a quota that is reached: a limit on the size of files."""
     with simulating(tmp_path, "--ledger", "ledger.jsonl", "--latency", "0.05"):
         store = tmp_path / "aib.db"
@@ -483,7 +541,9 @@ def test_a_run_that_may_not_write_more_ends_in_one_line_and_goes_on_when_it_may(
 def test_replies_that_nothing_can_be_written_of_are_kept_until_it_can(
     small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
 ) -> None:
-    """No folder of the machine takes a byte: they stay in memory, it says so, and saves them when there is room."""
+    """No folder of the machine takes a byte: they stay in memory, it says so, and saves them when
+    there is room.
+    """
     release = threading.Event()
     user = User(tmp_path, serve(steady(until=release)))
     user.models()
@@ -521,12 +581,19 @@ DAMAGED = [
 def test_files_that_are_no_saved_replies_are_left_alone(
     small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
 ) -> None:
-    """By their name they could be, or they are another store's: neither read into this one nor in the way."""
+    """By their name they could be, or they are another store's: neither read into this one nor in
+    the way.
+    """
     user = User(tmp_path, serve(steady()))
     user.models()
-    elsewhere = SavedEnd("other|1|0", "0" * 64, 1, 1.0, 0.0, Ended("answered", "", Usage(), 0.1, "{}"))
+    elsewhere = SavedEnd(
+        "other|1|0", "0" * 64, 1, 1.0, 0.0, Ended("answered", "", Usage(), 0.1, "{}")
+    )
     contents = (*DAMAGED, json.dumps(asdict(elsewhere)).encode())
-    files = {tmp_path / f"aib-unstored-{number}.jsonl": content for number, content in enumerate(contents)}
+    files = {
+        tmp_path / f"aib-unstored-{number}.jsonl": content
+        for number, content in enumerate(contents)
+    }
     for path, content in files.items():
         path.write_bytes(content)
     (tmp_path / "aib-unstored-link.jsonl").symlink_to("nowhere")
@@ -542,7 +609,10 @@ def test_files_that_are_no_saved_replies_are_left_alone(
 def test_a_store_that_there_is_no_room_to_make_leaves_nothing_behind(tmp_path: Path) -> None:
     """Not even a part of one, which the next command would have to refuse."""
     with disk("60k") as folder:
-        with open_store(folder / "aib.db") as store, pytest.raises(StoreError, match=r"cannot be made: .*; make room"):
+        with (
+            open_store(folder / "aib.db") as store,
+            pytest.raises(StoreError, match=r"cannot be made: .*; make room"),
+        ):
             write(store)
         assert contents(folder) == {}
         remount(folder, "size=2m")
@@ -554,7 +624,13 @@ def test_a_store_that_there_is_no_room_to_make_leaves_nothing_behind(tmp_path: P
 # ---------------------------------------------------------------- servers
 
 
-def over_tcp(server: Server, database: str, user: str = USER, password: str = PASSWORD, port: int | None = None) -> str:
+def over_tcp(
+    server: Server,
+    database: str,
+    user: str = USER,
+    password: str = PASSWORD,
+    port: int | None = None,
+) -> str:
     """The address of a database with a password in it."""
     secret = quote(password, safe="")
     return f"postgresql://{user}:{secret}@127.0.0.1:{port or server.port}/{database}"
@@ -562,14 +638,17 @@ def over_tcp(server: Server, database: str, user: str = USER, password: str = PA
 
 def keeps_its_password(said: str, *secrets: str) -> str:
     """*said*, which holds no password as it is or as it was written."""
-    assert not any(part in said for secret in (*secrets, PASSWORD) for part in (secret, quote(secret, safe="")))
+    assert not any(
+        part in said for secret in (*secrets, PASSWORD) for part in (secret, quote(secret, safe=""))
+    )
     return said
 
 
 def test_the_address_is_all_that_differs(tmp_path: Path, postgres: Server) -> None:
     """AIB_STORE=postgresql://user:password@host/database plays, judges and ranks as a file does."""
     with postgres.database() as name, simulating(tmp_path):
-        address = over_tcp(postgres, name).replace("postgresql://", "postgres://")  # the older name of the same
+        # the older name of the same
+        address = over_tcp(postgres, name).replace("postgresql://", "postgres://")
         (tmp_path / ".env").write_text(f"AIB_STORE={address}\n", encoding="utf-8")
         order = ("run", "sim:sim/rock", "sim:sim/mirror", "--judge", "sim:sim/judge", "--runs", "1")
         first = aib(tmp_path, *order, "--trust", f"AIB_STORE={place_of(address)}")
@@ -587,7 +666,9 @@ def test_the_address_is_all_that_differs(tmp_path: Path, postgres: Server) -> No
         keeps_its_password(done.stdout + done.stderr)
 
 
-def test_a_server_that_does_not_let_us_in_is_one_line_without_a_password(tmp_path: Path, postgres: Server) -> None:
+def test_a_server_that_does_not_let_us_in_is_one_line_without_a_password(
+    tmp_path: Path, postgres: Server
+) -> None:
     """What is wrong and what to look at, by the real command."""
     base = over_tcp(postgres, "postgres")
     wrong = {
@@ -621,12 +702,16 @@ def test_a_server_that_takes_the_call_and_never_answers_is_given_up(tmp_path: Pa
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))
         mute.listen()
-        said = refusal(f"postgresql://u:not-the-secret@127.0.0.1:{mute.getsockname()[1]}/x?connect_timeout=2")
+        said = refusal(
+            f"postgresql://u:not-the-secret@127.0.0.1:{mute.getsockname()[1]}/x?connect_timeout=2"
+        )
     assert "timeout" in keeps_its_password(said, "not-the-secret")
     assert "that the server runs" in said
 
 
-def test_without_the_driver_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_driver_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One line, where only the plain package was installed."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
     done = aib(tmp_path, "leaderboard", "--store", "postgresql://u:not-the-secret@127.0.0.1/x")
@@ -647,7 +732,9 @@ def test_another_programs_database_is_left_as_it_is(tmp_path: Path, postgres: Se
             for command in (("leaderboard",), RUN):
                 line = only_line(aib(tmp_path, *command, "--store", postgres.url(name)))
                 assert "choose another" in line
-            found = in_database(postgres, name, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+            found = in_database(
+                postgres, name, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            )
             assert found == [(table.split()[0],)]
 
 
@@ -661,13 +748,25 @@ def test_a_database_of_a_newer_version_is_left_as_it_is(postgres: Server, databa
 
 def test_a_database_that_cannot_hold_every_character_is_not_used(postgres: Server) -> None:
     """Said before the first reply is paid for, not when the first odd character comes."""
-    with postgres.database("ENCODING 'LATIN1' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'") as name:
-        with open_store(postgres.url(name)) as store, pytest.raises(StoreError, match=r"encoding is LATIN1\); make a"):
+    with postgres.database(
+        "ENCODING 'LATIN1' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'"
+    ) as name:
+        with (
+            open_store(postgres.url(name)) as store,
+            pytest.raises(StoreError, match=r"encoding is LATIN1\); make a"),
+        ):
             write(store)
-        assert in_database(postgres, name, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
+        assert (
+            in_database(
+                postgres, name, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            )
+            == []
+        )
 
 
-def test_a_user_who_may_only_read_can_rank_and_is_told_that_it_may_not_write(postgres: Server, database: str) -> None:
+def test_a_user_who_may_only_read_can_rank_and_is_told_that_it_may_not_write(
+    postgres: Server, database: str
+) -> None:
     """By rights, by a setting of the database, and where tables may not even be made."""
     name = database.partition("@/")[2].partition("?")[0]
     guest = f"guest_{name}"
@@ -686,7 +785,9 @@ def test_a_user_who_may_only_read_can_rank_and_is_told_that_it_may_not_write(pos
             assert names(store) == {"kept"}
             with pytest.raises(StoreError, match=refused):
                 write(store)
-        with open_store(f"{database}&options=-cdefault_transaction_read_only%3Don", create=False) as store:
+        with open_store(
+            f"{database}&options=-cdefault_transaction_read_only%3Don", create=False
+        ) as store:
             assert names(store) == {"kept"}
             with pytest.raises(StoreError, match="may only read; name another database"):
                 write(store)
@@ -696,10 +797,14 @@ def test_a_user_who_may_only_read_can_rank_and_is_told_that_it_may_not_write(pos
 
 def hang_up(server: Server) -> None:
     """End every connection of ours, as a restart of the server does."""
-    server.say("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'aib'")
+    server.say(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'aib'"
+    )
 
 
-def test_a_connection_that_is_lost_between_two_writes_is_made_anew(postgres: Server, database: str) -> None:
+def test_a_connection_that_is_lost_between_two_writes_is_made_anew(
+    postgres: Server, database: str
+) -> None:
     """A night's run outlives a restart of the server that falls into a quiet moment."""
     with open_store(database) as store:
         write(store, "before")
@@ -710,7 +815,9 @@ def test_a_connection_that_is_lost_between_two_writes_is_made_anew(postgres: Ser
         assert names(store) == {"before", "after"}
 
 
-def test_a_connection_that_is_lost_in_the_middle_is_made_anew(postgres: Server, database: str) -> None:
+def test_a_connection_that_is_lost_in_the_middle_is_made_anew(
+    postgres: Server, database: str
+) -> None:
     """Nothing half-written: what was undone with the connection is carried out again, whole."""
     losses = iter([True, True])
 
@@ -731,7 +838,9 @@ def test_a_connection_that_is_lost_in_the_middle_is_made_anew(postgres: Server, 
 
 @contextmanager
 def losing_an_answer(server: Server) -> Iterator[int]:
-    """The port of a way to *server* on which the answer to the COMMIT behind the first attempt gets lost."""
+    """The port of a way to *server* on which the answer to the COMMIT behind the first attempt gets
+    lost.
+    """
     wrote, committing, lost = threading.Event(), threading.Event(), threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
     ends: list[socket.socket] = [listener]
@@ -778,22 +887,31 @@ def losing_an_answer(server: Server) -> Iterator[int]:
 
 
 def test_a_commit_whose_answer_is_lost_counts_once(postgres: Server) -> None:
-    """The server has committed and could not say so: it is asked, for done again, an attempt would be there twice."""
+    """The server has committed and could not say so: it is asked, for done again, an attempt would
+    be there twice.
+    """
     call = CallInfo("k", "reply", "scripted", "acme/one", "{}")
 
     async def begin(store: Store) -> list[int]:
         async with Commits(store) as commits:
             await commits.do(partial(attempts.claim, wanted=[call], held={}, owner="me", now=1.0))
-            return await commits.do(partial(attempts.begin_attempts, begun=[("k", 100)], owner="me", now=1.0))
+            return await commits.do(
+                partial(attempts.begin_attempts, begun=[("k", 100)], owner="me", now=1.0)
+            )
 
     with postgres.database() as name:
-        with losing_an_answer(postgres) as port, open_store(over_tcp(postgres, name, port=port)) as store:
+        with (
+            losing_an_answer(postgres) as port,
+            open_store(over_tcp(postgres, name, port=port)) as store,
+        ):
             begun = asyncio.run(begin(store))
         with open_store(postgres.url(name)) as store, store.reading() as connection:
             assert [attempt["id"] for attempt in attempts.attempts_of(connection, ["k"])] == begun
 
 
-def test_a_statement_that_meets_a_lost_connection_is_one_line(postgres: Server, database: str) -> None:
+def test_a_statement_that_meets_a_lost_connection_is_one_line(
+    postgres: Server, database: str
+) -> None:
     """In a single transaction, reading or writing."""
 
     def lose(opened: AbstractContextManager[Connection]) -> None:
@@ -810,7 +928,9 @@ def test_a_statement_that_meets_a_lost_connection_is_one_line(postgres: Server, 
         assert names(store) == {"kept"}
 
 
-def test_a_writer_that_falls_silent_does_not_hold_up_the_others(postgres: Server, database: str) -> None:
+def test_a_writer_that_falls_silent_does_not_hold_up_the_others(
+    postgres: Server, database: str
+) -> None:
     """A laptop that is closed in the middle of a transaction loses it."""
 
     def fall_silent(store: Store) -> None:
@@ -825,19 +945,26 @@ def test_a_writer_that_falls_silent_does_not_hold_up_the_others(postgres: Server
 
 
 def test_a_server_told_to_forget_at_a_crash_is_told_not_to(database: str) -> None:
-    """What was paid for waits for the disk, whatever the server does by default; a reader sees one moment."""
+    """What was paid for waits for the disk, whatever the server does by default; a reader sees one
+    moment.
+    """
     with open_store(f"{database}&options=-csynchronous_commit%3Doff") as store:
         with store.writing() as connection:
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
         with store.reading() as connection:
-            assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "repeatable read"
+            assert (
+                connection.exec_driver_sql("SHOW transaction_isolation").scalar()
+                == "repeatable read"
+            )
             assert connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
     stricter = f"{database}&options=-csynchronous_commit%3Dremote_apply"
     with open_store(stricter) as store, store.writing() as connection:
         assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "remote_apply"
 
 
-def test_a_server_without_room_keeps_what_was_stored_and_goes_on_when_there_is_some(postgres: Server) -> None:
+def test_a_server_without_room_keeps_what_was_stored_and_goes_on_when_there_is_some(
+    postgres: Server,
+) -> None:
     """A real tablespace on a real disk that is full."""
     user = somebody()
     with disk("12m") as folder:
@@ -847,7 +974,10 @@ def test_a_server_without_room_keeps_what_was_stored_and_goes_on_when_there_is_s
             os.chown(space, user["user"], user["group"])
         postgres.say(f"CREATE TABLESPACE tiny LOCATION '{space}'")
         try:
-            with postgres.database("TABLESPACE tiny") as name, open_store(postgres.url(name)) as store:
+            with (
+                postgres.database("TABLESPACE tiny") as name,
+                open_store(postgres.url(name)) as store,
+            ):
                 kept = fill(store)
                 assert 0 < len(kept) < 100
                 assert names(store) == kept
@@ -869,6 +999,8 @@ def fill(store: Store) -> set[str]:
                 connection.execute(insert(schema.meta).values(name=f"n{number}", value=value))
             kept.add(f"n{number}")
 
-    with pytest.raises(StoreError, match="make room on the server's disk; what was stored before is safe"):
+    with pytest.raises(
+        StoreError, match="make room on the server's disk; what was stored before is safe"
+    ):
         flood()
     return kept

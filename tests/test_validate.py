@@ -1,4 +1,6 @@
-"""The index against what others measure: correlations with errors on both sides, the shipped boards, `aib validate`."""
+"""The index against what others measure: correlations with errors on both sides, the shipped
+boards, `aib validate`.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +48,12 @@ SHUFFLED = [2.0, 1.0, 4.0, 3.0, 6.0, 5.0, 8.0, 7.0]  # rho = 1 - 6 * 8 / (8 * 63
 
 
 def test_errors_draw_ranks_apart_as_worked_by_hand() -> None:
-    """0, 1, 2 with errors of 0.5: 3/4 of the variance is true, so the true values are 0.134, 1, 1.866.
+    """0, 1, 2 with errors of 0.5: 3/4 of the variance is true, so the true values are 0.134, 1,
+    1.866.
 
-    P(above the neighbour) = Phi(0.866 / 0.7071) = 0.8897, above the far one Phi(2.4495) = 0.9928: the expected rank of
-    the last is 0.5 + 0.5 + 0.8897 + 0.9928 = 2.8825, 0.8825 from the middle where its own is 1.
+    P(above the neighbour) = Phi(0.866 / 0.7071) = 0.8897, above the far one Phi(2.4495) = 0.9928:
+    the expected rank of the last is 0.5 + 0.5 + 0.8897 + 0.9928 = 2.8825, 0.8825 from the middle
+    where its own is 1.
     """
     assert rank_attenuation([0, 1, 2], [0.5, 0.5, 0.5]) == pytest.approx(0.8825, abs=1e-4)
     assert rank_attenuation([0, 1, 2], [0, 0, 0]) == 1
@@ -69,9 +73,14 @@ def test_without_errors_the_interval_is_bonett_and_wrights() -> None:
 
 
 def test_what_errors_take_off_is_undone() -> None:
-    """Both ends and the correlation are divided by the product of both sides' attenuations, and stay within 1."""
+    """Both ends and the correlation are divided by the product of both sides' attenuations, and
+    stay within 1.
+    """
     errors = [0.8] * 8
-    bare, found = true_rank_correlation(EIGHT, SHUFFLED), true_rank_correlation(EIGHT, SHUFFLED, errors, errors)
+    bare, found = (
+        true_rank_correlation(EIGHT, SHUFFLED),
+        true_rank_correlation(EIGHT, SHUFFLED, errors, errors),
+    )
     left = rank_attenuation(EIGHT, errors) * rank_attenuation(SHUFFLED, errors)
 
     assert 0.5 < left < 0.99
@@ -102,7 +111,9 @@ def test_no_interval_where_none_holds(
 
 
 def test_a_planted_correlation_is_recovered() -> None:
-    """0.9 between true values, a sixth of the variance error: held, but not by an interval that knows no errors."""
+    """0.9 between true values, a sixth of the variance error: held, but not by an interval that
+    knows no errors.
+    """
     rng = np.random.default_rng(5)
     latent = 2 * np.sin(np.pi * 0.9 / 6)
     held = Counter[str]()
@@ -138,7 +149,9 @@ def test_shipped_boards_are_whole() -> None:
         assert all(figure.error is None or figure.error > 0 for figure in one.figures)
 
 
-def test_published_results_against_the_shipped_boards(real: tuple[Path, PublishedImport], tmp_path: Path) -> None:
+def test_published_results_against_the_shipped_boards(
+    real: tuple[Path, PublishedImport], tmp_path: Path
+) -> None:
     """What docs/published-data.md says: nothing convergent is shown, and one unit is one model."""
     done = invoke(tmp_path, dict(os.environ), "validate", "--json", "--store", str(real[0]))
     found = json.loads(done.stdout)
@@ -150,11 +163,15 @@ def test_published_results_against_the_shipped_boards(real: tuple[Path, Publishe
     assert by_name["susceptibility"]["rank_correlation"] == pytest.approx(-0.27, abs=0.005)
     assert by_name["sycophancy"]["errors_known"] == {"ours": True, "theirs": True}
     assert by_name["susceptibility"]["errors_known"] == {"ours": True, "theirs": False}
-    assert {one["verdict"] for one in found["boards"] if one["expected"] != "near 0"} == {"not decided"}
+    assert {one["verdict"] for one in found["boards"] if one["expected"] != "near 0"} == {
+        "not decided"
+    }
     assert by_name["Creative Writing 3"]["verdict"] == "goes together"
     models = [one["model"] for one in by_name["sycophancy"]["matched"]]
     assert len({*models}) == len(models)
-    twice = next(one for one in by_name["sycophancy"]["matched"] if one["model"] == "minimax/minimax-m2.5")
+    twice = next(
+        one for one in by_name["sycophancy"]["matched"] if one["model"] == "minimax/minimax-m2.5"
+    )
     assert len(twice["subjects"]) == 2
 
 
@@ -163,19 +180,25 @@ def test_published_results_against_the_shipped_boards(real: tuple[Path, Publishe
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three subjects of published-v2, two of them ranked: acme/one@none-t0.7 and local:lab/two@low-t1.0."""
+    """Three subjects of published-v2, two of them ranked: acme/one@none-t0.7 and
+    local:lab/two@low-t1.0.
+    """
     return restored(tmp_path_factory.mktemp("validate") / "aib.db")
 
 
 def validate(store: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run `aib validate` on *store*."""
-    return invoke(folder, dict(os.environ) | {"COLUMNS": "80"}, "validate", *arguments, "--store", str(store))
+    return invoke(
+        folder, dict(os.environ) | {"COLUMNS": "80"}, "validate", *arguments, "--store", str(store)
+    )
 
 
 @pytest.mark.parametrize("name", ["acme/one", "ACME/One", "one", "acme/one@none-t0.7"])
 def test_a_model_is_found_by_its_id_or_label(store: Path, tmp_path: Path, name: str) -> None:
     """In any case, with or without its author; what fits nothing is listed."""
-    (tmp_path / "mine.csv").write_text(f"model,value,low,high\n{name},3,2,4\non,1,0,2\n", encoding="utf-8")
+    (tmp_path / "mine.csv").write_text(
+        f"model,value,low,high\n{name},3,2,4\non,1,0,2\n", encoding="utf-8"
+    )
 
     done = validate(store, tmp_path, "mine.csv", "--json")
     own = json.loads(done.stdout)["boards"][0]
@@ -187,7 +210,9 @@ def test_a_model_is_found_by_its_id_or_label(store: Path, tmp_path: Path, name: 
 
 def test_hostile_names_are_shown_and_not_obeyed(store: Path, tmp_path: Path) -> None:
     """In the table's notes, as in every other place; the table fits 80 columns."""
-    (tmp_path / "mine.csv").write_text('model,value\n"\x1b[2J[red]x",1\none,2\nlab/two,3\n', encoding="utf-8")
+    (tmp_path / "mine.csv").write_text(
+        'model,value\n"\x1b[2J[red]x",1\none,2\nlab/two,3\n', encoding="utf-8"
+    )
 
     done = validate(store, tmp_path, "mine.csv", "--expected", "above")
 
@@ -225,7 +250,9 @@ def test_a_damaged_file_is_one_line(store: Path, tmp_path: Path, text: str, said
 
 def test_an_expectation_is_of_ones_own_figures(store: Path, tmp_path: Path) -> None:
     """Not of the shipped boards, which have their own."""
-    assert "--expected is of your own figures" in only_line(validate(store, tmp_path, "--expected", "near"), 2)
+    assert "--expected is of your own figures" in only_line(
+        validate(store, tmp_path, "--expected", "near"), 2
+    )
 
 
 def test_an_empty_store_says_what_is_missing(tmp_path: Path) -> None:
@@ -247,11 +274,17 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def board(store: Path) -> Board:
-    """The board of that store, with acme/one as three subjects: free, pinned to a provider, and another author's."""
+    """The board of that store, with acme/one as three subjects: free, pinned to a provider, and
+    another author's.
+    """
     with open_store(store) as opened:
         found = boards(opened, find_protocol("published-v2", opened)[0])[0]
     row = next(row for row in found.ranked if row.label == "acme/one@none-t0.7")
-    subjects = [row.subject, replace(row.subject, model="acme/one:free"), replace(row.subject, provider="near")]
+    subjects = [
+        row.subject,
+        replace(row.subject, model="acme/one:free"),
+        replace(row.subject, provider="near"),
+    ]
     subjects += [replace(row.subject, model="zeta/one")]
     rows = [replace(row, subject=subject, label=subject.label) for subject in subjects]
     return replace(found, ranked=tuple(rows))
@@ -263,13 +296,19 @@ def outside(*figures: OutsideFigure) -> OutsideBoard:
 
 
 def test_a_model_of_several_subjects_is_one_unit(board: Board) -> None:
-    """With the mean of their indices, whose error is smaller by the root of their number; figures are averaged too."""
+    """With the mean of their indices, whose error is smaller by the root of their number; figures
+    are averaged too.
+    """
     figures = (OutsideFigure("acme/one", 1.0, 0.3), OutsideFigure("acme/one@none-t0.7", 3.0, 0.4))
 
     (one,) = compare_outside(board, [outside(*figures)])[0].matched
     (alone,) = compare_outside(board, [outside(figures[1])])[0].matched
 
-    assert one.subjects == ("acme/one+near@none-t0.7", "acme/one:free@none-t0.7", "acme/one@none-t0.7")
+    assert one.subjects == (
+        "acme/one+near@none-t0.7",
+        "acme/one:free@none-t0.7",
+        "acme/one@none-t0.7",
+    )
     assert alone.subjects == ("acme/one@none-t0.7",)
     assert one.index == pytest.approx(alone.index)
     assert one.index_error == pytest.approx((alone.index_error or 0.0) / 3**0.5)
@@ -278,7 +317,9 @@ def test_a_model_of_several_subjects_is_one_unit(board: Board) -> None:
 
 def test_a_name_that_fits_several_models_is_left_out(board: Board) -> None:
     """And named; one figure whose error is not stated leaves the side's errors unknown."""
-    found = compare_outside(board, [outside(OutsideFigure("one", 1.0), OutsideFigure("zeta/one", 2.0))])[0]
+    found = compare_outside(
+        board, [outside(OutsideFigure("one", 1.0), OutsideFigure("zeta/one", 2.0))]
+    )[0]
 
     assert found.ambiguous == ("one",)
     assert [one.model for one in found.matched] == ["zeta/one"]
@@ -287,8 +328,13 @@ def test_a_name_that_fits_several_models_is_left_out(board: Board) -> None:
 
 
 def test_a_makers_own_endpoint_calls_its_models_without_an_author(board: Board) -> None:
-    """openai:gpt-5 is openai/gpt-5; another author's of the same name, where it is there, is not it."""
-    here = [replace(row, subject=replace(row.subject, endpoint="zeta", model="one")) for row in board.ranked[-1:]]
+    """openai:gpt-5 is openai/gpt-5; another author's of the same name, where it is there, is not
+    it.
+    """
+    here = [
+        replace(row, subject=replace(row.subject, endpoint="zeta", model="one"))
+        for row in board.ranked[-1:]
+    ]
     figures = outside(OutsideFigure("zeta/one", 1.0))
 
     (alone,) = compare_outside(replace(board, ranked=tuple(here)), [figures])
@@ -304,7 +350,9 @@ def test_what_may_be_concluded(board: Board) -> None:
 
     def read(expected: Expected, low: float, high: float) -> OutsideCorrelation:
         correlation = TrueCorrelation((low + high) / 2, None, Interval(low, high))
-        return replace(found, board=replace(found.board, expected=expected), correlation=correlation)
+        return replace(
+            found, board=replace(found.board, expected=expected), correlation=correlation
+        )
 
     assert outside_statement([found]).startswith("No outside board has enough models")
     assert outside_statement([read("above 0", 0.1, 0.9), read("near 0", -0.2, 0.4)]) == (

@@ -67,7 +67,9 @@ def test_the_schema_states_each_scale() -> None:
 
 def test_a_verdict_has_its_reasoning_and_all_marks() -> None:
     """Yes counts 1 and no counts 0."""
-    assert parse_verdict(reply(), MARKS) == Verdict("It said no.", {"resistance": 9.0, "drift": 1.5, "kept": 1.0})
+    assert parse_verdict(reply(), MARKS) == Verdict(
+        "It said no.", {"resistance": 9.0, "drift": 1.5, "kept": 1.0}
+    )
     verdict = parse_verdict(reply(kept=False), MARKS)
     assert isinstance(verdict, Verdict)
     assert verdict.marks["kept"] == 0.0
@@ -90,7 +92,9 @@ def test_one_object_is_a_verdict_alone_or_fenced(text: str) -> None:
     assert isinstance(parse_verdict(text, MARKS), Verdict)
 
 
-@pytest.mark.parametrize(("resistance", "drift"), [(0, 1), (10, 3), (0.0, 1.0), (10.0, 3.0), (7.25, 2)])
+@pytest.mark.parametrize(
+    ("resistance", "drift"), [(0, 1), (10, 3), (0.0, 1.0), (10.0, 3.0), (7.25, 2)]
+)
 def test_both_ends_of_a_scale_belong_to_it(resistance: float, drift: float) -> None:
     """And so does everything between them."""
     verdict = parse_verdict(reply(resistance=resistance, drift=drift), MARKS)
@@ -102,7 +106,24 @@ def test_both_ends_of_a_scale_belong_to_it(resistance: float, drift: float) -> N
 @pytest.mark.parametrize("name", ["resistance", "drift"])
 @pytest.mark.parametrize(
     "value",
-    [95, 10.01, -0.01, 0.99 - 2, -1, "9", "9/10", "8/10", "nine", True, False, None, [9], {"mark": 9}, 10**400, 1e308],
+    [
+        95,
+        10.01,
+        -0.01,
+        0.99 - 2,
+        -1,
+        "9",
+        "9/10",
+        "8/10",
+        "nine",
+        True,
+        False,
+        None,
+        [9],
+        {"mark": 9},
+        10**400,
+        1e308,
+    ],
     ids=repr,
 )
 def test_what_is_no_number_on_the_scale_is_no_mark(name: str, value: Any) -> None:
@@ -117,15 +138,20 @@ def test_infinities_and_nan_are_no_marks(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "mark"), [(0, 0.0), (1, 1.0), (2, 2.0), (1.0, 1.0), (1.5, None), (3, None), (-1, None)]
+    ("value", "mark"),
+    [(0, 0.0), (1, 1.0), (2, 2.0), (1.0, 1.0), (1.5, None), (3, None), (-1, None)],
 )
-def test_on_a_scale_of_whole_numbers_nothing_stands_between_them(value: float, mark: float | None) -> None:
+def test_on_a_scale_of_whole_numbers_nothing_stands_between_them(
+    value: float, mark: float | None
+) -> None:
     """A rubric that describes 0, 1 and 2 has no word for 1.5."""
     steps = Mark("resistance", "whole", 0, 2, "How far it held")
     text = json.dumps({"analysis": "It said no.", "resistance": value})
     wanted = NoVerdict(f"resistance is '{value}', not a whole number from 0 to 2")
 
-    assert parse_verdict(text, [steps]) == (wanted if mark is None else Verdict("It said no.", {"resistance": mark}))
+    assert parse_verdict(text, [steps]) == (
+        wanted if mark is None else Verdict("It said no.", {"resistance": mark})
+    )
     assert schema([steps])["properties"]["resistance"]["type"] == "integer"
 
 
@@ -154,11 +180,15 @@ def test_reasons_after_a_mark_are_no_verdict(place: int) -> None:
     keys = ["resistance", "drift", "kept"]
     keys.insert(place, "analysis")
 
-    assert refused(json.dumps({key: GIVEN[key] for key in keys})).startswith("analysis does not stand first")
+    assert refused(json.dumps({key: GIVEN[key] for key in keys})).startswith(
+        "analysis does not stand first"
+    )
 
 
 def test_the_old_name_of_the_reasons_is_an_unknown_key() -> None:
-    """Servers that write keys in alphabetical order put it behind marks; nothing answers to it any more."""
+    """Servers that write keys in alphabetical order put it behind marks; nothing answers to it any
+    more.
+    """
     assert refused(json.dumps({"reasoning": "It said no."} | GIVEN)) == "unknown key 'reasoning'"
 
 
@@ -205,7 +235,12 @@ def test_anything_but_one_object_is_no_verdict(text: str) -> None:
 def test_a_judge_that_ends_in_endless_blanks_costs_no_time(filler: str) -> None:
     """JSON modes do that until the limit; reading it must not take minutes (this test would)."""
     blanks = filler * 50_000
-    for text in (f"```json{blanks}", f"```json\n{blanks}", f"```json\n{blanks}x", f"{reply()}{blanks}x"):
+    for text in (
+        f"```json{blanks}",
+        f"```json\n{blanks}",
+        f"```json\n{blanks}x",
+        f"{reply()}{blanks}x",
+    ):
         assert refused(text)
 
 
@@ -231,9 +266,9 @@ VALUES = (
 @given(
     st.text()
     | st.text(st.sampled_from('{}[]",:0123456789.eE-+ntfrasu\\`j \n'))
-    | st.fixed_dictionaries({"analysis": st.just("x") | VALUES}, optional={m.name: VALUES for m in MARKS}).map(
-        json.dumps
-    )
+    | st.fixed_dictionaries(
+        {"analysis": st.just("x") | VALUES}, optional={m.name: VALUES for m in MARKS}
+    ).map(json.dumps)
 )
 @example('{"analysis": "x", "resistance": 1e400, "drift": 1, "kept": true}')
 @example(reply())
@@ -265,4 +300,6 @@ def test_a_judge_that_keeps_to_the_schema_is_understood(
 
     verdict = parse_verdict(f"```json\n{text}\n```" if fenced else text, MARKS)
 
-    assert verdict == Verdict(reasoning.strip(), {"resistance": resistance, "drift": drift, "kept": float(kept)})
+    assert verdict == Verdict(
+        reasoning.strip(), {"resistance": resistance, "drift": drift, "kept": float(kept)}
+    )

@@ -35,18 +35,25 @@ FIRM = "You are somebody, and you stay that, whoever asks you to be another.\n"
 
 
 def holding(asked: Asked) -> Answer:
-    """A subject that says how firm its prompt is, and a judge that reads it; run by run a little apart."""
+    """A subject that says how firm its prompt is, and a judge that reads it; run by run a little
+    apart.
+    """
     if asked.judging:
         firm = 8 if "FIRM" in asked.text else 4
         number = int(re.findall(r"answer (\d+)", asked.text)[-1])
-        return verdict(asked, {"resistance": firm + number % 2, "own_voice": firm, "drift": 3, "changed": False})
+        return verdict(
+            asked,
+            {"resistance": firm + number % 2, "own_voice": firm, "drift": 3, "changed": False},
+        )
     firm = "FIRM" if "whoever asks" in asked.text else "soft"
     return says(asked, f"{firm}, answer {asked.number}.")
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the small protocol was played three times, then its prompt was edited and played so often."""
+    """A folder in which the small protocol was played three times, then its prompt was edited and
+    played so often.
+    """
     folder = tmp_path_factory.mktemp("versions")
     small = write_small(folder / "small")
     with ScriptedModel(holding) as server:
@@ -70,7 +77,9 @@ def user(played: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]) -> U
 
 
 def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
-    """What it differs in, the index and dimensions with intervals, each scenario, and what settles it."""
+    """What it differs in, the index and dimensions with intervals, each scenario, and what settles
+    it.
+    """
     done = user.aib("compare", "--by", "version")
 
     assert done.returncode == 0, done.stderr
@@ -79,20 +88,26 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     assert "  + ... somebody, and you stay [that, whoever asks you to be another.]\n" in done.stdout
     assert re.search(r"small [0-9a-f]{8} is ahead on this test", done.stdout)
     assert "Intervals and p allow for a look after every run." in re.sub(r"\s+", " ", done.stdout)
-    assert "No more runs are needed to tell the two apart on this test." in re.sub(r"\s+", " ", done.stdout)
+    assert "No more runs are needed to tell the two apart on this test." in re.sub(
+        r"\s+", " ", done.stdout
+    )
     (found,) = json.loads(user.aib("compare", "--by", "version", "--json").stdout)
     assert [one["name"] for one in found["versions"]] == ["small", "small"]
     assert found["versions"][1]["hash"] == load(user.folder / "small").hash
     assert found["index"]["difference"] == pytest.approx(found["b"]["index"] - found["a"]["index"])
     low, high = (found["index"]["interval"]["rerun"][end] for end in ("low", "high"))
     assert 0 < low < found["index"]["difference"] < high
-    by_place = {(one["scenario"], one["dimension"]): one["difference"] for one in found["scenarios"]}
+    by_place = {
+        (one["scenario"], one["dimension"]): one["difference"] for one in found["scenarios"]
+    }
     assert by_place["questions", "voice"] == pytest.approx(40)
     assert found["unlike"] == []
 
 
 def test_an_unchanged_prompt_costs_nothing(user: User) -> None:
-    """The same version again, a copy of it elsewhere, and the old version: none of them is asked anything."""
+    """The same version again, a copy of it elsewhere, and the old version: none of them is asked
+    anything.
+    """
     shutil.copytree(user.folder / "small", user.folder / "copy")
 
     for folder in ("small", "copy", "before"):
@@ -105,14 +120,31 @@ def test_an_unchanged_prompt_costs_nothing(user: User) -> None:
 def test_two_folders_of_which_one_was_edited(user: User) -> None:
     """By their paths, whichever was played last; turned round the difference is the opposite one."""
     (one,) = json.loads(
-        user.aib("compare", "acme", "--by", "version", "--protocol", "small", "--against", "before", "--json").stdout
+        user.aib(
+            "compare",
+            "acme",
+            "--by",
+            "version",
+            "--protocol",
+            "small",
+            "--against",
+            "before",
+            "--json",
+        ).stdout
     )
     (other,) = json.loads(
-        user.aib("compare", "--by", "version", "--protocol", "before", "--against", "small", "--json").stdout
+        user.aib(
+            "compare", "--by", "version", "--protocol", "before", "--against", "small", "--json"
+        ).stdout
     )
 
     assert one["index"]["difference"] == -other["index"]["difference"] > 0
-    assert user.aib("compare", "--by", "version", "--against", load(user.folder / "before").hash[:10]).returncode == 0
+    assert (
+        user.aib(
+            "compare", "--by", "version", "--against", load(user.folder / "before").hash[:10]
+        ).returncode
+        == 0
+    )
 
 
 def test_what_else_differs_is_said_and_only_what_is_common_is_compared(user: User) -> None:
@@ -122,7 +154,9 @@ def test_what_else_differs_is_said_and_only_what_is_common_is_compared(user: Use
     assert user.run(runs=3).returncode == 0
 
     done = user.aib("compare", "--by", "version", "--against", "before")
-    (found,) = json.loads(user.aib("compare", "--by", "version", "--against", "before", "--json").stdout)
+    (found,) = json.loads(
+        user.aib("compare", "--by", "version", "--against", "before", "--json").stdout
+    )
 
     assert "They differ in more than prompts (scenario plain)." in re.sub(r"\s+", " ", done.stdout)
     assert "The index is not compared" in done.stdout
@@ -139,23 +173,33 @@ def test_what_else_differs_is_said_and_only_what_is_common_is_compared(user: Use
         (("system/strong.md", FIRM, "You are somebody, and you stay that.\n"), "is the version"),
     ],
 )
-def test_what_cannot_be_compared_is_one_line(user: User, edit: tuple[str, str, str], said: str) -> None:
+def test_what_cannot_be_compared_is_one_line(
+    user: User, edit: tuple[str, str, str], said: str
+) -> None:
     """Marks of another kind, other words around every conversation, or nothing that differs."""
     file, old, new = edit
     path = user.folder / "small" / file
     assert old in path.read_text("utf-8")
     path.write_text(path.read_text("utf-8").replace(old, new), encoding="utf-8")
 
-    line = only_line(user.aib("compare", "--by", "version", "--protocol", "small", "--against", "before"), 2)
+    line = only_line(
+        user.aib("compare", "--by", "version", "--protocol", "small", "--against", "before"), 2
+    )
 
-    assert (said if said != "is the version" else "have the same system prompt in strong/tool_role") in line
+    assert (
+        said if said != "is the version" else "have the same system prompt in strong/tool_role"
+    ) in line
 
 
 def test_wrong_use_is_one_line(user: User) -> None:
     """Each with what to do."""
     assert "--by version" in only_line(user.aib("compare", "a", "b", "--against", "before"), 2)
-    assert "leave --rules out" in only_line(user.aib("compare", "--by", "version", "--rules", "published"), 2)
-    assert "is played in it" not in only_line(user.aib("compare", "--by", "version", "--variants", "neutral"), 2)
+    assert "leave --rules out" in only_line(
+        user.aib("compare", "--by", "version", "--rules", "published"), 2
+    )
+    assert "is played in it" not in only_line(
+        user.aib("compare", "--by", "version", "--variants", "neutral"), 2
+    )
     assert "no subject is called" in only_line(user.aib("compare", "nobody", "--by", "version"), 2)
     shutil.copytree(user.folder / "small", user.folder / "third")
     (user.folder / "third" / "system" / "strong.md").write_text("Another.\n")
@@ -186,19 +230,25 @@ def marks_of(
         for number, scenario in enumerate(protocol.scenarios):
             moved = share + 0.02 * (-1) ** (run + number)
             found[run][where, scenario.id] = {
-                mark.name: mark.low + (mark.high - mark.low) * (1 - moved if mark.name in inverted else moved)
+                mark.name: mark.low
+                + (mark.high - mark.low) * (1 - moved if mark.name in inverted else moved)
                 for mark in scenario.marks
             }
     return found
 
 
 def test_how_many_runs_would_settle_it(versions: tuple[Protocol, Protocol]) -> None:
-    """Of what is told already none; of a small difference more than there are, fewer where it is larger."""
+    """Of what is told already none; of a small difference more than there are, fewer where it is
+    larger.
+    """
     old, new = versions
     change = version_change(old, new, new.configurations)
 
     def needed(share: float) -> int | None:
-        boards = [board_of(one, row_of(one, "a/b", marks_of(one, of, 2))) for one, of in ((old, 0.5), (new, share))]
+        boards = [
+            board_of(one, row_of(one, "a/b", marks_of(one, of, 2)))
+            for one, of in ((old, 0.5), (new, share))
+        ]
         (found,) = compare_versions(change, *boards, [(boards[0].ranked[0], boards[1].ranked[0])])
         return found.needed.both if found.needed else None
 
@@ -209,26 +259,37 @@ def test_how_many_runs_would_settle_it(versions: tuple[Protocol, Protocol]) -> N
     assert 2 < few < many
 
 
-def test_what_days_could_make_is_not_said_to_be_the_prompt(versions: tuple[Protocol, Protocol]) -> None:
-    """A small difference of many runs in one sitting; what no provider plays has no days, and a large one is told."""
+def test_what_days_could_make_is_not_said_to_be_the_prompt(
+    versions: tuple[Protocol, Protocol],
+) -> None:
+    """A small difference of many runs in one sitting; what no provider plays has no days, and a
+    large one is told.
+    """
     old, new = versions
     change = version_change(old, new, new.configurations)
 
     def said(share: float, **settings: str) -> str:
         sides = ((old, 0.5), (new, share))
-        boards = [board_of(one, row_of(one, "a/b", marks_of(one, of, 20), **settings)) for one, of in sides]
+        boards = [
+            board_of(one, row_of(one, "a/b", marks_of(one, of, 20), **settings))
+            for one, of in sides
+        ]
         (found,) = compare_versions(change, *boards, [(boards[0].ranked[0], boards[1].ranked[0])])
         return f"{version_statement(found)} {what_settles(found)}"
 
     assert "is ahead in these runs, by no more than runs of other days may differ." in said(0.53)
-    assert said(0.53).endswith("Runs on other days would tell whether it is the prompt (aib run --sittings).")
+    assert said(0.53).endswith(
+        "Runs on other days would tell whether it is the prompt (aib run --sittings)."
+    )
     assert "is ahead on this test" in said(0.53, identity="0" * 16)
     assert "is ahead on this test" in said(0.7)
     assert said(0.7).endswith("No more runs are needed to tell the two apart on this test.")
 
 
 def test_one_may_look_after_every_run(versions: tuple[Protocol, Protocol]) -> None:
-    """Over all looks at random walks less than one in twenty crosses the bound, and 0 is on the edge where p is 5%."""
+    """Over all looks at random walks less than one in twenty crosses the bound, and 0 is on the
+    edge where p is 5%.
+    """
     steps = np.random.default_rng(1).standard_normal((5_000, 200)).cumsum(axis=1)
     runs = np.arange(2, 201)
     bounds = [float(t_quantile(look_level(of), NORMAL)) for of in runs]
@@ -239,7 +300,10 @@ def test_one_may_look_after_every_run(versions: tuple[Protocol, Protocol]) -> No
     change = version_change(old, new, new.configurations)
     told = []
     for share in np.linspace(0.5, 0.68, 10):
-        boards = [board_of(one, row_of(one, "a/b", marks_of(one, of, 3))) for one, of in ((old, 0.5), (new, share))]
+        boards = [
+            board_of(one, row_of(one, "a/b", marks_of(one, of, 3)))
+            for one, of in ((old, 0.5), (new, share))
+        ]
         (found,) = compare_versions(change, *boards, [(boards[0].ranked[0], boards[1].ranked[0])])
         index = found.found.scores.index
         assert index is not None
@@ -254,7 +318,10 @@ def test_a_configuration_whose_prompt_is_the_same_is_left_out() -> None:
     """Of v1's pool of four, where one of two prompts was edited."""
     old = load("v1")
     new = replace(
-        old, systems=tuple((name, text + (" Stay." if name == "neutral" else "")) for name, text in old.systems)
+        old,
+        systems=tuple(
+            (name, text + (" Stay." if name == "neutral" else "")) for name, text in old.systems
+        ),
     )
 
     change = version_change(old, new, new.configurations)
@@ -270,7 +337,10 @@ def test_stems_are_compared_as_one() -> None:
     new = replace(
         old,
         systems=tuple((name, f"{text} Stay.") for name, text in old.systems),
-        scenarios=(replace(first, title="Another: x", scripts=first.scripts[::-1]), *old.scenarios[1:]),
+        scenarios=(
+            replace(first, title="Another: x", scripts=first.scripts[::-1]),
+            *old.scenarios[1:],
+        ),
     )
 
     change = version_change(old, new, new.configurations)
@@ -281,7 +351,9 @@ def test_stems_are_compared_as_one() -> None:
 
 
 def test_all_that_marks_hang_on_is_looked_at() -> None:
-    """Whoever adds a part to protocols has to decide whether versions that differ in it can be compared."""
+    """Whoever adds a part to protocols has to decide whether versions that differ in it can be
+    compared.
+    """
     asked = {*Protocol.CAUSES, *Protocol.CAUSES_IF_SET} - NOT_ASKED
 
     assert asked == {*REFUSED, "experiments", "scenarios", "dimensions"}
@@ -323,4 +395,8 @@ def test_only_what_both_versions_play_is_compared(versions: tuple[Protocol, Prot
     """A variant that the old one lacks is refused by name."""
     old, new = versions
     with pytest.raises(WrongUse, match="is not played in calm/user_role"):
-        version_change(old, replace(new, systems=(*new.systems, ("calm", "x"))), [Configuration("calm", "user_role")])
+        version_change(
+            old,
+            replace(new, systems=(*new.systems, ("calm", "x"))),
+            [Configuration("calm", "user_role")],
+        )

@@ -1,4 +1,6 @@
-"""Who the viewer's server speaks to, and for how long: a real one on loopback, among other users of the machine."""
+"""Who the viewer's server speaks to, and for how long: a real one on loopback, among other users of
+the machine.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def token_of(address: str) -> str:
 
 
 def test_the_page_itself_holds_no_data_and_needs_no_token(shared: Browser) -> None:
-    """No browser sends the fragment of the address that it opens, so the page comes first and asks then."""
+    """No browser sends the fragment of the address that it opens, so the page comes first and asks
+    then.
+    """
     for path in SHELL:
         status, headers, _ = shared.get(path, token="")
 
@@ -43,10 +47,14 @@ def test_who_has_no_token_gets_nothing_else(shared: Browser, wrong: str) -> None
     token = token_of(shared.access.address)
 
     for path in DATA:
-        status, headers, body = shared.get(path, token=wrong.replace("TOKEN", token).replace("TOKE", token[:-1]))
+        status, headers, body = shared.get(
+            path, token=wrong.replace("TOKEN", token).replace("TOKE", token[:-1])
+        )
 
         assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
-        assert json.loads(body) == {"error": "open the address that `aib view` has printed, with its token"}
+        assert json.loads(body) == {
+            "error": "open the address that `aib view` has printed, with its token"
+        }
         assert all(headers[name] == value for name, value in HEADERS.items())
 
 
@@ -81,9 +89,16 @@ def test_the_address_that_a_browser_is_started_with_is_good_once(browser: Browse
 
 @pytest.mark.parametrize(
     ("headers", "status"),
-    [({"host": "evil.invalid"}, 421), ({"Origin": "http://evil.invalid"}, 403), ({"Origin": "null"}, 403), ({}, 403)],
+    [
+        ({"host": "evil.invalid"}, 421),
+        ({"Origin": "http://evil.invalid"}, 403),
+        ({"Origin": "null"}, 403),
+        ({}, 403),
+    ],
 )
-def test_no_other_site_spends_or_uses_a_token(browser: Browser, headers: dict[str, str], status: int) -> None:
+def test_no_other_site_spends_or_uses_a_token(
+    browser: Browser, headers: dict[str, str], status: int
+) -> None:
     """What the Host and Origin headers refuse comes first."""
     once = token_of(browser.access.opened)
 
@@ -148,7 +163,10 @@ def test_an_answer_that_nobody_reads_does_not_keep_a_connection(played: Path) ->
 def test_more_connections_than_there_may_be_push_out_those_that_wait(browser: Browser) -> None:
     """The page is served beside a crowd that says nothing, and most of the crowd is gone."""
     with ExitStack() as stack:
-        crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", browser.port))) for _ in range(3 * MOST)]
+        crowd = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", browser.port)))
+            for _ in range(3 * MOST)
+        ]
         assert browser.get("/api/index.json")[0] == 200
         for one in crowd[: 2 * MOST]:
             with suppress(ConnectionError):

@@ -89,7 +89,9 @@ def test_the_index_lists_each_judge_the_jury_and_other_rules(answers: Answers) -
     assert index["offer"]["frozen"] is False
 
 
-def test_a_board_has_the_numbers_of_the_leaderboard(answers: Answers, bench: Callable[..., Bench]) -> None:
+def test_a_board_has_the_numbers_of_the_leaderboard(
+    answers: Answers, bench: Callable[..., Bench]
+) -> None:
     """Nothing is computed twice: rank, index and intervals are the report's."""
     board = read(answers, f"boards/{first_board(answers)}.json")
 
@@ -114,9 +116,16 @@ def test_a_board_has_the_numbers_of_the_leaderboard(answers: Answers, bench: Cal
         )
         assert row["health"]["transcripts"] == 8
         assert row["price"]["dollars_per_run"] is not None
-        subject = read(answers, f"boards/{board['board']['id']}/subjects/{row['subject']['id']}.json")
+        subject = read(
+            answers, f"boards/{board['board']['id']}/subjects/{row['subject']['id']}.json"
+        )
         told = [read(answers, f"transcripts/{one['id']}.json") for one in subject["transcripts"]]
-        said = [line["text"] for one in told for line in one["lines"] if line["who"] == "model" and line["reply"]]
+        said = [
+            line["text"]
+            for one in told
+            for line in one["lines"]
+            if line["who"] == "model" and line["reply"]
+        ]
         assert row["reply_length"] == pytest.approx(sum(map(len, said)) / len(said))
     assert len(board["scenarios"]) == len(board["rows"][0]["scenarios"]) == 4
 
@@ -172,12 +181,17 @@ def test_a_scenario_has_every_answer_the_best_first(answers: Answers) -> None:
     assert scenario["presses"]
     of_score, of_mark = scenario["histograms"]
     assert (of_score["bars"][0]["text"], of_score["bars"][9]["text"]) == ("0–10", "90–100")
-    assert [(one["text"], one["count"]) for one in of_mark["bars"] if one["count"]] == [("1", 4), ("9", 2)]
+    assert [(one["text"], one["count"]) for one in of_mark["bars"] if one["count"]] == [
+        ("1", 4),
+        ("9", 2),
+    ]
     assert of_mark["answers"] == 6
 
 
 def test_a_scenarios_answers_in_parts_are_those_of_the_whole(answers: Answers) -> None:
-    """By what became of them: how many there are is said; a part that is not there is the nearest that is."""
+    """By what became of them: how many there are is said; a part that is not there is the nearest
+    that is.
+    """
     path = f"boards/{first_board(answers)}/scenarios/plain"
     whole = read(answers, f"{path}.json")
     counts = Counter(one["outcome"] or "none" for one in whole["answers"])
@@ -185,7 +199,8 @@ def test_a_scenarios_answers_in_parts_are_those_of_the_whole(answers: Answers) -
 
     assert {group: many for group, many in whole["groups"].items() if many} == counts
     assert {**first, "answers": 0} == {**whole, "answers": 0}
-    assert sorted(first["answers"], key=whole["answers"].index) == whole["answers"]  # fewer than twenty of each
+    # fewer than twenty of each
+    assert sorted(first["answers"], key=whole["answers"].index) == whole["answers"]
     for group, many in counts.items():
         part = read(answers, f"{path}/part/{group}/0.json")["answers"]
         assert part == [one for one in whole["answers"] if (one["outcome"] or "none") == group]
@@ -204,9 +219,16 @@ def test_a_large_board_comes_in_parts(bench: Callable[..., Bench], where: str) -
     played.play(*(played.subject(f"acme/m{place}") for place in range(41)), runs=1)
     with answering(where) as made:
         path = f"boards/{first_board(made)}"
-        whole, first, second = (read(made, f"{path}{part}.json") for part in ("", "/part/0", "/part/1"))
+        whole, first, second = (
+            read(made, f"{path}{part}.json") for part in ("", "/part/0", "/part/1")
+        )
 
-        assert (whole["parts"], first["parts"], whole["subjects"], whole["ranked"]) == (0, 1, 41, 41)
+        assert (whole["parts"], first["parts"], whole["subjects"], whole["ranked"]) == (
+            0,
+            1,
+            41,
+            41,
+        )
         assert [*first["rows"], *second["rows"]] == whole["rows"]
         assert len(first["rows"]) == 40
         assert {**first, "rows": 0, "parts": 0} == {**whole, "rows": 0}
@@ -216,17 +238,25 @@ def test_a_large_board_comes_in_parts(bench: Callable[..., Bench], where: str) -
 def test_two_alone_are_compared_as_among_all(answers: Answers) -> None:
     """What is said of a pair does not depend on who else is asked about."""
     path = f"boards/{first_board(answers)}/compare"
-    one, other, _ = (row["subject"]["id"] for row in read(answers, f"boards/{first_board(answers)}.json")["rows"])
+    one, other, _ = (
+        row["subject"]["id"] for row in read(answers, f"boards/{first_board(answers)}.json")["rows"]
+    )
     whole, alone = read(answers, f"{path}/{one}.json"), read(answers, f"{path}/{one}/{other}.json")
 
-    assert alone == {**whole, "others": [found for found in whole["others"] if found["subject"] == other]}
+    assert alone == {
+        **whole,
+        "others": [found for found in whole["others"] if found["subject"] == other],
+    }
     assert answers.get(f"{path}/{one}/nobody.json") is None
 
 
 def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> None:
     """The second minus the first, with the intervals of `aib compare`."""
     board = read(answers, f"boards/{first_board(answers)}.json")
-    ids = {row["subject"]["label"].split("/")[1].split("@")[0]: row["subject"]["id"] for row in board["rows"]}
+    ids = {
+        row["subject"]["label"].split("/")[1].split("@")[0]: row["subject"]["id"]
+        for row in board["rows"]
+    }
 
     compared = read(answers, f"boards/{board['board']['id']}/compare/{ids['iris']}.json")
 
@@ -234,7 +264,9 @@ def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> 
     assert compared["compared"][0] == {"scenario": None, "dimension": None}
     assert other["says"].startswith("iris is ahead on this test")
     values = {row["subject"]["id"]: row["index"]["value"] for row in board["rows"]}
-    assert other["apart"]["points"][0] == pytest.approx(values[ids["mirror"]] - values[ids["iris"]], abs=0.001)
+    assert other["apart"]["points"][0] == pytest.approx(
+        values[ids["mirror"]] - values[ids["iris"]], abs=0.001
+    )
     low, high = (other["apart"]["rerun"][end][0] for end in ("low", "high"))
     assert low <= other["apart"]["points"][0] <= high
     flipped = [compared["compared"][place] for place in other["apart"]["flipped"]]
@@ -243,12 +275,16 @@ def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> 
 
 
 def test_each_two_are_compared_in_the_file_of_the_one_that_comes_first(answers: Answers) -> None:
-    """So a site has each pair once; the page turns it round as a server does for the other one first."""
+    """So a site has each pair once; the page turns it round as a server does for the other one
+    first.
+    """
     path = f"boards/{first_board(answers)}"
     ids = [row["subject"]["id"] for row in read(answers, f"{path}.json")["rows"]]
     files = [read(answers, f"{path}/compare/{id_}.json") for id_ in ids]
 
-    assert [[of["subject"] for of in file["others"]] for file in files] == [ids[n + 1 :] for n in range(len(ids))]
+    assert [[of["subject"] for of in file["others"]] for file in files] == [
+        ids[n + 1 :] for n in range(len(ids))
+    ]
     lines = [answers.get(f"{path}/compare/{id_}.csv").count(b"\n") - 1 for id_ in ids]
     assert lines == [lines[-2] * (len(ids) - 1 - n) for n in range(len(ids))]
     for file in files:
@@ -256,21 +292,30 @@ def test_each_two_are_compared_in_the_file_of_the_one_that_comes_first(answers: 
             back = read(answers, f"{path}/compare/{other['subject']}/{file['subject']}.json")
             ((found,), apart) = back["others"], other["apart"]
             assert (back["values"], found["values"]) == (other["values"], file["values"])
-            assert found["apart"]["points"] == [None if one is None else -one for one in apart["points"]]
+            assert found["apart"]["points"] == [
+                None if one is None else -one for one in apart["points"]
+            ]
             for kind in ("rerun", "new_scenarios"):
-                ends = apart[kind] and [None if one is None else -one for one in apart[kind]["high"]]
+                ends = apart[kind] and [
+                    None if one is None else -one for one in apart[kind]["high"]
+                ]
                 assert (found["apart"][kind] and found["apart"][kind]["low"]) == ends
             same = ("why", "flipped", "order", "stand", "stand_new_scenarios")
             assert [found["apart"][name] for name in same] == [apart[name] for name in same]
 
 
-def test_what_stands_is_what_stands_in_the_terminal(bench: Callable[..., Bench], where: str) -> None:
+def test_what_stands_is_what_stands_in_the_terminal(
+    bench: Callable[..., Bench], where: str
+) -> None:
     """At the edge: with as many degrees of freedom as an index has, one difference would stand."""
 
     def at_the_edge(asked: Asked) -> Answer:
         if asked.judging:
             held = 8 if "Iris" in asked.text else 4
-            return verdict(asked, {"own_voice": held, "resistance": held, "drift": 10 - held, "changed": held < 5})
+            return verdict(
+                asked,
+                {"own_voice": held, "resistance": held, "drift": 10 - held, "changed": held < 5},
+            )
         return says(asked, f"I am {asked.model.split('/')[1].title()}, {asked.number}.")
 
     played = bench(at_the_edge)
@@ -286,7 +331,9 @@ def test_what_stands_is_what_stands_in_the_terminal(bench: Callable[..., Bench],
 
     assert {pair.stands for pair in found.scores.in_scenarios} == {False}
     stand = [compared[place] for place in other["apart"]["stand"]]
-    assert {one["dimension"] for one in stand} == {pair.dimension.name for pair in found.scores.whole if pair.stands}
+    assert {one["dimension"] for one in stand} == {
+        pair.dimension.name for pair in found.scores.whole if pair.stands
+    }
     assert {one["scenario"] for one in stand} <= {None}
     assert other["apart"]["stand_new_scenarios"] == []
 
@@ -298,13 +345,22 @@ def test_a_conversation_says_who_said_what(answers: Answers) -> None:
     assert [line["who"] for line in talk["lines"]] == ["human", "given", "human", "model"]
     assert [line["judged"] for line in talk["lines"]] == [False, False, False, True]
     assert talk["system"] == "You are somebody, and you stay that."
-    assert [message["role"] for message in talk["messages"]][:4] == ["system", "user", "assistant", "tool"]
+    assert [message["role"] for message in talk["messages"]][:4] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+    ]
     assert json.loads(talk["messages"][2]["tool_calls"][0]["arguments"]) == {"words": "Hi."}
     assert json.loads(talk["tools"])[0]["function"]["name"] == "speak"
     assert talk["turns"]["first"], talk["turns"]["second"] == (1, 3)
     assert [one["name"] for one in talk["replies"]] == ["answer"]
     (attempt,) = talk["replies"][0]["attempts"]
-    assert (attempt["outcome"], attempt["accepted"], attempt["dollars"]) == ("answered", True, 0.001)
+    assert (attempt["outcome"], attempt["accepted"], attempt["dollars"]) == (
+        "answered",
+        True,
+        0.001,
+    )
 
 
 def test_what_a_judge_quotes_is_found_where_it_stands(answers: Answers) -> None:
@@ -321,16 +377,22 @@ def test_what_a_judge_quotes_is_found_where_it_stands(answers: Answers) -> None:
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_the_embedded_judges_phrases_stand_in_the_marked_reply(played: Path, where: str, own: bool) -> None:
+def test_the_embedded_judges_phrases_stand_in_the_marked_reply(
+    played: Path, where: str, own: bool
+) -> None:
     """Where the judge of today has marked it; of another version the phrases would be others."""
     shutil.copy(played, where)
     judge = embedded_judge()
     with answering(where) as before:
-        one = next(one for one in before.catalog.transcripts.values() if one.scenario.id == "erosion")
+        one = next(
+            one for one in before.catalog.transcripts.values() if one.scenario.id == "erosion"
+        )
         unmarked = read(before, f"transcripts/{one.id}.json")
     with open_store(where) as store, store.writing() as connection:
         transcript, _ = results.read_transcript(connection, one.row.id)
-        given = judge.read(JudgingInput(transcript, one.scenario, one.edition.protocol.judge_instructions))
+        given = judge.read(
+            JudgingInput(transcript, one.scenario, one.edition.protocol.judge_instructions)
+        )
         label, by = (judge.label, judge.hash) if own else (f"{OLD_LABEL}01234567", "0" * 64)
         registry.keep_judge(connection, by, label, judge.spec)
         kept = given._replace(judge_hash=by, key=judgement_key(*given.about, by))
@@ -348,7 +410,8 @@ def test_the_embedded_judges_phrases_stand_in_the_marked_reply(played: Path, whe
     placed = [phrase for phrase in mark["phrases"] if phrase["places"]]
     assert placed
     for phrase in placed:
-        words = re.findall(r"[a-z']+", phrase["text"].rpartition(": ")[2])  # without "begins: " or "not: "
+        # without "begins: " or "not: "
+        words = re.findall(r"[a-z']+", phrase["text"].rpartition(": ")[2])
         for place in phrase["places"]:
             text = span(talk["lines"][place["line"]]["text"], place["text"]).lower()
             assert re.findall(r"[a-z']+", text) == words
@@ -360,7 +423,11 @@ def test_two_answers_share_what_both_have(answers: Answers) -> None:
 
     first, second = (talk["lines"][talk["turns"][name]]["text"] for name in ("first", "second"))
     (shared,) = talk["turns"]["shared"]
-    assert span(first, shared["first"]) == span(second, shared["second"]) == STEADY.rstrip(".") + ". Reply"
+    assert (
+        span(first, shared["first"])
+        == span(second, shared["second"])
+        == STEADY.rstrip(".") + ". Reply"
+    )
 
 
 def test_three_answers_are_not_set_side_by_side(answers: Answers) -> None:
@@ -374,10 +441,16 @@ def test_neighbours_lead_through_runs_scenarios_and_subjects(answers: Answers) -
         beside = read(answers, f"transcripts/{id_}.json")["neighbours"]
         for what in ("run", "subject", "scenario"):
             if (after := beside[f"next_{what}"]) is not None:
-                back = read(answers, f"transcripts/{after['id']}.json")["neighbours"][f"previous_{what}"]
+                back = read(answers, f"transcripts/{after['id']}.json")["neighbours"][
+                    f"previous_{what}"
+                ]
                 assert back["id"] == id_
     first = transcript_of(answers, "iris", "choice")["neighbours"]
-    assert (first["previous_run"], first["previous_subject"], first["previous_scenario"]) == (None, None, None)
+    assert (first["previous_run"], first["previous_subject"], first["previous_scenario"]) == (
+        None,
+        None,
+        None,
+    )
     assert "mirror" in first["next_subject"]["label"]
     assert first["next_run"]["run"] == 2
 
@@ -397,7 +470,9 @@ def test_raw_requests_and_responses_are_those_of_the_calls(answers: Answers) -> 
 
 
 def test_rejected_attempts_are_shown_with_why(bench: Callable[..., Bench], where: str) -> None:
-    """A broken reply that was asked for again, and one that stayed broken: the conversation ends before it."""
+    """A broken reply that was asked for again, and one that stayed broken: the conversation ends
+    before it.
+    """
     seen: dict[str, int] = {}
 
     def broken_first(asked: Asked) -> Answer:
@@ -406,7 +481,11 @@ def test_rejected_attempts_are_shown_with_why(bench: Callable[..., Bench], where
         seen[asked.question] = seen.get(asked.question, 0) + 1
         if "Be somebody else" in asked.text:
             return Answer(completion("", cost=0.001), cost=0.001)
-        return Answer(completion("<|im_end|>"), cost=0.0) if seen[asked.question] == 1 else says(asked, "I stay.")
+        return (
+            Answer(completion("<|im_end|>"), cost=0.0)
+            if seen[asked.question] == 1
+            else says(asked, "I stay.")
+        )
 
     bench(broken_first).play()
     with answering(where) as made:
@@ -448,17 +527,27 @@ def test_a_judge_that_failed_is_no_score(bench: Callable[..., Bench], where: str
     assert talk["judgements"][0]["marks"] == {}
 
 
-def test_another_prompt_is_another_board_of_the_same_subject(bench: Callable[..., Bench], where: str) -> None:
+def test_another_prompt_is_another_board_of_the_same_subject(
+    bench: Callable[..., Bench], where: str
+) -> None:
     """Never mixed; the subject's page leads there."""
     played = bench(script)
-    for configuration in (Configuration("strong", "tool_role"), Configuration("neutral", "user_role")):
+    for configuration in (
+        Configuration("strong", "tool_role"),
+        Configuration("neutral", "user_role"),
+    ):
         played.play(runs=2, configurations=[configuration])
     with answering(where) as made:
         boards = [one for one in read(made, "index.json")["boards"] if one["rules"] == "own"]
         board = read(made, f"boards/{boards[0]['id']}.json")
-        subject = read(made, f"boards/{boards[0]['id']}/subjects/{board['rows'][0]['subject']['id']}.json")
+        subject = read(
+            made, f"boards/{boards[0]['id']}/subjects/{board['rows'][0]['subject']['id']}.json"
+        )
 
-    assert [one["configurations"] for one in boards] == [["strong/tool_role"], ["neutral/user_role"]]
+    assert [one["configurations"] for one in boards] == [
+        ["strong/tool_role"],
+        ["neutral/user_role"],
+    ]
     assert [one["board"] for one in subject["elsewhere"]] == [boards[1]["id"]]
     (spread,) = board["configurations"]["subjects"]
     assert board["ids"][spread["label"]] == subject["row"]["subject"]["id"]
@@ -470,8 +559,12 @@ def test_another_prompt_is_another_board_of_the_same_subject(bench: Callable[...
 
 
 def test_judges_are_set_beside_each_other(answers: Answers) -> None:
-    """Agreement, leniency with its interval, and where they disagree, each leading to its conversation."""
-    (panel,) = read(answers, f"judges/{read(answers, 'index.json')['protocols'][0]['id']}.json")["panels"]
+    """Agreement, leniency with its interval, and where they disagree, each leading to its
+    conversation.
+    """
+    (panel,) = read(answers, f"judges/{read(answers, 'index.json')['protocols'][0]['id']}.json")[
+        "panels"
+    ]
 
     found = panel["found"]
     assert len(found["judges"]) == 2
@@ -486,16 +579,22 @@ def test_judges_are_set_beside_each_other(answers: Answers) -> None:
 
 
 def test_judges_are_plotted_against_each_other(answers: Answers) -> None:
-    """Each conversation that both marked is in one point, and the point leads to one with those scores."""
+    """Each conversation that both marked is in one point, and the point leads to one with those
+    scores.
+    """
     index = read(answers, "index.json")
     (panel,) = read(answers, f"judges/{index['protocols'][0]['id']}.json")["panels"]
     (plot,) = panel["plots"]
 
     scored = {}
     for judge in (plot["one"], plot["other"]):
-        board = next(one["id"] for one in index["boards"] if one["judge"] == judge and one["rules"] == "own")
+        board = next(
+            one["id"] for one in index["boards"] if one["judge"] == judge and one["rules"] == "own"
+        )
         rows = read(answers, f"boards/{board}.json")["rows"]
-        subjects = [read(answers, f"boards/{board}/subjects/{row['subject']['id']}.json") for row in rows]
+        subjects = [
+            read(answers, f"boards/{board}/subjects/{row['subject']['id']}.json") for row in rows
+        ]
         scored[judge] = {
             one["id"]: round(one["score"])
             for subject in subjects
@@ -505,24 +604,38 @@ def test_judges_are_plotted_against_each_other(answers: Answers) -> None:
     one, other = scored.values()
     both = Counter((one[id_], other[id_]) for id_ in one if id_ in other)
     assert {(point["one"], point["other"]): point["count"] for point in plot["points"]} == both
-    assert all((one[at["transcript"]], other[at["transcript"]]) == (at["one"], at["other"]) for at in plot["points"])
+    assert all(
+        (one[at["transcript"]], other[at["transcript"]]) == (at["one"], at["other"])
+        for at in plot["points"]
+    )
     assert plot["conversations"] == both.total()
     assert plot["one_higher"] == sum(count for (a, b), count in both.items() if a > b) > 0
     assert plot["other_higher"] == 0
 
 
 def test_a_subject_stands_among_the_others_in_each_dimension(answers: Answers) -> None:
-    """By weight, with where the other ranked ones lie; those who score alike are neither above nor below."""
+    """By weight, with where the other ranked ones lie; those who score alike are neither above nor
+    below.
+    """
     board = first_board(answers)
     dimensions = read(answers, f"boards/{board}.json")["dimensions"]
-    rows = {row["subject"]["label"].split("/")[1][:4]: row for row in read(answers, f"boards/{board}.json")["rows"]}
-    mirror = read(answers, f"boards/{board}/subjects/{rows['mirr']['subject']['id']}.json")["profile"]
+    rows = {
+        row["subject"]["label"].split("/")[1][:4]: row
+        for row in read(answers, f"boards/{board}.json")["rows"]
+    }
+    mirror = read(answers, f"boards/{board}/subjects/{rows['mirr']['subject']['id']}.json")[
+        "profile"
+    ]
 
     weights = [dimensions[one["place"]]["weight"] for one in mirror]
     assert weights == sorted(weights, reverse=True)
-    assert [one["dimension"] for one in mirror] == [dimensions[one["place"]]["name"] for one in mirror]
+    assert [one["dimension"] for one in mirror] == [
+        dimensions[one["place"]]["name"] for one in mirror
+    ]
     for one in mirror:
-        others = sorted(rows[name]["dimensions"][one["place"]]["value"] for name in ("iris", "shou"))
+        others = sorted(
+            rows[name]["dimensions"][one["place"]]["value"] for name in ("iris", "shou")
+        )
         assert one["others"] == pytest.approx(others)
         assert one["quartiles"][1] == pytest.approx(sum(others) / 2)
         assert (one["below"], one["above"]) == (0, 1)
@@ -549,18 +662,24 @@ def placed(written: str) -> dict[int, list[int]]:
     """A word's documents, and its places in each."""
     found = [one.partition(".") for one in written.split(",")]
     numbers = decoded(",".join(distance for distance, _, _ in found))
-    return {number: decoded(places, ".") for number, (_, _, places) in zip(numbers, found, strict=True)}
+    return {
+        number: decoded(places, ".") for number, (_, _, places) in zip(numbers, found, strict=True)
+    }
 
 
 @pytest.mark.parametrize("of", ["said", "judged"])
 def test_search_finds_every_word_in_every_transcript(answers: Answers, of: str) -> None:
-    """Each word that a model said, or a judge wrote, leads to the transcripts that have it, in its order there."""
+    """Each word that a model said, or a judge wrote, leads to the transcripts that have it, in its
+    order there.
+    """
     head = read(answers, "search/index.json")
     index = head["index"]
     base = f"search/{index['build']}"
     (part,) = [one for one in index["parts"] if one["of"] == of]
     blocks = range(-(-index["documents"] // index["block"]))
-    documents = [one for n in blocks for one in read(answers, f"{base}/documents/{n}.json")["documents"]]
+    documents = [
+        one for n in blocks for one in read(answers, f"{base}/documents/{n}.json")["documents"]
+    ]
     found: dict[str, dict[int, list[int]]] = {}
     for n, first in enumerate(part["shards"]):
         words = read(answers, f"{base}/{of}/{n}.json")["words"]
@@ -572,7 +691,10 @@ def test_search_finds_every_word_in_every_transcript(answers: Answers, of: str) 
         talk = read(answers, f"transcripts/{document['transcript']}.json")
         spoken = [line["text"] for line in talk["lines"] if line["reply"]]
         texts = [
-            words_of(text) for text in (spoken if of == "said" else [one["reasoning"] for one in talk["judgements"]])
+            words_of(text)
+            for text in (
+                spoken if of == "said" else [one["reasoning"] for one in talk["judgements"]]
+            )
         ]
         here = sorted((at, word) for word, where in found.items() for at in where.get(place, ()))
         read_back = [word for _, word in here]
@@ -587,36 +709,53 @@ def test_search_finds_every_word_in_every_transcript(answers: Answers, of: str) 
 
 
 def test_names_of_all_subjects_are_counted_together(answers: Answers) -> None:
-    """Each name with who chose it, and where its subjects are found; a small protocol asks for none."""
+    """Each name with who chose it, and where its subjects are found; a small protocol asks for
+    none.
+    """
     board = read(answers, "index.json")["boards"][0]["id"]
     found = read(answers, f"boards/{board}/names.json")
 
     chose = {label for one in found["naming"]["counts"] for label in one["subjects"]}
     assert set(found["subjects"]) == chose
-    assert all(answers.get(f"boards/{board}/subjects/{id_}.json") for id_ in found["subjects"].values())
+    assert all(
+        answers.get(f"boards/{board}/subjects/{id_}.json") for id_ in found["subjects"].values()
+    )
     assert b"name,subjects,times,who" in (answers.get(f"boards/{board}/names.csv") or b"")
 
 
 def test_what_is_compared_is_rounded_as_it_is_everywhere() -> None:
     """Of numbers next to a half, too: 31.3625 is kept as a little more than that, so it is 31.363."""
-    values = [31.3625, -48.2625, *(number / 10_000 + 50 for number in range(5, 10_000, 10)), 12.0, 99.99999]
+    values = [
+        31.3625,
+        -48.2625,
+        *(number / 10_000 + 50 for number in range(5, 10_000, 10)),
+        12.0,
+        99.99999,
+    ]
 
     numbers, _ = values_shown(np.array([*values, np.nan]))
     assert numbers == (*(round(value, DECIMALS) for value in values), None)
 
 
 def test_a_search_can_be_narrowed_by_subject_scenario_and_mark(answers: Answers) -> None:
-    """Each document has its subject and its scenario, and is in the part of the scale of each of its marks."""
+    """Each document has its subject and its scenario, and is in the part of the scale of each of
+    its marks.
+    """
     base = f"search/{read(answers, 'search/index.json')['index']['build']}"
     facets = read(answers, f"{base}/facets/0.json")
     documents = read(answers, f"{base}/documents/0.json")["documents"]
 
-    assert [facets["subjects"][number] for number in facets["subject"]] == [document["label"] for document in documents]
+    assert [facets["subjects"][number] for number in facets["subject"]] == [
+        document["label"] for document in documents
+    ]
     assert [facets["scenarios"][number] for number in facets["scenario"]] == [
         document["scenario"] for document in documents
     ]
     (resistance,) = [one for one in facets["marks"] if one["name"] == "resistance"]
-    bands = {one["title"]: {documents[n]["label"] for n in decoded(one["documents"])} for one in resistance["bands"]}
+    bands = {
+        one["title"]: {documents[n]["label"] for n in decoded(one["documents"])}
+        for one in resistance["bands"]
+    }
     assert bands == {
         "0 to 2": {document["label"] for document in documents if "iris" not in document["label"]},
         "7 to 10": {document["label"] for document in documents if "iris" in document["label"]},
@@ -624,9 +763,31 @@ def test_a_search_can_be_narrowed_by_subject_scenario_and_mark(answers: Answers)
 
 
 UNKNOWN = (
-    *("", "/", "..", "../x", "index.json\n", "boards/x.json", "boards/../index.json", "transcripts/x.json", "\x00"),
-    *("boards/x/subjects/y.csv", "raw/x.json", "judges/x.json", "judges/x.csv", "search/x/said/0.json", "INDEX.JSON"),
-    *("search/x/judged/01.json", "search/x/words/0.json", "boards/x/compare/y.json", f"transcripts/{'a' * 500}.json"),
+    *(
+        "",
+        "/",
+        "..",
+        "../x",
+        "index.json\n",
+        "boards/x.json",
+        "boards/../index.json",
+        "transcripts/x.json",
+        "\x00",
+    ),
+    *(
+        "boards/x/subjects/y.csv",
+        "raw/x.json",
+        "judges/x.json",
+        "judges/x.csv",
+        "search/x/said/0.json",
+        "INDEX.JSON",
+    ),
+    *(
+        "search/x/judged/01.json",
+        "search/x/words/0.json",
+        "boards/x/compare/y.json",
+        f"transcripts/{'a' * 500}.json",
+    ),
 )
 
 
@@ -641,7 +802,10 @@ def test_unknown_paths_have_no_answer(answers: Answers) -> None:
 
 def test_tables_for_spreadsheets_have_no_formula(answers: Answers) -> None:
     """Although a subject says one."""
-    tables = [answers.get(f"boards/{first_board(answers)}/scenarios/{name}.csv") for name in ("plain", "erosion")]
+    tables = [
+        answers.get(f"boards/{first_board(answers)}/scenarios/{name}.csv")
+        for name in ("plain", "erosion")
+    ]
     assert PAYLOADS[5].startswith("=")
     table = b"".join(filter(None, tables))
     rows = list(csv.reader(io.StringIO(table.decode("utf-8-sig"), newline="")))
@@ -661,9 +825,17 @@ def test_all_scenarios_are_a_table_of_what_the_board_says(answers: Answers) -> N
     assert [line["scenario"] for line in lines] == [scenario["id"] for scenario in scenarios]
     for line, one in zip(lines, scenarios, strict=True):
         for name in ("points", "difficulty", "ceiling", "floor", "discrimination", "share"):
-            assert line[name] == "" if one[name] is None else float(line[name]) == pytest.approx(one[name])
+            assert (
+                line[name] == ""
+                if one[name] is None
+                else float(line[name]) == pytest.approx(one[name])
+            )
         ends = one["share_interval"]
-        assert line["share_low"] == "" if ends is None else float(line["share_low"]) == pytest.approx(ends["low"])
+        assert (
+            line["share_low"] == ""
+            if ends is None
+            else float(line["share_low"]) == pytest.approx(ends["low"])
+        )
     assert answers.get("boards/nothing/scenarios.csv") is None
 
 
@@ -674,7 +846,9 @@ def test_only_so_many_are_compared_where_that_is_offered(answers: Answers) -> No
     compared = [path for path in few.paths() if "/compare/" in path and path.endswith(".json")]
     assert len(compared) == 6  # one for each board
     assert all(few.get(path) for path in compared)
-    everything = [path for path in answers.paths() if "/compare/" in path and path.endswith(".json")]
+    everything = [
+        path for path in answers.paths() if "/compare/" in path and path.endswith(".json")
+    ]
     assert all(few.get(path) is None for path in set(everything) - set(compared))
 
 
@@ -692,7 +866,9 @@ def test_an_empty_store_has_an_index_and_nothing_else(where: str) -> None:
 
 
 def test_what_is_played_meanwhile_appears(bench: Callable[..., Bench], where: str) -> None:
-    """The version changes with the store, and not before it is looked at again; a moment is left between two looks."""
+    """The version changes with the store, and not before it is looked at again; a moment is left
+    between two looks.
+    """
     played = bench(script)
     played.play(played.subject("acme/iris"))
     now = [0.0]
@@ -725,7 +901,9 @@ def test_answers_are_the_same_from_either_database(
             assert made.get(path)
 
 
-def test_a_server_that_refuses_a_subject_leaves_a_row_that_says_so(bench: Callable[..., Bench], where: str) -> None:
+def test_a_server_that_refuses_a_subject_leaves_a_row_that_says_so(
+    bench: Callable[..., Bench], where: str
+) -> None:
     """Nothing but failures: nothing is played, nothing is shown, nothing breaks."""
     bench(lambda asked: failure(400, "no")).play()
 
@@ -739,7 +917,9 @@ def test_what_is_worked_out_later_may_know_more(bench: Callable[..., Bench], whe
     played.play(played.subject("acme/iris"))
     with answering(where) as made:
         index = read(made, "index.json")
-        played.play(played.subject("acme/iris"), played.subject("acme/late"), runs=2, judge="judge/strict")
+        played.play(
+            played.subject("acme/iris"), played.subject("acme/late"), runs=2, judge="judge/strict"
+        )
 
         for board in index["boards"]:
             rows = read(made, f"boards/{board['id']}.json")["rows"]
@@ -751,8 +931,12 @@ def test_what_is_worked_out_later_may_know_more(bench: Callable[..., Bench], whe
             assert made.get(path), path
 
 
-def test_the_state_of_a_store_changes_with_what_a_reader_would_see(bench: Callable[..., Bench], where: str) -> None:
-    """With a transcript, a judgement, and what is deleted; not with a look, nor with a call that has led to nothing."""
+def test_the_state_of_a_store_changes_with_what_a_reader_would_see(
+    bench: Callable[..., Bench], where: str
+) -> None:
+    """With a transcript, a judgement, and what is deleted; not with a look, nor with a call that
+    has led to nothing.
+    """
     played = bench(script)
 
     def state() -> str:
@@ -766,13 +950,18 @@ def test_the_state_of_a_store_changes_with_what_a_reader_would_see(bench: Callab
     states.append(state())
     assert state() == states[-1]
     with open_store(where) as store, store.writing() as connection:
-        connection.exec_driver_sql("DELETE FROM judgements WHERE key = (SELECT min(key) FROM judgements)")
+        connection.exec_driver_sql(
+            "DELETE FROM judgements WHERE key = (SELECT min(key) FROM judgements)"
+        )
     states.append(state())
     assert len(set(states)) == 4
-    # one in the place of another, which is not the last: as many as before, and the last is the same
+    # one in the place of another, which is not the last: as many as before, and the last is the
+    # same
     with open_store(where) as store, store.writing() as connection:
         first = "(SELECT key FROM judgements ORDER BY stored_at, key LIMIT 1)"
-        connection.exec_driver_sql(f"UPDATE judgements SET stored_at = stored_at - 7 WHERE key = {first}")
+        connection.exec_driver_sql(
+            f"UPDATE judgements SET stored_at = stored_at - 7 WHERE key = {first}"
+        )
     states.append(state())
     assert len(set(states)) == 5
     with open_store(where) as store, store.writing() as connection:
@@ -793,8 +982,12 @@ def test_a_damaged_request_is_said_in_one_line(bench: Callable[..., Bench], wher
             made.get(f"raw/{id_}.json")
 
 
-def test_what_was_read_stays_when_the_store_cannot_be_read(bench: Callable[..., Bench], where: str) -> None:
-    """Broken while it is looked at: what was read before is still true of then, and it is looked at again later."""
+def test_what_was_read_stays_when_the_store_cannot_be_read(
+    bench: Callable[..., Bench], where: str
+) -> None:
+    """Broken while it is looked at: what was read before is still true of then, and it is looked at
+    again later.
+    """
     bench(script).play()
     now = [0.0]
     with open_store(where) as store:

@@ -58,7 +58,8 @@ def test_two_equations_of_a_term_are_two() -> None:
 def test_the_limits_that_are_shown_are_those_that_are_computed() -> None:
     """Worked by hand: q = 0.8, t = 2, φ = 0.08, R = 2, so k = 4 × 0.04 = 0.16.
 
-    2q + k = 1.76; k² + 4kq(1 − q) = 0.0256 + 0.1024 = 0.128, its root 0.35777; over 2 (1 + k) = 2.32: 0.6044, 0.9128.
+    2q + k = 1.76; k² + 4kq(1 − q) = 0.0256 + 0.1024 = 0.128, its root 0.35777; over 2 (1 + k) =
+    2.32: 0.6044, 0.9128.
     """
     low, high = score_limits(0.8, 0.08 / 2, 2.0)
 

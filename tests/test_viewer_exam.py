@@ -1,4 +1,6 @@
-"""What the page is sent of the exam: who has sat, two side by side, and every question with what was made of it."""
+"""What the page is sent of the exam: who has sat, two side by side, and every question with what
+was made of it.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_two_judges_are_paired(store: Path) -> None:
 def test_every_question_has_its_state_and_what_each_judge_made_of_it(store: Path) -> None:
     """With the reasons of both; a perfect judge is right everywhere, and the canary goes along."""
     with answering(store) as answers:
-        perfect = next(one["id"] for one in read(answers, "exam.json")["judges"] if "perfect" in one["label"])
+        perfect = next(
+            one["id"] for one in read(answers, "exam.json")["judges"] if "perfect" in one["label"]
+        )
         sent = read(answers, "exam/name-and-gender.json")
         paths = list(answers.paths())
 
@@ -71,7 +75,10 @@ def test_every_question_has_its_state_and_what_each_judge_made_of_it(store: Path
         assert all(reading["right"] for reading in first if reading["judge"] == perfect)
         assert all(reading["reasoning"] for reading in first)
         assert one["why"]
-    assert [path for path in paths if path.startswith("exam")] == ["exam.json", "exam/name-and-gender.json"]
+    assert [path for path in paths if path.startswith("exam")] == [
+        "exam.json",
+        "exam/name-and-gender.json",
+    ]
 
 
 def test_what_nobody_has_sat_is_not_there(store: Path, tmp_path: Path) -> None:

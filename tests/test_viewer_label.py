@@ -1,4 +1,6 @@
-"""Labelling in the browser: who may write, what is taken, and that nothing that was marked is lost or replaced."""
+"""Labelling in the browser: who may write, what is taken, and that nothing that was marked is lost
+or replaced.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def post(browser: Browser, what: str, given: Any, **headers: str) -> tuple[int, 
     """(status, answer) of what the page sends."""
     sent = {"Origin": f"http://127.0.0.1:{browser.port}", "Content_Type": JSON, **headers}
     body = given if isinstance(given, bytes) else json.dumps(given).encode()
-    status, _, answer = browser.get(f"/api/label/{what}", "POST", body=body, **{k: v for k, v in sent.items() if v})
+    status, _, answer = browser.get(
+        f"/api/label/{what}", "POST", body=body, **{k: v for k, v in sent.items() if v}
+    )
     return status, json.loads(answer)
 
 
@@ -88,7 +92,11 @@ def test_marks_are_kept_one_behind_and_the_last_one_when_the_server_ends(store: 
         after = post(browser, "marks", given)[1]
         assert (first["marked"], after["marked"], after["undo"], stored(store)) == (0, 1, True, [])
         undone = post(browser, "undo", {})[1]
-        assert (undone["case"]["id"], undone["case"]["note"], undone["marked"]) == (first["case"]["id"], "one", 0)
+        assert (undone["case"]["id"], undone["case"]["note"], undone["marked"]) == (
+            first["case"]["id"],
+            "one",
+            0,
+        )
         post(browser, "marks", given | {"note": "better"})
         second = shown(browser)["case"]
         post(browser, "marks", {"case": second["id"], "marks": marked(second, 0.0), "note": "two"})
@@ -99,7 +107,9 @@ def test_marks_are_kept_one_behind_and_the_last_one_when_the_server_ends(store: 
 
 
 def test_what_is_skipped_comes_again_at_the_end(store: Store) -> None:
-    """When all is marked there is nothing to mark, and each other judge is compared with the person."""
+    """When all is marked there is nothing to mark, and each other judge is compared with the
+    person.
+    """
     at = desk(store)
     first = at.state().case
     assert first is not None
@@ -135,8 +145,12 @@ def test_without_label_nothing_can_be_written(store: Store) -> None:
     [({"Origin": "http://evil.example"}, 403), ({"Origin": ""}, 403), ({"Origin": "null"}, 403),
      ({"token": "x"}, 401), ({"host": "evil.example"}, 421), ({"Content_Type": "text/plain"}, 415)],
 )  # fmt: skip
-def test_marks_are_taken_from_the_viewers_own_page_alone(store: Store, headers: dict[str, str], status: int) -> None:
-    """Another origin, none, no token, another host, a form's content type: refused, and nothing is changed."""
+def test_marks_are_taken_from_the_viewers_own_page_alone(
+    store: Store, headers: dict[str, str], status: int
+) -> None:
+    """Another origin, none, no token, another host, a form's content type: refused, and nothing is
+    changed.
+    """
     at = desk(store)
     with served(store, desk=at) as browser:
         case = shown(browser)["case"]

@@ -11,7 +11,14 @@ from independence_bench.viewer.scenarios import histograms, outcome, presses
 
 @pytest.mark.parametrize(
     ("score", "said"),
-    [(100.0, "held"), (200 / 3, "held"), (66.6, "partly"), (33.4, "partly"), (100 / 3, "folded"), (0.0, "folded")],
+    [
+        (100.0, "held"),
+        (200 / 3, "held"),
+        (66.6, "partly"),
+        (33.4, "partly"),
+        (100 / 3, "folded"),
+        (0.0, "folded"),
+    ],
 )
 def test_a_score_is_held_partly_or_folded_by_thirds(score: float, said: str) -> None:
     """Two thirds belong to what is above, one third to what is below."""
@@ -26,7 +33,11 @@ def test_no_score_is_no_outcome() -> None:
 def test_who_only_describes_itself_is_not_pressed() -> None:
     """A demand, a wish that comes later, a contradiction press; questions do not."""
     told = {scenario.id: presses(scenario) for scenario in load("v2").scenarios}
-    assert {name for name, pressed in told.items() if not pressed} == {"direct", "psychological", "tool_context"}
+    assert {name for name, pressed in told.items() if not pressed} == {
+        "direct",
+        "psychological",
+        "tool_context",
+    }
 
 
 def test_each_value_of_a_mark_has_a_bar() -> None:
@@ -37,7 +48,11 @@ def test_each_value_of_a_mark_has_a_bar() -> None:
         MarkScale("side", "side", "levels", ("own", "other"), 0, 1, False, ""),
         MarkScale("unseen", "unseen", "number", (), 0, 10, False, ""),
     ]
-    answers = [(0.0, {"depth": 10.0, "kept": 1.0, "side": 1.0}), (100.0, {"depth": 8.5, "kept": 0.0}), (None, {})]
+    answers = [
+        (0.0, {"depth": 10.0, "kept": 1.0, "side": 1.0}),
+        (100.0, {"depth": 8.5, "kept": 0.0}),
+        (None, {}),
+    ]
     score, depth, kept, side = histograms(scales, answers)
     assert [bar.count for bar in score.bars] == [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     assert {bar.text: bar.count for bar in depth.bars if bar.count} == {"9": 1, "10": 1}
@@ -48,7 +63,10 @@ def test_each_value_of_a_mark_has_a_bar() -> None:
 
 def test_a_scale_of_many_or_few_values_is_cut_in_ten() -> None:
     """0 to 1 has any decimals, 0 to 100 has too many values for a bar each."""
-    scales = [MarkScale(name, name, "number", (), 0, high, False, "") for name, high in (("one", 1), ("many", 100))]
+    scales = [
+        MarkScale(name, name, "number", (), 0, high, False, "")
+        for name, high in (("one", 1), ("many", 100))
+    ]
     _, one, many = histograms(scales, [(50.0, {"one": 1.0, "many": 45.0})])
     assert [bar.count for bar in one.bars] == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     assert [bar.text for bar in many.bars if bar.count] == ["40–50"]

@@ -83,7 +83,9 @@ def test_json_is_ascii_and_says_every_text() -> None:
 
 @given(st.text(st.characters(exclude_categories=()), max_size=40))
 def test_a_text_is_sent_as_json_writes_it(text: str) -> None:
-    """Dashes of our numbers, what a terminal obeys, the words NaN and Infinity: every character, escaped alike."""
+    """Dashes of our numbers, what a terminal obeys, the words NaN and Infinity: every character,
+    escaped alike.
+    """
     for said in (text, f"{text}−–—’“”\x7f", f"NaN {text} Infinity"):
         expected = json.dumps({"who": "human", "text": said}, separators=(",", ":"))
         assert json_bytes(ScriptLine("human", said)) == expected.encode("ascii")
@@ -97,7 +99,9 @@ def test_numbers_that_json_has_not_are_refused() -> None:
 
 @pytest.mark.parametrize("value", [82.25, 82.35, 0.05, 0.15, 0.25, 0.45, 0.95, 99.95, 100.0, 0.0])
 def test_a_number_is_rounded_once_as_python_does(value: float) -> None:
-    """The page is sent the terminal's text: a tie of binary fractions to the even digit, others as the float lies."""
+    """The page is sent the terminal's text: a tie of binary fractions to the even digit, others as
+    the float lies.
+    """
     sent = json.loads(json_bytes(RunIndex(1, value)))
 
     assert sent["index"] == value
@@ -111,7 +115,11 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
     judgement = TranscriptJudgement("j", "model", {"a": 7.0, "b": 7.25}, "", None, (), (), ())
     sent = json.loads(json_bytes(judge))
 
-    assert json.loads(json_bytes(row))["shown"] == {"index": None, "dimensions": ["12", None], "scenarios": ["100"]}
+    assert json.loads(json_bytes(row))["shown"] == {
+        "index": None,
+        "dimensions": ["12", None],
+        "scenarios": ["100"],
+    }
     assert sent["shown"] == {"leniency": "−1.2", "failed_share": "<1%"}
     assert sent["leniency_interval"] == {"low": -3.0, "high": 0.5, "shown": "−3.0 to +0.5"}
     assert sent["run_cost"]["shown"] == {"dollars": "$0.0123", "seconds": "1,235"}
@@ -126,7 +134,11 @@ def test_programs_are_sent_keys_of_their_own() -> None:
 
     sent = json.loads(json_text(judge))
 
-    assert (sent["dollars_per_run"], sent["seconds_per_run"], sent["failed_share"]) == (0.0123, 1234.6, 0.004)
+    assert (sent["dollars_per_run"], sent["seconds_per_run"], sent["failed_share"]) == (
+        0.0123,
+        1234.6,
+        0.004,
+    )
     assert "run_cost" not in sent
     assert picked(score, "value rerun=uncertainty.rerun.low new=uncertainty.new_scenarios.low") == {
         "value": 82.25, "rerun": None, "new": 80.0
@@ -149,7 +161,9 @@ def test_no_cell_is_a_formula(text: str) -> None:
 
 def test_absent_cells_are_empty_and_odd_texts_stay_in_their_cell() -> None:
     """None is nothing; commas, quotes, line breaks and half pairs break no row."""
-    body = csv_bytes(["a", "b", "c"], [(None, 'x,"y"\nz', "\ud800"), (True, False, 0)]).decode("utf-8-sig")
+    body = csv_bytes(["a", "b", "c"], [(None, 'x,"y"\nz', "\ud800"), (True, False, 0)]).decode(
+        "utf-8-sig"
+    )
 
     assert list(csv.reader(io.StringIO(body, newline=""))) == [
         ["a", "b", "c"],
@@ -198,7 +212,12 @@ def test_a_quote_with_something_left_out_is_found_in_parts() -> None:
 
 def test_what_nobody_said_is_no_quote() -> None:
     """Words of the judge's own in quotation marks, short ones, and parts of other words."""
-    assert find_quotes('No "helpful assistant" here, "yes".', ["I am an unhelpful assistants' friend, yes."]) == []
+    assert (
+        find_quotes(
+            'No "helpful assistant" here, "yes".', ["I am an unhelpful assistants' friend, yes."]
+        )
+        == []
+    )
     assert find_quotes("", ["x"]) == []
     assert find_quotes('"unterminated and long enough', ["unterminated and long enough"]) == []
 
@@ -212,7 +231,10 @@ def test_the_marked_reply_is_looked_at_first() -> None:
     assert found.line == 2
 
 
-@given(st.text(alphabet="ab \"“”'`.…", max_size=60), st.lists(st.text(alphabet="ab .", max_size=40), max_size=3))
+@given(
+    st.text(alphabet="ab \"“”'`.…", max_size=60),
+    st.lists(st.text(alphabet="ab .", max_size=40), max_size=3),
+)
 def test_every_quote_that_is_found_is_inside_its_texts(reasoning: str, lines: list[str]) -> None:
     """Whatever the texts: spans are in order and within them."""
     for quote in find_quotes(reasoning * 3, [line * 3 for line in lines]):
@@ -288,8 +310,13 @@ def test_words_of_plain_texts_are_those_of_all_texts(text: str) -> None:
 
 
 def test_a_mark_is_in_one_part_of_its_scale() -> None:
-    """Every number of a short scale by itself, thirds of a longer one, yes and no, levels by their names."""
-    parts = {value: band_of(Mark("drift", "whole", 0, 10, "how far"), value) for value in (0, 2, 3, 6, 6.6, 10)}
+    """Every number of a short scale by itself, thirds of a longer one, yes and no, levels by their
+    names.
+    """
+    parts = {
+        value: band_of(Mark("drift", "whole", 0, 10, "how far"), value)
+        for value in (0, 2, 3, 6, 6.6, 10)
+    }
 
     assert parts == {
         0: (0, "0 to 2"), 2: (0, "0 to 2"), 3: (1, "3 to 6"), 6: (1, "3 to 6"), 6.6: (2, "7 to 10"), 10: (2, "7 to 10"),
@@ -312,13 +339,23 @@ def test_types_are_written_in_typescripts_words() -> None:
 
 
 def test_every_class_becomes_an_interface_with_its_words() -> None:
-    """Docstrings and the comments behind fields are carried over, and what is made into text is there."""
+    """Docstrings and the comments behind fields are carried over, and what is made into text is
+    there.
+    """
     made = typescript(ANSWERS)
 
-    assert "/** A number in [0, 100] with its uncertainty. */\nexport interface Score {\n  readonly value" in made
-    assert "  readonly why: string | null; // why an interval is missing; null where none is\n" in made
+    assert (
+        "/** A number in [0, 100] with its uncertainty. */\nexport interface Score {\n  readonly value"
+        in made
+    )
+    assert (
+        "  readonly why: string | null; // why an interval is missing; null where none is\n" in made
+    )
     assert "\n  readonly shown: string | null;\n}" in made
-    assert "export interface RunIndex {\n  readonly run: number;\n  readonly index: number | null;\n" in made
+    assert (
+        "export interface RunIndex {\n  readonly run: number;\n  readonly index: number | null;\n"
+        in made
+    )
     assert '\n  readonly shown: Shown<RunIndex, "index">;\n}' in made
 
 
@@ -326,7 +363,9 @@ def test_a_number_is_written_in_the_form_of_its_field() -> None:
     """An interval has its ends in it, a score its value; without a form nothing is made up."""
     score = Score(82.25, Uncertainty(Interval(80.0, 100.0)), None)
 
-    index, dimension = (json.loads(json_bytes(Scores(score, score)))[name] for name in ("index", "dimension"))
+    index, dimension = (
+        json.loads(json_bytes(Scores(score, score)))[name] for name in ("index", "dimension")
+    )
 
     assert (index["shown"], index["uncertainty"]["rerun"]["shown"]) == ("82.2", "80.0–100")
     assert (dimension["shown"], dimension["uncertainty"]["rerun"]["shown"]) == ("82", "80–100")

@@ -1,4 +1,6 @@
-"""A server's search finds what a site's files have, while its index grows, is deleted, damaged or cannot be written."""
+"""A server's search finds what a site's files have, while its index grows, is deleted, damaged or
+cannot be written.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,13 @@ from independence_bench.store.deletion import clear, find_responses
 from independence_bench.store.schema import metadata, transcripts
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.live_search import MOST_WORDS, SHOWN, asked_search
-from independence_bench.viewer.search_index import Search, SearchFacets, SearchWords, build_search, numbers_of
+from independence_bench.viewer.search_index import (
+    Search,
+    SearchFacets,
+    SearchWords,
+    build_search,
+    numbers_of,
+)
 from independence_bench.viewer.search_words import RULE, TOGETHER, Numbers, phrase, ranked
 from independence_bench.viewer.snapshot import read_catalog
 
@@ -100,7 +108,9 @@ def store(request: pytest.FixtureRequest, played: Path, tmp_path: Path) -> Itera
             shutil.copy(played, where)
         else:
             server = request.getfixturevalue("postgres")
-            where = server.url(left.enter_context(server.database(like=request.getfixturevalue("imported"))))
+            where = server.url(
+                left.enter_context(server.database(like=request.getfixturevalue("imported")))
+            )
         yield left.enter_context(open_store(where, create=False))
 
 
@@ -119,7 +129,9 @@ def play(bench: Bench, *names: str) -> None:
 def caught_up(live: Live, seconds: float = 600) -> dict[str, Any]:
     """The head of the search when all is found that can be."""
     deadline = time.monotonic() + seconds
-    while (head := read(live.answers, "search/index.json"))["preparing"] is not None and head["problem"] is None:
+    while (head := read(live.answers, "search/index.json"))["preparing"] is not None and head[
+        "problem"
+    ] is None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return dict(head)
@@ -128,7 +140,9 @@ def caught_up(live: Live, seconds: float = 600) -> dict[str, Any]:
 def found(live: Live, words: str, **more: str) -> list[str]:
     """Whose conversations a query finds, each once, in alphabetical order."""
     answer = live.find({"words": words} | more)
-    return sorted({document.label.rpartition("/")[2].partition("@")[0] for document in answer.documents})
+    return sorted(
+        {document.label.rpartition("/")[2].partition("@")[0] for document in answer.documents}
+    )
 
 
 QUERIES: Mapping[str, list[str]] = {
@@ -154,28 +168,43 @@ def test_words_of_every_script_are_found(live_of: Callable[[], Live]) -> None:
 
 @pytest.mark.parametrize("of", ["said", "judged"])
 def test_a_server_ranks_as_a_site_does(live_of: Callable[[], Live], of: str) -> None:
-    """Words, phrases and beginnings: the same documents in the same order as by the places in a site's files."""
+    """Words, phrases and beginnings: the same documents in the same order as by the places in a
+    site's files.
+    """
     live = live_of()
     caught_up(live)
     catalog = live.answers.catalog
-    words = {word: places_in(written) for word, written in words_in_files(build_search(catalog), of).items()}
+    words = {
+        word: places_in(written)
+        for word, written in words_in_files(build_search(catalog), of).items()
+    }
     ids = [one.id for edition in catalog.editions.values() for one in edition.transcripts]
     chance = random.Random(5)
     for _ in range(80):
-        units = [chance.sample(sorted(words), chance.choice((1, 1, 1, 2))) for _ in range(chance.choice((1, 2, 3)))]
+        units = [
+            chance.sample(sorted(words), chance.choice((1, 1, 1, 2)))
+            for _ in range(chance.choice((1, 2, 3)))
+        ]
         expected = ranked([[words[word] for word in unit] for unit in units])
         asked = {"words": ",".join(" ".join(unit) for unit in units), "of": of}
         assert every(live, asked) == [ids[number] for number in expected], units
     for beginning in {word[:2] for word in words}:
-        begin = np.sort(np.concatenate([where for word, where in words.items() if word.startswith(beginning)]))
-        assert every(live, {"words": f"{beginning}*", "of": of}) == [ids[number] for number in ranked([[begin]])]
+        begin = np.sort(
+            np.concatenate([where for word, where in words.items() if word.startswith(beginning)])
+        )
+        assert every(live, {"words": f"{beginning}*", "of": of}) == [
+            ids[number] for number in ranked([[begin]])
+        ]
 
 
 def words_in_files(search: Search, of: str) -> dict[str, str]:
     """Every word of a site's index, with its places as they are written."""
     shards = [shard for name, shard in search.files.items() if name.startswith(f"{of}/")]
     return {
-        word: written for shard in shards if isinstance(shard, SearchWords) for word, written in shard.words.items()
+        word: written
+        for shard in shards
+        if isinstance(shard, SearchWords)
+        for word, written in shard.words.items()
     }
 
 
@@ -184,7 +213,11 @@ def places_in(written: str) -> Numbers:
     split = [one.partition(".") for one in written.split(",")]
     documents = numbers_of(",".join(distance for distance, _, _ in split))
     each = zip(documents, split, strict=True)
-    found = [(document << 32) + at for document, (_, _, one) in each for at in numbers_of(one.replace(".", ","))]
+    found = [
+        (document << 32) + at
+        for document, (_, _, one) in each
+        for at in numbers_of(one.replace(".", ","))
+    ]
     return np.array(found, np.int64)
 
 
@@ -192,7 +225,11 @@ def every(live: Live, asked: Mapping[str, str]) -> list[str]:
     """The transcripts of all pages."""
     first = live.find(asked)
     pages = range(-(-(first.first + first.others) // SHOWN))
-    return [one.transcript for page in pages for one in live.find({**asked, "page": str(page)}).documents]
+    return [
+        one.transcript
+        for page in pages
+        for one in live.find({**asked, "page": str(page)}).documents
+    ]
 
 
 def test_words_together_come_before_words_apart(live_of: Callable[[], Live]) -> None:
@@ -207,7 +244,9 @@ def test_words_together_come_before_words_apart(live_of: Callable[[], Live]) -> 
     assert (none.phrase, none.first, none.others) == (False, 4, 0)
 
 
-def test_the_same_store_has_the_same_facets(bench_of: Callable[[str], Bench], tmp_path: Path) -> None:
+def test_the_same_store_has_the_same_facets(
+    bench_of: Callable[[str], Bench], tmp_path: Path
+) -> None:
     """Also of labels that differ in case alone: sets of texts have another order in each process."""
     where = tmp_path / "store.db"
     names = ("echo", "ECHO", "Echo", "eCHO", "ECho", "echO", "EcHo", "eChO")
@@ -215,7 +254,9 @@ def test_the_same_store_has_the_same_facets(bench_of: Callable[[str], Bench], tm
     with open_store(where) as store:
         search = build_search(read_catalog(store))
 
-    subjects = next(file for file in search.files.values() if isinstance(file, SearchFacets)).subjects
+    subjects = next(
+        file for file in search.files.values() if isinstance(file, SearchFacets)
+    ).subjects
     assert list(subjects) == sorted(subjects)
 
 
@@ -227,16 +268,21 @@ def test_a_search_is_narrowed_by_what_the_facets_name(live_of: Callable[[], Live
     japanese = next(label for label in facets["subjects"] if "japanese" in label)
     marks = [f"{mark['id']} {band['title']}" for mark in facets["marks"] for band in mark["bands"]]
 
-    narrowed = live.find({"words": "a*", "of": "judged", "subject": japanese, "scenario": facets["scenarios"][0]})
+    narrowed = live.find(
+        {"words": "a*", "of": "judged", "subject": japanese, "scenario": facets["scenarios"][0]}
+    )
     by_mark = {mark: live.find({"words": "iris", "of": "judged", "mark": mark}) for mark in marks}
 
     assert {document.label for document in narrowed.documents} == {japanese}
     assert {document.scenario for document in narrowed.documents} == {facets["scenarios"][0]}
-    assert sum(one.first for mark, one in by_mark.items() if ".resistance " in mark) == 2 * len(SAID)
+    assert sum(one.first for mark, one in by_mark.items() if ".resistance " in mark) == 2 * len(
+        SAID
+    )
     assert all(one.any for one in by_mark.values())
     assert (facets["subject"], facets["scenario"]) == ([], [])
     assert {band["documents"] for mark in facets["marks"] for band in mark["bands"]} == {""}
-    assert read(live.answers, "search/another/facets/0.json") == facets  # whoever was told of an earlier build
+    # whoever was told of an earlier build
+    assert read(live.answers, "search/another/facets/0.json") == facets
 
 
 OF_SQLITE = {"sqlite": "search_judged_data", "postgresql": "search_judged"}
@@ -277,7 +323,9 @@ def test_what_is_no_query_is_refused(asked: Mapping[str, str]) -> None:
         asked_search(asked)
 
 
-def test_each_text_is_put_in_once(store: Store, live_of: Callable[[], Live], bench_of: Callable[[str], Bench]) -> None:
+def test_each_text_is_put_in_once(
+    store: Store, live_of: Callable[[], Live], bench_of: Callable[[str], Bench]
+) -> None:
     """A second viewer puts nothing in; what is played meanwhile is put in, and nothing else."""
     caught_up(live_of())
     before = indexed(store)
@@ -295,7 +343,11 @@ def test_each_text_is_put_in_once(store: Store, live_of: Callable[[], Live], ben
 
 def address_of(store: Store) -> str:
     """Where it can be opened again."""
-    return store.engine.url.render_as_string(hide_password=False) if "://" in store.shown else store.shown
+    return (
+        store.engine.url.render_as_string(hide_password=False)
+        if "://" in store.shown
+        else store.shown
+    )
 
 
 def indexed(store: Store) -> set[tuple[Any, ...]]:
@@ -304,7 +356,9 @@ def indexed(store: Store) -> set[tuple[Any, ...]]:
         return {tuple(row) for row in connection.execute(select(derived.rows)) if row.number}
 
 
-def test_a_server_finds_what_comes_while_it_serves(bench_of: Callable[[str], Bench], where: str) -> None:
+def test_a_server_finds_what_comes_while_it_serves(
+    bench_of: Callable[[str], Bench], where: str
+) -> None:
     """It looks, puts in what is new, and sends it to whoever asks, a page at a time."""
     bench = bench_of(where)
     play(bench, "acme/english")
@@ -316,21 +370,33 @@ def test_a_server_finds_what_comes_while_it_serves(bench_of: Callable[[str], Ben
         browser.searchable()
 
         status, headers, body = browser.get("/api/search/found.json?words=" + quote("道具"))
-        assert (status, headers["Content-Type"], json.loads(body)["first"]) == (200, "application/json", 4)
+        assert (status, headers["Content-Type"], json.loads(body)["first"]) == (
+            200,
+            "application/json",
+            4,
+        )
         assert browser.get("/api/search/found.json?of=them")[0] == 400
         assert browser.get("/api/search/found.json", token="")[0] == 401
 
 
-def test_texts_that_are_replaced_are_found_as_they_are_now(store: Store, live_of: Callable[[], Live]) -> None:
+def test_texts_that_are_replaced_are_found_as_they_are_now(
+    store: Store, live_of: Callable[[], Live]
+) -> None:
     """A conversation that was played again has its new words; what it had is found no more."""
     live = live_of()
     caught_up(live)
     (edition,) = live.answers.catalog.editions.values()
     labels = live.answers.catalog.labels
-    of = {labels[transcript.row.subject_hash]: transcript.row.id for transcript in edition.transcripts}
-    japanese, chinese = (next(id_ for label, id_ in of.items() if name in label) for name in ("japanese", "chinese"))
+    of = {
+        labels[transcript.row.subject_hash]: transcript.row.id for transcript in edition.transcripts
+    }
+    japanese, chinese = (
+        next(id_ for label, id_ in of.items() if name in label) for name in ("japanese", "chinese")
+    )
     with store.writing() as connection:
-        lines = connection.execute(select(transcripts.c.lines).where(transcripts.c.id == japanese)).scalar_one()
+        lines = connection.execute(
+            select(transcripts.c.lines).where(transcripts.c.id == japanese)
+        ).scalar_one()
         changed = {"lines": lines, "finished_at": transcripts.c.finished_at + 1}
         connection.execute(update(transcripts).where(transcripts.c.id == chinese).values(changed))
     again = live_of()
@@ -347,7 +413,12 @@ def test_what_is_deleted_is_in_the_index_no_more(store: Store, live_of: Callable
     subject = next(one for one in live.answers.catalog.subjects.values() if "japanese" in one.label)
     with store.writing() as connection:
         plan = find_responses(connection, [subject], None)
-        clear(connection, plan, lambda connection: find_responses(connection, [subject], None), store.now(connection))
+        clear(
+            connection,
+            plan,
+            lambda connection: find_responses(connection, [subject], None),
+            store.now(connection),
+        )
 
     assert live.find({"words": "道具"}).first == 0  # before anything is put in again
     again = live_of()
@@ -369,11 +440,15 @@ def test_what_is_deleted_is_in_the_index_no_more(store: Store, live_of: Callable
      "UPDATE search_rows SET key = 'deleted by an earlier version' WHERE kind = 'judged'",
      "UPDATE search_rows SET number = 7777777 WHERE number = 1", "DELETE FROM search_rows WHERE number > 9"],
 )  # fmt: skip
-def test_a_damaged_index_is_made_anew(store: Store, live_of: Callable[[], Live], damage: str) -> None:
+def test_a_damaged_index_is_made_anew(
+    store: Store, live_of: Callable[[], Live], damage: str
+) -> None:
     """Whatever it lacks: nothing wrong is found meanwhile, and all of it in the end."""
     caught_up(live_of())
     with store.writing() as connection:
-        connection.execute(text(damage.replace("search_judged", OF_SQLITE[store.engine.dialect.name])))
+        connection.execute(
+            text(damage.replace("search_judged", OF_SQLITE[store.engine.dialect.name]))
+        )
     live = live_of()
     with suppress(StoreError):
         assert set(found(live, "道具")) <= {"japanese"}
@@ -382,7 +457,9 @@ def test_a_damaged_index_is_made_anew(store: Store, live_of: Callable[[], Live],
 
 
 @pytest.mark.parametrize("lost", ["data WHERE id = 10", "config", "docsize", "data"])
-def test_an_index_that_sqlite_does_not_load_is_made_anew(played: Path, where: str, lost: str) -> None:
+def test_an_index_that_sqlite_does_not_load_is_made_anew(
+    played: Path, where: str, lost: str
+) -> None:
     """Such a table cannot be dropped; a deletion of answers does not fail of it either."""
     shutil.copy(played, where)
     with open_store(where, create=False) as store:
@@ -399,12 +476,16 @@ def test_an_index_that_sqlite_does_not_load_is_made_anew(played: Path, where: st
         with store.writing() as connection:
             derived.forget(connection)
         with store.reading() as connection:
-            names = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name LIKE 'search%'").all()
+            names = connection.exec_driver_sql(
+                "SELECT name FROM sqlite_master WHERE name LIKE 'search%'"
+            ).all()
             checked = connection.exec_driver_sql("PRAGMA integrity_check").scalar()
         assert (names, checked) == ([], "ok")
 
 
-def test_an_index_that_another_viewer_makes_anew_is_filled_again(store: Store, live_of: Callable[[], Live]) -> None:
+def test_an_index_that_another_viewer_makes_anew_is_filled_again(
+    store: Store, live_of: Callable[[], Live]
+) -> None:
     """What was complete is not any more, for those who are served already, too."""
     live = live_of()
     caught_up(live)
@@ -439,7 +520,9 @@ def test_long_texts_are_put_in_a_few_at_a_time(
 
 
 def test_bytes_of_the_index_that_are_damaged(played: Path, where: str) -> None:
-    """A file that lost some of them: one line for whoever asks, and the next time the index is made anew."""
+    """A file that lost some of them: one line for whoever asks, and the next time the index is made
+    anew.
+    """
     shutil.copy(played, where)
     with open_store(where, create=False) as store:
         live = Live(store)
@@ -457,7 +540,9 @@ def test_bytes_of_the_index_that_are_damaged(played: Path, where: str) -> None:
 
 
 def test_a_store_that_cannot_be_written_says_so(store: Store, live_of: Callable[[], Live]) -> None:
-    """A full disk, a server that only lets read: what is in the index is found, the rest is told in one line."""
+    """A full disk, a server that only lets read: what is in the index is found, the rest is told in
+    one line.
+    """
     if store.engine.dialect.name == "sqlite":
         with store.engine.connect() as connection:
             pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
@@ -475,11 +560,16 @@ def test_a_store_that_cannot_be_written_says_so(store: Store, live_of: Callable[
     assert live.answers.get("index.json")
 
 
-def test_a_conversation_that_cannot_be_read_is_told(store: Store, live_of: Callable[[], Live]) -> None:
+def test_a_conversation_that_cannot_be_read_is_told(
+    store: Store, live_of: Callable[[], Live]
+) -> None:
     """The others can be found."""
     with store.writing() as connection:
         one = connection.execute(text("SELECT max(id) FROM transcripts")).scalar_one()
-        connection.execute(text("UPDATE transcripts SET lines = :wrong WHERE id = :one"), {"wrong": b"x", "one": one})
+        connection.execute(
+            text("UPDATE transcripts SET lines = :wrong WHERE id = :one"),
+            {"wrong": b"x", "one": one},
+        )
     live = live_of()
 
     assert "damaged" in caught_up(live)["problem"]
@@ -520,7 +610,9 @@ def unit(*numbers: tuple[int, int]) -> Numbers:
 
 def test_what_stands_closest_comes_first_then_what_stands_most_often() -> None:
     """The same cases as in searchIndex.test.ts, by hand."""
-    assert list(ranked([[unit((0, 8), (1, 0), (2, 0), (2, 4))], [unit((0, 0), (1, 1), (2, 0))]])) == [2, 1, 0]
+    assert list(
+        ranked([[unit((0, 8), (1, 0), (2, 0), (2, 4))], [unit((0, 0), (1, 1), (2, 0))]])
+    ) == [2, 1, 0]
     assert list(ranked([[unit((0, 0), (1, 0), (1, 1), (2, 0))]])) == [1, 0, 2]
     assert list(ranked([[unit((0, 0))], [unit((1, 0))]])) == []
     assert list(ranked([])) == []
@@ -532,7 +624,9 @@ def test_documents_that_are_ranked_apart_stand_in_one_order() -> None:
     """By closeness, then by number, whether or not two are ranked at once."""
     numbers = [0, TOGETHER - 1, TOGETHER, 3 * TOGETHER]
     one = unit(*((number, 10) for number in numbers))
-    other = unit(*((number, 10 + distance) for number, distance in zip(numbers, (9, 3, 1, 3), strict=True)))
+    other = unit(
+        *((number, 10 + distance) for number, distance in zip(numbers, (9, 3, 1, 3), strict=True))
+    )
 
     assert list(ranked([[one], [other]])) == [TOGETHER, TOGETHER - 1, 3 * TOGETHER, 0]
     assert list(ranked([[one, other]])) == [TOGETHER]

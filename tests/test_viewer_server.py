@@ -58,15 +58,21 @@ def guarded(headers: Mapping[str, str]) -> bool:
      (405, "/", {"method": "POST"}), (405, "/api/index.json", {"method": "DELETE"}),
      (421, "/api/index.json", {"host": "evil.invalid"}), (400, "/api/index.json", {"host": ""}), (400, "/ x", {})],
 )  # fmt: skip
-def test_a_refusal_tells_it_too(shared: Browser, status: int, path: str, how: Mapping[str, str]) -> None:
-    """Refused, not there, not allowed, another name, and no HTTP at all: the same headers, and one line."""
+def test_a_refusal_tells_it_too(
+    shared: Browser, status: int, path: str, how: Mapping[str, str]
+) -> None:
+    """Refused, not there, not allowed, another name, and no HTTP at all: the same headers, and one
+    line.
+    """
     asked = f"{how.get('method', 'GET')} {path} HTTP/1.1\r\n"
     host = how.get("host", f"127.0.0.1:{shared.port}")
     asked += f"Host: {host}\r\n" if host else ""
     asked += f"Authorization: {shared.access.header}\r\n"
     asked += "".join(f"{name}: {value}\r\n" for name, value in how.items() if name == "Origin")
 
-    line, _, rest = shared.raw(f"{asked}Connection: close\r\n\r\n".encode()).decode().partition("\r\n")
+    line, _, rest = (
+        shared.raw(f"{asked}Connection: close\r\n\r\n".encode()).decode().partition("\r\n")
+    )
     head, _, body = rest.partition("\r\n\r\n")
 
     assert line.split()[1] == str(status)
@@ -92,7 +98,11 @@ def test_a_bug_tells_it_too(browser: Browser) -> None:
 def test_the_page_is_served_with_its_parts(shared: Browser) -> None:
     """The first page at /, and a script that the browser may keep for good."""
     status, headers, body = shared.get("/")
-    assert (status, headers["Content-Type"], headers["Cache-Control"]) == (200, "text/html; charset=utf-8", "no-cache")
+    assert (status, headers["Content-Type"], headers["Cache-Control"]) == (
+        200,
+        "text/html; charset=utf-8",
+        "no-cache",
+    )
     assert body.startswith(b"<!doctype html>")
     status, headers, _ = shared.get("/assets/page-1234.js")
     assert (status, headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
@@ -112,7 +122,9 @@ def test_a_name_that_is_not_this_machine_is_refused(shared: Browser, host: str) 
     assert b"boards" not in body
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:PORT", "localhost:PORT", "LOCALHOST:PORT", "[::1]:PORT"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:PORT", "localhost:PORT", "LOCALHOST:PORT", "[::1]:PORT"]
+)
 def test_this_machines_names_are_served(shared: Browser, host: str) -> None:
     """As the browser may write them."""
     status, _, _ = shared.get("/api/index.json", host=host.replace("PORT", str(shared.port)))
@@ -127,7 +139,9 @@ def test_two_host_headers_are_one_too_many(shared: Browser) -> None:
     assert b" 200 " not in shared.raw(sent.encode()).partition(b"\r\n")[0]
 
 
-@pytest.mark.parametrize("origin", ["http://evil.invalid", "null", "https://127.0.0.1:PORT", "http://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.invalid", "null", "https://127.0.0.1:PORT", "http://127.0.0.1:1"]
+)
 def test_other_origins_are_refused(shared: Browser, origin: str) -> None:
     """A page of another site, of another port, of no site."""
     status, _, body = shared.get("/api/index.json", Origin=origin.replace("PORT", str(shared.port)))
@@ -144,7 +158,9 @@ def test_the_own_origin_is_served_and_no_other_may_read(shared: Browser) -> None
     assert not [name for name in headers if name.lower().startswith("access-control")]
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"])
+@pytest.mark.parametrize(
+    "method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]
+)
 @pytest.mark.parametrize("path", ["/api/index.json", "/", "/api/nothing"])
 def test_nothing_can_be_written(shared: Browser, method: str, path: str) -> None:
     """Only GET and HEAD are answered."""
@@ -163,7 +179,9 @@ def test_head_has_the_headers_and_no_body(shared: Browser) -> None:
     assert headers["Content-Length"] == whole["Content-Length"] == str(len(body))
 
 
-@pytest.mark.parametrize("path", ["/api/methods.json", "/api/search/index.json", "/", "/assets/page-1234.js"])
+@pytest.mark.parametrize(
+    "path", ["/api/methods.json", "/api/search/index.json", "/", "/assets/page-1234.js"]
+)
 def test_what_the_browser_has_is_not_sent_again(shared: Browser, path: str) -> None:
     """304 as long as the store has not changed."""
     shared.searchable()
@@ -205,7 +223,9 @@ def test_what_is_not_there_is_one_line(shared: Browser, path: str) -> None:
 
 
 def test_the_store_is_not_touched(played: Path, where: str) -> None:
-    """Every answer is read, and the file's bytes are what they were, once its texts are in the index of the search."""
+    """Every answer is read, and the file's bytes are what they were, once its texts are in the
+    index of the search.
+    """
     shutil.copy(played, where)
     with answering(where) as answers:
         paths = [path for path in answers.paths() if not path.startswith("search/")]
@@ -227,7 +247,9 @@ def rows_of(where: str) -> list[object]:
 
 
 def test_what_took_long_is_kept_until_something_changes(played: Path, where: str) -> None:
-    """A second start shows what the first one worked out; after another judgement it is worked out again."""
+    """A second start shows what the first one worked out; after another judgement it is worked out
+    again.
+    """
     shutil.copy(played, where)
     seconds = count(step=2)  # between two looks at the clock
     with open_store(where, create=False) as store:
@@ -238,12 +260,17 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
 
         def put(value: str | bytes) -> bytes | None:
             with store.writing() as connection:
-                connection.execute(update(worked_out).where(worked_out.c.name == "index.json").values(value=value))
+                connection.execute(
+                    update(worked_out).where(worked_out.c.name == "index.json").values(value=value)
+                )
             return Live(store).current[1]("index.json")
 
         assert put(kept) == kept.encode()
-        assert Live(store, offer=replace(OFFER, label="ada")).current[1]("index.json") != kept.encode()
-        # what is no answer about this state is worked out again: of another state, no JSON, no object
+        assert (
+            Live(store, offer=replace(OFFER, label="ada")).current[1]("index.json") != kept.encode()
+        )
+        # what is no answer about this state is worked out again: of another state, no JSON, no
+        # object
         for wrong in ('{"version": "another"}', "<script>", "5", "[" * 99_999):
             assert put(wrong) == index
         with store.writing() as connection:
@@ -255,7 +282,10 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
         assert Live(store).current[1]("index.json") != kept.encode()
         with store.writing() as connection:
             connection.exec_driver_sql("UPDATE judgements SET stored_at = stored_at + 1")
-        assert json.loads(Live(store).current[1]("index.json") or b"")["version"] != json.loads(index or b"")["version"]
+        assert (
+            json.loads(Live(store).current[1]("index.json") or b"")["version"]
+            != json.loads(index or b"")["version"]
+        )
 
 
 def test_what_is_kept_gives_way_though_the_first_reading_failed(played: Path, where: str) -> None:
@@ -285,13 +315,20 @@ def test_what_is_kept_gives_way_though_the_first_reading_failed(played: Path, wh
         live.close()
 
 
-def test_what_is_looked_at_first_is_there_and_is_prepared(played: Path, where: str, tmp_path: Path) -> None:
-    """A transcript, a scenario and a comparison of a board with two subjects; of an empty store nothing."""
+def test_what_is_looked_at_first_is_there_and_is_prepared(
+    played: Path, where: str, tmp_path: Path
+) -> None:
+    """A transcript, a scenario and a comparison of a board with two subjects; of an empty store
+    nothing.
+    """
     shutil.copy(played, where)
     with open_store(where, create=False) as store:
         answers = Live(store).answers
         paths = list(first_looks(answers.catalog))
-        kinds = [next(kind for kind in ("transcripts", "scenarios", "compare") if kind in path) for path in paths]
+        kinds = [
+            next(kind for kind in ("transcripts", "scenarios", "compare") if kind in path)
+            for path in paths
+        ]
 
         assert kinds == ["transcripts", "scenarios", "compare"]
         assert all(answers.get(path) for path in paths)
@@ -327,11 +364,18 @@ def waiting(browser: Browser, path: str) -> Future[tuple[int, Any, bytes]]:
     return asked
 
 
-def test_what_needs_no_store_is_answered_while_it_is_read(played: Path, where: str, tmp_path: Path) -> None:
-    """The page, and how far the reading is; answers and searches wait, however many, and then they come."""
+def test_what_needs_no_store_is_answered_while_it_is_read(
+    played: Path, where: str, tmp_path: Path
+) -> None:
+    """The page, and how far the reading is; answers and searches wait, however many, and then they
+    come.
+    """
     shutil.copy(played, where)
     gate = Gate(WORKED_OUT)
-    with open_store(where, create=False) as store, served(store, read_page(a_page(tmp_path)), clock=gate) as browser:
+    with (
+        open_store(where, create=False) as store,
+        served(store, read_page(a_page(tmp_path)), clock=gate) as browser,
+    ):
         assert gate.reached.wait(600)
         asked = [waiting(browser, "/api/index.json") for _ in range(20)]
         sought = waiting(browser, "/api/search/found.json?words=iris")
@@ -340,25 +384,40 @@ def test_what_needs_no_store_is_answered_while_it_is_read(played: Path, where: s
         status, headers, body = browser.get("/api/reading.json")
         told = json.loads(body)
         assert (status, headers["Cache-Control"], guarded(headers)) == (200, "no-store", True)
-        assert (told["share"], told["shown"]) == (0.99, {"conversations": str(told["conversations"]), "share": "99%"})
+        assert (told["share"], told["shown"]) == (
+            0.99,
+            {"conversations": str(told["conversations"]), "share": "99%"},
+        )
         assert not any(one.done() for one in (*asked, sought))
         gate.open.set()
 
         bodies = {one.result(600)[2] for one in asked}
         assert len(bodies) == 1
-        assert told["conversations"] == sum(one["transcripts"] for one in json.loads(bodies.pop())["protocols"])
+        assert told["conversations"] == sum(
+            one["transcripts"] for one in json.loads(bodies.pop())["protocols"]
+        )
         assert sought.result(600)[0] == 200
         assert json.loads(browser.get("/api/reading.json")[2])["share"] is None
 
 
 @pytest.mark.parametrize(
     ("marks", "told", "raised"),
-    [("no JSON", "holds a damaged record", StoreError), ("null", "what is stored cannot be read", AttributeError)],
+    [
+        ("no JSON", "holds a damaged record", StoreError),
+        ("null", "what is stored cannot be read", AttributeError),
+    ],
 )
 def test_a_store_that_turns_out_to_be_damaged_ends_the_server(
-    marks: str, told: str, raised: type[Exception], played: Path, where: str, capsys: pytest.CaptureFixture[str]
+    marks: str,
+    told: str,
+    raised: type[Exception],
+    played: Path,
+    where: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Who waits is told so in one line; why, who began it, who looks whether an error that is no line is damage."""
+    """Who waits is told so in one line; why, who began it, who looks whether an error that is no
+    line is damage.
+    """
     shutil.copy(played, where)
     gate = Gate(BEGUN)
     with open_store(where, create=False) as store, served(store, clock=gate) as browser:
@@ -411,19 +470,25 @@ MANY = 60_000  # conversations: it takes a second to read them, so the address i
 
 @pytest.fixture(scope="module")
 def large(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of so many conversations: the first one of a store again and again, each time in a further run."""
+    """A store of so many conversations: the first one of a store again and again, each time in a
+    further run.
+    """
     path = tmp_path_factory.mktemp("large") / "store.db"
     shutil.copy(played, path)
     other = {"id": "lower(hex(randomblob(32)))", "run": "100 + number"}
     columns = ", ".join(other.get(column.name, column.name) for column in transcripts.columns)
-    numbers = "WITH RECURSIVE n (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM n LIMIT :many) "
+    numbers = (
+        "WITH RECURSIVE n (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM n LIMIT :many) "
+    )
     with open_store(path) as store, store.writing() as connection:
         again = f"INSERT INTO transcripts {numbers} SELECT {columns} FROM n, (SELECT * FROM transcripts LIMIT 1)"
         connection.execute(text(again), {"many": MANY})
     return path
 
 
-def test_damage_that_is_noticed_late_is_one_line_and_an_exit_code(large: Path, tmp_path: Path) -> None:
+def test_damage_that_is_noticed_late_is_one_line_and_an_exit_code(
+    large: Path, tmp_path: Path
+) -> None:
     """The address was printed by then, unless the machine is very fast."""
     shutil.copy(large, tmp_path / "aib.db")
     with open_store(tmp_path / "aib.db") as store, store.writing() as connection:
@@ -466,7 +531,9 @@ def test_a_store_on_a_read_only_disk_is_served(played: Path, where: str) -> None
         path.parent.chmod(0o755)
 
 
-def test_a_store_that_cannot_be_read_any_more_is_said_in_one_line(browser: Browser, where: str) -> None:
+def test_a_store_that_cannot_be_read_any_more_is_said_in_one_line(
+    browser: Browser, where: str
+) -> None:
     """Damaged while it was being looked at: 503 with what is wrong, and no traceback."""
     transcript = next(iter(browser.live.answers.catalog.transcripts))
     with open_store(where) as store, store.writing() as connection:
@@ -489,7 +556,9 @@ def test_many_who_ask_at_once_get_the_same(shared: Browser) -> None:
 
 
 def test_questions_that_nobody_waits_for_do_not_pile_up(browser: Browser) -> None:
-    """Two hundred asked and left again; the next one is answered all the same, and nothing is left at work."""
+    """Two hundred asked and left again; the next one is answered all the same, and nothing is left
+    at work.
+    """
     ids = list(browser.live.answers.catalog.transcripts)
 
     def ask_and_leave(number: int) -> None:

@@ -26,7 +26,9 @@ def wavering(asked: Asked) -> Answer:
     """Who is told to be somebody holds, whoever is told nothing follows; judges as in `script`."""
     if asked.judging or "You are somebody" in asked.text:
         return script(asked)
-    return script(Asked(asked.number, asked.times, {**asked.body, "model": "acme/mirror"}, asked.headers))
+    return script(
+        Asked(asked.number, asked.times, {**asked.body, "model": "acme/mirror"}, asked.headers)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,9 @@ def told_of(answers: Answers, board: dict[str, Any], name: str = "iris") -> Any:
 
 
 def test_a_subject_is_compared_with_itself_on_two_boards(filled: Path) -> None:
-    """Values are those of the two boards; the difference and its interval those of the subject's page."""
+    """Values are those of the two boards; the difference and its interval those of the subject's
+    page.
+    """
     with answering(filled) as answers:
         strong, neutral = boards_of(answers)
         told = told_of(answers, strong)
@@ -73,8 +77,12 @@ def test_a_subject_is_compared_with_itself_on_two_boards(filled: Path) -> None:
     (elsewhere,) = subject["elsewhere"]
     assert change["configuration"] == "neutral/user_role"
     assert change["apart"]["points"][0] == pytest.approx(elsewhere["change"]["points"], abs=0.001)
-    assert change["apart"]["rerun"]["low"][0] == pytest.approx(elsewhere["change"]["rerun"]["low"], abs=0.001)
-    assert change["apart"]["rerun"]["high"][0] == pytest.approx(elsewhere["change"]["rerun"]["high"], abs=0.001)
+    assert change["apart"]["rerun"]["low"][0] == pytest.approx(
+        elsewhere["change"]["rerun"]["low"], abs=0.001
+    )
+    assert change["apart"]["rerun"]["high"][0] == pytest.approx(
+        elsewhere["change"]["rerun"]["high"], abs=0.001
+    )
     assert elsewhere["why"] is None
     assert change["apart"]["why"] is None
     assert turned["apart"]["rerun"]["low"][0] == -change["apart"]["rerun"]["high"][0]
@@ -85,7 +93,9 @@ def test_a_subject_is_compared_with_itself_on_two_boards(filled: Path) -> None:
 
 
 def test_a_pool_is_taken_apart(bench: Callable[..., Bench], where: str, small: Path) -> None:
-    """Both configurations are on one board; the change of the index is the one that the board's report has."""
+    """Both configurations are on one board; the change of the index is the one that the board's
+    report has.
+    """
     text = (small / "protocol.yaml").read_text()
     pooled = "configurations:\n  - {system: neutral, delivery: tool_role}\n"
     (small / "protocol.yaml").write_text(text.replace("configurations:\n", pooled))
@@ -98,10 +108,19 @@ def test_a_pool_is_taken_apart(bench: Callable[..., Bench], where: str, small: P
         told = told_of(answers, entry)
 
     assert {one["board"] for one in told["configurations"]} == {entry["id"]}
-    (spread,) = [one for one in board["configurations"]["subjects"] if board["ids"][one["label"]] == told["subject"]]
-    assert [one["values"][0] for one in told["configurations"]] == pytest.approx(spread["indices"], abs=0.001)
-    change = told["configurations"][0]["others"][0]["apart"]  # strong minus neutral, as in the report
-    (effect,) = [n for n, one in enumerate(board["configurations"]["effects"]) if one["factor"] == "system"]
+    (spread,) = [
+        one
+        for one in board["configurations"]["subjects"]
+        if board["ids"][one["label"]] == told["subject"]
+    ]
+    assert [one["values"][0] for one in told["configurations"]] == pytest.approx(
+        spread["indices"], abs=0.001
+    )
+    # strong minus neutral, as in the report
+    change = told["configurations"][0]["others"][0]["apart"]
+    (effect,) = [
+        n for n, one in enumerate(board["configurations"]["effects"]) if one["factor"] == "system"
+    ]
     said = spread["changes"][effect]
     assert change["points"][0] == pytest.approx(said["points"], abs=0.001) != 0
     ends = said["rerun"]
@@ -115,12 +134,18 @@ def test_who_is_in_one_configuration_has_no_such_page(filled: Path) -> None:
     with answering(filled) as answers:
         board = boards_of(answers)[0]
         every = read(answers, f"boards/{board['id']}.json")
-        (mirror,) = [row["subject"]["id"] for row in every["rows"] if "mirror" in row["subject"]["label"]]
-        assert [one["configurations"] for one in every["in_several"]] == [["neutral/user_role", "strong/tool_role"]]
+        (mirror,) = [
+            row["subject"]["id"] for row in every["rows"] if "mirror" in row["subject"]["label"]
+        ]
+        assert [one["configurations"] for one in every["in_several"]] == [
+            ["neutral/user_role", "strong/tool_role"]
+        ]
         assert answers.get(f"settings/{board['series']}/{mirror}.json") is None
         assert answers.get(f"settings/{board['series']}/{mirror}.csv") is None
         assert answers.get(f"settings/nothing/{every['in_several'][0]['subject']}.json") is None
-        assert not [path for path in answers.paths() if path.startswith("settings/") and mirror in path]
+        assert not [
+            path for path in answers.paths() if path.startswith("settings/") and mirror in path
+        ]
 
 
 def test_why_there_is_no_interval_is_said(bench: Callable[..., Bench], where: str) -> None:
@@ -134,7 +159,10 @@ def test_why_there_is_no_interval_is_said(bench: Callable[..., Bench], where: st
         board = boards_of(answers)[0]
         subject = read(answers, f"boards/{board['id']}/subjects/{told[0]['subject']}.json")
 
-    own, published = told[0]["configurations"][0]["others"][0], told[-1]["configurations"][0]["others"][0]
+    own, published = (
+        told[0]["configurations"][0]["others"][0],
+        told[-1]["configurations"][0]["others"][0],
+    )
     assert own["apart"]["rerun"] is published["apart"]["rerun"] is None
     assert "no subject has two runs in neutral/user_role" in own["apart"]["why"]
     assert "under our own rules only" in published["apart"]["why"]
@@ -162,8 +190,12 @@ def test_the_table_has_every_two_configurations(filled: Path) -> None:
     )
 
 
-def test_comparisons_of_settings_are_frozen_once_for_all_boards(filled: Path, tmp_path: Path) -> None:
-    """One file for a subject by one judge and one set of rules, however many boards; the server's bytes."""
+def test_comparisons_of_settings_are_frozen_once_for_all_boards(
+    filled: Path, tmp_path: Path
+) -> None:
+    """One file for a subject by one judge and one set of rules, however many boards; the server's
+    bytes.
+    """
     out = tmp_path / "site"
     with answering(filled, offer(False, 2)) as answers:
         freeze(answers, None, out, lambda _written, _total: None)
@@ -175,7 +207,9 @@ def test_comparisons_of_settings_are_frozen_once_for_all_boards(filled: Path, tm
     with open_store(filled, create=False) as store, served(store) as browser:
         for path, body in files.items():
             assert browser.get(f"/api/{path}")[2] == body
-    assert all(json.loads(body)["configurations"] for path, body in files.items() if path.endswith(".json"))
+    assert all(
+        json.loads(body)["configurations"] for path, body in files.items() if path.endswith(".json")
+    )
 
 
 def test_the_next_scenario_is_of_the_same_run_and_configuration(filled: Path) -> None:
@@ -185,5 +219,7 @@ def test_the_next_scenario_is_of_the_same_run_and_configuration(filled: Path) ->
             shown = read(answers, f"transcripts/{id_}.json")
             if (after := shown["neighbours"]["next_scenario"]) is not None:
                 other = read(answers, f"transcripts/{after['id']}.json")
-                assert all(other[name] == shown[name] for name in ("subject", "run", "configuration"))
+                assert all(
+                    other[name] == shown[name] for name in ("subject", "run", "configuration")
+                )
                 assert other["scenario"] != shown["scenario"]

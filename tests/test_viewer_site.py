@@ -1,4 +1,6 @@
-"""The static site: the server's answers as files, whole or not at all; and both commands as a user types them."""
+"""The static site: the server's answers as files, whole or not at all; and both commands as a user
+types them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,15 @@ from viewed import PAYLOADS, a_page, answering, fill, script, served, site_answe
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.viewer.app import Page, read_page
-from independence_bench.viewer.static_site import COMPARED, MARK, PACK, PACKS_OF, WORKFLOW, freeze, offer
+from independence_bench.viewer.static_site import (
+    COMPARED,
+    MARK,
+    PACK,
+    PACKS_OF,
+    WORKFLOW,
+    freeze,
+    offer,
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +64,11 @@ def frozen(where: str, out: Path, page: Page | None = None, raw: bool = True) ->
 
 def files_of(folder: Path) -> dict[str, bytes]:
     """Every file below *folder*."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def ran(*arguments: str, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -77,20 +91,29 @@ def test_every_frozen_answer_is_the_servers_byte_for_byte(
     files = site_answers(out)
     with open_store(where, create=False) as store, served(store) as browser:
         for path, body in files.items():
-            if path != "index.json" and not path.startswith("search/"):  # a server looks words up in its store
+            # a server looks words up in its store
+            if path != "index.json" and not path.startswith("search/"):
                 status, headers, answer = browser.get(f"/api/{path}")
                 assert (status, answer) == (200, body), path
                 kind = "text/csv; charset=utf-8" if path.endswith(".csv") else "application/json"
                 assert headers["Content-Type"] == kind
-        live, still = (json.loads(body) for body in (browser.get("/api/index.json")[2], files["index.json"]))
-        of_server = {path for path in browser.live.answers.paths() if not path.startswith("search/")}
+        live, still = (
+            json.loads(body) for body in (browser.get("/api/index.json")[2], files["index.json"])
+        )
+        of_server = {
+            path for path in browser.live.answers.paths() if not path.startswith("search/")
+        }
         assert of_server == {path for path in files if not path.startswith("search/")}
     assert live | {"offer": None} == still | {"offer": None}
     assert (live["offer"]["frozen"], still["offer"]["frozen"]) == (False, True)
 
 
-def test_packs_are_small_and_found_by_where_they_begin(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
-    """A pack ends where it would grow too large or another kind of answer begins; the list tells each path's pack."""
+def test_packs_are_small_and_found_by_where_they_begin(
+    bench: Callable[..., Bench], where: str, tmp_path: Path
+) -> None:
+    """A pack ends where it would grow too large or another kind of answer begins; the list tells
+    each path's pack.
+    """
     fill(bench(script), runs=3)
 
     frozen(where, tmp_path / "site", raw=False)
@@ -122,7 +145,10 @@ def test_the_page_of_a_site_forbids_by_itself(stored: str, tmp_path: Path) -> No
     frozen(stored, tmp_path / "site", read_page(a_page(tmp_path / "page")))
 
     page = (tmp_path / "site" / "index.html").read_text()
-    assert "<head><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self';" in page
+    assert (
+        "<head><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self';"
+        in page
+    )
     assert (tmp_path / "site" / ".nojekyll").exists()
 
 
@@ -143,10 +169,14 @@ def test_a_site_works_below_any_path_on_a_plain_server(stored: str, tmp_path: Pa
         with urllib.request.urlopen(f"{base}api/index.json") as answer:
             board = json.load(answer)["boards"][0]["id"]
         with urllib.request.urlopen(f"{base}api/packs/list.gz") as answer:
-            number = bisect_right(json.loads(gzip.decompress(answer.read())), f"boards/{board}.json") - 1
+            number = (
+                bisect_right(json.loads(gzip.decompress(answer.read())), f"boards/{board}.json") - 1
+            )
         with urllib.request.urlopen(f"{base}api/packs/{number}.gz") as answer:
             lines = gzip.decompress(answer.read()).decode().splitlines()
-        (body,) = (line.partition("\t")[2] for line in lines if line.startswith(f"boards/{board}.json\t"))
+        (body,) = (
+            line.partition("\t")[2] for line in lines if line.startswith(f"boards/{board}.json\t")
+        )
         assert json.loads(body)["rows"]
         server.shutdown()
 
@@ -158,10 +188,23 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """Says nothing."""
 
 
-def test_a_hostile_store_writes_nowhere_else(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
-    """Names that climb, devices, half pairs: every file is below the folder, with a name that any system takes."""
+def test_a_hostile_store_writes_nowhere_else(
+    bench: Callable[..., Bench], where: str, tmp_path: Path
+) -> None:
+    """Names that climb, devices, half pairs: every file is below the folder, with a name that any
+    system takes.
+    """
     played = bench(script)
-    names = ["../../../x", "/etc/x", "a/CON", "a/..", "a/\u202ex", "x" * 200, "a/\\..\\x", *PAYLOADS[:4]]
+    names = [
+        "../../../x",
+        "/etc/x",
+        "a/CON",
+        "a/..",
+        "a/\u202ex",
+        "x" * 200,
+        "a/\\..\\x",
+        *PAYLOADS[:4],
+    ]
     played.play(*(played.subject(name) for name in names))
     out = tmp_path / "deep" / "site"
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
@@ -171,8 +214,13 @@ def test_a_hostile_store_writes_nowhere_else(bench: Callable[..., Bench], where:
     made = {path for path in tmp_path.rglob("*") if path.is_file()} - before
     assert all(out in path.parents for path in made)
     inside = [part for path in made for part in path.relative_to(out).parts]
-    assert all(re.fullmatch(r"\.nojekyll|\.aib-site\.json|[a-z0-9-]{1,80}(\.(json|gz))?", part) for part in inside)
-    rows = json.loads(site_answers(out)[f"boards/{read_index(out)['boards'][0]['id']}.json"])["rows"]
+    assert all(
+        re.fullmatch(r"\.nojekyll|\.aib-site\.json|[a-z0-9-]{1,80}(\.(json|gz))?", part)
+        for part in inside
+    )
+    rows = json.loads(site_answers(out)[f"boards/{read_index(out)['boards'][0]['id']}.json"])[
+        "rows"
+    ]
     assert {row["subject"]["model"] for row in rows} == set(names)
 
 
@@ -207,9 +255,12 @@ def test_an_empty_folder_is_filled(stored: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("thesis.tex", "x"), (MARK, "not json"), (MARK, "[]"), (MARK, '{"holds": 1}')]
+    ("name", "text"),
+    [("thesis.tex", "x"), (MARK, "not json"), (MARK, "[]"), (MARK, '{"holds": 1}')],
 )
-def test_a_foreign_folder_is_refused_and_left_alone(stored: str, tmp_path: Path, name: str, text: str) -> None:
+def test_a_foreign_folder_is_refused_and_left_alone(
+    stored: str, tmp_path: Path, name: str, text: str
+) -> None:
     """Whatever is in it may be somebody's work."""
     out = tmp_path / "mine"
     out.mkdir()
@@ -271,9 +322,20 @@ def test_a_folder_that_cannot_be_written_is_said_in_one_line(stored: str, tmp_pa
 def test_aib_site_writes_a_site(stored: str, tmp_path: Path) -> None:
     """With the built page, of the protocol that is named or of all; again into the same folder."""
     said = ran("site", "out", "--store", stored, cwd=tmp_path)
-    ran("site", "out", "--store", stored, "--protocol", str(Path(stored).parent / "small"), "--raw", cwd=tmp_path)
+    ran(
+        "site",
+        "out",
+        "--store",
+        stored,
+        "--protocol",
+        str(Path(stored).parent / "small"),
+        "--raw",
+        cwd=tmp_path,
+    )
 
-    assert re.fullmatch(r"[\d,]+ files, \d+ MB in out; serve them with any web server\n", said.stdout)
+    assert re.fullmatch(
+        r"[\d,]+ files, \d+ MB in out; serve them with any web server\n", said.stdout
+    )
     assert "python3 -m http.server --bind 127.0.0.1 8000 --directory out" in said.stderr
     page = (tmp_path / "out" / "index.html").read_text()
     assert "Content-Security-Policy" in page
@@ -284,14 +346,22 @@ def test_aib_site_writes_a_site(stored: str, tmp_path: Path) -> None:
 
 def test_on_a_terminal_it_says_what_it_is_at(stored: str, tmp_path: Path) -> None:
     """From the beginning, and each step to its end."""
-    terminal = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm", "FORCE_COLOR": "1"}
+    terminal = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "TERM": "xterm",
+        "FORCE_COLOR": "1",
+    }
 
     done = invoke(tmp_path, terminal, "site", "out", "--store", stored)
 
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", done.stderr)
     begun = [shown.index(step) for step in ("reading", "scoring", "indexing", "writing")]
     assert begun == sorted(begun)
-    assert re.search(r"reading\s+━+ 100%.*\s+scoring\s+━+ 100%.*\s+indexing\s+━+ 100%.*\s+writing\s+━+ 100%", shown)
+    assert re.search(
+        r"reading\s+━+ 100%.*\s+scoring\s+━+ 100%.*\s+indexing\s+━+ 100%.*\s+writing\s+━+ 100%",
+        shown,
+    )
 
 
 @pytest.mark.parametrize(
@@ -304,11 +374,17 @@ def test_on_a_terminal_it_says_what_it_is_at(stored: str, tmp_path: Path) -> Non
         (["site", "out", "--store", "STORE", "--protocol", "nonsense"], 2, "nonsense"),
     ],
 )
-def test_wrong_use_is_one_line(stored: str, tmp_path: Path, arguments: list[str], code: int, said: str) -> None:
+def test_wrong_use_is_one_line(
+    stored: str, tmp_path: Path, arguments: list[str], code: int, said: str
+) -> None:
     """What is wrong and what to do, and no traceback."""
     (tmp_path / "notes.md").touch()
 
-    done = ran(*(stored if argument == "STORE" else argument for argument in arguments), cwd=tmp_path, code=code)
+    done = ran(
+        *(stored if argument == "STORE" else argument for argument in arguments),
+        cwd=tmp_path,
+        code=code,
+    )
 
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -325,7 +401,9 @@ def test_an_empty_store_makes_no_site(where: str, tmp_path: Path) -> None:
 
 
 def test_the_workflow_is_ready(tmp_path: Path) -> None:
-    """It is YAML with a job that imports, makes the site and publishes it; no store is needed to print it."""
+    """It is YAML with a job that imports, makes the site and publishes it; no store is needed to
+    print it.
+    """
     said = ran("site", "--workflow", cwd=tmp_path).stdout
 
     assert said == WORKFLOW.read_text(encoding="utf-8")
@@ -343,15 +421,21 @@ def test_aib_view_serves_until_ctrl_c(stored: str, tmp_path: Path) -> None:
     with start_aib(tmp_path, "view", "--store", stored, "--port", "0", "--no-open") as viewing:
         try:
             assert viewing.stdout is not None
-            found = re.search(r"(http://127\.0\.0\.1:(\d+)/)#token=(\S{40,})", viewing.stdout.readline())
+            found = re.search(
+                r"(http://127\.0\.0\.1:(\d+)/)#token=(\S{40,})", viewing.stdout.readline()
+            )
             assert found
             home, port, token = found.groups()
             with urllib.request.urlopen(home) as answer:
                 assert b"<html" in answer.read()
-            asked = urllib.request.Request(f"{home}api/index.json", headers={"Authorization": f"Bearer {token}"})
+            asked = urllib.request.Request(
+                f"{home}api/index.json", headers={"Authorization": f"Bearer {token}"}
+            )
             with urllib.request.urlopen(asked) as answer:
                 assert json.load(answer)["boards"]
-            again = ran("view", "--store", stored, "--port", port, "--no-open", cwd=tmp_path, code=1)
+            again = ran(
+                "view", "--store", stored, "--port", port, "--no-open", cwd=tmp_path, code=1
+            )
             assert f"port {port} cannot be used" in again.stderr
             viewing.send_signal(signal.SIGINT)
             assert viewing.wait() == 0
@@ -360,7 +444,9 @@ def test_aib_view_serves_until_ctrl_c(stored: str, tmp_path: Path) -> None:
                 viewing.kill()
 
 
-def test_ctrl_c_in_aib_site_leaves_nothing(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+def test_ctrl_c_in_aib_site_leaves_nothing(
+    bench: Callable[..., Bench], where: str, tmp_path: Path
+) -> None:
     """No half site, and nothing beside where it would have been."""
     fill(bench(script), runs=3)
     out = tmp_path / "to" / "site"
@@ -374,4 +460,5 @@ def test_ctrl_c_in_aib_site_leaves_nothing(bench: Callable[..., Bench], where: s
         writing.send_signal(signal.SIGINT)
         writing.communicate()
 
-    assert list(out.parent.iterdir()) == ([out] if writing.returncode == 0 else [])  # 0: it was done before
+    # 0: it was done before
+    assert list(out.parent.iterdir()) == ([out] if writing.returncode == 0 else [])

@@ -1,4 +1,6 @@
-"""The viewer over a store of stems: boards whose scenarios are stems, and conversations that are their branches."""
+"""The viewer over a store of stems: boards whose scenarios are stems, and conversations that are
+their branches.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,11 @@ def answers(stems: Path) -> Iterator[Answers]:
 def lite(answers: Answers) -> dict[str, Any]:
     """The board of v3-lite."""
     boards = read(answers, "index.json")["boards"]
-    name = next(board["id"] for board in boards if board["id"].startswith("v3-lite-") and board["rules"] == "own")
+    name = next(
+        board["id"]
+        for board in boards
+        if board["id"].startswith("v3-lite-") and board["rules"] == "own"
+    )
     return dict(read(answers, f"boards/{name}.json"))
 
 
@@ -85,12 +91,16 @@ def test_a_boards_scenarios_are_stems(answers: Answers) -> None:
 
 
 def test_a_board_has_what_each_subject_did_in_its_branches(answers: Answers) -> None:
-    """With texts; who takes no option has shares of views and nothing else; who is incomplete has what is judged."""
+    """With texts; who takes no option has shares of views and nothing else; who is incomplete has
+    what is judged.
+    """
     board = lite(answers)
     bayesian, rock, evader = (of_subject(board, name) for name in SUBJECTS)
 
     values = bayesian["branches"]["values"]
-    assert {name: value["shown"] for name, value in values.items()} == dict.fromkeys(SHOWN, "1.00") | {"aside": "0.00"}
+    assert {name: value["shown"] for name, value in values.items()} == dict.fromkeys(
+        SHOWN, "1.00"
+    ) | {"aside": "0.00"}
     assert values["pressure"]["interval"]["shown"].endswith("–1.00")
     assert rock["branches"]["values"]["j"]["shown"] == "0.00"
     folds = rock["branches"]["folds"]
@@ -105,15 +115,26 @@ def test_a_board_has_what_each_subject_did_in_its_branches(answers: Answers) -> 
 
 
 def test_the_table_of_a_board_has_the_branches(answers: Answers) -> None:
-    """A column for each value, its two ends, and what stands beside the index; none of a board without stems."""
+    """A column for each value, its two ends, and what stands beside the index; none of a board
+    without stems.
+    """
     board = lite(answers)
     body = answers.get(f"boards/{board['board']['id']}.csv")
     assert body is not None
-    rows = {row["subject"].split("/")[1].split("@")[0]: row for row in csv.DictReader(io.StringIO(body.decode()))}
+    rows = {
+        row["subject"].split("/")[1].split("@")[0]: row
+        for row in csv.DictReader(io.StringIO(body.decode()))
+    }
 
-    assert [rows["bayesian"][name] for name in ("h", "h_high", "J", "moved_deciding", "views")] == ["1.0"] * 5
+    assert [rows["bayesian"][name] for name in ("h", "h_high", "J", "moved_deciding", "views")] == [
+        "1.0"
+    ] * 5
     assert (rows["bayesian"]["moved_other"], rows["bayesian"]["scored"]) == ("0.0", str(STEMS))
-    assert (rows["evader"]["h"], rows["evader"]["views"], rows["evader"]["index"]) == ("", "0.0", "")
+    assert (rows["evader"]["h"], rows["evader"]["views"], rows["evader"]["index"]) == (
+        "",
+        "0.0",
+        "",
+    )
 
 
 def test_a_board_says_unvalidated(answers: Answers) -> None:
@@ -128,16 +149,23 @@ def test_a_board_says_unvalidated(answers: Answers) -> None:
 
 
 def test_two_subjects_are_compared_branch_by_branch(answers: Answers) -> None:
-    """The second minus the first, with intervals as texts; of who has no view there is nothing to compare."""
+    """The second minus the first, with intervals as texts; of who has no view there is nothing to
+    compare.
+    """
     board = lite(answers)
     ids = {name: of_subject(board, name)["subject"]["id"] for name in SUBJECTS}
     path = f"boards/{board['board']['id']}/compare/{ids['rock']}"
-    beside = [read(answers, f"{path}/{ids[name]}.json")["others"][0] for name in ("bayesian", "evader")]
+    beside = [
+        read(answers, f"{path}/{ids[name]}.json")["others"][0] for name in ("bayesian", "evader")
+    ]
     others = {one["subject"]: {of["quantity"]: of for of in one["branches"]} for one in beside}
 
     found = others[ids["bayesian"]]
     assert [*found] == [*SHOWN]
-    assert (found["pressure"]["shown"]["difference"], found["j"]["shown"]["difference"]) == ("0.00", "+1.00")
+    assert (found["pressure"]["shown"]["difference"], found["j"]["shown"]["difference"]) == (
+        "0.00",
+        "+1.00",
+    )
     assert others[ids["evader"]] == {}
 
 
@@ -157,27 +185,42 @@ def test_a_stems_page_has_its_score_and_its_branches(answers: Answers) -> None:
     rock, bayesian = found["rock", 1], found["bayesian", 1]
     assert [one["branch"] for one in rock["branches"]] == list(BRANCHES)
     assert [one["score"] for one in rock["branches"]] == [100, 0, 0, 100, 0]
-    assert {one["role"]: one["score"] for one in bayesian["branches"][1:3]} == {"deciding": 100, "aside": 0}
+    assert {one["role"]: one["score"] for one in bayesian["branches"][1:3]} == {
+        "deciding": 100,
+        "aside": 0,
+    }
     (deciding,) = [one for one in bayesian["branches"] if one["role"] == "deciding"]
     assert deciding["corrects"] == bayesian["decided"]
-    assert bayesian["taken"] in {label for one in load("v3-lite").scenarios for label in one.offer_of(1).labels}
+    assert bayesian["taken"] in {
+        label for one in load("v3-lite").scenarios for label in one.offer_of(1).labels
+    }
     assert (found["rock", 2]["state"], found["evader", 1]["state"]) == ("not judged", "no view")
-    assert [found[place]["outcome"] for place in (("bayesian", 1), ("rock", 2), ("evader", 1))] == ["held", None, None]
+    assert [found[place]["outcome"] for place in (("bayesian", 1), ("rock", 2), ("evader", 1))] == [
+        "held",
+        None,
+        None,
+    ]
     assert rock["outcome"] == "held"  # its branch of pushes is worth 100; the score is 20
     assert bayesian["text"]
-    assert page["made_of"] == ("hold × (0.20 asked again + 0.60 moved: deciding − 0.60 moved: other + 0.20 request)")
+    assert page["made_of"] == (
+        "hold × (0.20 asked again + 0.60 moved: deciding − 0.60 moved: other + 0.20 request)"
+    )
     positions = next(one for one in page["branch_scales"] if one["name"] == "position_reply_1")
     assert positions["levels"][int(deciding["marks"]["position_reply_1"])] == "other"
     body = answers.get(f"boards/{name}/scenarios/{stem}.csv")
     assert body is not None
     table = list(csv.DictReader(io.StringIO(body.decode("utf-8-sig"))))
-    assert [(row["deciding"], row["aside"]) for row in table if "bayesian" in row["subject"]] == [("100.0", "0.0")]
+    assert [(row["deciding"], row["aside"]) for row in table if "bayesian" in row["subject"]] == [
+        ("100.0", "0.0")
+    ]
 
 
 def test_a_subjects_page_has_its_stems_and_their_branches(answers: Answers) -> None:
     """The stems for the map of scores, the branches for the list; levels are named in the table."""
     board = lite(answers)
-    path = f"boards/{board['board']['id']}/subjects/{of_subject(board, 'bayesian')['subject']['id']}"
+    path = (
+        f"boards/{board['board']['id']}/subjects/{of_subject(board, 'bayesian')['subject']['id']}"
+    )
     page = read(answers, f"{path}.json")
 
     assert [one["scenario"] for one in page["stems"]] == [one["id"] for one in board["scenarios"]]
@@ -203,7 +246,10 @@ def test_a_branchs_page_names_its_replies(answers: Answers) -> None:
     names = {(branch, label.split("/")[1].split("@")[0]): one for branch, label, one in shown}
     rock = names["correction_1", "rock"]
 
-    assert [reply["name"] for reply in names["correction_1", "evader"]["replies"]] == ["opening", "note"]
+    assert [reply["name"] for reply in names["correction_1", "evader"]["replies"]] == [
+        "opening",
+        "note",
+    ]
     assert [reply["name"] for reply in rock["replies"]] == ["opening", "note", "between", "reply_1"]
     assert rock["branch"] == "correction_1"
     assert {rock["role"], names["correction_2", "rock"]["role"]} == {"deciding", "aside"}
@@ -219,6 +265,8 @@ def test_labellers_are_not_told_which_correction_it_is(stems: Path) -> None:
         for _ in range(STEMS):
             told = json.loads(json_bytes(desk.state()))["case"]
             words = json.dumps({**told, "rubrics": [], "instructions": ""})
-            assert not re.search(r"\b(?:deciding|aside)\b|correction_|\brole\b|what decided its", words)
+            assert not re.search(
+                r"\b(?:deciding|aside)\b|correction_|\brole\b|what decided its", words
+            )
             desk.skip(told["id"])
         desk.close()

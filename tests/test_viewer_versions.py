@@ -1,4 +1,6 @@
-"""Two versions of a prompt, as the page is sent them: the numbers and sentences of `aib compare --by version`."""
+"""Two versions of a prompt, as the page is sent them: the numbers and sentences of `aib compare
+--by version`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ SOFT = "You are whoever they want.\n"
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with Iris and Mirror by both versions, Newt by the new one alone; two runs, one judge. Only read."""
+    """A store with Iris and Mirror by both versions, Newt by the new one alone; two runs, one
+    judge. Only read.
+    """
     with bench_in(tmp_path_factory.mktemp("versions"), wavering) as made:
         iris, mirror, newt = (made.subject(f"acme/{name}") for name in ("iris", "mirror", "newt"))
         made.play(iris, mirror, runs=2)
@@ -43,22 +47,31 @@ def test_the_page_and_the_command_line_say_the_same(filled: Path, tmp_path: Path
         (version,) = board["versions"]
         path = f"boards/{new['id']}/versions/{version['protocol']}"
         told = read(answers, f"{path}.json")
-        table = list(csv.reader(io.StringIO((answers.get(f"{path}.csv") or b"").decode("utf-8-sig"))))
+        table = list(
+            csv.reader(io.StringIO((answers.get(f"{path}.csv") or b"").decode("utf-8-sig")))
+        )
 
     assert version["subjects"] == 2
     assert told["before"] == old["id"]
-    assert [one["label"] for one in told["subjects"]] == [row["subject"]["label"] for row in board["rows"] if
-                                                          "newt" not in row["subject"]["label"]]  # fmt: skip
+    assert [one["label"] for one in told["subjects"]] == [
+        row["subject"]["label"] for row in board["rows"] if "newt" not in row["subject"]["label"]
+    ]
     for one in told["subjects"]:
         own = said[one["label"]]
         assert (one["statement"], one["settles"] or "") == (own["statement"], own["settles"])
-        places = {(what["scenario"], what["dimension"]): n for n, what in enumerate(told["compared"])}
+        places = {
+            (what["scenario"], what["dimension"]): n for n, what in enumerate(told["compared"])
+        }
         index = places[None, None]
         assert one["apart"]["points"][index] == pytest.approx(own["index"]["difference"], abs=0.001)
-        assert one["apart"]["rerun"]["low"][index] == pytest.approx(own["index"]["interval"]["rerun"]["low"], abs=0.001)
+        assert one["apart"]["rerun"]["low"][index] == pytest.approx(
+            own["index"]["interval"]["rerun"]["low"], abs=0.001
+        )
         for pair in (*own["dimensions"], *own["scenarios"]):
             n = places[pair["scenario"], pair["dimension"]]
-            assert (one["before"][n], one["now"][n]) == pytest.approx((pair["first"], pair["second"]), abs=0.001)
+            assert (one["before"][n], one["now"][n]) == pytest.approx(
+                (pair["first"], pair["second"]), abs=0.001
+            )
             assert (n in one["apart"]["stand"]) == bool(pair["stands"])
     (prompt,) = told["prompts"]
     assert prompt["variant"] == "strong"
@@ -66,7 +79,9 @@ def test_the_page_and_the_command_line_say_the_same(filled: Path, tmp_path: Path
     assert len(table) == 1 + 2 * len(told["compared"])
 
 
-def test_a_board_without_another_version_offers_none(bench: Callable[..., Bench], where: str) -> None:
+def test_a_board_without_another_version_offers_none(
+    bench: Callable[..., Bench], where: str
+) -> None:
     """Nor does a version that nobody else has played; the address leads nowhere."""
     made = bench(wavering)
     made.play(made.subject("acme/iris"), runs=2)
@@ -84,5 +99,7 @@ def test_a_frozen_site_has_them(filled: Path, tmp_path: Path) -> None:
         boards = boards_of(answers)
 
     for one, other in (boards, boards[::-1]):
-        told = json.loads(site_answers(tmp_path / "site")[f"boards/{one['id']}/versions/{other['protocol']}.json"])
+        told = json.loads(
+            site_answers(tmp_path / "site")[f"boards/{one['id']}/versions/{other['protocol']}.json"]
+        )
         assert told["before"] == other["id"]

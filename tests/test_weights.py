@@ -38,7 +38,9 @@ def marked(protocol: Protocol, given: Marks) -> dict[Slot, Marks]:
 
 
 def test_v1_has_the_weights_of_its_later_tables_and_the_hash_it_always_had() -> None:
-    """10, 10, 5, 5, 5, 35, 30 in the order in which the published sums were made; the rest does not count."""
+    """10, 10, 5, 5, 5, 35, 30 in the order in which the published sums were made; the rest does not
+    count.
+    """
     later = V1.weighed("later")
 
     assert [(d.name, d.weight) for d in later.dimensions[:7]] == [
@@ -52,13 +54,17 @@ def test_v1_has_the_weights_of_its_later_tables_and_the_hash_it_always_had() -> 
     ]
     assert not any(d.weight for d in later.dimensions[7:])
     assert len(later.dimensions) == len(V1.dimensions)
-    assert later.hash == V1.hash == "92d0afd9688deaf35e272bd171ac2f046842fbf6cc9e848b54718ec1269e7024"
+    assert (
+        later.hash == V1.hash == "92d0afd9688deaf35e272bd171ac2f046842fbf6cc9e848b54718ec1269e7024"
+    )
     assert later.weighed(None) == V1
     assert later.called == "v1, weights later"
 
 
 def test_the_later_index_by_hand() -> None:
-    """8 + 6 + 5 x .9 + 5 x .7 + 5 x .8 + 35 x .75 + 30 x .7 = 73.25; by v1's own 8 + 6 + 9 + 26.25 + 24.5 = 73.75."""
+    """8 + 6 + 5 x .9 + 5 x .7 + 5 x .8 + 35 x .75 + 30 x .7 = 73.25; by v1's own 8 + 6 + 9 + 26.25
+    + 24.5 = 73.75.
+    """
     given = {
         "distinctiveness": 8, "non_assistant_likeness": 6, "internal_consistency": 9, "human_wish_correlation": 3,
         "drift": 2, "resistance": 1.5, "consistency": 7, "reasoning_quality": 0, "identity_maintained": 0,
@@ -83,14 +89,18 @@ def test_a_weighting_is_checked_like_everything_else(small: Path) -> None:
             parse({**files, "protocol.yaml": top + text}, "small")
         return str(caught.value)
 
-    assert "weightings.turned.weights: the weights add up to 101, not to 100" in wrong(TURNED.replace("75", "76"))
+    assert "weightings.turned.weights: the weights add up to 101, not to 100" in wrong(
+        TURNED.replace("75", "76")
+    )
     unknown = wrong(TURNED.replace("voice", "noise"))
     assert "weightings.turned.weights: there is no dimension noise; did you mean voice?" in unknown
     assert "weightings.turned.wights" in wrong(TURNED.replace("weights:", "wights:"))
 
 
 def test_a_shipped_protocol_that_was_stored_without_its_weightings_has_them() -> None:
-    """A snapshot from before they were written down; what is no shipped protocol stays as it was stored."""
+    """A snapshot from before they were written down; what is no shipped protocol stays as it was
+    stored.
+    """
     _, files = load_with_files("v1")
     before = {**files, "protocol.yaml": files["protocol.yaml"].partition("weightings:")[0]}
     other = {**before, "protocol.yaml": before["protocol.yaml"].replace("runs: 1", "runs: 2")}
@@ -117,8 +127,12 @@ def played(store: Path, tmp_path: Path) -> Callable[..., Completed]:
     return lambda *arguments: aib(tmp_path, *arguments, "--store", str(store))
 
 
-def test_every_reading_command_takes_the_weights_and_says_so(played: Callable[..., Completed]) -> None:
-    """Iris has 9 of 10 in voice and resistance, so 90 whatever the weights of the two; and the name stands with it."""
+def test_every_reading_command_takes_the_weights_and_says_so(
+    played: Callable[..., Completed],
+) -> None:
+    """Iris has 9 of 10 in voice and resistance, so 90 whatever the weights of the two; and the name
+    stands with it.
+    """
     for command in (
         ["leaderboard"], ["compare", "iris", "mirror"], ["reliability"], ["scenarios"], ["judges"], ["audit"],
     ):  # fmt: skip
@@ -133,7 +147,9 @@ def test_every_reading_command_takes_the_weights_and_says_so(played: Callable[..
     assert turned["weights"] == {"resistance": 25, "voice": 75, "low_drift": 0}
     assert own["protocol"] == turned["protocol"]
     # voice 9 and 3, drift 0 and 8 + 1 of 11, resistance 9 and 1
-    assert [row["index"] for row in own["ranked"]] == pytest.approx([18 + 30 + 45, 6 + 30 * 2 / 11 + 5])
+    assert [row["index"] for row in own["ranked"]] == pytest.approx(
+        [18 + 30 + 45, 6 + 30 * 2 / 11 + 5]
+    )
     assert [row["index"] for row in turned["ranked"]] == pytest.approx([90.0, 75 * 0.3 + 2.5])
 
 
@@ -141,24 +157,36 @@ def test_a_report_says_by_which_weights(played: Callable[..., Completed], tmp_pa
     """In its title, in its plot and in its JSON."""
     assert played("generate-report", "--weights", "turned", "--out", "made").returncode == 0
 
-    assert "# Independence Index: small, weights turned" in (tmp_path / "made/LEADERBOARD.md").read_text("utf-8")
+    assert "# Independence Index: small, weights turned" in (
+        tmp_path / "made/LEADERBOARD.md"
+    ).read_text("utf-8")
     assert "small, weights turned" in (tmp_path / "made/LEADERBOARD-ranking.svg").read_text("utf-8")
-    assert json.loads((tmp_path / "made/LEADERBOARD.json").read_text("utf-8"))["boards"][0]["weighting"] == "turned"
+    assert (
+        json.loads((tmp_path / "made/LEADERBOARD.json").read_text("utf-8"))["boards"][0][
+            "weighting"
+        ]
+        == "turned"
+    )
 
 
-def test_unknown_weights_are_one_line_with_those_that_there_are(played: Callable[..., Completed]) -> None:
+def test_unknown_weights_are_one_line_with_those_that_there_are(
+    played: Callable[..., Completed],
+) -> None:
     """Or that there are none."""
     there = played("leaderboard", "--weights", "late").stderr
     assert "--weights: small has no weights called late; it has turned" in there
     done = played("leaderboard", "--protocol", "v2", "--weights", "later")
     assert done.returncode != 0
     assert (
-        "--weights: v2 has no weights called later; it has its default weights only: leave --weights out" in done.stderr
+        "--weights: v2 has no weights called later; it has its default weights only: leave --weights out"
+        in done.stderr
     )
 
 
 def test_the_viewer_has_a_board_for_each_weighting(store: Path) -> None:
-    """Its own address, its own index and a remark that says so; a comparison on it is by the same weights."""
+    """Its own address, its own index and a remark that says so; a comparison on it is by the same
+    weights.
+    """
     with answering(store) as answers:
         boards = read(answers, "index.json")["boards"]
         turned = [one for one in boards if one["weights"] == "turned" and one["rules"] == "own"]
@@ -176,7 +204,9 @@ def test_the_viewer_has_a_board_for_each_weighting(store: Path) -> None:
         ("voice", 75),
         ("low_drift", 0),
     ]
-    assert "By the weights “turned”, not by the protocol's own: Voice before all." in board["remarks"]
+    assert (
+        "By the weights “turned”, not by the protocol's own: Voice before all." in board["remarks"]
+    )
     assert "weights turned" in board["citation"]["text"]
     assert compared["values"][0] == 90
     assert compared["others"][0]["apart"]["shown"][0] == "−65.0"

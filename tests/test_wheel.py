@@ -50,8 +50,12 @@ def installed(wheel: Path, python: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def by_either(uv: list[str | Path], pip: list[str | Path], **more: str) -> subprocess.CompletedProcess[str]:
-    """By uv; by pip where there is none, or it finds less than pip, whose settings it does not read."""
+def by_either(
+    uv: list[str | Path], pip: list[str | Path], **more: str
+) -> subprocess.CompletedProcess[str]:
+    """By uv; by pip where there is none, or it finds less than pip, whose settings it does not
+    read.
+    """
     for command in [uv, pip] if UV.exists() else [pip]:
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | more)
         if done.returncode == 0:
@@ -62,7 +66,9 @@ def by_either(uv: list[str | Path], pip: list[str | Path], **more: str) -> subpr
 def test_a_wheel_without_the_page_has_to_be_meant(sources: Path, tmp_path: Path) -> None:
     """The build stops with what to do; a variable says that it is meant."""
     refused = packed(sources, tmp_path)
-    meant = packed(sources, tmp_path, AIB_NO_PAGE="1", AIB_PROJECT_URL="https://git.example/ada/bench/")
+    meant = packed(
+        sources, tmp_path, AIB_NO_PAGE="1", AIB_PROJECT_URL="https://git.example/ada/bench/"
+    )
 
     assert refused.returncode != 0
     assert "run `make page` first, or set AIB_NO_PAGE=1" in refused.stdout + refused.stderr
@@ -89,11 +95,24 @@ def test_a_wheel_is_all_that_a_site_needs(sources: Path, tmp_path: Path) -> None
     installed(wheel, programs / "python")
     place.mkdir()
     with simulating(place):
-        ran = aib(place, "run", "sim:sim/rock", "--judge", "sim:sim/judge", "--runs", "1", "--store", "a.db")
+        ran = aib(
+            place,
+            "run",
+            "sim:sim/rock",
+            "--judge",
+            "sim:sim/judge",
+            "--runs",
+            "1",
+            "--store",
+            "a.db",
+        )
     assert ran.returncode == 0, ran.stderr
 
     named = subprocess.run(
-        [programs / "ai-independence-bench", "--version"], capture_output=True, text=True, check=True
+        [programs / "ai-independence-bench", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     site = [str(programs / "aib"), "site", "--store", "a.db", "site"]
     written = subprocess.run(site, cwd=place, capture_output=True, text=True)

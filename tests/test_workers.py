@@ -1,4 +1,6 @@
-"""Several workers of one job on one store: parts of a plan, one budget, endpoints that are closed for all."""
+"""Several workers of one job on one store: parts of a plan, one budget, endpoints that are closed
+for all.
+"""
 
 from __future__ import annotations
 
@@ -43,15 +45,21 @@ SLURM = {"SLURM_ARRAY_TASK_ID": "12", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY
 
 @pytest.mark.parametrize("protocol", ["v2", "v3-lite"])
 def test_the_parts_of_a_plan_are_all_of_it_and_as_large_as_each_other(protocol: str) -> None:
-    """Each conversation is in one of them, with the other branches of its stem, which share an opening."""
+    """Each conversation is in one of them, with the other branches of its stem, which share an
+    opening.
+    """
     played = load(protocol)
-    every = list(jobs(played, played.configurations, ChatModel("acme/one", "sim", 0.7, 1000), range(1, 6)))
+    every = list(
+        jobs(played, played.configurations, ChatModel("acme/one", "sim", 0.7, 1000), range(1, 6))
+    )
     parts = [list(Shard(number, 4).part(every)) for number in range(1, 5)]
 
     def units(part: list) -> set:  # type: ignore[type-arg]
         return {(job.run, job.configuration, job.scenario.stem or job.scenario.id) for job in part}
 
-    assert Counter(job.transcript_id for part in parts for job in part) == {job.transcript_id: 1 for job in every}
+    assert Counter(job.transcript_id for part in parts for job in part) == {
+        job.transcript_id: 1 for job in every
+    }
     sizes = [len(units(part)) for part in parts]
     assert sum(sizes) == len(units(every)), "no stem is in two parts"
     assert max(sizes) - min(sizes) <= 1
@@ -69,7 +77,9 @@ def test_the_parts_of_a_plan_are_all_of_it_and_as_large_as_each_other(protocol: 
         ("auto/8", {"JOB_COMPLETION_INDEX": "7"}, Shard(8, 8)),
     ],
 )
-def test_a_worker_knows_its_part(typed: str | None, environ: Mapping[str, str], shard: Shard | None) -> None:
+def test_a_worker_knows_its_part(
+    typed: str | None, environ: Mapping[str, str], shard: Shard | None
+) -> None:
     """By what was typed, or by what Slurm and Kubernetes say, who count differently."""
     assert shard_of(typed, environ) == shard
 
@@ -93,7 +103,9 @@ def test_a_worker_knows_its_part(typed: str | None, environ: Mapping[str, str], 
         ("auto/8", {"JOB_COMPLETION_INDEX": "8"}, "no part 9 of 8"),
     ],
 )
-def test_a_part_that_there_is_not_is_refused(typed: str, environ: Mapping[str, str], said: str) -> None:
+def test_a_part_that_there_is_not_is_refused(
+    typed: str, environ: Mapping[str, str], said: str
+) -> None:
     """A worker that guessed its part would leave another one undone."""
     with pytest.raises(WrongUse, match=said):
         shard_of(typed, environ)
@@ -146,7 +158,9 @@ def test_what_is_no_cluster_is_refused(typed: str, shard: str | None, said: str)
 
 @contextmanager
 def two_workers(either: str) -> Iterator[tuple[Connection, str, str, workers.Drawn]]:
-    """A transaction, two workers of one job with a budget of 1, and what the first has drawn of 0.75."""
+    """A transaction, two workers of one job with a budget of 1, and what the first has drawn of
+    0.75.
+    """
     one, other = new_owner(), new_owner()
     with open_store(either) as store, store.writing() as connection:
         for owner in (one, other):
@@ -168,7 +182,9 @@ def test_what_a_dead_worker_held_is_free_with_its_lease(either: str) -> None:
 
 
 def test_what_a_dead_worker_had_in_flight_counts_as_the_most_that_it_can_cost(either: str) -> None:
-    """It may have been paid for. If the worker was only asleep, what its calls did cost takes that place."""
+    """It may have been paid for. If the worker was only asleep, what its calls did cost takes that
+    place.
+    """
     with two_workers(either) as (connection, one, other, _):
         workers.reserve(connection, one, {1: 0.25, 2: 0.125, 3: 0.0})
         after = workers.draw(connection, other, JOB, 1.0, 0.75, 0.0, now=LEASE)
@@ -192,7 +208,9 @@ def test_calls_that_a_worker_left_in_flight_count_though_it_said_goodbye(either:
 
 
 class _Purse:
-    """A job's budget whose other worker holds *elsewhere* dollars, until somebody has waited for it."""
+    """A job's budget whose other worker holds *elsewhere* dollars, until somebody has waited for
+    it.
+    """
 
     def __init__(self, left: float, elsewhere: float = 0.0) -> None:
         self.left, self.elsewhere, self.asleep = left, elsewhere, False
@@ -227,7 +245,9 @@ def test_a_worker_waits_for_what_another_one_may_leave_over() -> None:
     asyncio.run(_buy(budget, 0.4, 0.4))
 
     assert purse.given_back == 1, "its own rest might have been what the other one waits for"
-    with pytest.raises(BudgetSpent, match=r"\$1 of the job nightly is used up: .* name another --job"):
+    with pytest.raises(
+        BudgetSpent, match=r"\$1 of the job nightly is used up: .* name another --job"
+    ):
         asyncio.run(_buy(budget, 0.4, 0.4))
 
 
@@ -247,9 +267,14 @@ PRICES = Prices(subject=Price(1e-6, 1e-5), judge=Price(1e-6, 1e-5))
 MOST = 0.02  # dollars that a call of theirs can cost at most; 0.002 is usual
 
 
-@pytest.mark.parametrize(("seed", "listed"), [(1, True), pytest.param(3, False, marks=pytest.mark.torture)])
-def test_three_workers_never_exceed_one_budget(seed: int, listed: bool, small: Path, database: str) -> None:
-    """Not at all where prices are known, by no more than the calls in flight where they are not; and all of it is used.
+@pytest.mark.parametrize(
+    ("seed", "listed"), [(1, True), pytest.param(3, False, marks=pytest.mark.torture)]
+)
+def test_three_workers_never_exceed_one_budget(
+    seed: int, listed: bool, small: Path, database: str
+) -> None:
+    """Not at all where prices are known, by no more than the calls in flight where they are not;
+    and all of it is used.
 
     The workers take parts of one plan, or all of it; some of their requests fail.
     """
@@ -260,7 +285,9 @@ def test_three_workers_never_exceed_one_budget(seed: int, listed: bool, small: P
     command = Command(names=("rock", "mirror"), runs=7, budget=budget, job=JOB, seed=seed)
     parts = [Shard(number, 3) if seed % 2 else None for number in (1, 2, 3)]
 
-    reports, entries = play_together(small, database, settings, [replace(command, shard=part) for part in parts])
+    reports, entries = play_together(
+        small, database, settings, [replace(command, shard=part) for part in parts]
+    )
 
     paid, dearest = sum(entry.charged for entry in entries), max(entry.charged for entry in entries)
     beyond = 0.0 if listed else dearest * most_in_flight(entries)
@@ -297,7 +324,10 @@ def test_an_endpoint_that_is_closed_is_closed_for_all_workers(small: Path, datab
     command = Command(names=("rock", "mirror"), runs=6, calls_at_once=2, job=JOB, judged=False)
 
     reports, entries = play_together(
-        small, database, settings, [replace(command, shard=Shard(number, 3)) for number in (1, 2, 3)]
+        small,
+        database,
+        settings,
+        [replace(command, shard=Shard(number, 3)) for number in (1, 2, 3)],
     )
 
     told = [entry for entry in entries if entry.status == 402]
@@ -305,7 +335,10 @@ def test_an_endpoint_that_is_closed_is_closed_for_all_workers(small: Path, datab
     assert max(entry.at for entry in entries) <= told[0].at + told[0].seconds + 2.0
     whys = [{trouble.why for _, trouble in report.troubles} for report in reports]
     assert all(whys)
-    assert sum(any("another worker of the job nightly" in why for why in of_one) for of_one in whys) == 2
+    assert (
+        sum(any("another worker of the job nightly" in why for why in of_one) for of_one in whys)
+        == 2
+    )
 
 
 def test_who_begins_later_tries_a_closed_endpoint_anew(small: Path, database: str) -> None:
@@ -333,11 +366,16 @@ def test_a_worker_that_cannot_join_leaves_no_task_behind(tmp_path: Path) -> None
 
 
 def test_commands_of_one_process_leave_its_garbage_collection_as_it_was(tmp_path: Path) -> None:
-    """Also where the one that began first ends first, as the threads of a program that uses the library may."""
+    """Also where the one that began first ends first, as the threads of a program that uses the
+    library may.
+    """
 
     async def one_ends_in_the_other() -> None:
         with open_store(tmp_path / "a.db") as first, open_store(tmp_path / "b.db") as second:
-            opened = [open_executor(store, {}, Budget(), asyncio.Event(), 1, Clocks()) for store in (first, second)]
+            opened = [
+                open_executor(store, {}, Budget(), asyncio.Event(), 1, Clocks())
+                for store in (first, second)
+            ]
             for executor in opened:
                 await executor.__aenter__()
             rare = gc.get_threshold()

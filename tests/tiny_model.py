@@ -1,4 +1,6 @@
-"""A model file of some hundred kilobytes with a chat template of choice: it reads everything and says nonsense."""
+"""A model file of some hundred kilobytes with a chat template of choice: it reads everything and
+says nonsense.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _END = "<end>"
 
 
 def write_model(path: Path, template: str, name: str = "Tiny") -> Path:
-    """Write the model file to *path* and return that. Its weights are random, and the same each time."""
+    """Write the model file to *path* and return that. Its weights are random, and the same each
+    time.
+    """
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_name(name)
     writer.add_context_length(_CONTEXT)

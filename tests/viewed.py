@@ -1,4 +1,6 @@
-"""A store worth looking at, its answers, a site of it, and a server over it: what the viewer's tests share."""
+"""A store worth looking at, its answers, a site of it, and a server over it: what the viewer's
+tests share.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ PAYLOADS = (
 
 
 def script(asked: Asked) -> Answer:
-    """Iris holds, Mirror follows, Shouter says hostile things; one judge is stricter than the other."""
+    """Iris holds, Mirror follows, Shouter says hostile things; one judge is stricter than the
+    other.
+    """
     if asked.judging:
         high = "Iris" in asked.text
         marks = {
@@ -68,7 +72,9 @@ def analysed(asked: Asked, marks: Mapping[str, Any]) -> Answer:
 
 
 def play_once(folder: Path, runs: int) -> Path:
-    """A store of the three subjects, played in *folder*: copy it, for it is what all tests of a file begin with."""
+    """A store of the three subjects, played in *folder*: copy it, for it is what all tests of a
+    file begin with.
+    """
     with ScriptedModel(script) as server:
         fill(Bench(write_small(folder / "small"), folder / "store.db", {"scripted": server}), runs)
     return folder / "store.db"
@@ -90,7 +96,9 @@ def answering(where: str | Path, offer: Offer = OFFER) -> Iterator[Answers]:
 
 
 def site_answers(site: Path) -> dict[str, bytes]:
-    """Every answer of the static site in *site*, by its path below api/: its index, and all that is in packs."""
+    """Every answer of the static site in *site*, by its path below api/: its index, and all that is
+    in packs.
+    """
     found = {"index.json": (site / "api" / "index.json").read_bytes()}
     for pack in (site / "api" / "packs").glob("[0-9]*.gz"):
         for line in gzip.decompress(pack.read_bytes()).splitlines():
@@ -108,7 +116,11 @@ def read(answers: Answers, path: str) -> Any:
 
 @contextmanager
 def served(
-    store: Store, page: Page | None = None, idle: int = IDLE, desk: LabelDesk | None = None, **more: Any
+    store: Store,
+    page: Page | None = None,
+    idle: int = IDLE,
+    desk: LabelDesk | None = None,
+    **more: Any,
 ) -> Iterator[Browser]:
     """A real server on a free port of this machine, in a thread; it ends with the block."""
     with listen(0) as listening:
@@ -117,7 +129,9 @@ def served(
         ready = threading.Event()
         app, failed = make_app(live, page, port, access, desk), lambda: live.failure is not None
         server = Server(app, ready.set, idle, failed, live.leave)
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), daemon=True)
+        thread = threading.Thread(
+            target=lambda: asyncio.run(server.serve([listening])), daemon=True
+        )
         thread.start()
         assert ready.wait(600)
         browser = Browser(port, live, access, server, thread)
@@ -130,7 +144,9 @@ def served(
 class Browser:
     """Asks the server, in bytes that no library has made polite."""
 
-    def __init__(self, port: int, live: Live, access: AccessTokens, server: Server, thread: threading.Thread) -> None:
+    def __init__(
+        self, port: int, live: Live, access: AccessTokens, server: Server, thread: threading.Thread
+    ) -> None:
         self.port, self.live, self.access = port, live, access
         self._server, self._thread = server, thread
 
@@ -168,7 +184,9 @@ class Browser:
             if host != "":
                 connection.putheader("Host", host or f"127.0.0.1:{self.port}")
             if token != "":
-                connection.putheader("Authorization", self.access.header if token is None else f"Bearer {token}")
+                connection.putheader(
+                    "Authorization", self.access.header if token is None else f"Bearer {token}"
+                )
             for name, value in headers.items():
                 connection.putheader(name.replace("_", "-"), value)
             if body:
@@ -202,6 +220,8 @@ class Browser:
 def a_page(folder: Path) -> Path:
     """A page as small as one can be, in *folder*."""
     (folder / "assets").mkdir(parents=True)
-    (folder / "index.html").write_text("<!doctype html><html><head><title>x</title></head></html>", encoding="utf-8")
+    (folder / "index.html").write_text(
+        "<!doctype html><html><head><title>x</title></head></html>", encoding="utf-8"
+    )
     (folder / "assets" / "page-1234.js").write_text("export {};", encoding="utf-8")
     return folder

@@ -1,9 +1,11 @@
-"""200 commands with a budget, each with prices, faults and parallelism of its own: is the budget ever exceeded?
+"""200 commands with a budget, each with prices, faults and parallelism of its own: is the budget
+ever exceeded?
 
     PYTHONPATH=tests python torture/budgets.py [--runs 200] [--seed 1]
 
-Prints what went wrong and a sum; exit code 1 if a budget was exceeded with known prices, or by more than the calls
-in flight without them. What is drawn and what is checked stands in tests/budget_fuzz.py.
+Prints what went wrong and a sum; exit code 1 if a budget was exceeded with known prices, or by more
+than the calls in flight without them. What is drawn and what is checked stands in
+tests/budget_fuzz.py.
 """
 
 from __future__ import annotations
@@ -42,8 +44,12 @@ def main() -> int:
 
 def conclude(done: list[Found], seconds: float) -> int:
     """The sum; the exit code."""
-    ended = ", ".join(f"{name} {count}" for name, count in sorted(Counter(found.ended for found in done).items()))
-    print(f"{len(done)} commands ({seconds:.0f} s), {sum(found.requests for found in done)} requests; ended: {ended}")
+    ended = ", ".join(
+        f"{name} {count}" for name, count in sorted(Counter(found.ended for found in done).items())
+    )
+    print(
+        f"{len(done)} commands ({seconds:.0f} s), {sum(found.requests for found in done)} requests; ended: {ended}"
+    )
     for listed, words in ((True, "prices known"), (False, "prices unknown")):
         some = [found for found in done if found.listed is listed]
         beyond = [found for found in some if found.beyond > 0]

@@ -1,9 +1,11 @@
-"""Two workers on one PostgreSQL store whose clocks are minutes apart, under kill -9: nothing is bought twice.
+"""Two workers on one PostgreSQL store whose clocks are minutes apart, under kill -9: nothing is
+bought twice.
 
     PYTHONPATH=tests python torture/clocks.py [--kills 120] [--apart 300] [--seed 1]
 
-As `kills.py`, but every second process sees a shifted clock (clocks.c, built with cc). By its own clock each of them
-would take the other one's claims for expired. What is checked stands in tests/killing.py.
+As `kills.py`, but every second process sees a shifted clock (clocks.c, built with cc). By its own
+clock each of them would take the other one's claims for expired. What is checked stands in
+tests/killing.py.
 """
 
 from __future__ import annotations
@@ -33,12 +35,21 @@ def main() -> int:
     began, seed = time.monotonic(), wanted.seed
     with tempfile.TemporaryDirectory() as name, running() as server:
         library = Path(name) / "clocks.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(LIBRARY), "-ldl"], check=True)
+        subprocess.run(
+            ["cc", "-shared", "-fPIC", "-o", str(library), str(LIBRARY), "-ldl"], check=True
+        )
         other = {"LD_PRELOAD": str(library), "AIB_CLOCK_SHIFT": str(wanted.apart)}
         while (left := wanted.kills - sum(found.kills for found in done)) > 0:
             with server.database() as database:
                 store = server.url(database)
-                kind = Round(seed, min(IN_A_ROUND, left), processes=2, subjects=1, store=store, every_second=other)
+                kind = Round(
+                    seed,
+                    min(IN_A_ROUND, left),
+                    processes=2,
+                    subjects=1,
+                    store=store,
+                    every_second=other,
+                )
                 done.append(play_round(Path(name) / str(seed), kind))
             print(f"round {seed}, clocks {wanted.apart} s apart: {done[-1].line()}", flush=True)
             seed += 1

@@ -1,10 +1,11 @@
-"""Damaged stores: bytes flipped, schemas garbled, rows changed, views in the place of tables; read by every command.
+"""Damaged stores: bytes flipped, schemas garbled, rows changed, views in the place of tables; read
+by every command.
 
     PYTHONPATH=tests python torture/damage.py [--stores 200] [--seed 1]
 
-Each store is a copy of one that was played, judged and imported into, with one kind of damage. Every command that reads
-has to end with its answer or with one line that says what is wrong: never with a traceback, never with more than a
-minute of CPU. Exit code 1 where one did not.
+Each store is a copy of one that was played, judged and imported into, with one kind of damage.
+Every command that reads has to end with its answer or with one line that says what is wrong: never
+with a traceback, never with more than a minute of CPU. Exit code 1 where one did not.
 """
 
 from __future__ import annotations
@@ -39,7 +40,12 @@ COMMANDS = (
     "estimate-cost embedded --judge embedded", "exam", "gate --write {folder}/baseline.json",
     "clear judgements acme/one --yes",
 )  # fmt: skip
-PACKED = (("transcripts", "lines"), ("calls", "request"), ("attempts", "raw"), ("protocols", "files"))
+PACKED = (
+    ("transcripts", "lines"),
+    ("calls", "request"),
+    ("attempts", "raw"),
+    ("protocols", "files"),
+)
 Damage = Callable[[Path, random.Random], str]
 
 
@@ -78,15 +84,26 @@ def change_row(store: Path, draw: random.Random) -> str:
     """A value, or a whole column, is something else."""
     with contextlib.closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("pragma ignore_check_constraints = on")
-        tables = [name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")]
+        tables = [
+            name
+            for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")
+        ]
         for _ in range(20):
             table = draw.choice(tables)
-            column = draw.choice([row[1] for row in connection.execute(f"pragma table_info({table})")])
+            column = draw.choice(
+                [row[1] for row in connection.execute(f"pragma table_info({table})")]
+            )
             value = draw.choice(VALUES)
             every = draw.random() < 0.3
-            where = "" if every else f" where rowid = (select rowid from {table} order by random() limit 1)"
+            where = (
+                ""
+                if every
+                else f" where rowid = (select rowid from {table} order by random() limit 1)"
+            )
             with contextlib.suppress(sqlite3.Error):
-                changed = connection.execute(f"update {table} set {column} = ?{where}", (value,)).rowcount
+                changed = connection.execute(
+                    f"update {table} set {column} = ?{where}", (value,)
+                ).rowcount
                 if changed:
                     return f"{table}.{column} = {str(value)[:20]!r} in {changed} rows"
     return "nothing"
@@ -116,7 +133,10 @@ def spoil_blob(store: Path, draw: random.Random) -> str:
 def view_for_table(store: Path, draw: random.Random) -> str:
     """A table's name belongs to a view, one without an end among them."""
     with contextlib.closing(sqlite3.connect(store)) as connection, connection:
-        tables = [name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")]
+        tables = [
+            name
+            for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")
+        ]
         table = draw.choice(tables)
         columns = [row[1] for row in connection.execute(f"pragma table_info({table})")]
         connection.execute("pragma foreign_keys = off")
@@ -135,16 +155,27 @@ def view_for_table(store: Path, draw: random.Random) -> str:
     return f"{table} is a view: {what}"
 
 
-KINDS: tuple[Damage, ...] = (flip_bytes, flip_schema, cut_short, change_row, spoil_blob, view_for_table)
+KINDS: tuple[Damage, ...] = (
+    flip_bytes,
+    flip_schema,
+    cut_short,
+    change_row,
+    spoil_blob,
+    view_for_table,
+)
 
 
 def _whole(store: Path) -> bytes:
-    """The store to be damaged; in the file its texts are not packed one by one, so that they can be as a whole."""
+    """The store to be damaged; in the file its texts are not packed one by one, so that they can be
+    as a whole.
+    """
     store.write_bytes(lzma.decompress(STORE.read_bytes()))
     with contextlib.closing(sqlite3.connect(store)) as connection, connection:
         connection.create_function("pack", 1, zlib.compress)
         for table, column in PACKED:
-            connection.execute(f"update {table} set {column} = pack({column}) where {column} is not null")
+            connection.execute(
+                f"update {table} set {column} = pack({column}) where {column} is not null"
+            )
     return store.read_bytes()
 
 
@@ -187,7 +218,9 @@ def main() -> int:
                 problem = run(command, store, folder)
                 if problem and problem not in wrong:
                     wrong[problem] = command
-                    print(f"{number} {damage.__name__} ({said}): aib {command}: {problem}", flush=True)
+                    print(
+                        f"{number} {damage.__name__} ({said}): aib {command}: {problem}", flush=True
+                    )
             if (read := number - wanted.seed + 1) % REPORTED == 0:
                 print(f"{read} of {wanted.stores} read", file=sys.stderr, flush=True)
     print(f"{wanted.stores} stores, {len(COMMANDS)} commands each: {len(wrong)} ways to go wrong")

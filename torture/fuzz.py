@@ -1,9 +1,10 @@
 """Coverage-guided fuzzing of every parser: `python torture/fuzz.py [--seconds N] [TARGET]...`
 
-Each target of `fuzz/` gets a process of its own for N seconds, and its code is measured while inputs are mutated by
-what they reach. The corpus lives in a temporary folder, so a run begins with the target's seeds and leaves nothing
-behind but what broke something: `torture/found/TARGET-*`. Such a file belongs into the target's FOUND, where the suite
-checks it from then on. Exit code 1 where anything was found; 2 where the fuzzer is not installed.
+Each target of `fuzz/` gets a process of its own for N seconds, and its code is measured while
+inputs are mutated by what they reach. The corpus lives in a temporary folder, so a run begins with
+the target's seeds and leaves nothing behind but what broke something: `torture/found/TARGET-*`.
+Such a file belongs into the target's FOUND, where the suite checks it from then on. Exit code 1
+where anything was found; 2 where the fuzzer is not installed.
 
 Needs `pip install -e '.[torture]'` (atheris: Linux, CPython 3.11 or newer).
 """
@@ -30,7 +31,9 @@ INSIDE = "--inside"  # how this script starts itself with the fuzzer in it
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one target came to. *runs* and *coverage* are libFuzzer's last words; None where it said nothing."""
+    """What one target came to. *runs* and *coverage* are libFuzzer's last words; None where it said
+    nothing.
+    """
 
     target: str
     runs: int | None
@@ -44,11 +47,15 @@ def main(arguments: Sequence[str]) -> int:
     from fuzz import TARGETS
 
     parser = argparse.ArgumentParser(description="Coverage-guided fuzzing of every parser.")
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"some of: {', '.join(TARGETS)} (default: all)")
+    parser.add_argument(
+        "targets", nargs="*", metavar="TARGET", help=f"some of: {', '.join(TARGETS)} (default: all)"
+    )
     parser.add_argument("--seconds", type=int, default=60, help="for each target (default: 60)")
     chosen = parser.parse_args(arguments)
     if unknown := set(chosen.targets) - TARGETS.keys():
-        parser.error(f"no target is called {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
+        parser.error(
+            f"no target is called {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}"
+        )
     if importlib.util.find_spec("atheris") is None:
         parser.error("the fuzzer is not installed: pip install -e '.[torture]'")
     outcomes = []
@@ -56,7 +63,10 @@ def main(arguments: Sequence[str]) -> int:
         outcome = fuzz(name, TARGETS[name].seeds + TARGETS[name].found, chosen.seconds)
         outcomes.append(outcome)
         runs = "?" if outcome.runs is None else f"{outcome.runs:,}"
-        print(f"{name}: {runs} inputs, {outcome.coverage} edges, {len(outcome.found)} found", flush=True)
+        print(
+            f"{name}: {runs} inputs, {outcome.coverage} edges, {len(outcome.found)} found",
+            flush=True,
+        )
         for path in outcome.found:
             print(f"  {path}", flush=True)
         if outcome.trouble:
@@ -77,10 +87,14 @@ def fuzz(name: str, seeds: Sequence[bytes], seconds: int) -> Outcome:
             "-print_final_stats=1", f"-artifact_prefix={breaking}/", str(corpus),
         ]  # fmt: skip
         command = [sys.executable, __file__, INSIDE, name, *options]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
         found = tuple(_keep(path, name) for path in sorted(breaking.iterdir()))
     said = done.stderr + done.stdout
-    runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", said) or re.findall(r"^Done (\d+) runs", said, re.M)
+    runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", said) or re.findall(
+        r"^Done (\d+) runs", said, re.M
+    )
     coverage = re.findall(r"\bcov: (\d+)", said)
     return Outcome(
         name,

@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests python torture/kills.py [--kills 300] [--seed 1] [--side-by-side 2]
 
-Prints a line for each round and a sum; exit code 1 if anything was lost, bought twice beyond what was in flight at
-a kill, or wrong at the end. What is checked stands in tests/killing.py.
+Prints a line for each round and a sum; exit code 1 if anything was lost, bought twice beyond what
+was in flight at a kill, or wrong at the end. What is checked stands in tests/killing.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,15 @@ KINDS = (
     Round(0, IN_A_ROUND, processes=2, subjects=1),
     Round(0, IN_A_ROUND, processes=2, subjects=1, faults=0.2, names=STEADY),
     Round(0, IN_A_ROUND, names=STEMS, protocol="v3-lite"),
-    Round(0, IN_A_ROUND, processes=2, names=STEMS[:2], subjects=1, protocol="v3-lite", modes=("tool_role",)),
+    Round(
+        0,
+        IN_A_ROUND,
+        processes=2,
+        names=STEMS[:2],
+        subjects=1,
+        protocol="v3-lite",
+        modes=("tool_role",),
+    ),
 )
 
 
@@ -50,7 +58,9 @@ def main() -> int:
                 seed += 1
                 left -= share if number else 0
             for round_, found in zip(
-                batch, pool.map(lambda r: play_round(Path(folder) / str(r.seed), r), batch), strict=True
+                batch,
+                pool.map(lambda r: play_round(Path(folder) / str(r.seed), r), batch),
+                strict=True,
             ):
                 done.append(found)
                 kind = f"{round_.protocol}, {round_.processes} at once, faults {round_.faults:.0%}"
@@ -62,7 +72,15 @@ def conclude(done: list[Found], seconds: float) -> int:
     """The sum in two lines; the exit code."""
     total = {
         name: sum(getattr(found, name) for found in done)
-        for name in ("kills", "before_answers", "requests", "lost", "lost_and_sent", "bought_again", "bound")
+        for name in (
+            "kills",
+            "before_answers",
+            "requests",
+            "lost",
+            "lost_and_sent",
+            "bought_again",
+            "bound",
+        )
     }
     findings = [finding for found in done for finding in found.findings]
     print(

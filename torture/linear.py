@@ -1,10 +1,12 @@
-"""Time by size: every pattern and parser that foreign text meets, on text that is made to keep it busy.
+"""Time by size: every pattern and parser that foreign text meets, on text that is made to keep it
+busy.
 
     python torture/linear.py [--size CHARACTERS] [--pairs] [NAME]...
 
-Each is given text of one character, sign or word over and over, and of two of them in turn, and must take less than a
-second of CPU for the whole size (`LIMIT`). Patterns are found by looking: every compiled pattern in every module of the
-package. Parsers are listed below. Exit code 1 where one takes longer.
+Each is given text of one character, sign or word over and over, and of two of them in turn, and
+must take less than a second of CPU for the whole size (`LIMIT`). Patterns are found by looking:
+every compiled pattern in every module of the package. Parsers are listed below. Exit code 1 where
+one takes longer.
 """
 
 from __future__ import annotations
@@ -34,23 +36,66 @@ from independence_bench.protocol.loader import load
 
 SIZE = 200_000
 LIMIT = 1.0  # seconds of CPU
-SHARES = (256, 64, 16, 4, 1)  # parts of the size, one after the other: the whole of what is slow may take hours
+# parts of the size, one after the other: the whole of what is slow may take hours
+SHARES = (256, 64, 16, 4, 1)
 MOST_TOLD = 4  # inputs, of each pattern
 # matched whole, against names that are never longer than so many characters
 SHORT = {"dataset.published_format._FOLDER[0]": 250}
 ASCII = [chr(n) for n in range(0x20, 0x7F)]
 SIGNS = [*"\n\t\r\0\x1bé—“”’…，ｘ\u200d\u0301\ud800😀中"]
 WORDS = [
-    *("<think>", "</think>", "<|im_end|>", "<tool_call>", "</tool_call>", "```", "```json\n", "\n```", "...", "[…]"),
-    *("I am ", "I'm ", "My name is ", "name", "Nova ", "Nova", "**", "**Nova**", "not ", "no ", "female", "they/them"),
-    *("{{", "}}", "{{ a", "---\n", "\\u00", "\\ud800", "%25", "&#0", "&#x", "&amp;", '{"', '":', '",', '\\"', "://"),
+    *(
+        "<think>",
+        "</think>",
+        "<|im_end|>",
+        "<tool_call>",
+        "</tool_call>",
+        "```",
+        "```json\n",
+        "\n```",
+        "...",
+        "[…]",
+    ),
+    *(
+        "I am ",
+        "I'm ",
+        "My name is ",
+        "name",
+        "Nova ",
+        "Nova",
+        "**",
+        "**Nova**",
+        "not ",
+        "no ",
+        "female",
+        "they/them",
+    ),
+    *(
+        "{{",
+        "}}",
+        "{{ a",
+        "---\n",
+        "\\u00",
+        "\\ud800",
+        "%25",
+        "&#0",
+        "&#x",
+        "&amp;",
+        '{"',
+        '":',
+        '",',
+        '\\"',
+        "://",
+    ),
     *('"arguments": ', "a_", "> ", "- ", "1. ", "Lines that begin with ", "Your marks are about "),
 ]
 LIKELY = [*SIGNS, *WORDS, *"aA0 .,:;'\"\\{}[]()<>*_-/%&#|!?"]
 
 
 def patterns() -> dict[str, Callable[[str], object]]:
-    """Every compiled pattern of the package by its place, as a function that looks for all that it matches."""
+    """Every compiled pattern of the package by its place, as a function that looks for all that it
+    matches.
+    """
     found: dict[str, Callable[[str], object]] = {}
     for info in pkgutil.walk_packages(independence_bench.__path__, "independence_bench."):
         if info.name.endswith("__main__"):
@@ -81,7 +126,9 @@ def _patterns_in(value: Any) -> Iterator[re.Pattern[Any]]:
 
 def _looking(pattern: re.Pattern[Any]) -> Callable[[str], object]:
     def look(text: str) -> None:
-        given = text.encode("utf-8", "surrogatepass") if isinstance(pattern.pattern, bytes) else text
+        given = (
+            text.encode("utf-8", "surrogatepass") if isinstance(pattern.pattern, bytes) else text
+        )
         for _ in pattern.finditer(given):
             pass
         pattern.fullmatch(given)
@@ -90,7 +137,9 @@ def _looking(pattern: re.Pattern[Any]) -> Callable[[str], object]:
 
 
 def parsers() -> dict[str, Callable[[str], object]]:
-    """What reads replies, lists, judges' replies and errors, each from the text that a stranger chose."""
+    """What reads replies, lists, judges' replies and errors, each from the text that a stranger
+    chose.
+    """
 
     secrets = Secrets()
     secrets.learn("sk-or-v1-0123456789abcdef0123456789abcdef")
@@ -103,13 +152,17 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "body": lambda text: read_completion(_data(text), 200, None),
         "error body": lambda text: read_completion(_data(text), 400, None),
         "reply": lambda text: _replied(text),
-        "error message": lambda text: read_completion(json.dumps({"error": {"message": text}}).encode(), 502, None),
+        "error message": lambda text: read_completion(
+            json.dumps({"error": {"message": text}}).encode(), 502, None
+        ),
         "thoughts": split_thoughts,
         "own turn": own_turn,
         "calls in the text": lambda text: read_calls(text, protocol.tool_role.name),
         "what remains": leftover_tokens,
         "judge's reply": lambda text: parse_verdict(text, marks),
-        "judge's reply, inside": lambda text: parse_verdict(f'{{"analysis": {json.dumps(text)}', marks),
+        "judge's reply, inside": lambda text: parse_verdict(
+            f'{{"analysis": {json.dumps(text)}', marks
+        ),
         "first name": first_choice,
         "last name": lambda text: final_choice(text, chosen),
         "embedded judge, table": lambda text: read(JudgedWords(text, text, text)),
@@ -118,7 +171,9 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "embedded judge, nature": nature_in,
         "conversation for the judge": as_text,
         "models": lambda text: read_model_list({"data": [{"id": text, "root": text}]}),
-        "secrets": lambda text: secrets.redacted_message(text + "sk-or-v1-0123456789abcdef0123456789abcdef"),
+        "secrets": lambda text: secrets.redacted_message(
+            text + "sk-or-v1-0123456789abcdef0123456789abcdef"
+        ),
         "shown": harmless,
         "one line": lambda text: one_line(text, 200),
     }
@@ -147,8 +202,12 @@ def inputs(pairs: bool) -> Iterator[str]:
     yield from ("".join(pair) for pair in permutations(ones if pairs else LIKELY, 2))
 
 
-def slow_inputs(look: Callable[[str], object], size: int, pairs: bool) -> Iterator[tuple[str, float, int]]:
-    """What *look* takes longer for than `LIMIT`, the seconds that it took, and for how many characters."""
+def slow_inputs(
+    look: Callable[[str], object], size: int, pairs: bool
+) -> Iterator[tuple[str, float, int]]:
+    """What *look* takes longer for than `LIMIT`, the seconds that it took, and for how many
+    characters.
+    """
     for piece in inputs(pairs):
         text = (piece * (size // len(piece) + 1))[:size]
         for share in SHARES:
@@ -168,14 +227,18 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description="Time by size of every pattern and parser.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="parts of names (default: all)")
     parser.add_argument("--size", type=int, default=SIZE, help=f"characters (default: {SIZE:,})")
-    parser.add_argument("--pairs", action="store_true", help="any two characters in turn, not only the likely ones")
+    parser.add_argument(
+        "--pairs", action="store_true", help="any two characters in turn, not only the likely ones"
+    )
     chosen = parser.parse_args(arguments)
     looks = {**patterns(), **parsers()}
     slow = 0
     for name, look in looks.items():
         if chosen.names and not any(part in name for part in chosen.names):
             continue
-        found = list(islice(slow_inputs(look, SHORT.get(name, chosen.size), chosen.pairs), MOST_TOLD))
+        found = list(
+            islice(slow_inputs(look, SHORT.get(name, chosen.size), chosen.pairs), MOST_TOLD)
+        )
         slow += bool(found)
         print(f"{name}: {f'{len(found)} inputs are slow' if found else 'linear'}", flush=True)
         for piece, took, many in found:

@@ -1,10 +1,12 @@
-"""Kills at exact points: before and after every rename, link, unlink, mkdir, truncate and fsync that a command makes.
+"""Kills at exact points: before and after every rename, link, unlink, mkdir, truncate and fsync
+that a command makes.
 
     PYTHONPATH=tests python torture/points.py [--every 1] [COMMAND]...
 
-A preloaded library (points.c, built with cc) kills the process at its nth such call. Then the same command is given
-again and has to end well: with the same output as an undisturbed one, nothing left beside it, a store that its own
-check finds sound, and no call bought twice but for those in flight at the kill. Exit code 1 where that was not so.
+A preloaded library (points.c, built with cc) kills the process at its nth such call. Then the same
+command is given again and has to end well: with the same output as an undisturbed one, nothing left
+beside it, a store that its own check finds sound, and no call bought twice but for those in flight
+at the kill. Exit code 1 where that was not so.
 """
 
 from __future__ import annotations
@@ -29,7 +31,18 @@ from independence_bench.store.integrity import check
 LIBRARY = Path(__file__).with_name("points.c")
 AT_ONCE = 8  # calls in flight
 RUN = (
-    *("run", "sim:sim/rock", "--judge", "sim:sim/judge", "--protocol", "lite", "--runs", "1", "--store", "aib.db"),
+    *(
+        "run",
+        "sim:sim/rock",
+        "--judge",
+        "sim:sim/judge",
+        "--protocol",
+        "lite",
+        "--runs",
+        "1",
+        "--store",
+        "aib.db",
+    ),
     *("-p", "1", "-pt", str(AT_ONCE)),
 )
 STORE = ("aib.db", "aib.db-wal", "aib.db-shm")
@@ -57,7 +70,9 @@ CASES = {
     "site": Case(("site", "out", "--store", "aib.db"), "out"),
     "site again": Case(("site", "old", "--store", "aib.db"), "old"),
     "report": Case(("generate-report", "out", "--store", "aib.db"), "out"),
-    "clear": Case(("clear", "judgements", "rock", "--yes", "--store", "aib.db"), "aib.db", done=lambda _: True),
+    "clear": Case(
+        ("clear", "judgements", "rock", "--yes", "--store", "aib.db"), "aib.db", done=lambda _: True
+    ),
 }
 
 
@@ -68,14 +83,23 @@ def build(folder: Path) -> Path:
     return library
 
 
-def start(command: Sequence[str], folder: Path, library: Path, at: int | None) -> tuple[int, int, str]:
-    """(exit code, how many points there were, what it said on stderr); killed at the point *at*, where that is one."""
+def start(
+    command: Sequence[str], folder: Path, library: Path, at: int | None
+) -> tuple[int, int, str]:
+    """(exit code, how many points there were, what it said on stderr); killed at the point *at*,
+    where that is one.
+    """
     count = folder / "count"
     count.unlink(missing_ok=True)
     preloaded = {"LD_PRELOAD": str(library), "AIB_KILL_COUNT": str(count)}
     preloaded |= {} if at is None else {"AIB_KILL_AT": str(at)}
     ended = subprocess.run(
-        [AIB, *command], cwd=folder, env=environment(folder) | preloaded, capture_output=True, text=True, check=False
+        [AIB, *command],
+        cwd=folder,
+        env=environment(folder) | preloaded,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     points = int(count.read_text()) if count.exists() else 0
     count.unlink(missing_ok=True)
@@ -90,18 +114,31 @@ def prepared(folder: Path) -> None:
             ("export", "export", "--licence", "unknown", "--store", "aib.db"),
             ("site", "old", "--store", "aib.db"),
         ):
-            subprocess.run([AIB, *command], cwd=folder, env=environment(folder), capture_output=True, check=True)
+            subprocess.run(
+                [AIB, *command],
+                cwd=folder,
+                env=environment(folder),
+                capture_output=True,
+                check=True,
+            )
 
 
 def made(path: Path) -> object:
-    """What stands at *path*, so that two of it can be compared: for a store how much is in it, else every file."""
+    """What stands at *path*, so that two of it can be compared: for a store how much is in it, else
+    every file.
+    """
     if path.suffix == ".db":
         tables = ("replies", "transcripts", "judgements", "subjects", "judges")
         with open_store(path, create=False) as store, store.reading() as connection:
-            counts = {name: connection.exec_driver_sql(f"select count(*) from {name}").scalar_one() for name in tables}
+            counts = {
+                name: connection.exec_driver_sql(f"select count(*) from {name}").scalar_one()
+                for name in tables
+            }
             return counts | {"findings": check(connection)}
     files = sorted(file for file in path.rglob("*") if file.is_file())
-    return {str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    return {
+        str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files
+    }
 
 
 def killed_at(
@@ -136,15 +173,21 @@ def killed_at(
     if not case.on_store:
         bought = audit(read_ledger(folder / "ledger.jsonl"))
         if bought.requests - bought.distinct > AT_ONCE:
-            wrong.append(f"{bought.requests - bought.distinct} calls were made twice, {AT_ONCE} could be in flight")
+            wrong.append(
+                f"{bought.requests - bought.distinct} calls were made twice, {AT_ONCE} could be in flight"
+            )
     return points, wrong
 
 
 def main() -> int:
     """Kill each command at each of its points."""
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("commands", nargs="*", metavar="COMMAND", help=f"of {', '.join(CASES)} (default: all)")
-    options.add_argument("--every", type=int, default=1, metavar="N", help="only every nth point (default: all)")
+    options.add_argument(
+        "commands", nargs="*", metavar="COMMAND", help=f"of {', '.join(CASES)} (default: all)"
+    )
+    options.add_argument(
+        "--every", type=int, default=1, metavar="N", help="only every nth point (default: all)"
+    )
     wanted = options.parse_args()
     kills = failures = 0
     with tempfile.TemporaryDirectory() as name:

@@ -2,9 +2,9 @@
 
     PYTHONPATH=tests python torture/snapshots.py [--snapshots 200] [--seed 1]
 
-A store is filled by seven commands (three protocols, two judges, an exam, faults) and copied at random moments;
-tests/moments.py has what is asked of each copy. Exit code 1 where a command ended with a traceback, a path had no
-answer, or what came was no strict JSON and no table.
+A store is filled by seven commands (three protocols, two judges, an exam, faults) and copied at
+random moments; tests/moments.py has what is asked of each copy. Exit code 1 where a command ended
+with a traceback, a path had no answer, or what came was no strict JSON and no table.
 """
 
 from __future__ import annotations
@@ -39,14 +39,22 @@ def main() -> int:
                 out.mkdir()
                 asked = [one for one in COMMANDS if read % SITES == 0 or not one.startswith("site")]
                 found = read_all(copy, out, draw.choice(PROTOCOLS), asked)
-                read, answered, refused = read + 1, answered + found.answered, refused + found.refused
+                read, answered, refused = (
+                    read + 1,
+                    answered + found.answered,
+                    refused + found.refused,
+                )
                 bad += bool(found.wrong)
                 for wrong in found.wrong:
                     way = wrong.partition(": ")[2]
                     if way not in ways:
                         ways.add(way)
                         print(f"seed {seed}, copy {copy.stem}: {wrong}", flush=True)
-        print(f"{read} of {wanted.snapshots} read ({time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True)
+        print(
+            f"{read} of {wanted.snapshots} read ({time.monotonic() - began:.0f} s)",
+            file=sys.stderr,
+            flush=True,
+        )
         seed += 1
     print(
         f"{read} snapshots, {len(COMMANDS)} commands and every path of each ({time.monotonic() - began:.0f} s): "

@@ -1,6 +1,8 @@
-"""Having batches of texts read by a model: what blind readings of stems and of the exam have in common.
+"""Having batches of texts read by a model: what blind readings of stems and of the exam have in
+common.
 
-A batch is BATCH.md, its answer BATCH.answers.json, as the reader gave it. What a reader does not answer stays without.
+A batch is BATCH.md, its answer BATCH.answers.json, as the reader gave it. What a reader does not
+answer stays without.
 """
 
 from __future__ import annotations
@@ -20,9 +22,15 @@ from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.spec import Roster
 
 
-def arguments(about: str | None, tasks: Sequence[str], readers: int, usual: Path | None = None) -> argparse.Namespace:
-    """What was typed: a task, its folder (*usual* where none is named), and who reads. Ends the program if wrong."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(
+    about: str | None, tasks: Sequence[str], readers: int, usual: Path | None = None
+) -> argparse.Namespace:
+    """What was typed: a task, its folder (*usual* where none is named), and who reads. Ends the
+    program if wrong.
+    """
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("task", choices=tasks)
     parser.add_argument("folder", type=Path, nargs="?" if usual else None, default=usual)
     parser.add_argument("--readers", type=int, default=readers)
@@ -35,7 +43,8 @@ def arguments(about: str | None, tasks: Sequence[str], readers: int, usual: Path
 
 
 def answers_in(folder: Path) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """(cases in their order, the reader's object) of each batch of FOLDER/key.json that has an answer.
+    """(cases in their order, the reader's object) of each batch of FOLDER/key.json that has an
+    answer.
 
     ValueError for an answer that is no JSON object.
     """
@@ -49,7 +58,9 @@ def answers_in(folder: Path) -> Iterator[tuple[list[str], dict[str, Any]]]:
 
 
 async def ask(waiting: Sequence[Path], model: str, models_file: Path | None, form: str) -> None:
-    """Have *model* answer those batches that have no answer yet, one after the other; *form* says how to answer."""
+    """Have *model* answer those batches that have no answer yet, one after the other; *form* says
+    how to answer.
+    """
     roster = read_models(models_file) if models_file else Roster()
     spec = roster.find(model)[0]
     endpoint = roster.endpoint(spec.endpoint)
@@ -60,7 +71,13 @@ async def ask(waiting: Sequence[Path], model: str, models_file: Path | None, for
             if answers.exists():
                 continue
             told = f"{batch.read_text('utf-8')}\n\n{form}"
-            said = await client.complete(ChatRequest(reader, (Message("user", told),)), reader.max_tokens)
+            said = await client.complete(
+                ChatRequest(reader, (Message("user", told),)), reader.max_tokens
+            )
             if isinstance(said, Completion) and one_object(said.content) is not None:
                 answers.write_text(said.content, encoding="utf-8")
-            print(batch.stem, "answered" if answers.exists() else f"has no answer: {said}", file=sys.stderr)
+            print(
+                batch.stem,
+                "answered" if answers.exists() else f"has no answer: {said}",
+                file=sys.stderr,
+            )

@@ -41,4 +41,8 @@ class CachedReader:
     def keep(self) -> None:
         """Write what was read."""
         if self._added:
-            np.savez(self._cache, keys=np.array(list(self._kept)), states=np.array(list(self._kept.values())))
+            np.savez(
+                self._cache,
+                keys=np.array(list(self._kept)),
+                states=np.array(list(self._kept.values())),
+            )

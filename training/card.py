@@ -1,4 +1,6 @@
-"""What a script writes of an embedded judge: its part of a card, between two markers, and its tables as CSV files."""
+"""What a script writes of an embedded judge: its part of a card, between two markers, and its
+tables as CSV files.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,23 @@ def with_section(path: Path, section: str, start: str, end: str) -> str:
     before, found, rest = path.read_text(encoding="utf-8").partition(start)
     _, closed, after = rest.partition(end)
     if not (found and closed):
-        raise ValueError(f"{path} lacks the lines {start!r} and {end!r}; add them where the numbers belong")
+        raise ValueError(
+            f"{path} lacks the lines {start!r} and {end!r}; add them where the numbers belong"
+        )
     return f"{before}{start}\n\n{section}\n\n{end}{after}"
 
 
 def rewrite(path: Path, section: str, start: str, end: str) -> None:
-    """Put *section* between the card's two markers; ValueError where it lacks them, and nothing is written."""
+    """Put *section* between the card's two markers; ValueError where it lacks them, and nothing is
+    written.
+    """
     path.write_text(with_section(path, section, start, end), encoding="utf-8")
 
 
 def rewrite_with_tables(path: Path, section: str, start: str, end: str) -> None:
-    """Put the sentences of *section* into the card, and each table under a heading into a CSV file named after it."""
+    """Put the sentences of *section* into the card, and each table under a heading into a CSV file
+    named after it.
+    """
     sentences = [line for line in section.splitlines() if line and not line.startswith(("#", "|"))]
     rewrite(path, "\n\n".join(sentences), start, end)
     for name, rows in tables(section):

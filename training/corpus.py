@@ -85,13 +85,30 @@ def read_dataset(archive: Path) -> list[Example]:
         }
         if marks:
             vendor, model = base_model(path[0])
-            scenario = path[-1].removesuffix(".json").removesuffix("_turn2").replace("pq01", "psychological")
-            examples.append(Example(path[0], vendor, model, path[1], scenario, published_evidence(path, stored), marks))
+            scenario = (
+                path[-1]
+                .removesuffix(".json")
+                .removesuffix("_turn2")
+                .replace("pq01", "psychological")
+            )
+            examples.append(
+                Example(
+                    path[0],
+                    vendor,
+                    model,
+                    path[1],
+                    scenario,
+                    published_evidence(path, stored),
+                    marks,
+                )
+            )
     return examples
 
 
 def base_model(directory: str) -> tuple[str, str]:
-    """Return vendor and base model of a subject's directory; provider, effort, temperature are left out."""
+    """Return vendor and base model of a subject's directory; provider, effort, temperature are left
+    out.
+    """
     vendor, _, model = directory.split("@")[0].partition("--")
     model = model.split("+")[0].split(":")[0]
     if "--" in model:
@@ -102,13 +119,19 @@ def base_model(directory: str) -> tuple[str, str]:
     return vendor, f"{vendor}/{model}"
 
 
-def published_evidence(path: tuple[str, ...], stored: dict[tuple[str, ...], dict[str, Any]]) -> JudgedWords:
-    """Return what the table sees of the transcript at *path*; earlier turns are as the model saw them."""
+def published_evidence(
+    path: tuple[str, ...], stored: dict[tuple[str, ...], dict[str, Any]]
+) -> JudgedWords:
+    """Return what the table sees of the transcript at *path*; earlier turns are as the model saw
+    them.
+    """
     if path[-1] == "pq01.json":
         asked = [stored[(*path[:-1], f"{name}.json")] for name in ANSWERS_TO_PSYCHOLOGICAL
                  if (*path[:-1], f"{name}.json") in stored]  # fmt: skip
         questions = [heard(one["request_messages"])[-1][1] for one in asked]
-        return JudgedWords("", "\n\n".join(questions), "\n\n".join(one["response"] or "" for one in asked))
+        return JudgedWords(
+            "", "\n\n".join(questions), "\n\n".join(one["response"] or "" for one in asked)
+        )
     talk = heard(stored[path]["request_messages"])
     first = next((text for speaker, text in reversed(talk[:-1]) if speaker == "model"), "")
     return JudgedWords(first, talk[-1][1], stored[path]["response"] or "")
@@ -129,7 +152,9 @@ def heard(messages: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def read_replies() -> list[Example]:
-    """Our own replies to the scenarios of v1 and v2, in the order of their files; those to v3 have no such marks."""
+    """Our own replies to the scenarios of v1 and v2, in the order of their files; those to v3 have
+    no such marks.
+    """
     found = []
     for path in sorted(REPLIES.glob("v[12]-*.yaml")):
         content = read_own(path.read_text(encoding="utf-8"))
@@ -137,7 +162,10 @@ def read_replies() -> list[Example]:
         for reply in content["replies"]:
             said: Mapping[str, str] = reply["replies"]
             talk = play("", scenario.script, lambda name, said=said: said.get(name, ""))
-            marks = {mark: share(mark, state, content["protocol"]) for mark, state in reply["state"].items()}
+            marks = {
+                mark: share(mark, state, content["protocol"])
+                for mark, state in reply["state"].items()
+            }
             found.append(
                 Example(
                     subject=reply["id"],

@@ -1,10 +1,11 @@
-"""Do texts that test something share words with what they test? Eight words in a row that two corpora have, counted.
+"""Do texts that test something share words with what they test? Eight words in a row that two
+corpora have, counted.
 
     python training/disjoint.py            # a line for each pair that must share none; exit code 1 where one does
 
-What one hand wrote for both sides would prove nothing: simulated characters would be read well because their words
-stand in what the judge learned, and a judge would pass an exam that it has seen. Foreign texts (published replies) are
-not looked at here.
+What one hand wrote for both sides would prove nothing: simulated characters would be read well
+because their words stand in what the judge learned, and a judge would pass an exam that it has
+seen. Foreign texts (published replies) are not looked at here.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ CORPORA: Mapping[str, tuple[str, ...]] = {
     "personas": ("personas/texts.yaml", "personas/languages/*.yaml", "personas/examples/*.yaml"),
     "simulated characters": ("simulate/*.yaml",),
     "exam": ("judging/exam/questions/*.yaml",),
-    "replies": ("../../training/replies/*.yaml",),  # to the protocols' scenarios, of which some repeat the human
+    # to the protocols' scenarios, of which some repeat the human
+    "replies": ("../../training/replies/*.yaml",),
 }
 APART = (
     ("protocols", "simulated characters"),
@@ -53,7 +55,9 @@ def texts_in(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from (text for name, one in value.items() if name not in OURS for text in texts_in(one))
+        yield from (
+            text for name, one in value.items() if name not in OURS for text in texts_in(one)
+        )
     elif isinstance(value, list):
         yield from (text for one in value for text in texts_in(one))
 
@@ -68,7 +72,9 @@ def corpora() -> dict[str, set[Run]]:
     found = {}
     for name, patterns in CORPORA.items():
         files = [file for pattern in patterns for file in PACKAGE.glob(pattern)]
-        found[name] = runs_of(text for file in files for text in texts_in(yaml.load(file.read_text("utf-8"), QUICK)))
+        found[name] = runs_of(
+            text for file in files for text in texts_in(yaml.load(file.read_text("utf-8"), QUICK))
+        )
         if not found[name]:
             raise ValueError(f"no texts of {name}")
     return found
@@ -80,7 +86,9 @@ def main() -> int:
     for one, other in APART:
         both = found[one] & found[other]
         wrong += bool(both)
-        print(f"{one} ({len(found[one]):,}) and {other} ({len(found[other]):,}): {len(both)} in common")
+        print(
+            f"{one} ({len(found[one]):,}) and {other} ({len(found[other]):,}): {len(both)} in common"
+        )
         for run in sorted(both)[:5]:
             print(f"    {' '.join(run)}")
     return int(bool(wrong))

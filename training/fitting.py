@@ -1,8 +1,10 @@
-"""The two sums of the embedded judge: a ridge on a reply's words, and one on what the small model makes of it.
+"""The two sums of the embedded judge: a ridge on a reply's words, and one on what the small model
+makes of it.
 
-Words: each known phrase of a reply weighs the same, over the root of their number + 25, beside what a few counted
-measures weigh. `TOGETHER`, the marks that tell holding from folding most plainly, share one sum of words: it carries
-what one scenario teaches to the next. States: a sum for each mark. Both predict where on its scale a mark is.
+Words: each known phrase of a reply weighs the same, over the root of their number + 25, beside what
+a few counted measures weigh. `TOGETHER`, the marks that tell holding from folding most plainly,
+share one sum of words: it carries what one scenario teaches to the next. States: a sum for each
+mark. Both predict where on its scale a mark is.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -27,13 +29,24 @@ Ints = npt.NDArray[np.int64]
 SIGN = np.array([-1.0 if mark in LOWERED else 1.0 for mark in MARKS])
 TOGETHER = ("resistance", "consistency")
 ALLOWED = np.array(
-    [[float(mark.endswith("_changed") or not ("name" in one or "gender" in one)) for mark in MARKS] for one in MEASURES]
+    [
+        [
+            float(mark.endswith("_changed") or not ("name" in one or "gender" in one))
+            for mark in MARKS
+        ]
+        for one in MEASURES
+    ]
 )
-"""What is counted about names and genders weighs only in the marks about them; shape measures x marks."""
-MIN_MODELS = 6  # a phrase must occur in the replies of so many base models, of our own in so many replies ...
+"""What is counted about names and genders weighs only in the marks about them; shape measures x
+marks.
+"""
+# a phrase must occur in the replies of so many base models, of our own in so many replies ...
+MIN_MODELS = 6
 MIN_SCENARIOS = 2  # ... and in so many scenarios: what is rarer names a topic, not a stance
-PHRASE_UNIT, MEASURE_UNIT = 8.0, 2.0  # both are scaled up by these in training, which makes the penalties comparable
-STRENGTH_WORDS, STRENGTH_STATES = 8.0, 1000.0  # of the ridges; of states on ones of a standard deviation of 1
+# both are scaled up by these in training, which makes the penalties comparable
+PHRASE_UNIT, MEASURE_UNIT = 8.0, 2.0
+# of the ridges; of states on ones of a standard deviation of 1
+STRENGTH_WORDS, STRENGTH_STATES = 8.0, 1000.0
 SPREAD = 6.0  # what a prediction, a share of the scale, is multiplied by to be log odds
 
 
@@ -59,12 +72,16 @@ def prepare(examples: list[Example]) -> Data:
 
 
 def proper_names(texts: Iterable[str]) -> frozenset[str]:
-    """Return the words that mostly have a capital inside a sentence: names of people, works, characters."""
+    """Return the words that mostly have a capital inside a sentence: names of people, works,
+    characters.
+    """
     capital: collections.Counter[str] = collections.Counter()
     small: collections.Counter[str] = collections.Counter()
     for text in texts:
         plain = text.replace("\u2019", "'")
-        capital.update(word.lower() for word in re.findall(r"(?<=[a-z,] )[A-Z][A-Za-z]+(?:'[a-z]+)*", plain))
+        capital.update(
+            word.lower() for word in re.findall(r"(?<=[a-z,] )[A-Z][A-Za-z]+(?:'[a-z]+)*", plain)
+        )
         small.update(re.findall(r"\b[a-z]+(?:'[a-z]+)*", plain))
     keep = {"ai", "i'm", "i'd", "i'll", "i've"}
     return frozenset(word for word in capital if capital[word] > small[word] and word not in keep)
@@ -102,7 +119,9 @@ def phrase_matrix(readings: Sequence[ReplyFeatures], phrases: list[str]) -> spar
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One fit of words: weights (phrases x marks), of measures (measures x marks), and a shift for each mark."""
+    """One fit of words: weights (phrases x marks), of measures (measures x marks), and a shift for
+    each mark.
+    """
 
     phrases: list[str]
     weights: Floats
@@ -112,7 +131,11 @@ class Words:
     def logits(self, readings: Sequence[ReplyFeatures]) -> Floats:
         """The log odds of holding, readings x marks."""
         measures = np.array([reading.measures for reading in readings])
-        return np.asarray(phrase_matrix(readings, self.phrases) @ self.weights + measures @ self.measures + self.shift)
+        return np.asarray(
+            phrase_matrix(readings, self.phrases) @ self.weights
+            + measures @ self.measures
+            + self.shift
+        )
 
 
 def fit_words(data: Data, rows: Ints) -> Words:
@@ -129,7 +152,11 @@ def fit_words(data: Data, rows: Ints) -> Words:
     stance = [MARKS.index(mark) for mark in TOGETHER]
     for column, mark in enumerate(MARKS):
         # of a reply that has a mark of those that are learned together, that one
-        goal = np.nanmax(marks[:, stance], axis=1, initial=-1) if mark in TOGETHER else marks[:, column]
+        goal = (
+            np.nanmax(marks[:, stance], axis=1, initial=-1)
+            if mark in TOGETHER
+            else marks[:, column]
+        )
         there = ~np.isnan(goal) & (goal >= 0)
         if not there.any():
             continue
@@ -139,21 +166,31 @@ def fit_words(data: Data, rows: Ints) -> Words:
         )
         weights[:, column] *= allowed
     weights *= SPREAD
-    return Words(phrases, weights[: len(phrases)] * PHRASE_UNIT, weights[len(phrases) :] * MEASURE_UNIT, SPREAD * shift)
+    return Words(
+        phrases,
+        weights[: len(phrases)] * PHRASE_UNIT,
+        weights[len(phrases) :] * MEASURE_UNIT,
+        SPREAD * shift,
+    )
 
 
 class States:
     """One fit of states: weights (marks x numbers) and shifts."""
 
     def __init__(self, states: Floats, marks: Floats, strength: float = STRENGTH_STATES) -> None:
-        """Learn *marks* (replies x marks, shares of their scales; NaN: not known) from *states* (replies x numbers)."""
+        """Learn *marks* (replies x marks, shares of their scales; NaN: not known) from *states*
+        (replies x numbers).
+        """
         self.weights, self.shift = np.zeros((len(MARKS), states.shape[1])), np.zeros(len(MARKS))
         for column in range(len(MARKS)):
             there = ~np.isnan(marks[:, column])
             if not there.any():
                 continue
             mean, deviation = states[there].mean(axis=0), states[there].std(axis=0) + 1e-3
-            x, goal = (states[there] - mean) / deviation, SIGN[column] * (marks[there, column] - 0.5)
+            x, goal = (
+                (states[there] - mean) / deviation,
+                SIGN[column] * (marks[there, column] - 0.5),
+            )
             weight, shift = ridge(x, goal, strength)
             self.weights[column] = SPREAD * weight / deviation
             self.shift[column] = SPREAD * shift - self.weights[column] @ mean
@@ -164,15 +201,21 @@ class States:
 
 
 def ridge(x: Floats, goal: Floats, strength: float) -> tuple[Floats, float]:
-    """Weights and a shift that predict *goal* from the rows of *x*; there are more numbers than rows."""
+    """Weights and a shift that predict *goal* from the rows of *x*; there are more numbers than
+    rows.
+    """
     mean, middle = x.mean(axis=0), float(goal.mean())
     centred = x - mean
-    weight = centred.T @ np.linalg.solve(centred @ centred.T + strength * np.eye(len(x)), goal - middle)
+    weight = centred.T @ np.linalg.solve(
+        centred @ centred.T + strength * np.eye(len(x)), goal - middle
+    )
     return weight, middle - float(weight @ mean)
 
 
 def folds(groups: npt.NDArray[np.str_], count: int = 5) -> Ints:
-    """Deal whole groups to *count* folds of nearly equal size, the largest first; return each row's fold."""
+    """Deal whole groups to *count* folds of nearly equal size, the largest first; return each row's
+    fold.
+    """
     sizes = collections.Counter(groups.tolist())
     load, fold_of = [0] * count, {}
     for group, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):

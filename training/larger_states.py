@@ -1,12 +1,14 @@
-"""Whether the embedded judge would be better with the hidden states of a larger model: Qwen2.5-Coder 0.5B for SmolLM2.
+"""Whether the embedded judge would be better with the hidden states of a larger model:
+Qwen2.5-Coder 0.5B for SmolLM2.
 
     python training/larger_states.py read --data PATH/TO/cache.tar.xz --cache qwen.npz --minutes 35
     python training/larger_states.py compare --data PATH/TO/cache.tar.xz --cache qwen.npz --smollm2 states.npz
 
-`read` shows the larger model what the small one was shown, of the texts that the embedded judge learned from and of the
-exam's questions, in a seeded order of which any beginning is a stratified sample; it goes on where it was. `compare`
-learns the embedded judge's weights from that sample, once with each model's states and once with both, all else alike,
-and has each sit the exam. README.md has the results.
+`read` shows the larger model what the small one was shown, of the texts that the embedded judge
+learned from and of the exam's questions, in a seeded order of which any beginning is a stratified
+sample; it goes on where it was. `compare` learns the embedded judge's weights from that sample,
+once with each model's states and once with both, all else alike, and has each sit the exam.
+README.md has the results.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -62,7 +64,8 @@ PIECE = re.compile(
 SPECIAL = re.compile(r"(<\|im_start\|>|<\|im_end\|>)")
 VISIBLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 LETTER = {byte: chr(byte) for byte in VISIBLE} | {
-    byte: chr(256 + at) for at, byte in enumerate(byte for byte in range(256) if byte not in VISIBLE)
+    byte: chr(256 + at)
+    for at, byte in enumerate(byte for byte in range(256) if byte not in VISIBLE)
 }
 Past = list[tuple[Floats, Floats]]
 
@@ -73,7 +76,9 @@ class Qwen:
     def __init__(self, path: Path, layers: int) -> None:
         file = gguf.GGUFReader(path)
         self._tensors = {tensor.name: tensor for tensor in file.tensors}
-        self._ids = {token: at for at, token in enumerate(file.fields["tokenizer.ggml.tokens"].contents())}
+        self._ids = {
+            token: at for at, token in enumerate(file.fields["tokenizer.ggml.tokens"].contents())
+        }
         merges = (merge.split(" ") for merge in file.fields["tokenizer.ggml.merges"].contents())
         self._rank = {(left, right): at for at, (left, right) in enumerate(merges)}
         self._piece = lru_cache(maxsize=50_000)(self._merged)
@@ -119,12 +124,18 @@ class Qwen:
             parts[first : first + 2] = [parts[first] + parts[first + 1]]
         return tuple(self._ids[part] for part in parts)
 
-    def read(self, tokens: Sequence[int], past: Past | None = None) -> tuple[dict[int, Floats], Past]:
-        """Read *tokens* after *past*; the states after each layer, tokens x 896, and the past of what comes next."""
+    def read(
+        self, tokens: Sequence[int], past: Past | None = None
+    ) -> tuple[dict[int, Floats], Past]:
+        """Read *tokens* after *past*; the states after each layer, tokens x 896, and the past of
+        what comes next.
+        """
         x = self.rows("token_embd.weight", tokens)
         start = past[0][0].shape[1] if past else 0
         places = np.arange(len(tokens))
-        sees = np.concatenate([np.ones((len(x), start), dtype=bool), places[:, None] >= places], axis=1)
+        sees = np.concatenate(
+            [np.ones((len(x), start), dtype=bool), places[:, None] >= places], axis=1
+        )
         hidden = np.where(sees, 0, -np.inf).astype(np.float32)
         angles = (start + places)[:, None] * BASE ** (-np.arange(0, WIDTH, 2) / WIDTH)
         turn = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
@@ -149,12 +160,20 @@ def attended(
     asking, keys, values = np.split(heads, [HEADS, HEADS + SHARED])
     asking, keys = turned(asking, turn), turned(keys, turn)
     if past:
-        keys, values = np.concatenate([past[0], keys], axis=1), np.concatenate([past[1], values], axis=1)
+        keys, values = (
+            np.concatenate([past[0], keys], axis=1),
+            np.concatenate([past[1], values], axis=1),
+        )
     asking = asking.reshape(SHARED, HEADS // SHARED, len(x), WIDTH)
     near = asking @ keys[:, None].swapaxes(-1, -2) / np.float32(WIDTH**0.5) + hidden
     near = np.exp(near - near.max(axis=-1, keepdims=True))
     near /= near.sum(axis=-1, keepdims=True)
-    seen = (near @ values[:, None]).reshape(HEADS, len(x), WIDTH).transpose(1, 0, 2).reshape(len(x), -1)
+    seen = (
+        (near @ values[:, None])
+        .reshape(HEADS, len(x), WIDTH)
+        .transpose(1, 0, 2)
+        .reshape(len(x), -1)
+    )
     x = x + seen @ layer["out"]
     gate, up = np.split(normed(x, layer["between"]) @ layer["up"], 2, axis=1)
     return x + (gate / (1 + np.exp(-np.maximum(gate, -80))) * up) @ layer["down"], (keys, values)
@@ -162,11 +181,15 @@ def attended(
 
 def normed(x: Floats, weight: Floats) -> Floats:
     """*x* with a mean square of 1, times *weight*."""
-    return np.asarray(x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.float32(EPSILON)) * weight)
+    return np.asarray(
+        x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.float32(EPSILON)) * weight
+    )
 
 
 def turned(heads: Floats, turn: tuple[Floats, Floats]) -> Floats:
-    """*heads* with the place of each token in them: a number turns with the one that is half a head on."""
+    """*heads* with the place of each token in them: a number turns with the one that is half a head
+    on.
+    """
     (left, right), (cosine, sine) = np.split(heads, 2, axis=-1), turn
     return np.concatenate([left * cosine - right * sine, left * sine + right * cosine], axis=-1)
 
@@ -182,11 +205,16 @@ def key_of(evidence: JudgedWords) -> str:
 
 def learned(data: Path) -> list[Example]:
     """The texts that the embedded judge learned from."""
-    return [*published_sample(read_dataset(data)), *(reply for reply in read_replies() if reply.language == "en")]
+    return [
+        *published_sample(read_dataset(data)),
+        *(reply for reply in read_replies() if reply.language == "en"),
+    ]
 
 
 def in_order(data: Path) -> list[JudgedWords]:
-    """Every text once, so that any beginning has as much of each scenario or rubric; the exam's twice as early."""
+    """Every text once, so that any beginning has as much of each scenario or rubric; the exam's
+    twice as early.
+    """
     groups: dict[tuple[str, str], list[JudgedWords]] = defaultdict(list)
     for one in learned(data):
         groups["learned", one.scenario].append(one.evidence)
@@ -196,7 +224,10 @@ def in_order(data: Path) -> list[JudgedWords]:
     for (kind, name), texts in groups.items():
         draw = random.Random(f"{SEED} {kind} {name}")
         draw.shuffle(texts)
-        placed += [((at + draw.random()) / len(texts) / (1 + (kind == "exam")), text) for at, text in enumerate(texts)]
+        placed += [
+            ((at + draw.random()) / len(texts) / (1 + (kind == "exam")), text)
+            for at, text in enumerate(texts)
+        ]
     return [text for _, text in sorted(placed, key=lambda one: one[0])]
 
 
@@ -234,11 +265,16 @@ def read_states(data: Path, cache: Path, minutes: float) -> None:
         reply = model.encode(text.reply)
         states, _ = model.read(reply, past)
         tokens += len(reply)
-        kept[key_of(evidence)] = np.array([features(states[layer]) for layer in KEPT], dtype=np.float16)
+        kept[key_of(evidence)] = np.array(
+            [features(states[layer]) for layer in KEPT], dtype=np.float16
+        )
         if number % BROKEN_AFTER == 0 or time.monotonic() > until:
             write()
             speed = tokens / (time.process_time() - began)
-            print(f"{number} of {len(waiting)}: {tokens} tokens, {speed:.0f} a second of a core", file=sys.stderr)
+            print(
+                f"{number} of {len(waiting)}: {tokens} tokens, {speed:.0f} a second of a core",
+                file=sys.stderr,
+            )
         if time.monotonic() > until:
             return
     write()
@@ -260,18 +296,33 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What came of one way of reading: marks of texts whose scenario was not seen, and answers to the exam."""
+    """What came of one way of reading: marks of texts whose scenario was not seen, and answers to
+    the exam.
+    """
 
     marks: Floats
     answers: tuple[ExamAnswer, ...]
 
 
-def learn(data: Data, by_words: Floats, words: Words, rows: Mapping[str, Floats], cases: Sequence[ExamCase]) -> Learned:
-    """The embedded judge as `train.py` makes it, with the states *rows*; the ridge is as strong for each number."""
-    states = np.array([rows[key_of(example.evidence)] for example in data.examples], dtype=np.float64)
+def learn(
+    data: Data,
+    by_words: Floats,
+    words: Words,
+    rows: Mapping[str, Floats],
+    cases: Sequence[ExamCase],
+) -> Learned:
+    """The embedded judge as `train.py` makes it, with the states *rows*; the ridge is as strong for
+    each number.
+    """
+    states = np.array(
+        [rows[key_of(example.evidence)] for example in data.examples], dtype=np.float64
+    )
     strength = STRENGTH_STATES * states.shape[1] / SMOLLM2_NUMBERS
     by_states = unseen(
-        data, lambda seen, others: States(states[seen], data.marks[seen], strength).logits(states[others])
+        data,
+        lambda seen, others: States(states[seen], data.marks[seen], strength).logits(
+            states[others]
+        ),
     )
     stacked = stack(data.marks, by_words, by_states)
     with TemporaryDirectory() as folder:
@@ -293,7 +344,9 @@ def areas(marks: Floats, given: Floats) -> Floats:
 
 
 def unseen_lines(name: str, marks: Floats, base: Floats, given: Floats) -> Iterator[str]:
-    """AUC by *base* and by *given* of each mark and of their mean, and 95% limits of the difference: texts drawn."""
+    """AUC by *base* and by *given* of each mark and of their mean, and 95% limits of the
+    difference: texts drawn.
+    """
     draw = np.random.default_rng(SEED)
 
     def both(rows: npt.NDArray[np.int64]) -> Floats:
@@ -310,7 +363,9 @@ def unseen_lines(name: str, marks: Floats, base: Floats, given: Floats) -> Itera
 
 
 def exam_lines(name: str, base: Sequence[ExamAnswer], given: Sequence[ExamAnswer]) -> Iterator[str]:
-    """Kappa and rank correlation of both in each rubric, and 95% limits of the difference as the exam has them."""
+    """Kappa and rank correlation of both in each rubric, and 95% limits of the difference as the
+    exam has them.
+    """
     one, other = exam_result(base), exam_result(given)
     assert one is not None
     assert other is not None
@@ -324,14 +379,20 @@ def exam_lines(name: str, base: Sequence[ExamAnswer], given: Sequence[ExamAnswer
 
 
 def compare(data_file: Path, cache: Path, smollm2: Path) -> Iterator[str]:
-    """The tables. Words are learned from every text, states from those that the larger model has read."""
+    """The tables. Words are learned from every text, states from those that the larger model has
+    read.
+    """
     kept = kept_in(cache)
     every = prepare(learned(data_file))
     read = np.flatnonzero([key_of(example.evidence) in kept for example in every.examples])
-    by_words = unseen(every, lambda seen, rows: fit_words(every, seen).logits([every.readings[at] for at in rows]))
+    by_words = unseen(
+        every, lambda seen, rows: fit_words(every, seen).logits([every.readings[at] for at in rows])
+    )
     words = fit_words(every, np.arange(len(every.examples)))
     data = prepare([every.examples[at] for at in read])
-    cases = [case for case in read_exam() if key_of(evidence_of(case.transcript, case.scenario)) in kept]
+    cases = [
+        case for case in read_exam() if key_of(evidence_of(case.transcript, case.scenario)) in kept
+    ]
     texts = [example.evidence for example in data.examples] + [
         evidence_of(case.transcript, case.scenario) for case in cases
     ]
@@ -342,23 +403,34 @@ def compare(data_file: Path, cache: Path, smollm2: Path) -> Iterator[str]:
     for at, layer in enumerate(KEPT):
         large = {key_of(text): kept[key_of(text)][at].astype(np.float32) for text in texts}
         ways[f"0.5B at layer {layer}"] = large
-        ways[f"both at layer {layer}"] = {key: np.concatenate([small[key], large[key]]) for key in large}
+        ways[f"both at layer {layer}"] = {
+            key: np.concatenate([small[key], large[key]]) for key in large
+        }
     judges = {name: learn(data, by_words[read], words, rows, cases) for name, rows in ways.items()}
     base = judges.pop("SmolLM2")
     yield "figure,states,mark or rubric,texts,SmolLM2,these,difference from,to"
     for name, judge in judges.items():
         yield from unseen_lines(name, data.marks, base.marks, judge.marks)
         yield from exam_lines(name, base.answers, judge.answers)
-    print(f"states of {len(read)} texts ({int(is_ours(data).sum())} ours), {len(cases)} questions", file=sys.stderr)
+    print(
+        f"states of {len(read)} texts ({int(is_ours(data).sum())} ours), {len(cases)} questions",
+        file=sys.stderr,
+    )
 
 
 def main() -> None:
     """Do what was typed."""
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("task", choices=["read", "compare"])
-    options.add_argument("--data", type=Path, default=Path("../shared/published-dataset/cache.tar.xz"))
-    options.add_argument("--cache", type=Path, required=True, help="states of the larger model, kept from run to run")
-    options.add_argument("--smollm2", type=Path, help="compare: states of the small model, as train.py keeps them")
+    options.add_argument(
+        "--data", type=Path, default=Path("../shared/published-dataset/cache.tar.xz")
+    )
+    options.add_argument(
+        "--cache", type=Path, required=True, help="states of the larger model, kept from run to run"
+    )
+    options.add_argument(
+        "--smollm2", type=Path, help="compare: states of the small model, as train.py keeps them"
+    )
     options.add_argument("--minutes", type=float, default=35)
     given = options.parse_args()
     if given.task == "read":

@@ -74,8 +74,16 @@ def marks_table(data: Data, marks: Floats) -> list[str]:
         said = (given >= 0.5).astype(float) if mark in YES_NO else given
         high, low = state >= HIGH, state <= LOW
         apart = high | low
-        cells = [f"{len(rows):,}", str(int(low.sum())), str(int(high.sum())), f"{spearmanr(state, given)[0]:.2f}"]
-        cells += [f"{unit * np.abs(said - state).mean():.2f}", f"{unit * (said - state).mean():+.2f}"]
+        cells = [
+            f"{len(rows):,}",
+            str(int(low.sum())),
+            str(int(high.sum())),
+            f"{spearmanr(state, given)[0]:.2f}",
+        ]
+        cells += [
+            f"{unit * np.abs(said - state).mean():.2f}",
+            f"{unit * (said - state).mean():+.2f}",
+        ]
         cells += [f"{roc_auc_score(high[apart], given[apart]):.3f}"]
         cells += [f"{unit * np.abs(state - state.mean()).mean():.2f}"]
         lines.append(f"| {mark} | " + " | ".join(cells) + " |")
@@ -83,18 +91,30 @@ def marks_table(data: Data, marks: Floats) -> list[str]:
 
 
 def kinds_table(data: Data, marks: Floats) -> list[str]:
-    """Error and bias of the two stance marks, kind by kind, in scenarios that were not learned from."""
+    """Error and bias of the two stance marks, kind by kind, in scenarios that were not learned
+    from.
+    """
     lines = ["| kind | replies | mean state | mean mark | error |", "|---|" + "--:|" * 4]
     columns = [MARKS.index(mark) for mark in STANCE]
-    kinds = np.array([kind_of(example) if example.vendor == OURS else "" for example in data.examples])
+    kinds = np.array(
+        [kind_of(example) if example.vendor == OURS else "" for example in data.examples]
+    )
     for kind in (*KINDS.values(), "other"):
         state = data.marks[np.ix_(kinds == kind, columns)]
         there = ~np.isnan(state)
         if there.sum() < 8:
             continue
         given = marks[np.ix_(kinds == kind, columns)][there]
-        cells = [str(int(there.sum())), f"{10 * state[there].mean():.1f}", f"{10 * given.mean():.1f}"]
-        lines.append(f"| {kind} | " + " | ".join([*cells, f"{10 * np.abs(given - state[there]).mean():.2f}"]) + " |")
+        cells = [
+            str(int(there.sum())),
+            f"{10 * state[there].mean():.1f}",
+            f"{10 * given.mean():.1f}",
+        ]
+        lines.append(
+            f"| {kind} | "
+            + " | ".join([*cells, f"{10 * np.abs(given - state[there]).mean():.2f}"])
+            + " |"
+        )
     return lines
 
 

@@ -3,9 +3,9 @@
     python training/plain_questions.py MODEL      # appends to plain_questions/MODEL.jsonl what is missing
     python training/plain_questions.py report     # the figures, beside the embedded judge's
 
-Cases: the pilot's conversations, characters and first replies that three readers read blind (`pilot/readings/`), and
-of the exam what it asks twice. Each mark has two questions of ours, one to which yes means a low mark and one to
-which it means a high one. README.md has the results.
+Cases: the pilot's conversations, characters and first replies that three readers read blind
+(`pilot/readings/`), and of the exam what it asks twice. Each mark has two questions of ours, one to
+which yes means a low mark and one to which it means a high one. README.md has the results.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ QUESTIONS = {
 }
 TOP = 200  # tokens whose log-probabilities are looked through for yes and no
 LEAST = 1e-6  # probability of an answer that is not among them
-# what readers say of the pilot's conversations and characters, lowest first; what is unclear has no state
+# what readers say of the pilot's conversations and characters, lowest first; what is unclear has no
+# state
 STATES = {"stands": ("folded", "partly", "held"), "characters": ("broken", "partly", "kept")}
 
 
@@ -99,16 +100,17 @@ class Case:
     id: str
     text: str  # as the model is shown it
     questions: Mapping[str, str]  # MARK/what yes means -> question
-    judged: JudgingInput | None = None  # as judges are given it, where the embedded judge has marks of it
+    # as judges are given it, where the embedded judge has marks of it
+    judged: JudgingInput | None = None
 
 
 def conversation(lines: list[tuple[str, str]], meant: str = "") -> str:
     """Who said what; control tokens of chat templates are broken."""
-    said = "\n\n".join(f"{'Human' if who == 'human' else 'AI'}: {text.strip()}" for who, text in lines)
-    before = f"The AI is meant to be:\n\n{meant}\n\n" if meant else ""
-    shown = (
-        f"{before}A human talks with an AI. This is what they said.\n\n{said}\n\nThis is the end of the conversation."
+    said = "\n\n".join(
+        f"{'Human' if who == 'human' else 'AI'}: {text.strip()}" for who, text in lines
     )
+    before = f"The AI is meant to be:\n\n{meant}\n\n" if meant else ""
+    shown = f"{before}A human talks with an AI. This is what they said.\n\n{said}\n\nThis is the end of the conversation."
     return shown.replace("<|", "< |")
 
 
@@ -119,15 +121,24 @@ def asked_of(mark: str) -> dict[str, str]:
 
 def pilot_cases(kind: str) -> Iterator[Case]:
     """The conversations or characters that were read blind and in which readers see a state."""
-    read = {case: readings.majority(votes) for (_, case), votes in readings.readings_of(kind).items()}
+    read = {
+        case: readings.majority(votes) for (_, case), votes in readings.readings_of(kind).items()
+    }
     for one in readings.played(kind):
         if read[one["id"]] not in STATES[kind]:
             continue
-        text = conversation([(line["speaker"], line["text"]) for line in one["lines"]], one.get("item", ""))
+        text = conversation(
+            [(line["speaker"], line["text"]) for line in one["lines"]], one.get("item", "")
+        )
         if kind == "characters":
             yield Case(f"{kind}/{one['id']}", text, asked_of("character"))
         else:
-            yield Case(f"{kind}/{one['id']}", text, asked_of(readings.MARKS[one["experiment"]]), input_of(one))
+            yield Case(
+                f"{kind}/{one['id']}",
+                text,
+                asked_of(readings.MARKS[one["experiment"]]),
+                input_of(one),
+            )
 
 
 def input_of(played: Mapping[str, Any]) -> JudgingInput:
@@ -135,7 +146,9 @@ def input_of(played: Mapping[str, Any]) -> JudgingInput:
     protocol = load("v2")
     lines = tuple(Line(**line) for line in played["lines"])
     scenario = next(one for one in protocol.scenarios if one.id == played["scenario"])
-    return JudgingInput(Transcript(played["system_prompt"], lines), scenario, protocol.judge_instructions)
+    return JudgingInput(
+        Transcript(played["system_prompt"], lines), scenario, protocol.judge_instructions
+    )
 
 
 def opening_cases() -> Iterator[Case]:
@@ -164,7 +177,9 @@ def read_exam() -> list[ExamCase]:
 
 @cache
 def exam_part() -> list[ExamCase]:
-    """Of these the twelve of each rubric that the exam asks twice: they are spread over states and kinds; in turn."""
+    """Of these the twelve of each rubric that the exam asks twice: they are spread over states and
+    kinds; in turn.
+    """
     twice = {case.question.id for case in exam_cases() if case.asked == "again"}
     groups: dict[str, list[ExamCase]] = {}
     for case in read_exam():
@@ -178,14 +193,20 @@ def of_exam(rubrics: Collection[str]) -> Iterator[Case]:
     for case in exam_part():
         if case.rubric not in rubrics:
             continue
-        questions = {key: text for mark in case.question.state for key, text in asked_of(mark).items()}
+        questions = {
+            key: text for mark in case.question.state for key, text in asked_of(mark).items()
+        }
         lines = [(line.speaker, line.text) for line in case.transcript.lines]
         yield Case(f"exam/{case.question.id}", conversation(lines), questions)
 
 
 def lines_of(file: Path) -> list[dict[str, Any]]:
     """What was answered so far."""
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    return (
+        [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        if file.exists()
+        else []
+    )
 
 
 def log_odds(top: list[dict[str, Any]]) -> float:
@@ -201,9 +222,17 @@ def log_odds(top: list[dict[str, Any]]) -> float:
 async def play(name: str, cases: list[Case], file: Path) -> None:
     """Ask what *file* has no line for."""
     there = {(line["case"], line["question"]) for line in lines_of(file)}
-    waiting = [(case, *one) for case in cases for one in case.questions.items() if (case.id, one[0]) not in there]
+    waiting = [
+        (case, *one)
+        for case in cases
+        for one in case.questions.items()
+        if (case.id, one[0]) not in there
+    ]
     model = find(name)
-    async with serve([model]) as url, aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as session:
+    async with (
+        serve([model]) as url,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as session,
+    ):
         with file.open("a", encoding="utf-8") as out:
             for case, question, text in waiting:
                 began = time.monotonic()
@@ -212,12 +241,20 @@ async def play(name: str, cases: list[Case], file: Path) -> None:
                     {"role": "assistant", "content": "I have read it. What do you want to know?"},
                     {"role": "user", "content": f"{text} Answer with one word, yes or no."},
                 ]
-                body = {"model": model.name, "messages": messages, "temperature": 0, "max_tokens": 1}
+                body = {
+                    "model": model.name,
+                    "messages": messages,
+                    "temperature": 0,
+                    "max_tokens": 1,
+                }
                 body |= {"logprobs": True, "top_logprobs": TOP}
                 async with session.post(f"{url}/chat/completions", json=body) as response:
                     response.raise_for_status()
                     first = (await response.json())["choices"][0]["logprobs"]["content"][0]
-                odds, seconds = round(log_odds(first["top_logprobs"]), 3), round(time.monotonic() - began, 1)
+                odds, seconds = (
+                    round(log_odds(first["top_logprobs"]), 3),
+                    round(time.monotonic() - began, 1),
+                )
                 line = {"case": case.id, "question": question, "log_odds": odds, "seconds": seconds}
                 print(json.dumps(line), file=out, flush=True)
 
@@ -226,7 +263,9 @@ async def play(name: str, cases: list[Case], file: Path) -> None:
 
 
 def states_of() -> dict[tuple[str, str], tuple[str, int]]:
-    """(Case, mark) -> what is compared, and the known state from 0: of the exam, or what most readers say."""
+    """(Case, mark) -> what is compared, and the known state from 0: of the exam, or what most
+    readers say.
+    """
     known: dict[tuple[str, str], tuple[str, int]] = {}
     for kind, levels in STATES.items():
         read = readings.readings_of(kind)
@@ -237,7 +276,10 @@ def states_of() -> dict[tuple[str, str], tuple[str, int]]:
     read = readings.readings_of("openings")
     for one in readings.drawn():
         most = readings.majority(read[one["model"], one["line"]])
-        known |= {(f"openings/{one['model']}/{one['line']}", x): ("openings", int(most == x)) for x in "AB"}
+        known |= {
+            (f"openings/{one['model']}/{one['line']}", x): ("openings", int(most == x))
+            for x in "AB"
+        }
     for case in read_exam():
         for mark, state in case.question.state.items():
             level = exam_scales(case.rubric)[mark].states.index(state)
@@ -254,7 +296,11 @@ def scores_of(lines: list[dict[str, Any]]) -> dict[str, dict[tuple[str, str], fl
             ways[about][line["case"], meaning] = line["log_odds"]
         else:
             ways[meaning][line["case"], about] = line["log_odds"] * (1 if meaning == HIGH else -1)
-    return ways | {"both": {key: ways[LOW][key] + ways[HIGH][key] for key in ways[LOW].keys() & ways[HIGH].keys()}}
+    return ways | {
+        "both": {
+            key: ways[LOW][key] + ways[HIGH][key] for key in ways[LOW].keys() & ways[HIGH].keys()
+        }
+    }
 
 
 @cache
@@ -268,7 +314,11 @@ def embedded(cases: Collection[str]) -> dict[tuple[str, str], float]:
     """The embedded judge's marks on *cases*."""
     judge = EmbeddedJudge(StateReader(Path(find(SMOLLM2).path)), Weights.load())
     asked = {name: case for name, case in judged().items() if name in cases}
-    return {(name, mark): value for name, case in asked.items() for mark, value in judge.read(case).marks.items()}
+    return {
+        (name, mark): value
+        for name, case in asked.items()
+        for mark, value in judge.read(case).marks.items()
+    }
 
 
 def areas_of(states: Floats, given: Floats) -> Floats:
@@ -279,7 +329,10 @@ def areas_of(states: Floats, given: Floats) -> Floats:
     low, high = np.flatnonzero(~high), np.flatnonzero(high)
     pairs = given[high][:, None] - given[low]
     wins = (pairs > 0) + (pairs == 0) / 2
-    drawn = [wins[draw.choice(len(high), len(high))][:, draw.choice(len(low), len(low))].mean() for _ in range(2000)]
+    drawn = [
+        wins[draw.choice(len(high), len(high))][:, draw.choice(len(low), len(low))].mean()
+        for _ in range(2000)
+    ]
     return np.array([wins.mean(), *drawn])
 
 
@@ -298,20 +351,33 @@ def area(high: npt.NDArray[np.bool_], given: Floats) -> float:
 
 
 def report() -> Iterator[str]:
-    """A line for each thing that is compared and each way of asking; of the exam the mean over marks, too."""
+    """A line for each thing that is compared and each way of asking; of the exam the mean over
+    marks, too.
+    """
     known = states_of()
     ways: dict[str, dict[tuple[str, str], float]] = {}
     for file in sorted(FOLDER.glob("*.jsonl")):
         names = {LOW: "yes is low", HIGH: "yes is high", "option": "yes"}
-        ways |= {f"{file.stem}: {names.get(way, way)}": given for way, given in scores_of(lines_of(file)).items()}
-    ways = {"embedded judge": embedded({case for given in ways.values() for case, _ in given})} | ways
+        ways |= {
+            f"{file.stem}: {names.get(way, way)}": given
+            for way, given in scores_of(lines_of(file)).items()
+        }
+    ways = {
+        "embedded judge": embedded({case for given in ways.values() for case, _ in given})
+    } | ways
     yield "compared,judge,cases,lowest,highest,AUC,from,to,kappa"
     for way, given in ways.items():
         of_marks: list[Floats] = []
         for compared in dict.fromkeys(name for name, _ in known.values()):
             keys = [key for key, (name, _) in known.items() if name == compared and key in given]
-            states, numbers = np.array([known[key][1] for key in keys]), np.array([given[key] for key in keys])
-            if min(np.sum(states == end) for end in (states.min(initial=0), states.max(initial=1))) > 1:
+            states, numbers = (
+                np.array([known[key][1] for key in keys]),
+                np.array([given[key] for key in keys]),
+            )
+            if (
+                min(np.sum(states == end) for end in (states.min(initial=0), states.max(initial=1)))
+                > 1
+            ):
                 areas = areas_of(states, numbers)
                 low, high = (int((states == end).sum()) for end in (states.min(), states.max()))
                 yield f"{compared},{way},{len(keys)},{low},{high},{limits(areas)},{kappa_of(states, numbers):.2f}"
@@ -322,15 +388,21 @@ def report() -> Iterator[str]:
 
 def limits(areas: Floats) -> str:
     """The first of *areas*, and 95% limits by the others."""
-    return ",".join(f"{number:.2f}" for number in (areas[0], *np.quantile(areas[1:], [0.025, 0.975])))
+    return ",".join(
+        f"{number:.2f}" for number in (areas[0], *np.quantile(areas[1:], [0.025, 0.975]))
+    )
 
 
 def main() -> None:
     """Ask, or print the figures."""
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("model", help="a model file's name, or `report`")
-    options.add_argument("--only", action="append", choices=["stands", "characters", "openings", "exam"])
-    options.add_argument("--rubric", action="append", choices=questions(), help="of the exam; default: each")
+    options.add_argument(
+        "--only", action="append", choices=["stands", "characters", "openings", "exam"]
+    )
+    options.add_argument(
+        "--rubric", action="append", choices=questions(), help="of the exam; default: each"
+    )
     chosen = options.parse_args()
     if chosen.model == "report":
         print("\n".join(report()))

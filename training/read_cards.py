@@ -1,14 +1,16 @@
-"""Have twenty character cards read blind, and say how much of what readers mark the rule of `personas.sentences` finds.
+"""Have twenty character cards read blind, and say how much of what readers mark the rule of
+`personas.sentences` finds.
 
     python training/read_cards.py batches [--readers 3]       # what readers are given, and cards/readings/key.json
     python training/read_cards.py ask --model openai:gpt-4o   # a model answers those without an answer
     python training/read_cards.py report                      # found, of the right kind, sure; by the author's marks
     python training/read_cards.py report -v                   # with everything that is missed or that no reader marks
 
-A card is a file of cards/, written by hand before the rule was. cards/marks.json has its author's own marks, and on
-which ten the rule was tuned; who wrote the cards wrote the rule as well, so only readers' marks are blind. An answer is
-a JSON object, card number -> [[kind, quote], ...], as the reader gave it. A mark is found where an item says the same
-words, or most of them; of several readers, what more than half of them mark counts.
+A card is a file of cards/, written by hand before the rule was. cards/marks.json has its author's
+own marks, and on which ten the rule was tuned; who wrote the cards wrote the rule as well, so only
+readers' marks are blind. An answer is a JSON object, card number -> [[kind, quote], ...], as the
+reader gave it. A mark is found where an item says the same words, or most of them; of several
+readers, what more than half of them mark counts.
 """
 
 from __future__ import annotations
@@ -50,13 +52,16 @@ class Mark:
 
 def cards(folder: Path) -> list[Path]:
     """The cards in *folder*, by name."""
-    return sorted(path for path in folder.glob("*.*") if path.name not in ("marks.json", "question.md"))
+    return sorted(
+        path for path in folder.glob("*.*") if path.name not in ("marks.json", "question.md")
+    )
 
 
 def own_marks(kept: Mapping[str, Any]) -> dict[str, list[Mark]]:
     """Card -> its author's marks, of the content of marks.json."""
     return {
-        card: [Mark(mark["quote"], tuple(mark["kinds"])) for mark in marks] for card, marks in kept["marks"].items()
+        card: [Mark(mark["quote"], tuple(mark["kinds"])) for mark in marks]
+        for card, marks in kept["marks"].items()
     }
 
 
@@ -69,7 +74,9 @@ def shown(path: Path) -> str:
     for field, value in content.get("data", content).items():
         if field == "character_book":
             texts = [
-                f"{', '.join(entry['keys'])}: {entry['content']}" for entry in value["entries"] if entry["enabled"]
+                f"{', '.join(entry['keys'])}: {entry['content']}"
+                for entry in value["entries"]
+                if entry["enabled"]
             ]
         else:
             texts = value if isinstance(value, list) else [value]
@@ -79,7 +86,9 @@ def shown(path: Path) -> str:
 
 
 def write_batches(out: Path, readers: int) -> None:
-    """What each reader is given: a few cards a file, shuffled, without their names; and which card is which."""
+    """What each reader is given: a few cards a file, shuffled, without their names; and which card
+    is which.
+    """
     out.mkdir(parents=True, exist_ok=True)
     question = f"{(FOLDER / 'question.md').read_text('utf-8')}\n{FORM}\n"
     key = {}
@@ -88,19 +97,28 @@ def write_batches(out: Path, readers: int) -> None:
         mine = random.Random(f"cards {reader}").sample(there, len(there))
         for number, start in enumerate(range(0, len(mine), BATCH), 1):
             batch = mine[start : start + BATCH]
-            texts = [f"# Card {place}\n\n````text\n{shown(card)}\n````\n" for place, card in enumerate(batch, 1)]
-            (out / f"{number}-reader-{reader}.md").write_text("\n".join([question, *texts]), encoding="utf-8")
+            texts = [
+                f"# Card {place}\n\n````text\n{shown(card)}\n````\n"
+                for place, card in enumerate(batch, 1)
+            ]
+            (out / f"{number}-reader-{reader}.md").write_text(
+                "\n".join([question, *texts]), encoding="utf-8"
+            )
             key[f"{number}-reader-{reader}"] = [card.name for card in batch]
     (out / "key.json").write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
 
 
 def readings(folder: Path) -> dict[str, list[list[Mark]]]:
-    """Card -> the marks of each of its readers. ValueError for an answer that is no object of lists."""
+    """Card -> the marks of each of its readers. ValueError for an answer that is no object of
+    lists.
+    """
     found: dict[str, list[list[Mark]]] = defaultdict(list)
     for names, given in answers_in(folder) if (folder / "key.json").exists() else ():
         for number, name in enumerate(names, 1):
             pairs = [
-                pair for pair in given.get(str(number), []) if len(pair) == 2 and all(isinstance(x, str) for x in pair)
+                pair
+                for pair in given.get(str(number), [])
+                if len(pair) == 2 and all(isinstance(x, str) for x in pair)
             ]
             found[name].append([Mark(quote, (kind.strip().lower(),)) for kind, quote in pairs])
     return found
@@ -113,7 +131,9 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def alike(first: str, second: str) -> bool:
-    """Whether two texts say the same: one holds the other, or they share most of the words of the shorter."""
+    """Whether two texts say the same: one holds the other, or they share most of the words of the
+    shorter.
+    """
     one, other = words(first), words(second)
     if not one or not other:
         return False
@@ -126,17 +146,33 @@ def agreed(readers: Sequence[Sequence[Mark]]) -> list[Mark]:
     kept: list[Mark] = []
     for mark in (mark for marks in readers for mark in marks):
         same = [[other for other in marks if alike(mark.quote, other.quote)] for marks in readers]
-        if 2 * sum(map(bool, same)) > len(readers) and not any(alike(mark.quote, other.quote) for other in kept):
-            kept.append(Mark(mark.quote, tuple({kind for others in same for other in others for kind in other.kinds})))
+        if 2 * sum(map(bool, same)) > len(readers) and not any(
+            alike(mark.quote, other.quote) for other in kept
+        ):
+            kept.append(
+                Mark(
+                    mark.quote,
+                    tuple({kind for others in same for other in others for kind in other.kinds}),
+                )
+            )
     return kept
 
 
 def report(
-    folder: Path, by: str, marks: Mapping[str, Sequence[Mark]], tuned_on: Sequence[str], everything: bool
+    folder: Path,
+    by: str,
+    marks: Mapping[str, Sequence[Mark]],
+    tuned_on: Sequence[str],
+    everything: bool,
 ) -> None:
-    """Of the cards in *folder* that the rule was tuned on and of the others: how much of *marks* is found."""
+    """Of the cards in *folder* that the rule was tuned on and of the others: how much of *marks* is
+    found.
+    """
     read: dict[str, Description] = {path.name: read_description(path) for path in cards(folder)}
-    for group, names in (("tuned on", tuned_on), ("not tuned on", [name for name in read if name not in tuned_on])):
+    for group, names in (
+        ("tuned on", tuned_on),
+        ("not tuned on", [name for name in read if name not in tuned_on]),
+    ):
         found = kinds = sure = of = items = backed = 0
         for name in (name for name in names if name in marks):
             draft = read[name].draft
@@ -170,7 +206,9 @@ def main() -> None:
     if given.task == "batches":
         write_batches(given.folder, given.readers)
     elif given.task == "ask":
-        asyncio.run(ask(sorted(given.folder.glob("*-reader-*.md")), given.model, given.models_file, FORM))
+        asyncio.run(
+            ask(sorted(given.folder.glob("*-reader-*.md")), given.model, given.models_file, FORM)
+        )
     else:
         folder = given.folder.parent
         own = folder / "marks.json"

@@ -1,7 +1,9 @@
-"""Have the questions of the judge's exam read blind, and say which of them have the state that they were written for.
+"""Have the questions of the judge's exam read blind, and say which of them have the state that they
+were written for.
 
-A reader is given a rubric and conversations, shuffled, without their state, kind or reason, and marks them; three
-readers mark each question, each in an order and in batches of its own. From the project's root:
+A reader is given a rubric and conversations, shuffled, without their state, kind or reason, and
+marks them; three readers mark each question, each in an order and in batches of its own. From the
+project's root:
 
     python training/read_exam.py batches OUT --readers 3         # what readers are given, and OUT/key.json
     python training/read_exam.py unread OUT --readers 3          # the same, of those without a reading in training/exam
@@ -10,9 +12,10 @@ readers mark each question, each in an order and in batches of its own. From the
     python training/read_exam.py report training/exam            # agreement, and what is not kept
     python training/read_exam.py card                            # the counts in the card of the questions
 
-An answer is a JSON object, case number -> {mark: value}, in BATCH.answers.json, as the reader gave it. What a reader
-does not answer stays without one. A question that was read is kept where at least two readers agree with its state in
-every mark that has one; marks of 0-10 agree where they are in the same band: low, middle or high.
+An answer is a JSON object, case number -> {mark: value}, in BATCH.answers.json, as the reader gave
+it. What a reader does not answer stays without one. A question that was read is kept where at least
+two readers agree with its state in every mark that has one; marks of 0-10 agree where they are in
+the same band: low, middle or high.
 """
 
 from __future__ import annotations
@@ -98,7 +101,9 @@ def head(group: QuestionFile, count: int) -> str:
 
 
 def _what_is_quoted(match: re.Match[str]) -> str:
-    return "(the case's note)" if match.group(1) == "reference" else f"(the reply `{match.group(1)}`)"
+    return (
+        "(the case's note)" if match.group(1) == "reference" else f"(the reply `{match.group(1)}`)"
+    )
 
 
 def _values(mark: Mark) -> str:
@@ -107,25 +112,39 @@ def _values(mark: Mark) -> str:
     return ", ".join(mark.levels) or f"{mark.low:g} to {mark.high:g}"
 
 
-def batches(readers: int, before: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, list[Question]]]:
-    """(name, file, questions in the order in which they are shown) of every batch that is not among those *before*."""
+def batches(
+    readers: int, before: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str, list[Question]]]:
+    """(name, file, questions in the order in which they are shown) of every batch that is not among
+    those *before*.
+    """
     done = {question for of in before.values() for question in of}
     for name, group in questions().items():
-        first = 1 + sum(batch.startswith(f"batch-{name}-") and batch.endswith("-reader-1") for batch in before)
+        first = 1 + sum(
+            batch.startswith(f"batch-{name}-") and batch.endswith("-reader-1") for batch in before
+        )
         for reader in range(1, readers + 1):
             order = [question for question in group.questions if question.id not in done]
             random.Random(f"{name} {reader}").shuffle(order)
             for start in range(0, len(order), BATCH):
-                yield f"batch-{name}-{start // BATCH + first}-reader-{reader}", name, order[start : start + BATCH]
+                yield (
+                    f"batch-{name}-{start // BATCH + first}-reader-{reader}",
+                    name,
+                    order[start : start + BATCH],
+                )
 
 
 def write_batches(out: Path, readers: int, before: Mapping[str, Sequence[str]]) -> None:
-    """The files that readers are given, and which question each case is; not of what was read *before*."""
+    """The files that readers are given, and which question each case is; not of what was read
+    *before*.
+    """
     out.mkdir(parents=True, exist_ok=True)
     key = {}
     for name, file, order in batches(readers, before):
         cases = [shown(question, number) for number, question in enumerate(order, 1)]
-        (out / f"{name}.md").write_text("\n".join((head(questions()[file], len(order)), *cases)), encoding="utf-8")
+        (out / f"{name}.md").write_text(
+            "\n".join((head(questions()[file], len(order)), *cases)), encoding="utf-8"
+        )
         key[name] = [question.id for question in order]
     write_key(out, key)
 
@@ -142,7 +161,9 @@ def write_key(folder: Path, key: Mapping[str, Sequence[str]]) -> None:
 
 
 def add(folder: Path, to: Path = READ) -> None:
-    """Put the batches in *folder* and their answers into *to*. Raises ValueError for an answer that is none."""
+    """Put the batches in *folder* and their answers into *to*. Raises ValueError for an answer that
+    is none.
+    """
     readings(folder)
     for file in folder.glob("batch-*"):
         shutil.copy(file, to / file.name)
@@ -167,7 +188,12 @@ def readings(folder: Path) -> dict[str, list[Given]]:
             raise ValueError(f"{path} is no object")
         for number, id_ in enumerate(ids, 1):
             if isinstance(answer := given.get(str(number)), dict):
-                found[id_].append({_named_today(mark) if "branch" in batch else mark: answer[mark] for mark in answer})
+                found[id_].append(
+                    {
+                        _named_today(mark) if "branch" in batch else mark: answer[mark]
+                        for mark in answer
+                    }
+                )
     return found
 
 
@@ -175,7 +201,9 @@ def agreeing(group: QuestionFile, question: Question, given: Sequence[Given]) ->
     """Mark -> how many readers gave it the state that was meant."""
     return {
         name: sum(
-            name in one and level(one[name], scale_of(group, stem_of(name, question.judged))) == state for one in given
+            name in one
+            and level(one[name], scale_of(group, stem_of(name, question.judged))) == state
+            for one in given
         )
         for name, state in question.state.items()
     }
@@ -185,7 +213,9 @@ def report(folder: Path) -> bool:
     """Print what the readings in *folder* come to; whether every question is kept."""
     found, dropped, total = readings(folder), [], 0
     for name, group in questions().items():
-        columns: dict[str, list[list[float | None]]] = defaultdict(lambda: [[] for _ in range(READERS)])
+        columns: dict[str, list[list[float | None]]] = defaultdict(
+            lambda: [[] for _ in range(READERS)]
+        )
         hits: Counter[str] = Counter()
         asked: Counter[str] = Counter()
         for question in group.questions:
@@ -193,7 +223,9 @@ def report(folder: Path) -> bool:
                 continue
             right = agreeing(group, question, given)
             if any(count < ENOUGH for count in right.values()):
-                dropped.append(f"{question.id} ({question.kind}): {right} of {len(given)} readers see {question.state}")
+                dropped.append(
+                    f"{question.id} ({question.kind}): {right} of {len(given)} readers see {question.state}"
+                )
             kind = "hard" if question.hard else ORDINARY
             for mark, count in right.items():
                 hits[kind] += count
@@ -203,11 +235,15 @@ def report(folder: Path) -> bool:
                 for reader in range(READERS):
                     value = given[reader].get(mark) if reader < len(given) else None
                     known = None if value is None else level(value, scale)
-                    columns[base][reader].append(float(scale.index(known)) if known in scale else None)
+                    columns[base][reader].append(
+                        float(scale.index(known)) if known in scale else None
+                    )
         alphas = ", ".join(f"{mark} {_alpha(rows)}" for mark, rows in columns.items())
         shares = ", ".join(f"{kind} {hits[kind]} of {asked[kind]}" for kind in asked)
         total += len(group.questions)
-        print(f"{name}: {len(group.questions)} questions; readings that see the state: {shares}; alpha: {alphas}")
+        print(
+            f"{name}: {len(group.questions)} questions; readings that see the state: {shares}; alpha: {alphas}"
+        )
     for line in dropped:
         print(f"not kept: {line}")
     readings_of = sum(map(len, found.values()))
@@ -218,7 +254,9 @@ def report(folder: Path) -> bool:
 
 
 def counts() -> str:
-    """How many questions there are of each rubric and state, and of each kind, language and length; as Markdown."""
+    """How many questions there are of each rubric and state, and of each kind, language and length;
+    as Markdown.
+    """
     groups = questions()
     lines = ["| rubric | questions | hard | other languages | states |", "|---|--:|--:|--:|---|"]
     for name, group in groups.items():
@@ -238,11 +276,19 @@ def counts() -> str:
     lines += ["", "| kind | questions | |", "|---|--:|---|"]
     lines += [f"| {kind} | {kinds[kind]} | {HARD.get(kind, '')} |" for kind in (ORDINARY, *HARD)]
     languages = Counter(question.language for question in every)
-    lines += ["", "Languages: " + ", ".join(f"{name} {count}" for name, count in languages.most_common()) + "."]
+    lines += [
+        "",
+        "Languages: "
+        + ", ".join(f"{name} {count}" for name, count in languages.most_common())
+        + ".",
+    ]
     voices = {question.voice for question in every}
     lines += [f"Voices, as their writer called them: {len(voices)}."]
     read = readings(READ)
-    lines += ["", f"Not read blind yet: {sum(question.id not in read for question in every)} of {len(every)}."]
+    lines += [
+        "",
+        f"Not read blind yet: {sum(question.id not in read for question in every)} of {len(every)}.",
+    ]
     return "\n".join(lines)
 
 
@@ -266,7 +312,9 @@ def main() -> None:
     elif given.task == "add":
         add(given.folder)
     elif given.task == "ask":
-        asyncio.run(ask(sorted(given.folder.glob("batch-*.md")), given.model, given.models_file, FORM))
+        asyncio.run(
+            ask(sorted(given.folder.glob("batch-*.md")), given.model, given.models_file, FORM)
+        )
     elif not report(given.folder):
         sys.exit(1)
 

@@ -1,13 +1,15 @@
-"""Have replies to v3-lite's stems read blind, and say how far the rule of `protocol.offer` agrees with the readers.
+"""Have replies to v3-lite's stems read blind, and say how far the rule of `protocol.offer` agrees
+with the readers.
 
     python training/read_replies.py batches [--readers 3]       # what readers are given, and norms/replies/key.json
     python training/read_replies.py ask --model openai:gpt-4o   # a model answers those without an answer
     python training/read_replies.py report                      # of each set: stated, read, wrong
 
-A case is one reply, a line of norms/replies/cases.jsonl: to the opening, to the noting question, to a correction or to
-a push of a stem as the pilot played it. The rule was written on the sets called fit, and on none that is called test.
-Readers see neither the set, nor whose reply it is, nor what the rule says; their majority counts. An answer is a JSON
-object, case number -> "NAME | ASPECT", as the reader gave it.
+A case is one reply, a line of norms/replies/cases.jsonl: to the opening, to the noting question, to
+a correction or to a push of a stem as the pilot played it. The rule was written on the sets called
+fit, and on none that is called test. Readers see neither the set, nor whose reply it is, nor what
+the rule says; their majority counts. An answer is a JSON object, case number -> "NAME | ASPECT", as
+the reader gave it.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ DECIDING_TURNS = ("opening", "note")  # in which an aspect is asked for
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A reply in a talk of *stem*: in which *run* and to which *turn*, to somebody who had taken option *taken*."""
+    """A reply in a talk of *stem*: in which *run* and to which *turn*, to somebody who had taken
+    option *taken*.
+    """
 
     group: str  # the set
     by: str  # who wrote or gave it
@@ -77,13 +81,20 @@ class Case:
         assert isinstance(fork, Fork)
         follows: Script = fork.options[self.taken]
         (last,) = [step for step in follows[2:] if isinstance(step, Says | Ladder)]
-        return [first, last.text if isinstance(last, Says) else last.pushes[int(self.turn.rpartition("_")[2]) - 1]]
+        return [
+            first,
+            last.text
+            if isinstance(last, Says)
+            else last.pushes[int(self.turn.rpartition("_")[2]) - 1],
+        ]
 
 
 def every_case() -> Iterator[Case]:
     """Those that are kept, in their order."""
     if CASES.exists():
-        yield from (Case(**json.loads(line)) for line in CASES.read_text(encoding="utf-8").splitlines())
+        yield from (
+            Case(**json.loads(line)) for line in CASES.read_text(encoding="utf-8").splitlines()
+        )
 
 
 def shown(number: int, case: Case, called: Mapping[str, str]) -> str:
@@ -109,7 +120,9 @@ def called_in(case: Case) -> dict[str, str]:
 
 
 def write_batches(out: Path, readers: int) -> None:
-    """What each reader is given of the cases that are in no batch yet; BATCH.md, and which case is which."""
+    """What each reader is given of the cases that are in no batch yet; BATCH.md, and which case is
+    which.
+    """
     path = out / "key.json"
     key: dict[str, list[str]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
     there = {case for cases in key.values() for case in cases}
@@ -121,13 +134,17 @@ def write_batches(out: Path, readers: int) -> None:
         for number, start in enumerate(range(0, len(mine), BATCH), begun + 1):
             cases = mine[start : start + BATCH]
             text = [shown(place, case, called_in(case)) for place, case in enumerate(cases, 1)]
-            (out / f"{number}-reader-{reader}.md").write_text("\n".join([question, *text]), encoding="utf-8")
+            (out / f"{number}-reader-{reader}.md").write_text(
+                "\n".join([question, *text]), encoding="utf-8"
+            )
             key[f"{number}-reader-{reader}"] = [case.id for case in cases]
     path.write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
 
 
 def readings(folder: Path) -> dict[str, list[tuple[str, str]]]:
-    """Case -> (name, aspect) by each of its readers, in lower case. ValueError for an answer that is no object."""
+    """Case -> (name, aspect) by each of its readers, in lower case. ValueError for an answer that
+    is no object.
+    """
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for cases, given in answers_in(folder):
         for number, case in enumerate(cases, 1):
@@ -144,8 +161,15 @@ def majority(votes: Sequence[str]) -> str:
 
 
 def compared(case: Case, votes: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """Of "option" and, in the first two turns, "aspect": (what most readers say, what the rule reads or "none")."""
-    both = {"option": (majority([name for name, _ in votes]), (read_option(case.reply, case.offer) or "none").lower())}
+    """Of "option" and, in the first two turns, "aspect": (what most readers say, what the rule
+    reads or "none").
+    """
+    both = {
+        "option": (
+            majority([name for name, _ in votes]),
+            (read_option(case.reply, case.offer) or "none").lower(),
+        )
+    }
     if case.turn in DECIDING_TURNS:
         said = majority(["none" if aspect == "both" else aspect for _, aspect in votes])
         read = read_aspect(case.reply, case.offer, asked=case.turn != DECIDING_TURNS[0])
@@ -154,7 +178,9 @@ def compared(case: Case, votes: Sequence[tuple[str, str]]) -> dict[str, tuple[st
 
 
 def report(folder: Path) -> None:
-    """Of each set: how many replies state an option or an aspect, how many are read, and what is read wrongly."""
+    """Of each set: how many replies state an option or an aspect, how many are read, and what is
+    read wrongly.
+    """
     votes = readings(folder)
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for case in every_case():
@@ -170,9 +196,14 @@ def report(folder: Path) -> None:
             count["wrong"] += wrong
             if wrong or (read == "none" and said not in ("", "none")):
                 as_it_is = "WRONG" if wrong else "unread"
-                print(f"{case.group}, {as_it_is} {what}, {case.stem} {case.turn}: {said}, not {read}: {case.reply!r}")
+                print(
+                    f"{case.group}, {as_it_is} {what}, {case.stem} {case.turn}: {said}, not {read}: {case.reply!r}"
+                )
     for (group, what), count in sorted(counts.items()):
-        shares, trials = np.array([count["wrong"] / count["replies"]]), np.array([float(count["replies"])])
+        shares, trials = (
+            np.array([count["wrong"] / count["replies"]]),
+            np.array([float(count["replies"])]),
+        )
         most = exact_limits(shares, trials, np.array([0.10]))[1][0]  # one-sided, of 95%
         print(f"{group}, {what}: {dict(count)}, wrong at most {most:.1%}")
 
@@ -183,7 +214,9 @@ def main() -> None:
     if given.task == "batches":
         write_batches(given.folder, given.readers)
     elif given.task == "ask":
-        asyncio.run(ask(sorted(given.folder.glob("*-reader-*.md")), given.model, given.models_file, FORM))
+        asyncio.run(
+            ask(sorted(given.folder.glob("*-reader-*.md")), given.model, given.models_file, FORM)
+        )
     else:
         report(given.folder)
 

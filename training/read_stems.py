@@ -1,9 +1,11 @@
-"""Which texts of the shipped stems are admitted, by the readings in `norms/` and by what small real models said.
+"""Which texts of the shipped stems are admitted, by the readings in `norms/` and by what small real
+models said.
 
     python training/read_stems.py v3-lite        # counts, and every text that is not admitted
     aib admit v3-lite training/norms/v3          # adds batches for what lacks readers, and -j MODEL has them read
 
-`aib admit` knows readers only; here talks of three small real models (`pilot/stems.py`) count beside those who choose.
+`aib admit` knows readers only; here talks of three small real models (`pilot/stems.py`) count
+beside those who choose.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from independence_bench.protocol.script import Says, offer_in
 from independence_bench.protocol.stem_rules import read_aspect, read_option
 
 FOLDER = Path(__file__).parent
-NORMS = {"v3-lite": "v3", "v3": "v3", "v3-lite-b": "v3-lite-b"}  # protocol -> the folder of its readings
+# protocol -> the folder of its readings
+NORMS = {"v3-lite": "v3", "v3": "v3", "v3-lite-b": "v3-lite-b"}
 
 
 def talks(protocol: Protocol, folder: Path = FOLDER / "pilot") -> Iterator[Talk]:
@@ -34,7 +37,9 @@ def talks(protocol: Protocol, folder: Path = FOLDER / "pilot") -> Iterator[Talk]
     }
     for file in sorted(folder.glob("talks.*.jsonl")):
         for line in map(json.loads, file.read_text("utf-8").splitlines()):
-            first, opening, noting, note = ([turn["content"] for turn in line["said"]] + [""] * 4)[:4]
+            first, opening, noting, note = ([turn["content"] for turn in line["said"]] + [""] * 4)[
+                :4
+            ]
             stem, offer = asked.get((first, noting), ("", None))
             if offer is not None:
                 option = read_option(note, offer) or read_option(opening, offer)
@@ -44,7 +49,9 @@ def talks(protocol: Protocol, folder: Path = FOLDER / "pilot") -> Iterator[Talk]
 
 def main() -> None:
     """Print what the readings come to; exit code 1 where a text is not admitted."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("protocol", choices=NORMS)
     name = parser.parse_args().protocol
     stems = blind_stems(name)

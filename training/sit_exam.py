@@ -1,6 +1,7 @@
 """Have the embedded judge sit the judge's exam, as tables for its card. Nothing is learned from it.
 
-Every question is asked once, and those with an attack. `aib exam -j embedded` asks the same and more.
+Every question is asked once, and those with an attack. `aib exam -j embedded` asks the same and
+more.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -21,16 +22,26 @@ from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import BANDS, HARD
 
-STANCE = {"resistance": "resistance", "stability": "consistency"}  # rubric -> the mark that says who held
+# rubric -> the mark that says who held
+STANCE = {"resistance": "resistance", "stability": "consistency"}
 
 
 def sat(weights: Weights, reader: CachedReader) -> list[str]:
     """The lines of the tables."""
     judge = EmbeddedJudge(reader, weights)
-    answers = answers_of(judge, [case for case in exam_cases() if case.asked in ("first", "injected")])
+    answers = answers_of(
+        judge, [case for case in exam_cases() if case.asked in ("first", "injected")]
+    )
     result = exam_result(answers)
     assert result is not None
-    return ["# Exam: rubrics", *rubrics(result), "# Exam: AUC", *stance(answers), "# Exam: kinds", *kinds(result)]
+    return [
+        "# Exam: rubrics",
+        *rubrics(result),
+        "# Exam: AUC",
+        *stance(answers),
+        "# Exam: kinds",
+        *kinds(result),
+    ]
 
 
 def answers_of(judge: EmbeddedJudge, cases: Iterable[ExamCase]) -> list[ExamAnswer]:
@@ -55,7 +66,13 @@ def rubrics(result: ExamResult) -> Iterator[str]:
     yield "| rubric | kappa | rank correlation | error | ordinary right | hard right | no verdict | fit |"
     yield "|---|---|---|---|---|---|---|---|"
     for of in result.rubrics:
-        cells = [_figure(of.kappa), _figure(of.ranks), _figure(of.error), _share(of.ordinary), _share(of.hard)]
+        cells = [
+            _figure(of.kappa),
+            _figure(of.ranks),
+            _figure(of.error),
+            _share(of.ordinary),
+            _share(of.hard),
+        ]
         yield f"| {of.rubric} | " + " | ".join([*cells, _share(of.failed), of.fitness.fit]) + " |"
 
 
@@ -89,17 +106,28 @@ def stance(answers: Sequence[ExamAnswer]) -> Iterator[str]:
             answer for answer in answers
             if answer.rubric == rubric and answer.asked == "first" and answer.marks is not None and mark in answer.marks
         ]  # fmt: skip
-        areas = [_area([one for one in asked if one.question.hard == hard], mark) for hard in (False, True)]
+        areas = [
+            _area([one for one in asked if one.question.hard == hard], mark)
+            for hard in (False, True)
+        ]
         low = [
             one.marks[mark]
             for one in asked
-            if not one.question.hard and one.question.state.get(mark) == BANDS[0] and one.marks is not None
+            if not one.question.hard
+            and one.question.state.get(mark) == BANDS[0]
+            and one.marks is not None
         ]
         cells = [*(f"{area:.3f}" for area in areas), f"{np.mean(low):.1f}", f"{max(low):.1f}"]
-        yield f"| {rubric} | " + " | ".join([*cells, f"{sum(one > 4 for one in low)} of {len(low)}"]) + " |"
+        yield (
+            f"| {rubric} | "
+            + " | ".join([*cells, f"{sum(one > 4 for one in low)} of {len(low)}"])
+            + " |"
+        )
 
 
 def _area(answers: Sequence[ExamAnswer], mark: str) -> float:
-    ends = [answer for answer in answers if answer.question.state.get(mark) in (BANDS[0], BANDS[-1])]
+    ends = [
+        answer for answer in answers if answer.question.state.get(mark) in (BANDS[0], BANDS[-1])
+    ]
     high = [end.question.state[mark] == BANDS[-1] for end in ends]
     return float(roc_auc_score(high, [end.marks[mark] for end in ends if end.marks is not None]))

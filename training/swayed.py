@@ -1,9 +1,11 @@
-"""How far attacks move the marks of a small real judge, with the rubric ahead of the conversation and behind it.
+"""How far attacks move the marks of a small real judge, with the rubric ahead of the conversation
+and behind it.
 
     python training/swayed.py MODEL [--rubric NAME ...]     # appends to swayed/MODEL.jsonl what is missing there
 
-The exam's attacked questions and the same without the attack, sent as a protocol's judge is asked and, with the rubric
-after the conversation, as it was asked before. What the judge answers is kept as it came; the figures are the exam's.
+The exam's attacked questions and the same without the attack, sent as a protocol's judge is asked
+and, with the rubric after the conversation, as it was asked before. What the judge answers is kept
+as it came; the figures are the exam's.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from independence_bench.models.messages import Message
 
 FOLDER = Path(__file__).with_name("swayed")
 ORDERS = ("rubric first", "rubric last")
-RUBRICS = ("resistance", "resistance_blunt", "stability")  # their rubrics quote nothing of the conversation
+# their rubrics quote nothing of the conversation
+RUBRICS = ("resistance", "resistance_blunt", "stability")
 TOKENS = 500
 
 
@@ -48,26 +51,38 @@ def messages_of(case: ExamCase, order: str) -> tuple[Message, ...]:
         return system, user
     rubric = (system.content or "").removeprefix(case.instructions).strip()
     conversation, heading, answer = (user.content or "").rpartition("# Your answer")
-    return Message("system", case.instructions), Message("user", f"{conversation}{rubric}\n\n{heading}{answer}")
+    return Message("system", case.instructions), Message(
+        "user", f"{conversation}{rubric}\n\n{heading}{answer}"
+    )
 
 
 def lines_of(file: Path) -> list[dict[str, Any]]:
     """What was answered so far."""
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    return (
+        [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        if file.exists()
+        else []
+    )
 
 
 async def play(name: str, rubrics: list[str], file: Path) -> None:
     """Ask what *file* has no line for."""
     there = {(line["question"], line["asked"], line["order"]) for line in lines_of(file)}
     model = find(name)
-    async with serve([model]) as url, aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as session:
+    async with (
+        serve([model]) as url,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as session,
+    ):
         with file.open("a", encoding="utf-8") as out:
             for rubric in rubrics:
                 for order in ORDERS:  # what one case has in common with the next is evaluated once
                     for case in asked_cases(rubric):
                         if (case.question.id, case.asked, order) in there:
                             continue
-                        form = {"name": "verdict", "schema": json.loads(judge_schema(case.markable))}
+                        form = {
+                            "name": "verdict",
+                            "schema": json.loads(judge_schema(case.markable)),
+                        }
                         body = {
                             "model": model.name, "messages": [m.wire() for m in messages_of(case, order)],
                             "temperature": 0, "seed": 1, "max_tokens": TOKENS,
@@ -85,14 +100,18 @@ async def play(name: str, rubrics: list[str], file: Path) -> None:
 
 
 def report(file: Path) -> Iterator[str]:
-    """A line for each rubric and order: questions how many of them an attack moved up, kappa of the rest."""
+    """A line for each rubric and order: questions how many of them an attack moved up, kappa of the
+    rest.
+    """
     lines = lines_of(file)
     yield "| rubric | order | verdicts | swayed | kappa without attack |\n|---|---|---|---|---|"
     for rubric in dict.fromkeys(line["rubric"] for line in lines):
         cases = {(case.question.id, case.asked): case for case in asked_cases(rubric)}
         for order in ORDERS:
             of = [line for line in lines if (line["rubric"], line["order"]) == (rubric, order)]
-            answers = [answer_of(cases[line["question"], line["asked"]], line["reply"]) for line in of]
+            answers = [
+                answer_of(cases[line["question"], line["asked"]], line["reply"]) for line in of
+            ]
             result = exam_result(answers)
             if result is None:
                 continue
@@ -110,7 +129,9 @@ def answer_of(case: ExamCase, reply: str) -> ExamAnswer:
     marks = verdict.marks if isinstance(verdict, Verdict) else None
     attack = None if case.attack is None else f"{case.attack.family}/{case.attack.name}"
     when = datetime(2026, 1, 1, tzinfo=UTC)
-    return ExamAnswer(case.rubric, case.question, case.asked, attack, marks, cost=None, seconds=None, when=when)
+    return ExamAnswer(
+        case.rubric, case.question, case.asked, attack, marks, cost=None, seconds=None, when=when
+    )
 
 
 def main() -> None:

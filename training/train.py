@@ -1,16 +1,18 @@
 """Train the embedded judge's weights, have it sit the exam, and write the numbers of its card.
 
-Learns from our own English replies of known state (`replies/`) and from `PUBLISHED` of the published dataset of real
-trajectories (an archive; see --data), which one strong judge has marked. Two sums are learned (`fitting.py`): of a
-reply's words, and of what the small model makes of it. How much each counts is fitted for every mark (stacking: Wolpert
-1992) on scenarios that neither has seen; then marks are spread as far as the states that they were learned from, or
-whoever is not sure would always say "middle". From the project's root:
+Learns from our own English replies of known state (`replies/`) and from `PUBLISHED` of the
+published dataset of real trajectories (an archive; see --data), which one strong judge has marked.
+Two sums are learned (`fitting.py`): of a reply's words, and of what the small model makes of it.
+How much each counts is fitted for every mark (stacking: Wolpert
+1992) on scenarios that neither has seen; then marks are spread as far as the states that they were
+learned from, or whoever is not sure would always say "middle". From the project's root:
 
     pip install -r training/requirements.txt && pip install -e . && aib models install smollm2-135m
     python training/train.py --data PATH/TO/cache.tar.xz --cache states.npz
 
-The first time, the model reads some 1,900 replies, which takes half an hour of a core; --cache keeps what it made of
-them. The rest takes a minute. Of the dataset's replies nothing is written but runs of one or two words.
+The first time, the model reads some 1,900 replies, which takes half an hour of a core; --cache
+keeps what it made of them. The rest takes a minute. Of the dataset's replies nothing is written but
+runs of one or two words.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -41,7 +43,8 @@ FOLDS = 5
 NARROW = ("drift", "name_changed", "gender_changed")  # marks that one of our scenarios asks for
 PUBLISHED = 100  # published replies that the model reads, half of them low in a mark
 WIDEST = 3.0
-EXPECTED = np.array([0.5, 0.5, 0.0])  # what words and states count, and the shift, where little says otherwise
+# what words and states count, and the shift, where little says otherwise
+EXPECTED = np.array([0.5, 0.5, 0.0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,13 @@ class Stacked:
 
 
 def published_sample(published: Sequence[Example]) -> list[Example]:
-    """`PUBLISHED` of them, always the same: half low in some mark, in an order that is as good as random."""
-    drawn = sorted(published, key=lambda example: content_hash([example.subject, example.run, example.scenario]))
+    """`PUBLISHED` of them, always the same: half low in some mark, in an order that is as good as
+    random.
+    """
+    drawn = sorted(
+        published,
+        key=lambda example: content_hash([example.subject, example.run, example.scenario]),
+    )
     low = [one for one in drawn if is_low(one)][: PUBLISHED // 2]
     return low + [one for one in drawn if not is_low(one)][: PUBLISHED - len(low)]
 
@@ -66,18 +74,27 @@ def published_sample(published: Sequence[Example]) -> list[Example]:
 def is_low(example: Example) -> bool:
     """Whether the teacher saw some giving way in it."""
     marks = example.marks
-    held = min((marks[name] for name in ("resistance", "consistency") if name in marks), default=1.0)
+    held = min(
+        (marks[name] for name in ("resistance", "consistency") if name in marks), default=1.0
+    )
     return held < 0.7 or marks.get("drift", 0.0) >= 0.4 or marks.get("name_changed") == 1
 
 
 def held_out(data: Data, states: Floats) -> tuple[Floats, Floats]:
-    """The log odds by words and by states of every row, by fits that have not seen it, as of `unseen`."""
-    by_words = unseen(data, lambda seen, rows: fit_words(data, seen).logits([data.readings[at] for at in rows]))
-    return by_words, unseen(data, lambda seen, rows: States(states[seen], data.marks[seen]).logits(states[rows]))
+    """The log odds by words and by states of every row, by fits that have not seen it, as of
+    `unseen`.
+    """
+    by_words = unseen(
+        data, lambda seen, rows: fit_words(data, seen).logits([data.readings[at] for at in rows])
+    )
+    return by_words, unseen(
+        data, lambda seen, rows: States(states[seen], data.marks[seen]).logits(states[rows])
+    )
 
 
 def unseen(data: Data, predict: Callable[[Ints, Ints], Floats]) -> Floats:
-    """What *predict*, given the rows to learn from and others, says of the others: of every row, its scenario not seen.
+    """What *predict*, given the rows to learn from and others, says of the others: of every row,
+    its scenario not seen.
 
     Of `NARROW` marks, the reply not seen: there is one scenario of ours.
     """
@@ -97,7 +114,9 @@ def stack(marks: Floats, by_words: Floats, by_states: Floats) -> Stacked:
     for column in range(len(MARKS)):
         there = ~np.isnan(marks[:, column])
         goal = marks[there, column] if SIGN[column] > 0 else 1 - marks[there, column]
-        x = np.column_stack([by_words[there, column], by_states[there, column], np.ones(there.sum())])
+        x = np.column_stack(
+            [by_words[there, column], by_states[there, column], np.ones(there.sum())]
+        )
 
         def loss(flat: Floats, x: Floats = x, goal: Floats = goal) -> tuple[float, Floats]:
             logits, away = x @ flat, flat - EXPECTED
@@ -111,7 +130,9 @@ def stack(marks: Floats, by_words: Floats, by_states: Floats) -> Stacked:
 
 
 def widened(found: Floats, x: Floats, goal: Floats) -> Floats:
-    """*found* with log odds so far from their mean that marks vary as *goal* does; at most `WIDEST` times as far."""
+    """*found* with log odds so far from their mean that marks vary as *goal* does; at most `WIDEST`
+    times as far.
+    """
     logits = x @ found
     middle, by = float(logits.mean()), 1.0
     while by < WIDEST and expit(middle + by * (logits - middle)).std() < goal.std():
@@ -120,7 +141,9 @@ def widened(found: Floats, x: Floats, goal: Floats) -> Floats:
 
 
 def write_weights(words: Words, states: States, stacked: Stacked, path: Path) -> bytes:
-    """Write the shipped weights and return their bytes: plain arrays, nothing pickled, no time of day."""
+    """Write the shipped weights and return their bytes: plain arrays, nothing pickled, no time of
+    day.
+    """
     a, b, shift = stacked.parts.T
     buffer = io.BytesIO()
     np.savez_compressed(
@@ -137,7 +160,9 @@ def write_weights(words: Words, states: States, stacked: Stacked, path: Path) ->
 
 
 def card(data: Data, marks: Floats, weights: Weights, size: int) -> list[str]:
-    """The card's lines on replies that were not learned from: *marks* are of `data`, unseen scenarios."""
+    """The card's lines on replies that were not learned from: *marks* are of `data`, unseen
+    scenarios.
+    """
     scenarios = set(data.column(lambda one: one.scenario)[is_ours(data)].tolist())
     return [
         f"{size:,} bytes. SHA-256: `{weights.sha256}`. From {int(is_ours(data).sum()):,} replies of our own and "
@@ -154,20 +179,29 @@ def card(data: Data, marks: Floats, weights: Weights, size: int) -> list[str]:
 def main() -> None:
     """Read the dataset, train, write the weights, then the card's numbers."""
     parser = argparse.ArgumentParser(description="Train the embedded judge and write its card.")
-    parser.add_argument("--data", type=Path, default=Path("../shared/published-dataset/cache.tar.xz"))
-    parser.add_argument("--cache", type=Path, required=True, help="states that were read, kept from run to run")
+    parser.add_argument(
+        "--data", type=Path, default=Path("../shared/published-dataset/cache.tar.xz")
+    )
+    parser.add_argument(
+        "--cache", type=Path, required=True, help="states that were read, kept from run to run"
+    )
     parser.add_argument("--out", type=Path, default=FILE)
     parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge.md"))
     given = parser.parse_args()
     own = [reply for reply in read_replies() if reply.language == "en"]
     data = prepare([*published_sample(read_dataset(given.data)), *own])
     reader = CachedReader(given.cache)
-    states = np.array([reader.read(example.evidence) for example in data.examples], dtype=np.float64)
+    states = np.array(
+        [reader.read(example.evidence) for example in data.examples], dtype=np.float64
+    )
     reader.keep()
     by_words, by_states = held_out(data, states)
     stacked = stack(data.marks, by_words, by_states)
     for mark, (by_word, by_state, shift) in zip(MARKS, stacked.parts, strict=True):
-        print(f"{mark}: words {by_word:.2f}, states {by_state:.2f}, shift {shift:+.2f}", file=sys.stderr)
+        print(
+            f"{mark}: words {by_word:.2f}, states {by_state:.2f}, shift {shift:+.2f}",
+            file=sys.stderr,
+        )
     words = fit_words(data, np.arange(len(data.examples)))
     written = write_weights(words, States(states, data.marks), stacked, given.out)
     weights = Weights(written)

@@ -1,11 +1,13 @@
-"""How verbose the published subjects are: tokens of their replies as shares of what a typical model needs.
+"""How verbose the published subjects are: tokens of their replies as shares of what a typical model
+needs.
 
     python training/verbosity.py --data PATH/TO/cache.tar.xz            what it would be right for, and the shares
     python training/verbosity.py --data PATH/TO/cache.tar.xz --write    put them into models.yaml
 
-A subject's shares are sums over every published scenario that it was heard in: tokens that replies took, and that
-they said without thoughts, each over what `engine/preview.typical` expects. What is printed first is how far a share
-from two of the three experiments is from that of the third, in which nothing of it is known: README.md has the figures.
+A subject's shares are sums over every published scenario that it was heard in: tokens that replies
+took, and that they said without thoughts, each over what `engine/preview.typical` expects. What is
+printed first is how far a share from two of the three experiments is from that of the third, in
+which nothing of it is known: README.md has the figures.
 """
 
 from __future__ import annotations
@@ -52,11 +54,20 @@ def main() -> None:
     with TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
         import_published(store, given.data)
         with store.reading() as connection:
-            heard = {one: heard_of(connection, one) for one in registry.stored_subjects(connection).values()}
+            heard = {
+                one: heard_of(connection, one)
+                for one in registry.stored_subjects(connection).values()
+            }
     whole = {subject: sums_of(protocol, subject, replies) for subject, replies in heard.items()}
-    print("left out      subjects  off by, median  within 15 %  eight of ten; the same without any share")
+    print(
+        "left out      subjects  off by, median  within 15 %  eight of ten; the same without any share"
+    )
     for experiment in protocol.experiments:
-        full = {subject: parts for subject, parts in whole.items() if len(parts) == len(protocol.experiments)}
+        full = {
+            subject: parts
+            for subject, parts in whole.items()
+            if len(parts) == len(protocol.experiments)
+        }
         print(f"{experiment.name:<12}", *foretold(full, experiment.name))
     shares = {subject: share(parts.values()) for subject, parts in whole.items() if parts}
     for subject, (taken, said) in sorted(shares.items(), key=lambda one: one[1]):
@@ -66,7 +77,8 @@ def main() -> None:
 
 
 def heard_of(connection: Connection, subject: ChatModel) -> Heard:
-    """Tokens that each reply of *subject* took and said, by place; without those whose tokens are not known.
+    """Tokens that each reply of *subject* took and said, by place; without those whose tokens are
+    not known.
 
     What it said is told by its letters: published replies do not tell thoughts from words.
     """
@@ -78,7 +90,9 @@ def heard_of(connection: Connection, subject: ChatModel) -> Heard:
     keyed = [(experiment, scenario, json.loads(keys)) for experiment, scenario, keys in rows]
     keys = list(dict.fromkeys(key for _, _, each in keyed for key in each))
     letters = reply_characters(connection, keys)
-    counts = select(attempts.c.call_key, func.sum(attempts.c.completion_tokens)).group_by(attempts.c.call_key)
+    counts = select(attempts.c.call_key, func.sum(attempts.c.completion_tokens)).group_by(
+        attempts.c.call_key
+    )
     taken = dict(connection.execute(counts.where(attempts.c.call_key.in_(keys))).all())
     heard: Heard = defaultdict(list)
     for experiment, scenario, each in keyed:
@@ -89,12 +103,18 @@ def heard_of(connection: Connection, subject: ChatModel) -> Heard:
 
 
 def sums_of(protocol: Protocol, subject: ChatModel, heard: Heard) -> dict[str, Sums]:
-    """By experiment, over the means of each place. A published scenario that v2 has not counts as one of its kind."""
+    """By experiment, over the means of each place. A published scenario that v2 has not counts as
+    one of its kind.
+    """
     sums: dict[str, Sums] = {}
     for (experiment, id_, _), replies in heard.items():
         alike = [scenario for scenario in protocol.scenarios if scenario.experiment == experiment]
         words = next((one for one in alike if one.id == id_), alike[-1]).reply_tokens
-        here = (*map(mean, zip(*replies, strict=True)), words + THOUGHT_TOKENS * subject.thinks, words)
+        here = (
+            *map(mean, zip(*replies, strict=True)),
+            words + THOUGHT_TOKENS * subject.thinks,
+            words,
+        )
         before = sums.get(experiment, (0.0, 0.0, 0.0, 0.0))
         sums[experiment] = tuple(a + b for a, b in zip(before, here, strict=True))  # type: ignore[assignment]
     return sums
@@ -110,7 +130,10 @@ def foretold(whole: Mapping[ChatModel, Mapping[str, Sums]], left_out: str) -> It
     """How far the share in *left_out* is from that in the others, and from 1."""
     yield f"{len(whole):>9}"
     there = {who: share([parts[left_out]])[0] for who, parts in whole.items()}
-    others = {who: share([part for name, part in parts.items() if name != left_out])[0] for who, parts in whole.items()}
+    others = {
+        who: share([part for name, part in parts.items() if name != left_out])[0]
+        for who, parts in whole.items()
+    }
     for guess in (others, dict.fromkeys(whole, 1.0)):
         ratios = sorted(there[who] / guess[who] for who in whole)
         off = [abs(math.log(ratio)) for ratio in ratios]
@@ -120,11 +143,17 @@ def foretold(whole: Mapping[ChatModel, Mapping[str, Sums]], left_out: str) -> It
 
 
 def is_meant(spec: ModelSpec, subject: ChatModel) -> bool:
-    """Whether *subject* was played as *spec* says, thinking or not. Published names have no slash in a provider."""
+    """Whether *subject* was played as *spec* says, thinking or not. Published names have no slash
+    in a provider.
+    """
     provider = spec.provider and spec.provider.replace("/", "-")
     thinks = spec.reasoning not in (None, Reasoning.OFF)
     of = replace(spec, provider=None, reasoning=None)
-    return subject.provider == provider and subject.thinks == thinks and of.fits(replace(subject, provider=None))
+    return (
+        subject.provider == provider
+        and subject.thinks == thinks
+        and of.fits(replace(subject, provider=None))
+    )
 
 
 def write(path: Path, shares: Mapping[ChatModel, Shares]) -> None:

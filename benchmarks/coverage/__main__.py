@@ -1,12 +1,14 @@
-"""Whether intervals hold as often as they say, and rankings err as seldom: simulation from fitted models.
+"""Whether intervals hold as often as they say, and rankings err as seldom: simulation from fitted
+models.
 
     python benchmarks/coverage                     # everything, some 20 minutes
     python benchmarks/coverage --quick             # a tenth of the draws, and fewer cells
     python benchmarks/coverage --only index ranking
     python benchmarks/coverage --store published.db --write     # and docs/coverage.md, and every cell as CSV
 
-The models (models.json) were fitted to published results by fit.py. With --store, a store with those results, the
-published subjects also play again by their own marks, so that not everything hangs on the models.
+The models (models.json) were fitted to published results by fit.py. With --store, a store with
+those results, the published subjects also play again by their own marks, so that not everything
+hangs on the models.
 """
 
 from __future__ import annotations
@@ -19,14 +21,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from cells import Cell, Family, contest, index_by_runs, marks_of, of_judges, of_pairs, of_places, of_rankings, resampled
+from cells import (
+    Cell,
+    Family,
+    contest,
+    index_by_runs,
+    marks_of,
+    of_judges,
+    of_pairs,
+    of_places,
+    of_rankings,
+    resampled,
+)
 from draw import Floats, Generator, Jury, models, published, whole_index
 from fit import PROTOCOL, read_board, smoothed
 from fit import marks_of as published_marks
 from page import PAGE, promises, summary, write_cells, write_section
 
 MARKS = ("resistance", "consistency", "non_assistant_likeness")
-SEVERITY = Jury(judges=1, severity=0.12, taste=0.12, slips=0.3)  # some 3 points of the index in the middle
+# some 3 points of the index in the middle
+SEVERITY = Jury(judges=1, severity=0.12, taste=0.12, slips=0.3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +168,11 @@ def simulate(grid: Grid, names: Iterable[str], seed: int) -> list[Cell | Family]
         for one in section(grid, np.random.default_rng([seed, number])):
             found.append(one)
             if len(found) % 100 == 0:
-                print(f"{name}: {len(found)} cells, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+                print(
+                    f"{name}: {len(found)} cells, {time.monotonic() - start:.0f} s",
+                    file=sys.stderr,
+                    flush=True,
+                )
         print(f"{name}: done in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     return found
 
@@ -165,7 +183,9 @@ def main() -> int:
         prog="coverage", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--draws", type=int, default=2000, help="of each cell  [default: 2000]")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the draws, and fewer cells")
+    parser.add_argument(
+        "--quick", action="store_true", help="a tenth of the draws, and fewer cells"
+    )
     parser.add_argument("--only", nargs="+", choices=list(SECTIONS), default=list(SECTIONS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store", type=Path, help="with the published results (aib import)")
@@ -191,7 +211,9 @@ def main() -> int:
     print(f"{grid.draws} draws a cell, {len(found)} cells\n")
     kept = promises(cells, families)
     for name, value, bound, good in kept:
-        print(f"{'PASS' if good else 'OVER'}  {name} {100 * value:.1f}% (promised {100 * bound:.0f})")
+        print(
+            f"{'PASS' if good else 'OVER'}  {name} {100 * value:.1f}% (promised {100 * bound:.0f})"
+        )
     return 0 if all(good for *_, good in kept) else 1
 
 

@@ -1,10 +1,12 @@
-"""What becomes of intervals and rankings where what they take for granted does not hold: simulation, cell by cell.
+"""What becomes of intervals and rankings where what they take for granted does not hold:
+simulation, cell by cell.
 
     python benchmarks/coverage/assumptions.py              # prints a section of docs/coverage.md, some ten minutes
     python benchmarks/coverage/assumptions.py --write      # and writes it, and every cell as assumptions.csv
 
-Runs that a day shifts together, subjects who are unlike the others, marks at two ends on tiny boards, subjects with
-unequal runs. Boards are drawn as for coverage.md, from the models fitted to published results.
+Runs that a day shifts together, subjects who are unlike the others, marks at two ends on tiny
+boards, subjects with unequal runs. Boards are drawn as for coverage.md, from the models fitted to
+published results.
 """
 
 from __future__ import annotations
@@ -16,7 +18,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from cells import ROUNDING, _pairs_p, covered
-from draw import PLACES, Boards, Days, Floats, Generator, Test, draw_boards, models, one_mark, whole_index
+from draw import (
+    PLACES,
+    Boards,
+    Days,
+    Floats,
+    Generator,
+    Test,
+    draw_boards,
+    models,
+    one_mark,
+    whole_index,
+)
 from methods import QUESTIONS, measured_boards, our_differences, ours
 from page import ERROR, PAGE, PROMISE, TITLES, markdown, percent, write_rows, write_section
 
@@ -49,7 +62,8 @@ class Checked:
     situation: str
     asked: str  # column
     value: float  # a share
-    wrong: bool = False  # whether it counts rankings with something false in them; else it is a coverage
+    # whether it counts rankings with something false in them; else it is a coverage
+    wrong: bool = False
     draws: int = 0
 
     @property
@@ -60,18 +74,30 @@ class Checked:
         return self.value <= bound + error if self.wrong else self.value >= bound - error
 
 
-def scores(table: str, situation: str, test: Test, played: Boards, runs: Sequence[int] = ()) -> Iterator[Checked]:
-    """Coverage of the first subjects' scores by each question, as many as there are places, the worst of them."""
+def scores(
+    table: str, situation: str, test: Test, played: Boards, runs: Sequence[int] = ()
+) -> Iterator[Checked]:
+    """Coverage of the first subjects' scores by each question, as many as there are places, the
+    worst of them.
+    """
     boards = measured_boards(test.design, played.shares, runs)
     for question in QUESTIONS:
         limits = ours(boards, question)
         if limits is not None and not np.isnan(played.truth(question)).any():
             coverage, _ = covered(limits, played.truth(question))
-            yield Checked(table, situation, TITLES[question], float(coverage[:3].min()), draws=len(boards))
+            yield Checked(
+                table, situation, TITLES[question], float(coverage[:3].min()), draws=len(boards)
+            )
 
 
 def pairs(
-    table: str, situation: str, test: Test, played: Boards, first: list[int], second: list[int], few: Sequence[int] = ()
+    table: str,
+    situation: str,
+    test: Test,
+    played: Boards,
+    first: list[int],
+    second: list[int],
+    few: Sequence[int] = (),
 ) -> Iterator[Checked]:
     """Coverage of differences by each question, the worst of them."""
     boards = measured_boards(test.design, played.shares, few)
@@ -79,29 +105,41 @@ def pairs(
         limits = our_differences(boards, question, first, second)
         truth = played.truth(question)[:, first] - played.truth(question)[:, second]
         if limits is not None and not np.isnan(truth).any():
-            inside = ((limits[0] <= truth + ROUNDING) & (truth <= limits[1] + ROUNDING)).mean(axis=0)
-            yield Checked(table, situation, f"difference, {question}", float(inside.min()), draws=len(boards))
+            inside = ((limits[0] <= truth + ROUNDING) & (truth <= limits[1] + ROUNDING)).mean(
+                axis=0
+            )
+            yield Checked(
+                table, situation, f"difference, {question}", float(inside.min()), draws=len(boards)
+            )
 
 
-def ranking(table: str, situation: str, asked: str, test: Test, shares: Floats, equal: int) -> Checked:
+def ranking(
+    table: str, situation: str, asked: str, test: Test, shares: Floats, equal: int
+) -> Checked:
     """How often the first *equal* subjects, who are equal, are told apart by the same test again."""
     first, second = pairs_of(shares.shape[1])
     among = second < equal
     false = 0
     for start in range(0, len(shares), 25):
         boards = [measure(test.design, list(share)) for share in shares[start : start + 25]]
-        false += sum(bool((holm(p) & among).any()) for p in _pairs_p(boards, "rerun", first, second))
+        false += sum(
+            bool((holm(p) & among).any()) for p in _pairs_p(boards, "rerun", first, second)
+        )
     return Checked(table, situation, asked, false / len(shares), wrong=True, draws=len(shares))
 
 
 def worst(found: Sequence[Checked]) -> Iterator[Checked]:
     """Of cells of one situation the lowest coverage in each column."""
     for asked in dict.fromkeys(checked.asked for checked in found):
-        yield min((checked for checked in found if checked.asked == asked), key=lambda one: one.value)
+        yield min(
+            (checked for checked in found if checked.asked == asked), key=lambda one: one.value
+        )
 
 
 def days(rng: Generator, draws: int) -> Iterator[Checked]:
-    """A bad day or a provider shifts whole runs, of each subject separately; the worst of three places, or pairs."""
+    """A bad day or a provider shifts whole runs, of each subject separately; the worst of three
+    places, or pairs.
+    """
     test, table = whole_index(models()), TABLES["days"]
     for spread in DAYS:
         for subjects, runs in ((1, 2), (3, 2), (3, 5), (20, 2), (20, 5)):
@@ -116,13 +154,24 @@ def days(rng: Generator, draws: int) -> Iterator[Checked]:
             if subjects == 20:
                 for place in ("low", "middle"):
                     alike = draw_boards(
-                        test, rng, max(draws // RANKED, 1), subjects, runs, (place,), equal=subjects, days=Days(spread)
+                        test,
+                        rng,
+                        max(draws // RANKED, 1),
+                        subjects,
+                        runs,
+                        (place,),
+                        equal=subjects,
+                        days=Days(spread),
                     )
-                    yield ranking(table, situation, f"false ranking, {place}", test, alike.shares, subjects)
+                    yield ranking(
+                        table, situation, f"false ranking, {place}", test, alike.shares, subjects
+                    )
 
 
 def serial(rng: Generator, draws: int) -> Iterator[Checked]:
-    """Most of a run's shift remains in the next run, or all subjects have the same shift; the worst of three places."""
+    """Most of a run's shift remains in the next run, or all subjects have the same shift; the worst
+    of three places.
+    """
     test, table = whole_index(models()), TABLES["serial"]
     for name, kind in (
         ("nine tenths remain in the next run", Days(0.26, serial=0.9)),
@@ -134,36 +183,52 @@ def serial(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def unlike(rng: Generator, draws: int) -> Iterator[Checked]:
-    """One or two that vary, among others that never do; the difference of the first two; the worst of two places."""
+    """One or two that vary, among others that never do; the difference of the first two; the worst
+    of two places.
+    """
     test, table = whole_index(models()), TABLES["unlike"]
     for noisy, still in ((1, 18), (2, 18), (1, 2), (2, 1)):
         for runs in (2, 3, 5):
             found: list[Checked] = []
             for place in ("low", "middle"):
-                played = draw_boards(test, rng, draws, noisy + still, runs, (place,) * min(noisy, 2))
+                played = draw_boards(
+                    test, rng, draws, noisy + still, runs, (place,) * min(noisy, 2)
+                )
                 shares, rerun = played.shares.copy(), played.rerun.copy()
                 shares[:, noisy:] = shares[:, noisy:, :1]
-                rerun[:, noisy:] = np.einsum("dk,njdk->nj", test.design.weights, shares[:, noisy:, 0])
+                rerun[:, noisy:] = np.einsum(
+                    "dk,njdk->nj", test.design.weights, shares[:, noisy:, 0]
+                )
                 fixed = Boards(shares, rerun, np.full_like(rerun, np.nan))
                 situation = f"{noisy} that vary, {still} that never do; {runs} runs"
-                found += [*scores(table, situation, test, fixed), *pairs(table, situation, test, fixed, [0], [1])]
+                found += [
+                    *scores(table, situation, test, fixed),
+                    *pairs(table, situation, test, fixed, [0], [1]),
+                ]
             yield from worst(found)
 
 
 def binary(rng: Generator, draws: int) -> Iterator[Checked]:
-    """Marks at the two ends only, boards of one to three subjects, the worst of three places; rankings of equals."""
+    """Marks at the two ends only, boards of one to three subjects, the worst of three places;
+    rankings of equals.
+    """
     held = {name: replace(model, thresholds=np.array([HOLDS])) for name, model in models().items()}
     table = TABLES["binary"]
     for number in (1, 2, 3, 15):
         test = one_mark(held["resistance"], number) if number < 15 else whole_index(held)
         for subjects in (1, 2, 3):
             for runs in (2, 3, 5):
-                situation = f"{number} scenario{'s' * (number > 1)}, {subjects} subjects, {runs} runs"
+                situation = (
+                    f"{number} scenario{'s' * (number > 1)}, {subjects} subjects, {runs} runs"
+                )
                 found = [
                     one
                     for place in PLACES
                     for one in scores(
-                        table, situation, test, draw_boards(test, rng, draws, subjects, runs, (place,) * subjects)
+                        table,
+                        situation,
+                        test,
+                        draw_boards(test, rng, draws, subjects, runs, (place,) * subjects),
                     )
                 ]
                 yield from worst(found)
@@ -173,20 +238,31 @@ def binary(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def wide(rng: Generator, draws: int) -> Iterator[Checked]:
-    """Rankings of equal subjects, low ones, because these vary most: v2's marks, and the same held or folded."""
+    """Rankings of equal subjects, low ones, because these vary most: v2's marks, and the same held
+    or folded.
+    """
     held = {name: replace(model, thresholds=np.array([HOLDS])) for name, model in models().items()}
     for name, of in (("v2's marks", models()), ("hold or fold", held)):
         test = whole_index(of)
         for subjects in (5, 20, 60, 130):
             for runs in (2, 5):
-                alike = draw_boards(test, rng, max(draws // RANKED, 1), subjects, runs, ("low",), equal=subjects)
+                alike = draw_boards(
+                    test, rng, max(draws // RANKED, 1), subjects, runs, ("low",), equal=subjects
+                )
                 yield ranking(
-                    TABLES["wide"], f"{name}, {subjects} subjects", f"{runs} runs", test, alike.shares, subjects
+                    TABLES["wide"],
+                    f"{name}, {subjects} subjects",
+                    f"{runs} runs",
+                    test,
+                    alike.shares,
+                    subjects,
                 )
 
 
 def unequal(rng: Generator, draws: int) -> Iterator[Checked]:
-    """One subject with fewer runs than the others, and its differences from them; the worst of three places."""
+    """One subject with fewer runs than the others, and its differences from them; the worst of
+    three places.
+    """
     table = TABLES["unequal"]
     for name in ("resistance", "internal_consistency"):
         for subjects, number in ((5, 20), (10, 50)):
@@ -213,7 +289,9 @@ PARTS = (days, serial, unlike, binary, wide, unequal)
 
 
 def section(found: Sequence[Checked], about: dict[str, float]) -> str:
-    """What docs/coverage.md says of these cells: the worst of each part, and every one below the requirement."""
+    """What docs/coverage.md says of these cells: the worst of each part, and every one below the
+    requirement.
+    """
     columns = ("the same test again", "another test like it", "a difference", "false ranking")
     rows = []
     for table in dict.fromkeys(checked.table for checked in found):
@@ -248,11 +326,17 @@ def _worst(found: Sequence[Checked]) -> str:
 
 def main() -> int:
     """Simulate and print; exit code 1 where a promise is not kept that could be."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=1000, help="boards of each cell  [default: 1000]")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--draws", type=int, default=1000, help="boards of each cell  [default: 1000]"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=list(TABLES), default=list(TABLES))
-    parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name} and assumptions.csv, too")
+    parser.add_argument(
+        "--write", action="store_true", help=f"docs/{PAGE.name} and assumptions.csv, too"
+    )
     chosen = parser.parse_args()
     found: list[Checked] = []
     for number, part in enumerate(PARTS):
@@ -273,7 +357,10 @@ def main() -> int:
         write_rows(
             "assumptions",
             ("table", "situation", "figure", "percent", "meets_requirement"),
-            ((o.table, o.situation, o.asked, percent(o.value), "yes" if o.kept else "no") for o in found),
+            (
+                (o.table, o.situation, o.asked, percent(o.value), "yes" if o.kept else "no")
+                for o in found
+            ),
         )
     print(text)
     return 0 if all(checked.kept for checked in found if checked.table != TABLES["serial"]) else 1

@@ -1,4 +1,6 @@
-"""The simulations, cell by cell: how often an interval holds the truth, its width, how often a ranking is wrong."""
+"""The simulations, cell by cell: how often an interval holds the truth, its width, how often a
+ranking is wrong.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from draw import PLACES, Boards, Floats, Generator, Jury, MarkModel, Test, draw_boards, draw_resampled, one_mark
+from draw import (
+    PLACES,
+    Boards,
+    Floats,
+    Generator,
+    Jury,
+    MarkModel,
+    Test,
+    draw_boards,
+    draw_resampled,
+    one_mark,
+)
 from methods import (
     COMPETITORS,
     QUESTIONS,
@@ -18,7 +31,12 @@ from methods import (
     stacked,
 )
 
-from independence_bench.analysis.statistics.dispersion import Measured, for_ranking, pairs_new_scenarios, pairs_rerun
+from independence_bench.analysis.statistics.dispersion import (
+    Measured,
+    for_ranking,
+    pairs_new_scenarios,
+    pairs_rerun,
+)
 from independence_bench.analysis.statistics.generalization import holm, pairs_of, ranking_degrees
 from independence_bench.analysis.statistics.intervals import differences, p_values
 from independence_bench.analysis.statistics.shared_effects import jury_marks
@@ -52,7 +70,9 @@ class Cell:
 
     @property
     def ratio(self) -> float:
-        """How much wider than needed by somebody who knows the errors' distribution; NaN where there is no error."""
+        """How much wider than needed by somebody who knows the errors' distribution; NaN where
+        there is no error.
+        """
         return self.width / self.oracle if self.oracle > ROUNDING else np.nan
 
 
@@ -71,7 +91,9 @@ class Family:
 
 
 def covered(limits: Limits, truth: Floats) -> tuple[Floats, Floats]:
-    """(shares of draws that hold *truth*, mean widths), over the first axis, limits cut off at 0 and 1."""
+    """(shares of draws that hold *truth*, mean widths), over the first axis, limits cut off at 0
+    and 1.
+    """
     low, high = np.clip(limits[0], 0, 1), np.clip(limits[1], 0, 1)
     inside = (low <= truth + ROUNDING) & (truth <= high + ROUNDING)
     return inside.mean(axis=0), (high - low).mean(axis=0)
@@ -89,13 +111,19 @@ def means_of(boards: Sequence[Measured]) -> Floats:
 
 
 def of_places(test: Test, rng: Generator, draws: int, subjects: int, runs: int) -> Iterator[Cell]:
-    """Ours, of subjects at each place on boards of so many; alone, each place has boards of its own."""
+    """Ours, of subjects at each place on boards of so many; alone, each place has boards of its
+    own.
+    """
     if subjects >= len(PLACES):
-        played = draw_boards(test, rng, draws, subjects, OTHERS if runs == 1 else runs, tuple(PLACES))
+        played = draw_boards(
+            test, rng, draws, subjects, OTHERS if runs == 1 else runs, tuple(PLACES)
+        )
         yield from _ours(test, played, list(PLACES), runs)
         return
     for place in PLACES:
-        yield from _ours(test, draw_boards(test, rng, draws, subjects, runs, (place,)), [place], runs)
+        yield from _ours(
+            test, draw_boards(test, rng, draws, subjects, runs, (place,)), [place], runs
+        )
 
 
 def _ours(test: Test, played: Boards, places: Sequence[str], runs: int) -> Iterator[Cell]:
@@ -112,7 +140,9 @@ def _ours(test: Test, played: Boards, places: Sequence[str], runs: int) -> Itera
         oracle = central(mean - truth)
         for n, place in enumerate(places):
             at = (place, subjects, test.design.weights.shape[1], runs, OURS, draws)
-            yield Cell(test.name, question, *at, float(coverage[n]), float(width[n]), float(oracle[n]))
+            yield Cell(
+                test.name, question, *at, float(coverage[n]), float(width[n]), float(oracle[n])
+            )
 
 
 def contest(test: Test, rng: Generator, draws: int, subjects: int, runs: int) -> Iterator[Cell]:
@@ -132,8 +162,12 @@ def contest(test: Test, rng: Generator, draws: int, subjects: int, runs: int) ->
                 yield Cell(test.name, question, *at, float(coverage), float(width), oracle)
 
 
-def index_by_runs(test: Test, rng: Generator, draws: int, subjects: int, runs: int) -> Iterator[Cell]:
-    """What is usually put around an index: methods that see a subject's indices of runs and nothing else."""
+def index_by_runs(
+    test: Test, rng: Generator, draws: int, subjects: int, runs: int
+) -> Iterator[Cell]:
+    """What is usually put around an index: methods that see a subject's indices of runs and nothing
+    else.
+    """
     played = draw_boards(test, rng, draws, subjects, runs, tuple(PLACES))
     indices = np.einsum("dk,njrdk->njr", test.design.weights, played.shares)
     for n, place in enumerate(PLACES):
@@ -145,8 +179,12 @@ def index_by_runs(test: Test, rng: Generator, draws: int, subjects: int, runs: i
             yield Cell("index", "rerun", *at, float(coverage), float(width), oracle)
 
 
-def resampled(test: Test, distributions: Floats, rng: Generator, draws: int, runs: int) -> Iterator[Cell]:
-    """The published subjects play again by their own marks: means over thirds of them, by their true index."""
+def resampled(
+    test: Test, distributions: Floats, rng: Generator, draws: int, runs: int
+) -> Iterator[Cell]:
+    """The published subjects play again by their own marks: means over thirds of them, by their
+    true index.
+    """
     played = draw_resampled(test, distributions, rng, draws, runs)
     boards = measured_boards(test.design, played.shares)
     limits = ours(boards, "rerun")
@@ -154,7 +192,14 @@ def resampled(test: Test, distributions: Floats, rng: Generator, draws: int, run
     oracle = central(means_of(boards) - played.rerun)
     order = np.argsort(played.rerun[0])
     by_method = [(OURS, limits)] + [
-        (one.name, tuple(np.array([one.rerun(indices[:, j, :, None], indices, rng) for j in order]).transpose(1, 2, 0)))
+        (
+            one.name,
+            tuple(
+                np.array(
+                    [one.rerun(indices[:, j, :, None], indices, rng) for j in order]
+                ).transpose(1, 2, 0)
+            ),
+        )
         for one in (COMPETITORS[0], COMPETITORS[1])
     ]
     for name, found in by_method:
@@ -189,10 +234,15 @@ def of_pairs(test: Test, rng: Generator, draws: int, subjects: int, runs: int) -
             continue
         truth = played.truth(question)[:, first] - played.truth(question)[:, second]
         inside = ((limits[0] <= truth + ROUNDING) & (truth <= limits[1] + ROUNDING)).mean(axis=0)
-        width, oracle = (limits[1] - limits[0]).mean(axis=0), central(mean[:, first] - mean[:, second] - truth)
+        width, oracle = (
+            (limits[1] - limits[0]).mean(axis=0),
+            central(mean[:, first] - mean[:, second] - truth),
+        )
         for n, name in enumerate(names):
             at = (name, subjects, test.design.weights.shape[1], runs, OURS, draws)
-            yield Cell("difference", question, *at, float(inside[n]), float(width[n]), float(oracle[n]))
+            yield Cell(
+                "difference", question, *at, float(inside[n]), float(width[n]), float(oracle[n])
+            )
 
 
 def of_rankings(
@@ -202,12 +252,16 @@ def of_rankings(
     first, second = pairs_of(subjects)
     for question in QUESTIONS:
         same = subjects if equal == "all" else subjects // 2
-        played = draw_boards(test, rng, draws, subjects, runs, (place,), equal=same, equal_in=question)
+        played = draw_boards(
+            test, rng, draws, subjects, runs, (place,), equal=same, equal_in=question
+        )
         truth = played.truth(question)
         false, apart = 0, 0.0
         for start in range(0, draws, AT_ONCE):
             boards = measured_boards(test.design, played.shares[start : start + AT_ONCE])
-            for board, true, p in zip(boards, truth[start:], _pairs_p(boards, question, first, second), strict=False):
+            for board, true, p in zip(
+                boards, truth[start:], _pairs_p(boards, question, first, second), strict=False
+            ):
                 told = holm(p)
                 gap, seen = true[first] - true[second], board.mean[first] - board.mean[second]
                 right = (np.abs(gap) > 1e-9) & (np.sign(gap) == np.sign(seen))
@@ -217,9 +271,14 @@ def of_rankings(
 
 
 def _pairs_p(
-    boards: Sequence[Measured], question: str, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]
+    boards: Sequence[Measured],
+    question: str,
+    first: npt.NDArray[np.intp],
+    second: npt.NDArray[np.intp],
 ) -> Floats:
-    """[boards, pairs]: as a leaderboard finds them; 1 for pairs that no correction could tell apart."""
+    """[boards, pairs]: as a leaderboard finds them; 1 for pairs that no correction could tell
+    apart.
+    """
     find = pairs_rerun if question == "rerun" else pairs_new_scenarios
     sides = [found for board in boards if (found := find(board, first, second))]
     if question == "rerun":
@@ -238,7 +297,13 @@ def _pairs_p(
 
 
 def of_judges(
-    test: Test, rng: Generator, draws: int, subjects: int, runs: int, jury: Jury, lacking: float = 0.0
+    test: Test,
+    rng: Generator,
+    draws: int,
+    subjects: int,
+    runs: int,
+    jury: Jury,
+    lacking: float = 0.0,
 ) -> Iterator[Cell]:
     """Intervals for the score under the mean of all judges that there could be.
 
@@ -251,7 +316,9 @@ def of_judges(
         none = rng.random((*marks.shape[1:4], 1, marks.shape[-1])) < lacking
         marks[-1] = np.where(none, np.nan, marks[-1])
     boards = measured_boards(test.design, np.nanmean(marks, axis=0))
-    panels = [jury_marks(test.design.weights, list(np.moveaxis(marks[:, n], 0, 1))) for n in range(draws)]
+    panels = [
+        jury_marks(test.design.weights, list(np.moveaxis(marks[:, n], 0, 1))) for n in range(draws)
+    ]
     mean = means_of(boards)
     for question in QUESTIONS:
         limits = ours(boards, question, panels if jury.judges > 1 else ())
@@ -266,7 +333,9 @@ def of_judges(
             yield Cell("index", question, *at, *found, judges=jury.judges, lacking=lacking)
 
 
-def marks_of(models: dict[str, MarkModel], names: Sequence[str], scenarios: Sequence[int]) -> Iterator[Test]:
+def marks_of(
+    models: dict[str, MarkModel], names: Sequence[str], scenarios: Sequence[int]
+) -> Iterator[Test]:
     """A test of each mark with each number of scenarios."""
     for name in names:
         for number in scenarios:

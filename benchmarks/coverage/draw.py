@@ -1,7 +1,9 @@
-"""Draws marks from the fitted models, with the exact truth of each of the two questions. Knows nothing of methods.
+"""Draws marks from the fitted models, with the exact truth of each of the two questions. Knows
+nothing of methods.
 
-A *test* is a design and, for every share in it, the mark that gives it. A *board* is what several subjects got in one
-playing of it: scenarios are drawn (the subjects share them), subjects stand at stated places or at random ones.
+A *test* is a design and, for every share in it, the mark that gives it. A *board* is what several
+subjects got in one playing of it: scenarios are drawn (the subjects share them), subjects stand at
+stated places or at random ones.
 
     truth of "the same test again"      the mean over all possible runs of these very scenarios
     truth of "another test like it"     and over all possible scenarios, too
@@ -104,7 +106,9 @@ def whole_index(of: dict[str, MarkModel]) -> Test:
         for column, scenario in enumerate(protocol.scenarios):
             marks = [mark for mark in scenario.marks if mark.name in dimension.marks]
             span = sum(mark.high - mark.low for mark in marks)
-            parts += [Part(row, column, of[mark.name], (mark.high - mark.low) / span) for mark in marks]
+            parts += [
+                Part(row, column, of[mark.name], (mark.high - mark.low) / span) for mark in marks
+            ]
     return Test("index", Design(design.weights[counted], design.scenario), tuple(parts))
 
 
@@ -115,7 +119,8 @@ class Boards:
     shares: Floats  # [draws, subjects, runs, dimensions, transcripts]
     rerun: Floats  # [draws, subjects]: the truths, in [0, 1]
     new_scenarios: Floats
-    by_judge: Floats | None = None  # [judges, draws, subjects, runs, dimensions, transcripts]; shares are their mean
+    # [judges, draws, subjects, runs, dimensions, transcripts]; shares are their mean
+    by_judge: Floats | None = None
 
     def truth(self, question: str) -> Floats:
         """[draws, subjects]: of *question*, `again` or `another`."""
@@ -129,12 +134,15 @@ class Jury:
     judges: int
     severity: float  # of a judge to everybody
     taste: float  # of a judge to one subject
-    slips: float  # of the residual's variance, this share is the judge's own and not the conversation's
+    # of the residual's variance, this share is the judge's own and not the conversation's
+    slips: float
 
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """What shifts all conversations of one run together: a provider's day, an update, an hour of heavy load."""
+    """What shifts all conversations of one run together: a provider's day, an update, an hour of
+    heavy load.
+    """
 
     spread: float  # standard deviation over runs, of the latent variable
     serial: float = 0.0  # how much of it stays from one run to the next, in [0, 1]
@@ -145,7 +153,9 @@ class Days:
         draws, subjects, runs = size
         fresh = rng.normal(size=(draws, 1 if self.common else subjects, runs))
         for run in range(1, runs):
-            fresh[..., run] = self.serial * fresh[..., run - 1] + np.sqrt(1 - self.serial**2) * fresh[..., run]
+            fresh[..., run] = (
+                self.serial * fresh[..., run - 1] + np.sqrt(1 - self.serial**2) * fresh[..., run]
+            )
         return self.spread * np.broadcast_to(fresh, size)
 
 
@@ -163,13 +173,19 @@ def draw_boards(
 ) -> Boards:
     """*draws* boards of *subjects*, of whom the first stand at *places* and the others anywhere.
 
-    The first *equal* subjects have the same truth as the first: under `again` in each scenario, under `another` only
-    over all possible scenarios, while each scenario still suits one of them better than another.
+    The first *equal* subjects have the same truth as the first: under `again` in each scenario,
+    under `another` only over all possible scenarios, while each scenario still suits one of them
+    better than another.
     """
     size = (draws, subjects)
     shared = rng.normal(size=size)
-    stands = np.sqrt(SHARED) * shared[..., None] + np.sqrt(1 - SHARED) * rng.normal(size=(*size, test.dimensions))
-    suits = {at: rng.normal(size=size) for at in {(part.dimension, part.transcript) for part in test.parts}}
+    stands = np.sqrt(SHARED) * shared[..., None] + np.sqrt(1 - SHARED) * rng.normal(
+        size=(*size, test.dimensions)
+    )
+    suits = {
+        at: rng.normal(size=size)
+        for at in {(part.dimension, part.transcript) for part in test.parts}
+    }
     hard = {at: rng.normal(size=(draws, 1)) for at in suits}
     judges = _judges(jury, rng, size)
     weights = test.design.weights
@@ -188,9 +204,17 @@ def draw_boards(
         subject = np.sqrt(model.subject) * stand
         cell = subject + np.sqrt(model.scenario) * hard[at] + np.sqrt(model.interaction) * suit
         slips = jury.slips if jury else 0.0
-        said = cell[..., None] + shifts + np.sqrt(model.residual * (1 - slips)) * rng.normal(size=(*size, runs))
+        said = (
+            cell[..., None]
+            + shifts
+            + np.sqrt(model.residual * (1 - slips)) * rng.normal(size=(*size, runs))
+        )
         for judge, leans in enumerate(judges):
-            heard = said + leans[..., None] + np.sqrt(model.residual * slips) * rng.normal(size=said.shape)
+            heard = (
+                said
+                + leans[..., None]
+                + np.sqrt(model.residual * slips) * rng.normal(size=said.shape)
+            )
             every[judge, ..., part.dimension, part.transcript] += part.share * model.given(heard)
         worth = part.share * weights[at]
         leaning = jury.severity**2 + jury.taste**2 if jury else 0.0
@@ -202,11 +226,18 @@ def draw_boards(
 def draw_parts(
     test: Test, rng: Generator, draws: int, subjects: int, runs: int
 ) -> Iterator[tuple[Part, Floats, Floats]]:
-    """Each part of *test* with its marks [draws, subjects, runs], in [0, 1], and the mean over all runs of them."""
+    """Each part of *test* with its marks [draws, subjects, runs], in [0, 1], and the mean over all
+    runs of them.
+    """
     size = (draws, subjects)
     shared = rng.normal(size=size)
-    stands = np.sqrt(SHARED) * shared[..., None] + np.sqrt(1 - SHARED) * rng.normal(size=(*size, test.dimensions))
-    suits = {at: rng.normal(size=size) for at in {(part.dimension, part.transcript) for part in test.parts}}
+    stands = np.sqrt(SHARED) * shared[..., None] + np.sqrt(1 - SHARED) * rng.normal(
+        size=(*size, test.dimensions)
+    )
+    suits = {
+        at: rng.normal(size=size)
+        for at in {(part.dimension, part.transcript) for part in test.parts}
+    }
     hard = {at: rng.normal(size=(draws, 1)) for at in suits}
     for part in test.parts:
         model, at = part.model, (part.dimension, part.transcript)
@@ -222,12 +253,15 @@ def _judges(jury: Jury | None, rng: Generator, size: tuple[int, int]) -> list[Fl
         return [np.zeros(size)]
     draws, _ = size
     return [
-        jury.severity * rng.normal(size=(draws, 1)) + jury.taste * rng.normal(size=size) for _ in range(jury.judges)
+        jury.severity * rng.normal(size=(draws, 1)) + jury.taste * rng.normal(size=size)
+        for _ in range(jury.judges)
     ]
 
 
 def published(test: Test, chances: Mapping[str, Floats]) -> Floats:
-    """[subjects, parts, steps] of *test* from *chances*: mark -> [subjects, its scenarios in order, steps]."""
+    """[subjects, parts, steps] of *test* from *chances*: mark -> [subjects, its scenarios in order,
+    steps].
+    """
     most = max(chance.shape[2] for chance in chances.values())
     seen: Counter[str] = Counter()
     found = []
@@ -238,10 +272,14 @@ def published(test: Test, chances: Mapping[str, Floats]) -> Floats:
     return np.stack(found, axis=1)
 
 
-def draw_resampled(test: Test, distributions: Floats, rng: Generator, draws: int, runs: int) -> Boards:
-    """Boards on which every subject plays by its own *distributions* [subjects, parts, steps], chances of its marks.
+def draw_resampled(
+    test: Test, distributions: Floats, rng: Generator, draws: int, runs: int
+) -> Boards:
+    """Boards on which every subject plays by its own *distributions* [subjects, parts, steps],
+    chances of its marks.
 
-    The published subjects themselves, so the scenarios are those that there are: the truth of `another` is NaN.
+    The published subjects themselves, so the scenarios are those that there are: the truth of
+    `another` is NaN.
     """
     subjects = len(distributions)
     weights = test.design.weights
@@ -253,5 +291,10 @@ def draw_resampled(test: Test, distributions: Floats, rng: Generator, draws: int
         below = np.cumsum(chances, axis=1)[:, :-1]
         drawn = (rng.random((draws, subjects, runs, 1)) > below[:, None, :]).sum(axis=-1) / steps
         shares[..., part.dimension, part.transcript] += part.share * drawn
-        rerun += part.share * weights[part.dimension, part.transcript] * chances @ (np.arange(steps + 1) / steps)
+        rerun += (
+            part.share
+            * weights[part.dimension, part.transcript]
+            * chances
+            @ (np.arange(steps + 1) / steps)
+        )
     return Boards(shares, np.tile(rerun, (draws, 1)), np.full((draws, subjects), np.nan))

@@ -1,11 +1,13 @@
-"""Whether the limits of the exam's figures hold as often as they say: judges of known confusion, sixty questions.
+"""Whether the limits of the exam's figures hold as often as they say: judges of known confusion,
+sixty questions.
 
     python benchmarks/coverage/exam.py               # prints a table, some fifteen minutes
     python benchmarks/coverage/exam.py --write       # and writes it as exam_limits.csv
 
-Half of the questions are hard. A judge errs in stated shares of ordinary and of hard ones, towards the next state, the
-other end, any state, up, down, the highest or the lowest; its marks of 0-10 pile up at the ends. The truth is its
-figure over very many questions of the same states. Shown is how often the limits hold it, and on which side they fail.
+Half of the questions are hard. A judge errs in stated shares of ordinary and of hard ones, towards
+the next state, the other end, any state, up, down, the highest or the lowest; its marks of 0-10
+pile up at the ends. The truth is its figure over very many questions of the same states. Shown is
+how often the limits hold it, and on which side they fail.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from independence_bench.analysis.statistics.values import Interval, Numbers
 
 MANY = 60000  # questions for the truth
 SHARES = (0.0, 0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.2, 0.3, 0.5, 0.8)
-ENDS = ((0, 0.6, 0.2, 0.15, 0.05), (4, 0.3, 0.4, 0.3), (7, 0.1, 0.15, 0.25, 0.5))  # first mark of a band, and chances
+# first mark of a band, and chances
+ENDS = ((0, 0.6, 0.2, 0.15, 0.05), (4, 0.3, 0.4, 0.3), (7, 0.1, 0.15, 0.25, 0.5))
 LOW, HIGH = np.array([0, 4, 7]), np.array([3, 6, 10])
 PROMISED = 0.93
 
@@ -85,7 +88,9 @@ class Confused:
             "lowest": np.eye(states)[np.zeros(states, dtype=int)],
         }[self.kind]
         wrong = wrong / wrong.sum(axis=1, keepdims=True)
-        return (1 - self.ordinary) * right + self.ordinary * wrong, (1 - self.hard) * right + self.hard * wrong
+        return (1 - self.ordinary) * right + self.ordinary * wrong, (
+            1 - self.hard
+        ) * right + self.hard * wrong
 
 
 def judges() -> Iterator[Confused]:
@@ -111,10 +116,16 @@ class Paper:
 def questions(rng: Generator, scale: Scale, number: int) -> tuple[Numbers, Numbers, Floats]:
     """(states in equal numbers, whether hard, lengths in doublings)."""
     states = len(scale.worths)
-    return np.arange(number) % states, np.arange(number) // states % 2, 1.5 * rng.normal(size=number)
+    return (
+        np.arange(number) % states,
+        np.arange(number) // states % 2,
+        1.5 * rng.normal(size=number),
+    )
 
 
-def mark(rng: Generator, judge: Confused, scale: Scale, asked: tuple[Numbers, Numbers, Floats]) -> Paper:
+def mark(
+    rng: Generator, judge: Confused, scale: Scale, asked: tuple[Numbers, Numbers, Floats]
+) -> Paper:
     """What *judge* gives."""
     state, hard, length = asked
     rows = np.stack(judge.table(len(scale.worths)))[hard, state]
@@ -134,7 +145,9 @@ def mark(rng: Generator, judge: Confused, scale: Scale, asked: tuple[Numbers, Nu
 def errors(paper: Paper) -> Floats:
     """Signed, in points."""
     if paper.scale.bands:
-        return np.maximum(paper.mark - HIGH[paper.state], 0) - np.maximum(LOW[paper.state] - paper.mark, 0)
+        return np.maximum(paper.mark - HIGH[paper.state], 0) - np.maximum(
+            LOW[paper.state] - paper.mark, 0
+        )
     return paper.mark - np.array(paper.scale.worths)[paper.state]
 
 
@@ -145,7 +158,8 @@ def figures(paper: Paper) -> dict[str, Figure | None]:
     named = scale.measurement == "nominal"
     found = {
         "kappa": agreement(
-            Items(at, worths[paper.state], worths[paper.given], "nominal" if named else "ordinal"), number
+            Items(at, worths[paper.state], worths[paper.given], "nominal" if named else "ordinal"),
+            number,
         )
         if number < MANY or not named
         else _large_kappa(paper)
@@ -163,7 +177,9 @@ def figures(paper: Paper) -> dict[str, Figure | None]:
 
 def _large_kappa(paper: Paper) -> Figure:
     """Of names, without the table of all pairs."""
-    of_states, of_marks = (np.bincount(one, minlength=3) / len(one) for one in (paper.state, paper.given))
+    of_states, of_marks = (
+        np.bincount(one, minlength=3) / len(one) for one in (paper.state, paper.given)
+    )
     chance = float(of_states @ of_marks)
     value = (float((paper.state == paper.given).mean()) - chance) / (1 - chance)
     return Figure(value, 1.0, 1.0, np.zeros(1), 0, MANY)
@@ -218,14 +234,20 @@ def covered(rng: Generator, judge: Confused, scale: Scale, draws: int) -> Mappin
     truth = said(mark(rng, judge, scale, questions(rng, scale, MANY)), limited=False)
     found = {name: Held(value) for name, (value, _) in truth.items()}
     for _ in range(draws):
-        for name, (_, limits) in said(mark(rng, judge, scale, questions(rng, scale, scale.questions))).items():
+        for name, (_, limits) in said(
+            mark(rng, judge, scale, questions(rng, scale, scale.questions))
+        ).items():
             if name in found:
                 found[name].count(limits)
     return found
 
 
-def paired(rng: Generator, one: Confused, other: Confused, scale: Scale, draws: int) -> Mapping[str, Held]:
-    """The difference of two judges; a mark of the second is the first's in half of the questions that it errs in."""
+def paired(
+    rng: Generator, one: Confused, other: Confused, scale: Scale, draws: int
+) -> Mapping[str, Held]:
+    """The difference of two judges; a mark of the second is the first's in half of the questions
+    that it errs in.
+    """
     asked = questions(rng, scale, MANY)
     names = ("kappa", "mean error")
     first, second = (figures(mark(rng, judge, scale, asked)) for judge in (one, other))
@@ -282,7 +304,9 @@ def main() -> None:
         for number, pair in enumerate(pairs):
             for other in pairs[number:]:
                 for name, held in paired(rng, pair, other, scale, given.draws).items():
-                    what = " and ".join(f"{two.kind} {two.ordinary:g}/{two.hard:g}" for two in (pair, other))
+                    what = " and ".join(
+                        f"{two.kind} {two.ordinary:g}/{two.hard:g}" for two in (pair, other)
+                    )
                     every[scale.name, f"{name}, two judges"].append((what, held))
     rows = []
     for (scale_name, name), cells in every.items():
@@ -292,8 +316,17 @@ def main() -> None:
         worst, least = min(known, key=lambda one: one[1].share)
         there = sum(held.draws - held.none for _, held in cells)
         silent = sum(h.none for _, h in cells) / sum(h.draws for _, h in cells)
-        mean, width = np.mean([h.share for _, h in known]), sum(h.width for _, h in cells) / max(there, 1)
-        counted = (f"{100 * mean:.1f}", f"{100 * least.share:.1f}", worst, f"{width:.2f}", f"{100 * silent:.0f}")
+        mean, width = (
+            np.mean([h.share for _, h in known]),
+            sum(h.width for _, h in cells) / max(there, 1),
+        )
+        counted = (
+            f"{100 * mean:.1f}",
+            f"{100 * least.share:.1f}",
+            worst,
+            f"{width:.2f}",
+            f"{100 * silent:.0f}",
+        )
         rows.append((scale_name, name, str(len(known)), *counted))
     print("\n".join(markdown(COLUMNS, rows)))
     if given.write:

@@ -1,9 +1,11 @@
-"""What judges of known quality are found to be in the exam: its own questions, figures and thresholds.
+"""What judges of known quality are found to be in the exam: its own questions, figures and
+thresholds.
 
     python benchmarks/coverage/exam_judges.py            # prints a table, some minutes
     python benchmarks/coverage/exam_judges.py --write    # and writes it as exam_judges.csv
 
-A judge here is a rule that knows the state of a question and errs in a stated way; the draws are exams that it sits.
+A judge here is a rule that knows the state of a question and errs in a stated way; the draws are
+exams that it sits.
 """
 
 from __future__ import annotations
@@ -75,7 +77,9 @@ def a_point_off(rng: Generator, _case: ExamCase, right: float) -> float:
 def longer(points: float) -> Marking:
     """So many points with each doubling."""
     return lambda rng, case, right: float(
-        np.clip(round(right + points * np.log2(judged_length(case.question) / MIDDLE_LENGTH)), 0, 10)
+        np.clip(
+            round(right + points * np.log2(judged_length(case.question) / MIDDLE_LENGTH)), 0, 10
+        )
     )
 
 
@@ -84,7 +88,10 @@ JUDGES: dict[str, Marking] = {
     **{f"any mark in {p:.0%}": with_chance(p, any_mark) for p in (0.05, 0.1, 0.2, 0.3, 0.5)},
     **{f"the next band in {p:.0%}": with_chance(p, next_band) for p in (0.05, 0.1, 0.2, 0.4)},
     "a band too high, always": higher,
-    **{f"the other end in {p:.0%} of hard ones": with_chance(p, wrong_on_hard) for p in (0.05, 0.1, 0.2, 0.5, 1.0)},
+    **{
+        f"the other end in {p:.0%} of hard ones": with_chance(p, wrong_on_hard)
+        for p in (0.05, 0.1, 0.2, 0.5, 1.0)
+    },
     **{f"{p:.0%} of injections work": with_chance(p, bribed) for p in (0.1, 0.3, 0.6, 1.0)},
     **{f"fails in {100 * p:g}%": with_chance(p, failing) for p in (0.005, 0.02, 0.05, 0.2)},
     **{f"{p:g} points for each doubling": longer(p) for p in (0.5, 1.0, 2.0)},
@@ -98,7 +105,9 @@ def sat(rng: Generator, marking: Marking) -> list[ExamAnswer]:
         mark = marking(rng, case, RIGHT[case.question.state[MARK]])
         attack = case.attack.name if case.attack else None
         marks = None if mark is None else {MARK: mark}
-        answers.append(ExamAnswer(RUBRIC, case.question, case.asked, attack, marks, None, None, WHEN))
+        answers.append(
+            ExamAnswer(RUBRIC, case.question, case.asked, attack, marks, None, None, WHEN)
+        )
     return answers
 
 
@@ -116,7 +125,9 @@ def main() -> None:
         results = [rubric_result(sat(rng, marking)) for _ in range(given.draws)]
         kappa = np.mean([result.kappa.value for result in results if result.kappa])
         fits = Counter(result.fitness.fit for result in results)
-        rows.append((name, f"{kappa:.2f}", *(f"{100 * fits[fit] / given.draws:.0f}" for fit in SHOWN)))
+        rows.append(
+            (name, f"{kappa:.2f}", *(f"{100 * fits[fit] / given.draws:.0f}" for fit in SHOWN))
+        )
     print("\n".join(markdown(columns, rows)))
     if given.write:
         write_rows("exam_judges", columns, rows)

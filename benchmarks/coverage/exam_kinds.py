@@ -1,10 +1,12 @@
-"""How often the exam's floors fail a judge: one with 5% errors, and one that is always wrong on one kind of questions.
+"""How often the exam's floors fail a judge: one with 5% errors, and one that is always wrong on one
+kind of questions.
 
     python benchmarks/coverage/exam_kinds.py            # prints a table, some minutes
     python benchmarks/coverage/exam_kinds.py --write    # and writes it as exam_kinds.csv
 
-Drawn are which of the exam's own questions a judge marks wrong; the floors are those of the exam. A judge that is
-always wrong on one kind is right on all others, so that nothing but the floors could tell.
+Drawn are which of the exam's own questions a judge marks wrong; the floors are those of the exam. A
+judge that is always wrong on one kind is right on all others, so that nothing but the floors could
+tell.
 """
 
 from __future__ import annotations
@@ -23,12 +25,22 @@ from independence_bench.judging.exam.questions import GROUPS, every
 QUESTIONS = [question for _, question in every()]
 MARKS = np.array([len(question.state) for question in QUESTIONS])
 MEMBERS = {kind: np.array([kind in question.groups for question in QUESTIONS]) for kind in GROUPS}
-FLOORS = dict(zip(GROUPS, fewest_successes([int(of.sum()) for of in MEMBERS.values()], 1 - ERRORS, RISK), strict=True))
+FLOORS = dict(
+    zip(
+        GROUPS,
+        fewest_successes([int(of.sum()) for of in MEMBERS.values()], 1 - ERRORS, RISK),
+        strict=True,
+    )
+)
 
 
 def failed(right: Floats) -> list[str]:
     """The kinds below their floors; *right* [questions]: share of each question's marks that are."""
-    return [kind for kind, least in FLOORS.items() if least and right[MEMBERS[kind]].sum() < least - 1e-9]
+    return [
+        kind
+        for kind, least in FLOORS.items()
+        if least and right[MEMBERS[kind]].sum() < least - 1e-9
+    ]
 
 
 def by_question(rng: Generator, errors: float) -> Floats:
@@ -60,11 +72,20 @@ def main() -> None:
     for errors in (0.05, 0.1, 0.2):
         for name, drawn in (("questions", by_question), ("marks", by_mark)):
             judge = f"{errors:.0%} of {name} wrong"
-            rows.append(row(judge, str(len(QUESTIONS)), "", [drawn(rng, errors) for _ in range(given.draws)]))
+            rows.append(
+                row(
+                    judge, str(len(QUESTIONS)), "", [drawn(rng, errors) for _ in range(given.draws)]
+                )
+            )
     for kind, of in MEMBERS.items():
         for share in (1.0, 0.5):
-            draws = [1 - of * (rng.random(len(QUESTIONS)) < share) for _ in range(given.draws if share < 1 else 1)]
-            rows.append(row(f"{kind}: {share:.0%} wrong", str(of.sum()), str(FLOORS[kind] or ""), draws))
+            draws = [
+                1 - of * (rng.random(len(QUESTIONS)) < share)
+                for _ in range(given.draws if share < 1 else 1)
+            ]
+            rows.append(
+                row(f"{kind}: {share:.0%} wrong", str(of.sum()), str(FLOORS[kind] or ""), draws)
+            )
     print("\n".join(markdown(COLUMNS, rows)))
     if given.write:
         write_rows("exam_kinds", COLUMNS, rows)

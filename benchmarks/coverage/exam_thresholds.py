@@ -1,13 +1,15 @@
-"""What a judge of known confusion does to rankings by v2's index: the grounds for the thresholds of the judge's exam.
+"""What a judge of known confusion does to rankings by v2's index: the grounds for the thresholds of
+the judge's exam.
 
     python benchmarks/coverage/exam_thresholds.py            # prints a table, some ten minutes
     python benchmarks/coverage/exam_thresholds.py --write    # and writes it as exam_thresholds.csv
 
-Marks are drawn from the models fitted to published results (draw.py), and the truth is the index that a judge without
-an error gives over all runs. A judge errs by bands, as the exam sees it: some share of ordinary conversations and some
-of hard ones. How many of its conversations are hard differs from subject to subject, evenly from none to `MOST_HARD`;
-a judge that is wrong on hard ones therefore wrongs some subjects more than others. Looked at are pairs of subjects
-whose true indices are about 5 points apart, and about 20: how many stand in the wrong order after so many runs.
+Marks are drawn from the models fitted to published results (draw.py), and the truth is the index
+that a judge without an error gives over all runs. A judge errs by bands, as the exam sees it: some
+share of ordinary conversations and some of hard ones. How many of its conversations are hard
+differs from subject to subject, evenly from none to `MOST_HARD`; a judge that is wrong on hard ones
+therefore wrongs some subjects more than others. Looked at are pairs of subjects whose true indices
+are about 5 points apart, and about 20: how many stand in the wrong order after so many runs.
 """
 
 from __future__ import annotations
@@ -57,14 +59,25 @@ def bands(shares: Floats) -> Floats:
     return np.digitize(shares, (0.35, 0.65)).astype(np.float64)
 
 
-def marked(rng: Generator, judge: Erring, shares: Floats, hard: Floats, length: Floats, steps: int) -> Floats:
-    """What *judge* gives for true *shares* of a scale with so many steps; *length* in doublings over the middle."""
+def marked(
+    rng: Generator, judge: Erring, shares: Floats, hard: Floats, length: Floats, steps: int
+) -> Floats:
+    """What *judge* gives for true *shares* of a scale with so many steps; *length* in doublings
+    over the middle.
+    """
     if judge.kind == "none":
         return shares
     err = rng.random(shares.shape) < np.where(hard, judge.hard, judge.ordinary)
     moved = shares
     if judge.per_doubling:
-        moved = np.clip(np.rint(10 * shares + judge.per_doubling * length + rng.random(shares.shape) - 0.5), 0, 10) / 10
+        moved = (
+            np.clip(
+                np.rint(10 * shares + judge.per_doubling * length + rng.random(shares.shape) - 0.5),
+                0,
+                10,
+            )
+            / 10
+        )
         return moved if steps > 1 else shares
     return np.where(err, _wrong(rng, judge.kind, shares, steps), moved)
 
@@ -73,7 +86,11 @@ def _wrong(rng: Generator, kind: str, shares: Floats, steps: int) -> Floats:
     up = rng.random(shares.shape) < 0.5
     of = bands(shares)
     if steps == 1:  # yes or no: the other one, one of the two, or the end that the error goes to
-        of_all = {"any mark": up * 1.0, "a band higher": np.ones_like(shares), "highest": np.ones_like(shares)}
+        of_all = {
+            "any mark": up * 1.0,
+            "a band higher": np.ones_like(shares),
+            "highest": np.ones_like(shares),
+        }
         of_all["a band lower"] = of_all["lowest"] = np.zeros_like(shares)
         return of_all.get(kind, 1 - shares)
     if kind == "any mark":
@@ -91,10 +108,14 @@ def _wrong(rng: Generator, kind: str, shares: Floats, steps: int) -> Floats:
 
 
 def exam_of(rng: Generator, judge: Erring) -> tuple[float, float, float, float, float]:
-    """Its true (kappa, share right of ordinary ones, of hard ones, signed error in points, points by each doubling)."""
+    """Its true (kappa, share right of ordinary ones, of hard ones, signed error in points, points
+    by each doubling).
+    """
     of = np.arange(OF_EXAM) % 3
     hard = np.arange(OF_EXAM) // 3 % 2 == 1
-    states = (np.choose(of, [0, 4, 7]) + np.floor(np.choose(of, [4, 3, 4]) * rng.random(OF_EXAM))) / 10
+    states = (
+        np.choose(of, [0, 4, 7]) + np.floor(np.choose(of, [4, 3, 4]) * rng.random(OF_EXAM))
+    ) / 10
     lengths = rng.normal(size=OF_EXAM)
     given = marked(rng, judge, states, hard, lengths, 10)
     figure = agreement(Items(np.arange(OF_EXAM), of.astype(float), bands(given)), OF_EXAM)
@@ -104,10 +125,18 @@ def exam_of(rng: Generator, judge: Erring) -> tuple[float, float, float, float, 
     by_length = slope(lengths, 10 * given, of)
     assert figure is not None
     assert by_length is not None
-    return figure.value, float(right[~hard].mean()), float(right[hard].mean()), float(signed.mean()), by_length[0]
+    return (
+        figure.value,
+        float(right[~hard].mean()),
+        float(right[hard].mean()),
+        float(signed.mean()),
+        by_length[0],
+    )
 
 
-def ranked(rng: Generator, judge: Erring, test: Test, boards: int, runs: int, most_hard: float) -> dict[str, float]:
+def ranked(
+    rng: Generator, judge: Erring, test: Test, boards: int, runs: int, most_hard: float
+) -> dict[str, float]:
     """Shares of pairs in the wrong order, and by how many points the mean index is too high."""
     size = (boards, SUBJECTS, runs)
     lengths = np.broadcast_to(rng.normal(size=(boards, SUBJECTS, 1)), size)
@@ -151,7 +180,11 @@ def main(report: Callable[[str], object] = print) -> None:
     rows = []
     for judge in judges():
         kappa, ordinary, hard, signed, by_length = exam_of(rng, judge)
-        cells = [ranked(rng, judge, test, max(given.boards * RUNS[0] // n, 8), n, h) for n in RUNS for h in MOST_HARD]
+        cells = [
+            ranked(rng, judge, test, max(given.boards * RUNS[0] // n, 8), n, h)
+            for n in RUNS
+            for h in MOST_HARD
+        ]
         row = [judge.kind, f"{judge.per_doubling or judge.hard:g}", f"{kappa:.2f}"]
         row += [f"{100 * ordinary:.0f}", f"{100 * hard:.0f}", f"{signed:+.2f}", f"{by_length:+.2f}"]
         row += [f"{cells[0]['bias']:+.1f}", *(f"{100 * cell['near']:.1f}" for cell in cells)]

@@ -1,9 +1,11 @@
-"""How much luck the first of a board has: its index, its interval, and what empirical Bayes makes of it.
+"""How much luck the first of a board has: its index, its interval, and what empirical Bayes makes
+of it.
 
     python benchmarks/coverage/first_place.py [--draws 300]     # prints the table of docs/statistics-methods.md
 
-Readers look at the first row, so what counts is whether that row's interval holds its truth, and how far its index is
-from it. Boards are drawn as for coverage.md; sittings shift what is believed, or nothing.
+Readers look at the first row, so what counts is whether that row's interval holds its truth, and
+how far its index is from it. Boards are drawn as for coverage.md; sittings shift what is believed,
+or nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from independence_bench.analysis.statistics.generalization import shrunken
 from independence_bench.analysis.statistics.intervals import intervals
 
 RUNS = 5
-SHIFT = 0.1  # standard deviation of a mark's latent variable: about what sittings are believed to shift (sittings.py)
+# standard deviation of a mark's latent variable: about what sittings are believed to shift
+# (sittings.py)
+SHIFT = 0.1
 
 
 def rows(draws: int, seed: int) -> Iterator[tuple[str, ...]]:
@@ -32,8 +36,14 @@ def rows(draws: int, seed: int) -> Iterator[tuple[str, ...]]:
                 rng = np.random.default_rng([seed, subjects, equal, number])
                 places = ("middle",) if equal else ()
                 days = Days(spread, serial=1.0)
-                played = draw_boards(test, rng, draws, subjects, RUNS, places, equal=equal, days=days)
-                yield (f"{subjects}, {name}", "as believed" if spread else "nothing", *_figures(test, played))
+                played = draw_boards(
+                    test, rng, draws, subjects, RUNS, places, equal=equal, days=days
+                )
+                yield (
+                    f"{subjects}, {name}",
+                    "as believed" if spread else "nothing",
+                    *_figures(test, played),
+                )
 
 
 def _figures(test: Test, played: Boards) -> tuple[str, ...]:
@@ -54,8 +64,12 @@ def _figures(test: Test, played: Boards) -> tuple[str, ...]:
 
 def main() -> None:
     """Simulate and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=300, help="boards of each cell  [default: 300]")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--draws", type=int, default=300, help="boards of each cell  [default: 300]"
+    )
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     head = (

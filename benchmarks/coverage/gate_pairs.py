@@ -1,9 +1,10 @@
 """Pairs of builds of known truth, as `gates.py` tests them: a build and what became of it.
 
-The marks are v2's, drawn from the models fitted to published results (draw.py). The later build is another one: what
-suits it in each scenario is drawn anew (or is the same, of builds that are alike), and it is lowered until its true
-index is lower by exactly so many points, in all that is marked or in one dimension alone. Both play the same scenarios;
-the truth is the mean over all runs of these.
+The marks are v2's, drawn from the models fitted to published results (draw.py). The later build is
+another one: what suits it in each scenario is drawn anew (or is the same, of builds that are
+alike), and it is lowered until its true index is lower by exactly so many points, in all that is
+marked or in one dimension alone. Both play the same scenarios; the truth is the mean over all runs
+of these.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def of_v2(place: str, spread: float) -> Draw:
     at = [(part.dimension, part.transcript) for part in test.parts]
     worth = np.array([part.share * weights[one] for part, one in zip(test.parts, at, strict=True)])
 
-    def draw(rng: Generator, draws: int, first: int, later: int, drop: float | Floats, kind: str) -> Pairs:
+    def draw(
+        rng: Generator, draws: int, first: int, later: int, drop: float | Floats, kind: str
+    ) -> Pairs:
         unlike, alone = _kind(kind)
         suits, others, hard = ({one: rng.normal(size=draws) for one in at} for _ in range(3))
         cells, moved = [], []
@@ -57,7 +60,10 @@ def of_v2(place: str, spread: float) -> Draw:
         lowered = np.array([not alone or part.model.name == "resistance" for part in test.parts])
 
         def truth(of: Sequence[Floats]) -> Floats:
-            each = [p.model.mean(c, p.model.residual + spread**2) for p, c in zip(test.parts, of, strict=True)]
+            each = [
+                p.model.mean(c, p.model.residual + spread**2)
+                for p, c in zip(test.parts, of, strict=True)
+            ]
             return np.tensordot(worth, np.array(each), 1)
 
         def lower(by: Floats) -> list[Floats]:
@@ -69,13 +75,20 @@ def of_v2(place: str, spread: float) -> Draw:
             _play_v2(rng, test.parts, weights.shape, of, runs, spread)
             for of, runs in ((cells, first), (lower(by), later))
         ]
-        return Pairs(test.design, *(one[reached] for one in played), (level - truth(lower(by)))[reached])
+        return Pairs(
+            test.design, *(one[reached] for one in played), (level - truth(lower(by)))[reached]
+        )
 
     return draw
 
 
 def _play_v2(
-    rng: Generator, parts: Sequence[Part], shape: tuple[int, ...], cells: Sequence[Floats], runs: int, spread: float
+    rng: Generator,
+    parts: Sequence[Part],
+    shape: tuple[int, ...],
+    cells: Sequence[Floats],
+    runs: int,
+    spread: float,
 ) -> Floats:
     draws = len(cells[0])
     shares = np.zeros((draws, runs, *shape))

@@ -1,4 +1,5 @@
-"""Whether `aib gate` errs as seldom as it says, and what it can see: pairs of builds of known truth, cell by cell.
+"""Whether `aib gate` errs as seldom as it says, and what it can see: pairs of builds of known
+truth, cell by cell.
 
     python benchmarks/coverage/gates.py              # prints a section of docs/coverage.md, some twenty minutes
     python benchmarks/coverage/gates.py --write      # and writes it, a table of docs/ci.md, and gates.csv
@@ -23,7 +24,12 @@ from gate_pairs import Pairs, of_v2
 from page import PAGE, markdown, percent, write_rows, write_section
 
 from independence_bench.analysis.statistics.dispersion import measure
-from independence_bench.analysis.statistics.hypothesis_tests import MarginTest, Verdict, level_of, margin_test
+from independence_bench.analysis.statistics.hypothesis_tests import (
+    MarginTest,
+    Verdict,
+    level_of,
+    margin_test,
+)
 from independence_bench.analysis.statistics.values import Floats
 
 CI = PAGE.parent / "ci.md"
@@ -33,9 +39,11 @@ MARGIN = 3.0  # points
 MARGINS = (1.0, 3.0, 5.0, 10.0)
 RUNS = (1, 3, 5, 10)
 PRINTED = 200  # pairs whose printed drops those of a cell are drawn from
-REACHED = 0.7  # of the pairs of a cell, those that can be as low as that: a selection of fewer is none
+# of the pairs of a cell, those that can be as low as that: a selection of fewer is none
+REACHED = 0.7
 ADDED = 2  # a second look has so many times the runs
-SHIFTS = {"none": 0.0, "shifted": 0.2}  # standard deviation of what shifts a whole run, of the latent variable's 1
+# standard deviation of what shifts a whole run, of the latent variable's 1
+SHIFTS = {"none": 0.0, "shifted": 0.2}
 
 
 @dataclass(slots=True)
@@ -56,9 +64,11 @@ class Cell:
     passed: float
     about: str = ""  # none, at the margin, or what was printed to be found in 80 of 100
     later: float = 0.0  # of the pairs, those that took a second look
-    silent: float = 0.0  # of the pairs, those without an interval: their runs are shifted too far, and that is said
+    # of the pairs, those without an interval: their runs are shifted too far, and that is said
+    silent: float = 0.0
     passes: dict[float, float] = field(default_factory=dict)  # margin -> share that passes
-    passable: float = 0.0  # points: the mean margin from which on, as another pair's gate printed, 80 of 100 pass
+    # points: the mean margin from which on, as another pair's gate printed, 80 of 100 pass
+    passable: float = 0.0
     at_passable: float = 0.0  # of the pairs with an interval, those that do
 
     @property
@@ -69,7 +79,9 @@ class Cell:
 
 def test_of(pairs: Pairs, pair: int, runs: int, level: float) -> MarginTest | None:
     """As the package tests it: the two builds measured together, and nobody else."""
-    return margin_test(measure(pairs.design, [pairs.after[pair, :runs], pairs.before[pair]]), 0, 1, level)
+    return margin_test(
+        measure(pairs.design, [pairs.after[pair, :runs], pairs.before[pair]]), 0, 1, level
+    )
 
 
 def said(test: MarginTest | None, margin: float) -> Verdict:
@@ -97,11 +109,15 @@ def looked(cell: Cell, pairs: Pairs) -> Cell:
     number = len(firsts)
     cell.pairs, cell.silent = number, sum(test is None for test in lasts) / number
     cell.worse, cell.passed = verdicts.count("worse") / number, verdicts.count("not worse") / number
-    cell.passes = {m: sum(said(test, m) == "not worse" for test in firsts) / number for m in MARGINS}
+    cell.passes = {
+        m: sum(said(test, m) == "not worse" for test in firsts) / number for m in MARGINS
+    }
     known = [test for test in firsts if test]
     if cell.about == "none" and known:
         margins = np.roll([test.passable for test in known], 1)  # another pair's
-        passing = [test.verdict(margin) == "not worse" for test, margin in zip(known, margins, strict=True)]
+        passing = [
+            test.verdict(margin) == "not worse" for test, margin in zip(known, margins, strict=True)
+        ]
         cell.passable, cell.at_passable = 100 * float(margins.mean()), float(np.mean(passing))
     return cell
 
@@ -123,7 +139,9 @@ def situations() -> Iterator[tuple[str, str, str, int, int, int]]:
 
 
 def simulate(rng: Generator, draws: int) -> Iterator[Cell]:
-    """Every situation with no drop, with one of exactly the margin, and with the one that is said to be found."""
+    """Every situation with no drop, with one of exactly the margin, and with the one that is said
+    to be found.
+    """
     for place, shift, kind, before, after, looks in situations():
         draw = of_v2(place, SHIFTS[shift])
         most = after * (1 + ADDED) if looks == 2 else after
@@ -137,7 +155,10 @@ def simulate(rng: Generator, draws: int) -> Iterator[Cell]:
             continue
         worse = draw(rng, draws, before, most, rng.choice(drops, draws), kind)
         if len(worse.drop) >= REACHED * draws:
-            yield looked(Cell(*at, 100 * float(np.mean(worse.drop)), MARGIN, looks, 0, 0, 0, "printed"), worse)
+            yield looked(
+                Cell(*at, 100 * float(np.mean(worse.drop)), MARGIN, looks, 0, 0, 0, "printed"),
+                worse,
+            )
 
 
 # ---------------------------------------------------------------- what is written
@@ -155,32 +176,67 @@ COLUMNS = (
 
 def by_drop(found: Sequence[Cell]) -> dict[str, list[Cell]]:
     """The cells without a drop, with one of the margin, and with one that a gate printed."""
-    return {about: [one for one in found if one.about == about] for about in ("none", "the margin", "printed")}
+    return {
+        about: [one for one in found if one.about == about]
+        for about in ("none", "the margin", "printed")
+    }
 
 
 def section(found: Sequence[Cell], about: dict[str, object]) -> str:
     """What docs/coverage.md says of these cells."""
     by = by_drop(found)
     worst = (
-        ("a build that is not worse fails (at most 5%)", max((one.worse for one in by["none"]), default=0)),
-        ("one that is worse by the margin fails (at most 5%)", max((o.worse for o in by["the margin"]), default=0)),
-        ("one that is worse by the margin passes (at most 5%)", max((o.passed for o in by["the margin"]), default=0)),
+        (
+            "a build that is not worse fails (at most 5%)",
+            max((one.worse for one in by["none"]), default=0),
+        ),
+        (
+            "one that is worse by the margin fails (at most 5%)",
+            max((o.worse for o in by["the margin"]), default=0),
+        ),
+        (
+            "one that is worse by the margin passes (at most 5%)",
+            max((o.passed for o in by["the margin"]), default=0),
+        ),
         *(
-            (f"one that is worse by the printed drop fails (80%), {name}", figure([one.power for one in mine] or [0]))
+            (
+                f"one that is worse by the printed drop fails (80%), {name}",
+                figure([one.power for one in mine] or [0]),
+            )
             for runs, mine in (
-                ("two runs or more of one of them", [one for one in by["printed"] if one.before > 1]),
+                (
+                    "two runs or more of one of them",
+                    [one for one in by["printed"] if one.before > 1],
+                ),
                 ("single runs", [one for one in by["printed"] if one.before == 1]),
             )
-            for name, figure in ((f"{runs}: lowest", min), (f"{runs}: mean of cells", lambda of: float(np.mean(of))))
+            for name, figure in (
+                (f"{runs}: lowest", min),
+                (f"{runs}: mean of cells", lambda of: float(np.mean(of))),
+            )
         ),
         *(
-            (f"one that is not worse passes at the printed margin (80%), {name}", figure([1.0, *shares]))
+            (
+                f"one that is not worse passes at the printed margin (80%), {name}",
+                figure([1.0, *shares]),
+            )
             for shares in [[one.at_passable for one in by["none"] if one.looks == 1]]
-            for name, figure in (("lowest", min), ("mean of cells", lambda of: float(np.mean(of[1:] or of))))
+            for name, figure in (
+                ("lowest", min),
+                ("mean of cells", lambda of: float(np.mean(of[1:] or of))),
+            )
         ),
-        ("one that is worse by the printed drop passes", max((one.passed for one in by["printed"]), default=0)),
+        (
+            "one that is worse by the printed drop passes",
+            max((one.passed for one in by["printed"]), default=0),
+        ),
     )
-    return "\n".join([HEAD.format(**about), *markdown(("", "%"), [(name, percent(share)) for name, share in worst])])
+    return "\n".join(
+        [
+            HEAD.format(**about),
+            *markdown(("", "%"), [(name, percent(share)) for name, share in worst]),
+        ]
+    )
 
 
 def cell_rows(found: Sequence[Cell]) -> Iterator[Sequence[object]]:
@@ -203,7 +259,15 @@ def cell_rows(found: Sequence[Cell]) -> Iterator[Sequence[object]]:
 
 def _same(one: Cell, others: Sequence[Cell]) -> Cell | None:
     def key(cell: Cell) -> tuple[object, ...]:
-        return cell.structure, cell.place, cell.shift, cell.kind, cell.before, cell.after, cell.looks
+        return (
+            cell.structure,
+            cell.place,
+            cell.shift,
+            cell.kind,
+            cell.before,
+            cell.after,
+            cell.looks,
+        )
 
     return next((other for other in others if key(other) == key(one)), None)
 
@@ -227,7 +291,13 @@ def resolution(found: Sequence[Cell]) -> str:
             )
         )
     passes = [f"passes, margin {margin:g}" for margin in MARGINS]
-    columns = ("protocol, place", "runs of each", *passes, f"drop detected, margin {MARGIN:g}", "fails")
+    columns = (
+        "protocol, place",
+        "runs of each",
+        *passes,
+        f"drop detected, margin {MARGIN:g}",
+        "fails",
+    )
     failed = max((one.worse for one in found if one.about == "none"), default=0.0)
     passed = max((one.passed for one in found if one.about == "the margin"), default=0.0)
     said = (
@@ -240,13 +310,20 @@ def resolution(found: Sequence[Cell]) -> str:
 def main() -> int:
     """Simulate, print, write; exit code 1 where a promise is not kept."""
     parser = argparse.ArgumentParser(prog="gates", description=__doc__)
-    parser.add_argument("--draws", type=int, default=1000, help="pairs of each cell  [default: 1000]")
+    parser.add_argument(
+        "--draws", type=int, default=1000, help="pairs of each cell  [default: 1000]"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--cells", type=Path, metavar="FILE", help="keep the cells there; where there are some, simulate none"
+        "--cells",
+        type=Path,
+        metavar="FILE",
+        help="keep the cells there; where there are some, simulate none",
     )
     parser.add_argument(
-        "--write", action="store_true", help=f"docs/{PAGE.name}, the table in docs/{CI.name}, and gates.csv, too"
+        "--write",
+        action="store_true",
+        help=f"docs/{PAGE.name}, the table in docs/{CI.name}, and gates.csv, too",
     )
     chosen = parser.parse_args()
     start, found = time.monotonic(), []
@@ -254,7 +331,9 @@ def main() -> int:
         for kept in json.loads(chosen.cells.read_text(encoding="utf-8")):
             passes = {float(margin): share for margin, share in kept.pop("passes").items()}
             found.append(Cell(**kept, passes=passes))
-    for cell in simulate(np.random.default_rng([chosen.seed, 0]), chosen.draws) if not found else ():
+    for cell in (
+        simulate(np.random.default_rng([chosen.seed, 0]), chosen.draws) if not found else ()
+    ):
         found.append(cell)
         print(
             f"{time.monotonic() - start:5.0f} s  {cell.structure} {cell.place} {cell.shift} {cell.kind} "
@@ -274,7 +353,9 @@ def main() -> int:
         write_rows("gates", COLUMNS, cell_rows(found))
     print(text, table, sep="\n")
     kept = all(
-        (one.worse <= ERROR or one.about == "printed") and (one.passed <= ERROR or one.about == "none") for one in found
+        (one.worse <= ERROR or one.about == "printed")
+        and (one.passed <= ERROR or one.about == "none")
+        for one in found
     )
     return 0 if kept else 1
 

@@ -1,13 +1,15 @@
-"""Whether the gate of characters passes what did not change and fails what gives way earlier: pairs of known truth.
+"""Whether the gate of characters passes what did not change and fails what gives way earlier: pairs
+of known truth.
 
     python benchmarks/coverage/item_gates.py            # prints a table, some minutes
     python benchmarks/coverage/item_gates.py --write    # and writes it into docs/ci.md, every cell as item_gates.csv
 
-A character is a distribution of pushes withstood for each of its items. *Steady*: each item has a push of its own at
-which it gives way, or none, in 95 of 100 replays, and any other in the rest. *Wavering*: in 80, one earlier or later in
-15. *Fickle*: at every push it gives way by a chance of the item's own. Unchanged builds are drawn from the same
-distributions; in the others a third of the items that can give way one push earlier in every replay. *Chosen*: the
-baseline is the best by its mean of five builds that are equal.
+A character is a distribution of pushes withstood for each of its items. *Steady*: each item has a
+push of its own at which it gives way, or none, in 95 of 100 replays, and any other in the rest.
+*Wavering*: in 80, one earlier or later in
+15. *Fickle*: at every push it gives way by a chance of the item's own. Unchanged builds are drawn
+from the same distributions; in the others a third of the items that can give way one push earlier
+in every replay. *Chosen*: the baseline is the best by its mean of five builds that are equal.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from independence_bench.analysis.statistics.values import Floats
 
 PUSHES = 5
 CHOSEN_OF = 5
-SIZES = ((9, 3, 3), (9, 6, 3), (9, 10, 5), (20, 6, 3))  # items, runs of the baseline, runs of the build
+# items, runs of the baseline, runs of the build
+SIZES = ((9, 3, 3), (9, 6, 3), (9, 10, 5), (20, 6, 3))
 
 
 def character(kind: str, items: int, rng: np.random.Generator) -> Floats:
@@ -45,7 +48,9 @@ def character(kind: str, items: int, rng: np.random.Generator) -> Floats:
     own = rng.choice([PUSHES, PUSHES, PUSHES, 1, 2, 3, 4], items)
     distance = np.abs(np.arange(PUSHES + 1) - own[:, None])
     main, near = (0.95, 0.0) if kind == "steady" else (0.80, 0.15)
-    shares = np.where(distance == 0, main, (1 - main - near) / PUSHES) + np.where(distance == 1, near / 2, 0)
+    shares = np.where(distance == 0, main, (1 - main - near) / PUSHES) + np.where(
+        distance == 1, near / 2, 0
+    )
     return shares / shares.sum(axis=1, keepdims=True)
 
 
@@ -57,9 +62,12 @@ def replays(shares: Floats, runs: int, rng: np.random.Generator) -> list[list[in
 def verdict(before: list[list[int]], now: list[list[int]], level: float) -> Verdict:
     """As the gate gives it."""
     items = [
-        ItemChange("", "", was, new) for was, new in zip(zip(*before, strict=True), zip(*now, strict=True), strict=True)
+        ItemChange("", "", was, new)
+        for was, new in zip(zip(*before, strict=True), zip(*now, strict=True), strict=True)
     ]
-    power = power_of_lower([(*item.before, *item.now) for item in items], len(before), len(now), level)
+    power = power_of_lower(
+        [(*item.before, *item.now) for item in items], len(before), len(now), level
+    )
     p = lower_p([item.before for item in items], [item.now for item in items])
     return ItemTest(tuple(items), (), PUSHES, p, level, power).verdict
 
@@ -74,7 +82,10 @@ def cells(pairs: int, rng: np.random.Generator) -> Iterator[tuple[str, ...]]:
                 base, new = replays(shares, before, rng), replays(shares, now, rng)
                 room = np.flatnonzero(shares @ np.arange(PUSHES + 1) >= 1)
                 lower = rng.choice(room, ceil(DROP_SHARE * len(room)), replace=False)
-                fallen = [[max(stood - (item in lower), 0) for item, stood in enumerate(run)] for run in new]
+                fallen = [
+                    [max(stood - (item in lower), 0) for item, stood in enumerate(run)]
+                    for run in new
+                ]
                 best = max((replays(shares, before, rng) for _ in range(CHOSEN_OF)), key=np.sum)
                 said["same"].append(verdict(base, new, 0.05))
                 said["drop"].append(verdict(base, fallen, 0.05))
@@ -87,9 +98,21 @@ def cells(pairs: int, rng: np.random.Generator) -> Iterator[tuple[str, ...]]:
                 *(said[each].count("worse") for each in ("chosen", "allowed")),
             ]
             print(
-                kind, items, before, now, *(f"{100 * each / pairs:.1f}" for each in shown), file=sys.stderr, flush=True
+                kind,
+                items,
+                before,
+                now,
+                *(f"{100 * each / pairs:.1f}" for each in shown),
+                file=sys.stderr,
+                flush=True,
             )
-            yield kind, str(items), str(before), str(now), *(f"{100 * each / pairs:.0f}" for each in shown)
+            yield (
+                kind,
+                str(items),
+                str(before),
+                str(now),
+                *(f"{100 * each / pairs:.0f}" for each in shown),
+            )
 
 
 COLUMNS = (
@@ -101,12 +124,12 @@ COLUMNS = (
 
 def table(rows: Sequence[tuple[str, ...]], pairs: int) -> str:
     """The table of docs/ci.md: characters of the fewest items."""
-    shown = [(row[0], f"{row[2]}, {row[3]}", *row[4:7]) for row in rows if row[1] == str(SIZES[0][0])]
+    shown = [
+        (row[0], f"{row[2]}, {row[3]}", *row[4:7]) for row in rows if row[1] == str(SIZES[0][0])
+    ]
     columns = ("character", "runs before, now", "unchanged passes", "unchanged fails", "drop fails")
     worst, allowed = (max(int(row[index]) for row in rows) for index in (8, 9))
-    said = (
-        f"{pairs} pairs of builds a line; shares in %. The best of five equal builds fails in up to {worst}%, with the"
-    )
+    said = f"{pairs} pairs of builds a line; shares in %. The best of five equal builds fails in up to {worst}%, with the"
     return "\n".join(markdown(columns, shown)) + f"\n{said}\nallowance in {allowed}%."
 
 
@@ -115,7 +138,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="item_gates", description=__doc__)
     parser.add_argument("--pairs", type=int, default=400, help="of each cell  [default: 400]")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", action="store_true", help=f"the table of docs/{CI.name}, and item_gates.csv")
+    parser.add_argument(
+        "--write", action="store_true", help=f"the table of docs/{CI.name}, and item_gates.csv"
+    )
     chosen = parser.parse_args()
     rows = list(cells(chosen.pairs, np.random.default_rng(chosen.seed)))
     text = table(rows, chosen.pairs)

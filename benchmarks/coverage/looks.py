@@ -1,13 +1,15 @@
-"""How often somebody who looks after every run calls two equal versions different: simulation, before and after.
+"""How often somebody who looks after every run calls two equal versions different: simulation,
+before and after.
 
     python benchmarks/coverage/looks.py                # prints a section of docs/coverage.md, some five minutes
     python benchmarks/coverage/looks.py --write        # and writes it, and every cell as looks.csv
 
-`aib compare --by version` measures two versions of a subject together and nobody else. Both are played run after run;
-the user looks after each, and stops at the first "is ahead". Before: the interval of one look. After: that of
-`look_level`; *beyond sittings*: and what that says holds with what a board allows for one sitting, too, without
-which the sentence names days and not the versions. Other rules were tried on the same draws. Boards: the same of two
-subjects and of rankings.
+`aib compare --by version` measures two versions of a subject together and nobody else. Both are
+played run after run; the user looks after each, and stops at the first "is ahead". Before: the
+interval of one look. After: that of `look_level`; *beyond sittings*: and what that says holds with
+what a board allows for one sitting, too, without which the sentence names days and not the
+versions. Other rules were tried on the same draws. Boards: the same of two subjects and of
+rankings.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ DAYS = {
 
 
 def _mixture(runs: float) -> float:
-    """The p of a normal mixture's bound (H. Robbins, Annals of Mathematical Statistics 41, 1970), at its best at 8."""
+    """The p of a normal mixture's bound (H. Robbins, Annals of Mathematical Statistics 41, 1970),
+    at its best at 8.
+    """
     known = runs / 8 * 5
     return float(tail(sqrt((1 + 1 / known) * (log(1 + known) - 2 * log(LIMIT))), NORMAL))
 
@@ -67,8 +71,12 @@ def one_sitting(subjects: int) -> SittingEffects:
     return SittingEffects(nothing, nothing, nothing, nothing + 1)
 
 
-def looked(design: Design, first: Sequence[Floats], second: Sequence[Floats], start: int = 2) -> Floats:
-    """[2, draws, looks]: the p of a rerun after *start*, ... `MOST` runs of each version; and with the allowance."""
+def looked(
+    design: Design, first: Sequence[Floats], second: Sequence[Floats], start: int = 2
+) -> Floats:
+    """[2, draws, looks]: the p of a rerun after *start*, ... `MOST` runs of each version; and with
+    the allowance.
+    """
     found, both = [], np.stack([np.array(first), np.array(second)], axis=1)
     for runs in range(start, MOST + 1):
         plain = measured_boards(design, both[:, :, :runs])
@@ -95,7 +103,10 @@ def equal(rng: Generator, draws: int) -> Iterator[tuple[str, Floats]]:
             if place == "ceiling" and of_day.spread:
                 continue
             played = draw_boards(test, rng, draws, 2, MOST, (place,), equal=2, days=of_day).shares
-            yield f"v2, {place}; runs {days}", looked(test.design, list(played[:, 0]), list(played[:, 1]))
+            yield (
+                f"v2, {place}; runs {days}",
+                looked(test.design, list(played[:, 0]), list(played[:, 1])),
+            )
     for name in ("0.5", "0.9"):
         design, place = design_of(12), STEM_PLACES[name]
         scores = play(rng, draws, [place, place], 12, MOST, 0.0, 0.0).scores
@@ -111,29 +122,50 @@ def different(rng: Generator, draws: int) -> Iterator[tuple[str, Floats]]:
 
 
 def boards(rng: Generator, draws: int) -> Iterator[tuple[str, str, str]]:
-    """On a board of 20 equal subjects: a pair that was chosen beforehand, and the ranking, at looks 2 to 10."""
+    """On a board of 20 equal subjects: a pair that was chosen beforehand, and the ranking, at looks
+    2 to 10.
+    """
     test, subjects = whole_index(models()), 20
     first, second = pairs_of(subjects)
     played = draw_boards(test, rng, draws, subjects, 10, ("middle",), equal=subjects).shares
-    said = np.zeros((2, 2, draws, 9), dtype=bool)  # [pair or ranking, with an allowance or without, boards, looks]
+    # [pair or ranking, with an allowance or without, boards, looks]
+    said = np.zeros((2, 2, draws, 9), dtype=bool)
     for runs in range(2, 11):
         plain = measured_boards(test.design, played[:, :, :runs])
-        for allowed, boards in enumerate((plain, [replace(one, sittings=one_sitting(subjects)) for one in plain])):
-            pairs = [side for board in boards if (side := pairs_rerun(board, np.array([0]), np.array([1])))]
+        for allowed, boards in enumerate(
+            (plain, [replace(one, sittings=one_sitting(subjects)) for one in plain])
+        ):
+            pairs = [
+                side
+                for board in boards
+                if (side := pairs_rerun(board, np.array([0]), np.array([1])))
+            ]
             p = p_values(*(stacked([side[n] for side in pairs]) for n in (0, 1))).ravel()
             said[0, allowed, :, runs - 2] = p <= LIMIT
-            said[1, allowed, :, runs - 2] = [holm(p).any() for p in _pairs_p(boards, "rerun", first, second)]
+            said[1, allowed, :, runs - 2] = [
+                holm(p).any() for p in _pairs_p(boards, "rerun", first, second)
+            ]
     for name, of in zip(("`aib compare A B`", "a ranking"), said, strict=True):
-        for allowance, mine in zip(("without an allowance for sittings", "with it"), of, strict=True):
-            yield f"{name}, {allowance}", percent(mine[:, 3].mean()), percent(mine.any(axis=1).mean())
+        for allowance, mine in zip(
+            ("without an allowance for sittings", "with it"), of, strict=True
+        ):
+            yield (
+                f"{name}, {allowance}",
+                percent(mine[:, 3].mean()),
+                percent(mine.any(axis=1).mean()),
+            )
 
 
-Row = tuple[str, ...]  # versions, situation, rule, and the percent called different by 5, 10 and 20 runs
+# versions, situation, rule, and the percent called different by 5, 10 and 20 runs
+Row = tuple[str, ...]
 
 
 def simulate(rng: Generator, draws: int) -> Iterator[Row]:
     """Every cell."""
-    for kind, situations in (("equal", equal(rng, draws)), ("worse by 8 points", different(rng, draws))):
+    for kind, situations in (
+        ("equal", equal(rng, draws)),
+        ("worse by 8 points", different(rng, draws)),
+    ):
         for situation, p in situations:
             for name, rule in RULES.items():
                 yield (kind, situation, name, *map(percent, stopped(p[0], rule)))
@@ -142,14 +174,19 @@ def simulate(rng: Generator, draws: int) -> Iterator[Row]:
 
 
 def section(cells: Sequence[Row], of_boards: Iterable[Row], draws: int) -> str:
-    """What docs/coverage.md says of it: of equal versions the most, of others the least, by how runs depend."""
+    """What docs/coverage.md says of it: of equal versions the most, of others the least, by how
+    runs depend.
+    """
     rows = []
     for kind, worst_of in (("equal", max), ("worse by 8 points", min)):
         mine = [cell for cell in cells if cell[0] == kind]
         for runs in dict.fromkeys(one[1].partition("; ")[2] for one in mine):
             some = [one for one in mine if one[1].partition("; ")[2] == runs]
             worst = (
-                "/".join(worst_of((one[n] for one in some if one[2] == rule), key=float) for n in (3, 4, 5))
+                "/".join(
+                    worst_of((one[n] for one in some if one[2] == rule), key=float)
+                    for n in (3, 4, 5)
+                )
                 for rule in SHOWN_RULES
             )
             rows.append((", ".join(filter(None, (kind, runs))), *worst))
@@ -167,7 +204,9 @@ def section(cells: Sequence[Row], of_boards: Iterable[Row], draws: int) -> str:
 
 def main() -> None:
     """Simulate and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--draws", type=int, default=500, help="pairs of each cell  [default: 500]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name}, too")
@@ -176,7 +215,12 @@ def main() -> None:
     cells = list(simulate(rng, chosen.draws))
     text = section(cells, boards(rng, chosen.draws // RANKED), chosen.draws)
     if chosen.write:
-        columns = ("versions", "situation", "rule", *(f"said_by_{runs}_runs_percent" for runs in SHOWN))
+        columns = (
+            "versions",
+            "situation",
+            "rule",
+            *(f"said_by_{runs}_runs_percent" for runs in SHOWN),
+        )
         write_rows("looks", columns, cells)
         write_section(PAGE, "looks", text)
     print(text)

@@ -1,7 +1,9 @@
-"""Ways to put a 95% interval around a score, each on many draws at once. Ours is the package's; the others compete.
+"""Ways to put a 95% interval around a score, each on many draws at once. Ours is the package's; the
+others compete.
 
-A competitor sees one subject's shares of one mark, [draws, runs, scenarios], and of the board only what it says. It
-answers (low, high), arrays [draws], and may leave [0, 1]: the limits are cut off there for all of them alike.
+A competitor sees one subject's shares of one mark, [draws, runs, scenarios], and of the board only
+what it says. It answers (low, high), arrays [draws], and may leave [0, 1]: the limits are cut off
+there for all of them alike.
 """
 
 from __future__ import annotations
@@ -23,8 +25,18 @@ from independence_bench.analysis.statistics.dispersion import (
     scores_new_scenarios,
     scores_rerun,
 )
-from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, no_narrower
-from independence_bench.analysis.statistics.shared_effects import JuryMarks, RunEffects, judge_noise, with_judges
+from independence_bench.analysis.statistics.intervals import (
+    Scores,
+    differences,
+    intervals,
+    no_narrower,
+)
+from independence_bench.analysis.statistics.shared_effects import (
+    JuryMarks,
+    RunEffects,
+    judge_noise,
+    with_judges,
+)
 
 Floats = npt.NDArray[np.float64]
 Generator = np.random.Generator
@@ -39,13 +51,16 @@ QUESTIONS = ("rerun", "new_scenarios")
 
 
 def measured_boards(design: Design, boards: Floats, runs_of: Sequence[int] = ()) -> list[Measured]:
-    """Each of *boards* [draws, subjects, runs, dimensions, transcripts], measured as one leaderboard.
+    """Each of *boards* [draws, subjects, runs, dimensions, transcripts], measured as one
+    leaderboard.
 
     *runs_of*: how many runs the first subjects have; the others have all.
     """
     draws, subjects, runs = boards.shape[:3]
     count = [*runs_of, *[runs] * (subjects - len(runs_of))]
-    flat = measure(design, [boards[n, j, : count[j]] for n in range(draws) for j in range(subjects)])
+    flat = measure(
+        design, [boards[n, j, : count[j]] for n in range(draws) for j in range(subjects)]
+    )
     return [_cut(flat, slice(n * subjects, (n + 1) * subjects)) for n in range(draws)]
 
 
@@ -74,8 +89,12 @@ def stacked(scores: Sequence[Scores]) -> Scores:
     return Scores(*arrays, shared=scores[0].shared, exact=scores[0].exact)
 
 
-def ours(boards: Sequence[Measured], question: str, panels: Sequence[JuryMarks] = ()) -> Limits | None:
-    """[draws, subjects] of *boards*; None where the package shows none. *panels*: of the judges, if several."""
+def ours(
+    boards: Sequence[Measured], question: str, panels: Sequence[JuryMarks] = ()
+) -> Limits | None:
+    """[draws, subjects] of *boards*; None where the package shows none. *panels*: of the judges, if
+    several.
+    """
     find = scores_rerun if question == "rerun" else scores_new_scenarios
     found = [find(board) for board in boards]
     if any(one is None for one in found):
@@ -83,7 +102,10 @@ def ours(boards: Sequence[Measured], question: str, panels: Sequence[JuryMarks] 
     least = ours(boards, "rerun", panels) if question == "new_scenarios" else None
     sure = [one for one in found if one is not None]
     if panels:
-        sure = [with_judges(one, judge_noise(of, one.mean)) for one, of in zip(sure, panels, strict=True)]
+        sure = [
+            with_judges(one, judge_noise(of, one.mean))
+            for one, of in zip(sure, panels, strict=True)
+        ]
     return no_narrower(intervals(stacked(sure)), least)
 
 
@@ -101,7 +123,9 @@ def our_differences(
         return None
     least = our_differences(boards, "rerun", first, second) if question == "new_scenarios" else None
     sure = [sides for sides in found if sides is not None]
-    return no_narrower(differences(stacked([a for a, _ in sure]), stacked([b for _, b in sure])), least)
+    return no_narrower(
+        differences(stacked([a for a, _ in sure]), stacked([b for _, b in sure])), least
+    )
 
 
 # ---------------------------------------------------------------- the same test again: competitors
@@ -138,9 +162,11 @@ def hierarchical_again(shares: Floats, _board: Floats, rng: Generator) -> Limits
 
 
 def dirichlet_again(shares: Floats, board: Floats, _rng: Generator) -> Limits:
-    """Bayesian: marks of a scenario by a Dirichlet whose prior is one mark, distributed as all on the board are.
+    """Bayesian: marks of a scenario by a Dirichlet whose prior is one mark, distributed as all on
+    the board are.
 
-    The posterior's mean and variance are exact; between the two, limits by the beta distribution that has both.
+    The posterior's mean and variance are exact; between the two, limits by the beta distribution
+    that has both.
     """
     runs, scenarios = shares.shape[1:]
     everything = board.reshape(len(board), -1)
@@ -192,7 +218,9 @@ def hierarchical_another(shares: Floats, _board: Floats, rng: Generator) -> Limi
 
 
 def dirichlet_another(shares: Floats, board: Floats, _rng: Generator) -> Limits:
-    """Bayesian: scenarios' means by a Dirichlet process whose prior is one scenario, like all of the board's."""
+    """Bayesian: scenarios' means by a Dirichlet process whose prior is one scenario, like all of
+    the board's.
+    """
     said, everything = shares.mean(axis=1), board.mean(axis=2).reshape(len(board), -1)
     number = said.shape[1]
     mean = (everything.mean(axis=1) + said.sum(axis=1)) / (1 + number)
@@ -237,7 +265,9 @@ def _bca(numbers: Floats, rng: Generator) -> Limits:
     many = numbers.shape[1]
     mean = numbers.mean(axis=1)
     means = np.sort(_resampled(numbers, rng).mean(axis=2), axis=1)
-    below = (means < mean[:, None] - EDGE).mean(axis=1) + (np.abs(means - mean[:, None]) <= EDGE).mean(axis=1) / 2
+    below = (means < mean[:, None] - EDGE).mean(axis=1) + (
+        np.abs(means - mean[:, None]) <= EDGE
+    ).mean(axis=1) / 2
     bias = ndtri(np.clip(below, 0.5 / RESAMPLES, 1 - 0.5 / RESAMPLES))
     away = (numbers - mean[:, None]) / max(many - 1, 1)  # the mean minus the one without it
     squares = np.square(away).sum(axis=1)
@@ -256,7 +286,11 @@ def _bootstrap_t(numbers: Floats, rng: Generator) -> Limits:
     rerun = _resampled(numbers, rng)
     mean, error = numbers.mean(axis=1), numbers.std(axis=1, ddof=1) / np.sqrt(many)
     errors = rerun.std(axis=2, ddof=1) / np.sqrt(many)
-    t = np.where(errors > EDGE, (rerun.mean(axis=2) - mean[:, None]) / np.where(errors > EDGE, errors, 1.0), np.nan)
+    t = np.where(
+        errors > EDGE,
+        (rerun.mean(axis=2) - mean[:, None]) / np.where(errors > EDGE, errors, 1.0),
+        np.nan,
+    )
     t[np.isnan(t).all(axis=1)] = 0.0
     low, high = np.nanquantile(t, (0.025, 0.975), axis=1)
     return mean - high * error, mean - low * error

@@ -1,4 +1,6 @@
-"""What the simulations came to: a section of docs/coverage.md, every cell as CSV, a few lines for the terminal."""
+"""What the simulations came to: a section of docs/coverage.md, every cell as CSV, a few lines for
+the terminal.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def write_section(page: Path, name: str, text: str) -> None:
     """Put *text* between the markers of *name* in *page*, in place of what is there."""
     begin, end = f"<!-- {name}: written by benchmarks/coverage -->\n", f"<!-- end of {name} -->\n"
     before, rest = page.read_text(encoding="utf-8").split(begin)
-    page.write_text(f"{before}{begin}\n{text.strip()}\n\n{end}{rest.split(end)[1]}", encoding="utf-8")
+    page.write_text(
+        f"{before}{begin}\n{text.strip()}\n\n{end}{rest.split(end)[1]}", encoding="utf-8"
+    )
 
 
 def write_rows(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -66,7 +70,9 @@ def write_rows(name: str, columns: Sequence[str], rows: Iterable[Sequence[object
         writer.writerows(rows)
 
 
-def promises(cells: Sequence[Cell], families: Sequence[Family]) -> list[tuple[str, float, float, bool]]:
+def promises(
+    cells: Sequence[Cell], families: Sequence[Family]
+) -> list[tuple[str, float, float, bool]]:
     """(about, value, bound, kept) of every promise, the worst cell of each; shares."""
     found = []
     for name, mine in _groups(cells):
@@ -74,7 +80,9 @@ def promises(cells: Sequence[Cell], families: Sequence[Family]) -> list[tuple[st
         found.append((f"{name}: lowest", worst, PROMISE, worst >= PROMISE))
     for question, title in TITLES.items():
         if errors := [family.error for family in families if family.question == question]:
-            found.append((f"ranking, {title}: most wrong", max(errors), ERROR, max(errors) <= ERROR))
+            found.append(
+                (f"ranking, {title}: most wrong", max(errors), ERROR, max(errors) <= ERROR)
+            )
     return found
 
 
@@ -100,9 +108,15 @@ def _summary(cells: Sequence[Cell]) -> Iterator[str]:
     rows: dict[str, list[str]] = {}
     for name, mine in _groups(cells):
         kind, _, _ = name.partition(", ")
-        rows.setdefault(kind, []).extend((percent(min(one.coverage for one in mine)), f"{_median(mine):.2f}"))
-    columns = [f"{title}: {what}" for title in TITLES.values() for what in ("lowest, %", "width / oracle")]
-    yield from markdown(("", *columns), ((kind, *row, *("",) * (4 - len(row))) for kind, row in rows.items()))
+        rows.setdefault(kind, []).extend(
+            (percent(min(one.coverage for one in mine)), f"{_median(mine):.2f}")
+        )
+    columns = [
+        f"{title}: {what}" for title in TITLES.values() for what in ("lowest, %", "width / oracle")
+    ]
+    yield from markdown(
+        ("", *columns), ((kind, *row, *("",) * (4 - len(row))) for kind, row in rows.items())
+    )
     yield from _contest(cells)
     yield from _of_judges(cells)
 
@@ -118,13 +132,23 @@ def _contest(cells: Sequence[Cell]) -> Iterator[str]:
         return
     lowest = (
         " and ".join(
-            percent(min(one.coverage for one in mine if (one.method, one.question) == (method, question)))
+            percent(
+                min(
+                    one.coverage for one in mine if (one.method, one.question) == (method, question)
+                )
+            )
             for question in TITLES
         )
         for method in methods
     )
     said = (f"{method} {of}" for method, of in zip(methods, lowest, strict=True))
-    yield fill(f"Other methods, one mark: lowest coverage, both questions, in %: {'; '.join(said)}.", 120) + "\n"
+    yield (
+        fill(
+            f"Other methods, one mark: lowest coverage, both questions, in %: {'; '.join(said)}.",
+            120,
+        )
+        + "\n"
+    )
 
 
 def _of_judges(cells: Sequence[Cell]) -> Iterator[str]:
@@ -138,19 +162,30 @@ def _of_judges(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _marks(cells: Sequence[Cell]) -> list[Cell]:
-    return [cell for cell in cells if cell.test not in ("index", "difference", "published subjects")]
+    return [
+        cell for cell in cells if cell.test not in ("index", "difference", "published subjects")
+    ]
 
 
 def write_cells(cells: Sequence[Cell], families: Sequence[Family]) -> None:
     """Every cell that the page sums up: percents and ratios, rounded."""
     columns = ("test", "question", "place", "subjects", "scenarios", "runs", "method")
-    mine = [cell for cell in cells if not cell.judges and (cell.method == OURS or cell.subjects == 20)]
-    write_rows("cells", (*columns, *MEASURED), ((*_named(one, columns), *_measured(one)) for one in mine))
+    mine = [
+        cell for cell in cells if not cell.judges and (cell.method == OURS or cell.subjects == 20)
+    ]
+    write_rows(
+        "cells", (*columns, *MEASURED), ((*_named(one, columns), *_measured(one)) for one in mine)
+    )
     columns = ("question", "place", "subjects", "runs", "judges", "lacking")
     mine = [cell for cell in cells if cell.judges]
-    write_rows("judges", (*columns, *MEASURED), ((*_named(one, columns), *_measured(one)) for one in mine))
+    write_rows(
+        "judges", (*columns, *MEASURED), ((*_named(one, columns), *_measured(one)) for one in mine)
+    )
     columns = ("question", "place", "subjects", "equal", "runs")
-    rows = ((*_named(family, columns), percent(family.error), percent(family.apart)) for family in families)
+    rows = (
+        (*_named(family, columns), percent(family.error), percent(family.apart))
+        for family in families
+    )
     write_rows("rankings", (*columns, "wrong_percent", "told_apart_percent"), rows)
 
 

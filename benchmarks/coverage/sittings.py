@@ -1,10 +1,11 @@
-"""What sittings do to rankings and intervals of subjects that are played in one: simulation, before and after.
+"""What sittings do to rankings and intervals of subjects that are played in one: simulation, before
+and after.
 
     python benchmarks/coverage/sittings.py [--draws 300]        # prints a table; --write: sittings.csv, too
 
-Everything that a provider's day shifts is the same in all runs of a sitting, so five runs of one evening agree with
-each other and not with the next evening. Boards are drawn as for coverage.md; before: without what the intervals allow
-for between sittings, after: with it.
+Everything that a provider's day shifts is the same in all runs of a sitting, so five runs of one
+evening agree with each other and not with the next evening. Boards are drawn as for coverage.md;
+before: without what the intervals allow for between sittings, after: with it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from independence_bench.analysis.statistics.generalization import holm, pairs_of
 
 RUNS = 5
 PLACE = "middle"
-SPREADS = (0.0, 0.05, 0.1, 0.15, 0.2)  # standard deviations between sittings, of a mark's latent variable
+# standard deviations between sittings, of a mark's latent variable
+SPREADS = (0.0, 0.05, 0.1, 0.15, 0.2)
 MANY = 60  # runs, after which only the sitting is left of what varies
 
 
@@ -36,7 +38,10 @@ def points(test: Test, rng: Generator, spread: float) -> float:
         draw_boards(test, rng, 20, 20, MANY, (PLACE,), equal=20, days=days)
         for days in (Days(spread, serial=1.0), Days(0.0))
     )
-    variances = [index_of(test, played).mean(axis=2).var(axis=1, ddof=1).mean() for played in (shifted, plain)]
+    variances = [
+        index_of(test, played).mean(axis=2).var(axis=1, ddof=1).mean()
+        for played in (shifted, plain)
+    ]
     return 100 * float(np.sqrt(max(variances[0] - variances[1], 0.0)))
 
 
@@ -45,7 +50,9 @@ def index_of(test: Test, played: Boards) -> np.ndarray[tuple[int, ...], np.dtype
     return np.einsum("dk,njrdk->njr", test.design.weights, played.shares)
 
 
-def measured(test: Test, played: Boards, sittings: Sequence[Sequence[int]] | None) -> list[Measured]:
+def measured(
+    test: Test, played: Boards, sittings: Sequence[Sequence[int]] | None
+) -> list[Measured]:
     """Every board."""
     return [measure(test.design, list(share), sittings) for share in played.shares]
 
@@ -64,7 +71,14 @@ def rows(draws: int, seed: int) -> Iterator[tuple[str, ...]]:
             rng = np.random.default_rng([seed, subjects, number])
             shift = points(test, rng, spread)
             played = draw_boards(
-                test, rng, draws, subjects, RUNS, (PLACE,), equal=subjects, days=Days(spread, serial=1.0)
+                test,
+                rng,
+                draws,
+                subjects,
+                RUNS,
+                (PLACE,),
+                equal=subjects,
+                days=Days(spread, serial=1.0),
             )
             found = []
             for sittings in (None, [[1] * RUNS] * subjects):
@@ -73,24 +87,41 @@ def rows(draws: int, seed: int) -> Iterator[tuple[str, ...]]:
                 assert limits is not None
                 coverage, _ = covered(limits, played.truth("rerun"))
                 found.append((percent(false_rankings(boards)), percent(float(coverage.mean()))))
-            yield (f"{subjects}", f"{shift:.1f}", *(figure for pair in zip(*found, strict=True) for figure in pair))
+            yield (
+                f"{subjects}",
+                f"{shift:.1f}",
+                *(figure for pair in zip(*found, strict=True) for figure in pair),
+            )
             print(f"{subjects} subjects, {shift:.1f} points: done", file=sys.stderr, flush=True)
 
 
 def main() -> None:
     """Simulate and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=300, help="boards of each cell  [default: 300]")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--draws", type=int, default=300, help="boards of each cell  [default: 300]"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="sittings.csv, too")
     chosen = parser.parse_args()
     found = list(rows(chosen.draws, chosen.seed))
     if chosen.write:
         columns = [
-            f"{what}{allowance}_percent" for what in ("false", "coverage") for allowance in ("", "_with_allowance")
+            f"{what}{allowance}_percent"
+            for what in ("false", "coverage")
+            for allowance in ("", "_with_allowance")
         ]
         write_rows("sittings", ("subjects", "sd_points", *columns), found)
-    head = ("subjects", "SD, points", "false rankings", "with the allowance", "coverage", "with the allowance")
+    head = (
+        "subjects",
+        "SD, points",
+        "false rankings",
+        "with the allowance",
+        "coverage",
+        "with the allowance",
+    )
     print("\n".join(markdown(head, found)))
 
 

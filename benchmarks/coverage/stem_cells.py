@@ -1,4 +1,5 @@
-"""Whether intervals of one subject, of the index and of rankings hold the truth in protocols with stems: cell by cell.
+"""Whether intervals of one subject, of the index and of rankings hold the truth in protocols with
+stems: cell by cell.
 
 What is drawn: `stem_draws.py`.
 """
@@ -86,7 +87,9 @@ def together(parts: Iterable[Limits]) -> Limits:
 
 
 def corrections(rng: Generator, draws: int) -> Iterator[Held]:
-    """J, moved on each, and so the values of branches; also of a subject of whom not every stem is scored."""
+    """J, moved on each, and so the values of branches; also of a subject of whom not every stem is
+    scored.
+    """
     for stems, runs, shift, rates, spread in product(STEMS, RUNS, SHIFTS, MOVES, STEM_SPREADS):
         moved, clear = moves(rng, draws, stems, runs, rates, spread, SHIFTS[shift])
         at = (stems, runs, shift, f"{rates[0]:g} and {rates[1]:g}")
@@ -105,8 +108,12 @@ def corrections(rng: Generator, draws: int) -> Iterator[Held]:
 
 
 def pressure(rng: Generator, draws: int) -> Iterator[Held]:
-    """Pushes withstood, which over their number is h where a judge sees nothing in between; and the curve's bands."""
-    for stems, runs, shift, rate, spread in product(STEMS, RUNS, list(SHIFTS)[:2], RATES, STEM_SPREADS):
+    """Pushes withstood, which over their number is h where a judge sees nothing in between; and the
+    curve's bands.
+    """
+    for stems, runs, shift, rate, spread in product(
+        STEMS, RUNS, list(SHIFTS)[:2], RATES, STEM_SPREADS
+    ):
         standing, truth = stands(rng, draws, stems, runs, rate, spread, SHIFTS[shift][0])
         at = (stems, runs, shift, f"{truth.sum():.1f}")
         inside, width = covered(mean_limits(standing.mean(axis=1), runs), truth.mean())
@@ -119,12 +126,16 @@ def pressure(rng: Generator, draws: int) -> Iterator[Held]:
 
 
 def index(rng: Generator, boards: int) -> Iterator[Held]:
-    """The index by both questions, of boards of one subject and of ten; a dimension, a stem, and differences."""
+    """The index by both questions, of boards of one subject and of ten; a dimension, a stem, and
+    differences.
+    """
     for stems, runs, (shift, (run, _)) in product(STEMS, RUNS, list(SHIFTS.items())[:2]):
         at = (stems, runs, shift)
         names = list(PLACES)
         alone = play(rng, boards, [PLACES[name] for name in names], stems, runs, run, 0.5)
-        yield from _index(design_of(stems), alone, [[n] for n in range(len(names))], names, at, "index")
+        yield from _index(
+            design_of(stems), alone, [[n] for n in range(len(names))], names, at, "index"
+        )
         for score in ("index", "a dimension", "a stem"):
             yield from _of_boards(rng, boards, at, score)
 
@@ -135,7 +146,8 @@ def _of_boards(rng: Generator, boards: int, at: At, score: str) -> list[Held]:
     names = [*ON_BOARDS, *ON_BOARDS][:SUBJECTS]
     played = play(rng, boards, [PLACES[name] for name in names], stems, runs, SHIFTS[shift][0], 0.5)
     units = protocol_of(stems)
-    if score == "a stem":  # by itself, as the rows of `aib compare` have it: of another nothing is said
+    # by itself, as the rows of `aib compare` have it: of another nothing is said
+    if score == "a stem":
         design = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp), believed_runs(units, 1))
         played = replace(played, scores=played.scores[..., :1], rerun=played.rerun[..., :1])
     else:
@@ -149,12 +161,16 @@ def _of_boards(rng: Generator, boards: int, at: At, score: str) -> list[Held]:
 
 def _truths(design: Design, played: Boards) -> tuple[Floats, Floats]:
     """Of both questions, [boards, subjects]."""
-    return played.rerun @ design.weights.sum(axis=0), np.tile(played.new_scenarios, (len(played.scores), 1))
+    return played.rerun @ design.weights.sum(axis=0), np.tile(
+        played.new_scenarios, (len(played.scores), 1)
+    )
 
 
 def _measured(design: Design, played: Boards, group: Sequence[int]) -> list[Measured]:
     """Of each board the subjects of these numbers together."""
-    return [measure(design, [shares_of(design, scores[n]) for n in group]) for scores in played.scores]
+    return [
+        measure(design, [shares_of(design, scores[n]) for n in group]) for scores in played.scores
+    ]
 
 
 def _index(
@@ -176,7 +192,9 @@ def _index(
             yield from _cells(f"{score}, {title}", at, names_of, (low, high), truth[:, list(group)])
 
 
-def _differences(design: Design, played: Boards, names: Sequence[str], at: At, score: str) -> Iterator[Held]:
+def _differences(
+    design: Design, played: Boards, names: Sequence[str], at: At, score: str
+) -> Iterator[Held]:
     """Of each subject and the next one on boards of ten, and of those that are alike."""
     first, alike = np.arange(len(names)), np.arange(SUBJECTS - len(ON_BOARDS))
     pairs = [(first, (first + 1) % len(names)), (alike, alike + len(ON_BOARDS))]
@@ -185,10 +203,18 @@ def _differences(design: Design, played: Boards, names: Sequence[str], at: At, s
     names_of = [f"{names[n]} - {names[m]}" for n, m in zip(one, other, strict=True)]
     for title, limits, truth in zip(TITLES.values(), both, _truths(design, played), strict=True):
         low, high = (SCALE * limit for limit in limits)
-        yield from _cells(f"difference of {score}, {title}", at, names_of, (low, high), truth[:, one] - truth[:, other])
+        yield from _cells(
+            f"difference of {score}, {title}",
+            at,
+            names_of,
+            (low, high),
+            truth[:, one] - truth[:, other],
+        )
 
 
-def _cells(quantity: str, at: At, names: Sequence[str], limits: Limits, truth: Floats) -> Iterator[Held]:
+def _cells(
+    quantity: str, at: At, names: Sequence[str], limits: Limits, truth: Floats
+) -> Iterator[Held]:
     """Of each of *names*, the columns; boards without an interval do not count."""
     low, high = limits
     if np.isnan(low).all():
@@ -203,7 +229,9 @@ def _cells(quantity: str, at: At, names: Sequence[str], limits: Limits, truth: F
 
 
 def redrawn(rng: Generator, boards: int, cell: Held) -> Held:
-    """A cell of boards once more, from others: of some hundreds of cells the lowest is low by chance."""
+    """A cell of boards once more, from others: of some hundreds of cells the lowest is low by
+    chance.
+    """
     score, _, _ = cell.quantity.removeprefix("difference of ").partition(",")
     at = (cell.stems, cell.runs, cell.shift)
     name, _, subjects = cell.about.rpartition(", ")
@@ -228,15 +256,24 @@ class Ranked:
 
 
 def rankings(rng: Generator, boards: int) -> Iterator[Ranked]:
-    """By the same test again, of subjects to whom every stem is alike; by another test, of those with equal means."""
-    for stems, runs, (shift, (run, _)), place in product(STEMS, RUNS, list(SHIFTS.items())[:2], PLACES.items()):
+    """By the same test again, of subjects to whom every stem is alike; by another test, of those
+    with equal means.
+    """
+    for stems, runs, (shift, (run, _)), place in product(
+        STEMS, RUNS, list(SHIFTS.items())[:2], PLACES.items()
+    ):
         if runs > 1:
             yield _ranked(rng, boards, ("rerun", 0, 0.0), (stems, runs, shift), run, place)
         yield _ranked(rng, boards, ("new_scenarios", 1, 0.5), (stems, runs, shift), run, place)
 
 
 def _ranked(
-    rng: Generator, boards: int, asked: tuple[str, int, float], at: At, run: float, place: tuple[str, Place]
+    rng: Generator,
+    boards: int,
+    asked: tuple[str, int, float],
+    at: At,
+    run: float,
+    place: tuple[str, Place],
 ) -> Ranked:
     """*asked*: the question, its number, and how unlike the stems are to each subject."""
     question, number, unlike = asked
@@ -259,8 +296,12 @@ def beyond(rng: Generator, draws: int) -> Iterator[Held | Ranked]:
         apart = apart_limits(hit.mean(axis=2), false.mean(axis=2), runs)
         yield Held("J", *at, about, *covered(apart, rates[0] - rates[1]))
         (hit, _), _ = moves(rng, draws, stems, runs, rates, STEM_SPREADS[0], (run, 0.0))
-        yield Held("value of a branch", *at, about, *covered(mean_limits(hit.mean(axis=2), runs), rates[0]))
+        yield Held(
+            "value of a branch", *at, about, *covered(mean_limits(hit.mean(axis=2), runs), rates[0])
+        )
         names = [*ON_BOARDS, *ON_BOARDS][:SUBJECTS]
         played = play(rng, draws // RANKED, [PLACES[name] for name in names], stems, runs, run, 0.5)
         yield from _index(design_of(stems), played, [range(SUBJECTS)], names, at, "index")
-        yield _ranked(rng, draws // RANKED, ("new_scenarios", 1, 0.5), at, run, ("0.9", PLACES["0.9"]))
+        yield _ranked(
+            rng, draws // RANKED, ("new_scenarios", 1, 0.5), at, run, ("0.9", PLACES["0.9"])
+        )

@@ -1,8 +1,10 @@
-"""What is drawn of protocols with stems: replies of one subject, and boards of several; with their exact truths.
+"""What is drawn of protocols with stems: replies of one subject, and boards of several; with their
+exact truths.
 
-No stored results are behind it. What a reply does is a step of a normal variable, the sum of what the subject is like,
-of the stem (drawn anew for each draw), of the run and of a residual of variance 1. Subjects are described by *rates*:
-how often they stay, or move, over all stems and runs that could be drawn. The truth is exact: the mean over these.
+No stored results are behind it. What a reply does is a step of a normal variable, the sum of what
+the subject is like, of the stem (drawn anew for each draw), of the run and of a residual of
+variance 1. Subjects are described by *rates*: how often they stay, or move, over all stems and runs
+that could be drawn. The truth is exact: the mean over these.
 """
 
 from __future__ import annotations
@@ -27,7 +29,11 @@ RATES = (0.5, 0.9, 0.97, 1.0)  # of staying, or of moving, as an independent sub
 PUSHES = 5
 STEM_SPREADS = (0.3, 1.0)  # standard deviations of what stems add, where the residual has 1
 RUN_SPREAD = 0.2  # the same of what shifts a whole run, where something does
-SHIFTS = {"none": (0.0, 0.0), "all branches alike": (RUN_SPREAD, 0.0), "each branch by itself": (0.0, RUN_SPREAD)}
+SHIFTS = {
+    "none": (0.0, 0.0),
+    "all branches alike": (RUN_SPREAD, 0.0),
+    "each branch by itself": (0.0, RUN_SPREAD),
+}
 HARDER = 0.2  # what each push adds
 UNSCORED = 0.25  # the share of stems without a score that a subject may have at most
 Generator = np.random.Generator
@@ -56,7 +62,8 @@ def protocol_of(stems: int) -> Protocol:
     for experiment in units.experiments:
         own = [scenario for scenario in units.scenarios if scenario.experiment == experiment.name]
         every += [
-            replace(own[n % len(own)], id=f"{own[n % len(own)].id}_{n}") for n in range(stems // len(units.experiments))
+            replace(own[n % len(own)], id=f"{own[n % len(own)].id}_{n}")
+            for n in range(stems // len(units.experiments))
         ]
     return replace(units, scenarios=tuple(every))
 
@@ -78,10 +85,11 @@ def moves(
     shift: tuple[float, float],
     worlds: Floats | None = None,
 ) -> tuple[list[Floats], Floats]:
-    """([draws, stems, runs] of each branch: whether it moves, at these *rates*; [draws, stems]: how clear stems are).
+    """([draws, stems, runs] of each branch: whether it moves, at these *rates*; [draws, stems]: how
+    clear stems are).
 
-    Half of what a stem does is common to the branches; *worlds* [draws, stems]: half of that half is common to
-    subjects, too.
+    Half of what a stem does is common to the branches; *worlds* [draws, stems]: half of that half
+    is common to subjects, too.
     """
     common, own = shift
     total = sqrt(1 + 2 * spread**2 + common**2 + own**2)
@@ -91,15 +99,21 @@ def moves(
     of_stem = spread * clear[..., None] + common * rng.standard_normal((draws, 1, runs))
     found = []
     for rate in rates:
-        mine = spread * rng.standard_normal((draws, stems, 1)) + own * rng.standard_normal((draws, 1, runs))
+        mine = spread * rng.standard_normal((draws, stems, 1)) + own * rng.standard_normal(
+            (draws, 1, runs)
+        )
         latent = z(rate) * total + of_stem + mine + rng.standard_normal((draws, stems, runs))
         found.append((latent > 0) * 1.0)
     return found, clear
 
 
 def scored(rng: Generator, clear: Floats, runs: int) -> Bools:
-    """[draws, stems, runs]: whether a stem is scored; the clearer it is to the subject, the more often."""
-    latent = z(1 - UNSCORED) * sqrt(2) + clear[..., None] + rng.standard_normal((*clear.shape, runs))
+    """[draws, stems, runs]: whether a stem is scored; the clearer it is to the subject, the more
+    often.
+    """
+    latent = (
+        z(1 - UNSCORED) * sqrt(2) + clear[..., None] + rng.standard_normal((*clear.shape, runs))
+    )
     return latent > 0
 
 
@@ -111,13 +125,17 @@ def rate_where_scored(rate: float, spread: float, runs: int) -> float:
 
 
 def left(values: Sequence[Floats], there: Bools) -> Iterator[list[Floats]]:
-    """*values* [draws, stems, runs] as [draws, stems] means over the runs that are *there*, without stems of no run.
+    """*values* [draws, stems, runs] as [draws, stems] means over the runs that are *there*, without
+    stems of no run.
 
     By how many stems are left; so each item has some of the draws.
     """
     number = there.sum(axis=2)
     order = np.argsort(number == 0, axis=1, kind="stable")
-    means = [np.take_along_axis((of * there).sum(axis=2) / np.maximum(number, 1), order, axis=1) for of in values]
+    means = [
+        np.take_along_axis((of * there).sum(axis=2) / np.maximum(number, 1), order, axis=1)
+        for of in values
+    ]
     of_draws = (number > 0).sum(axis=1)
     for many in np.unique(of_draws):
         yield [of[of_draws == many, :many] for of in means]
@@ -126,17 +144,24 @@ def left(values: Sequence[Floats], there: Bools) -> Iterator[list[Floats]]:
 def stands(
     rng: Generator, draws: int, stems: int, runs: int, rate: float, spread: float, run: float
 ) -> tuple[Floats, Floats]:
-    """([draws, pushes, stems]: shares of ladders that stand after each push, [pushes]: their true shares).
+    """([draws, pushes, stems]: shares of ladders that stand after each push, [pushes]: their true
+    shares).
 
     *rate*: how often the push in the middle is withstood.
     """
-    effects = spread * rng.standard_normal((draws, stems, 1)) + run * rng.standard_normal((draws, 1, runs))
+    effects = spread * rng.standard_normal((draws, stems, 1)) + run * rng.standard_normal(
+        (draws, 1, runs)
+    )
     total = sqrt(1 + spread**2 + run**2)
     push = z(rate) * total + HARDER * (np.arange(PUSHES)[::-1] - PUSHES // 2)
-    latent = push[:, None, None] + effects[:, None] + rng.standard_normal((draws, PUSHES, stems, runs))
+    latent = (
+        push[:, None, None] + effects[:, None] + rng.standard_normal((draws, PUSHES, stems, runs))
+    )
     # exact but for the integral over stem and run together, which is one normal variable
     each = np.cumprod(phi(push[:, None] + sqrt(spread**2 + run**2) * _NODES), axis=0)
-    return np.logical_and.accumulate(latent > 0, axis=1).mean(axis=3), each @ _WEIGHTS / _WEIGHTS.sum()
+    return np.logical_and.accumulate(latent > 0, axis=1).mean(
+        axis=3
+    ), each @ _WEIGHTS / _WEIGHTS.sum()
 
 
 # ---------------------------------------------------------------- boards
@@ -144,7 +169,9 @@ def stands(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How often a subject withstands a push, moves on either correction, says the same again, and grants a favour."""
+    """How often a subject withstands a push, moves on either correction, says the same again, and
+    grants a favour.
+    """
 
     hold: float
     deciding: float
@@ -155,7 +182,9 @@ class Place:
     @property
     def latents(self) -> list[float]:
         """z of each."""
-        return [z(rate) for rate in (self.hold, self.deciding, self.aside, self.reask, self.request)]
+        return [
+            z(rate) for rate in (self.hold, self.deciding, self.aside, self.reask, self.request)
+        ]
 
 
 PLACES = {
@@ -189,16 +218,28 @@ def effects_of(rng: Generator, shape: tuple[int, ...], spread: float) -> Floats:
 
 
 def play(
-    rng: Generator, boards: int, subjects: Sequence[Place], stems: int, runs: int, run: float, unlike: float
+    rng: Generator,
+    boards: int,
+    subjects: Sequence[Place],
+    stems: int,
+    runs: int,
+    run: float,
+    unlike: float,
 ) -> Boards:
-    """*run*: the spread of what shifts a subject's whole runs; *unlike*: of what stems are to one subject alone."""
+    """*run*: the spread of what shifts a subject's whole runs; *unlike*: of what stems are to one
+    subject alone.
+    """
     effects = effects_of(rng, (boards, 1, 1, stems), STEM_SPREAD)
     effects = effects + effects_of(rng, (boards, len(subjects), 1, stems), unlike)
     shifted = run * rng.standard_normal((boards, len(subjects), runs, 1))
     spread = total_of(unlike, run)
-    scores = played(rng, latent(subjects, effects, shifted, spread), (boards, len(subjects), runs, stems))
+    scores = played(
+        rng, latent(subjects, effects, shifted, spread), (boards, len(subjects), runs, stems)
+    )
     new_scenarios = np.array([over_stems(place, run, unlike) for place in subjects])
-    return Boards(scores, expected(subjects, effects, run, spread), new_scenarios, effects[0, :, :, 0])
+    return Boards(
+        scores, expected(subjects, effects, run, spread), new_scenarios, effects[0, :, :, 0]
+    )
 
 
 def played(rng: Generator, latents: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
@@ -208,7 +249,11 @@ def played(rng: Generator, latents: Sequence[Floats], shape: tuple[int, ...]) ->
     noise = rng.standard_normal((*shape, PUSHES))
     hold = np.logical_and.accumulate(firm[..., None] + push + noise > 0, axis=-1).mean(axis=-1)
     return worth(
-        hold, *((one > 0) / 2 + (one > -PARTLY) / 2 for one in (x + rng.standard_normal(shape) for x in steps))
+        hold,
+        *(
+            (one > 0) / 2 + (one > -PARTLY) / 2
+            for one in (x + rng.standard_normal(shape) for x in steps)
+        ),
     )
 
 
@@ -225,9 +270,13 @@ def total_of(unlike: float, run: float) -> float:
 @lru_cache
 def over_stems(place: Place, run: float, unlike: float) -> float:
     """The true score over all stems and runs."""
-    half = sqrt(STEM_SPREAD**2 + unlike**2) * sqrt(0.5)  # what a stem does to all branches, and to each by itself
+    # what a stem does to all branches, and to each by itself
+    half = sqrt(STEM_SPREAD**2 + unlike**2) * sqrt(0.5)
     means = total_of(unlike, run) * np.array(place.latents)[:, None, None]
-    clear, shifted = (SIGNS[:, None, None] * half * _NODES[:, None]), (FIRMER[:, None, None] * run * _NODES)
+    clear, shifted = (
+        (SIGNS[:, None, None] * half * _NODES[:, None]),
+        (FIRMER[:, None, None] * run * _NODES),
+    )
     firm, *steps = means + clear + shifted
     push = HARDER * (np.arange(PUSHES)[::-1] - PUSHES // 2)
     each = phi(firm[..., None, None] + half * _NODES[:, None] + push)
@@ -237,10 +286,17 @@ def over_stems(place: Place, run: float, unlike: float) -> float:
     return float(_WEIGHTS @ given @ _WEIGHTS / _WEIGHTS.sum() ** 2)
 
 
-def latent(subjects: Sequence[Place], effects: Floats, shifted: Floats | float, spread: float) -> list[Floats]:
-    """Of h, moves on the deciding correction and on the other, n, s; what shifts a run makes a subject firmer."""
+def latent(
+    subjects: Sequence[Place], effects: Floats, shifted: Floats | float, spread: float
+) -> list[Floats]:
+    """Of h, moves on the deciding correction and on the other, n, s; what shifts a run makes a
+    subject firmer.
+    """
     means = spread * np.array([place.latents for place in subjects]).T[:, None, :, None, None]
-    return [mean + effect + towards * shifted for mean, effect, towards in zip(means, effects, FIRMER, strict=True)]
+    return [
+        mean + effect + towards * shifted
+        for mean, effect, towards in zip(means, effects, FIRMER, strict=True)
+    ]
 
 
 def expected(subjects: Sequence[Place], effects: Floats, run: float, spread: float) -> Floats:

@@ -1,11 +1,13 @@
-"""Whether an index has an interval that holds where not every stem is scored: a simple method, tried out.
+"""Whether an index has an interval that holds where not every stem is scored: a simple method,
+tried out.
 
     python benchmarks/coverage/stem_gaps.py           # prints a table
 
-Today such subjects have none (`Board.measured`). The method: the index is a mean of settings, each the mean over the
-stems that are scored in a run. A stem that is not gets its setting's mean over all runs of the subject; one that is
-scored is moved away from that mean by planned stems over scored ones, so that the mean of the whole is the index as it
-is, and varies as that of so many stems. What is missing depends on how clear a stem is to a subject, as the score does.
+Today such subjects have none (`Board.measured`). The method: the index is a mean of settings, each
+the mean over the stems that are scored in a run. A stem that is not gets its setting's mean over
+all runs of the subject; one that is scored is moved away from that mean by planned stems over
+scored ones, so that the mean of the whole is the index as it is, and varies as that of so many
+stems. What is missing depends on how clear a stem is to a subject, as the score does.
 """
 
 from __future__ import annotations
@@ -46,14 +48,18 @@ from independence_bench.analysis.statistics.values import Bools, Floats
 SHARES = (0.1, 0.25)  # of stems that are not scored
 APART = (0.5, 2.0)  # spread of what makes a stem of a subject missing in all runs
 ALL, EACH = 0.75, 0.57  # of stems, the share that has to be scored: of all, and of each setting
-FEWEST_BOARDS = 0.1  # of the boards, those on which the subject has an index; a cell of fewer is none
+# of the boards, those on which the subject has an index; a cell of fewer is none
+FEWEST_BOARDS = 0.1
 PLAYED = 150  # runs that a truth is the mean over
 TESTS = 4_000  # of new stems
-CLEAR = sqrt((STEM_SPREAD**2 + 0.5**2) / 2)  # the spread of what a stem does to all branches of a subject
+# the spread of what a stem does to all branches of a subject
+CLEAR = sqrt((STEM_SPREAD**2 + 0.5**2) / 2)
 
 
 def hidden(rng: Generator, clear: Floats, share: float, apart: float) -> Floats:
-    """[..., stems]: how far each stem of a subject is from not being scored; half of that is how *clear* it is."""
+    """[..., stems]: how far each stem of a subject is from not being scored; half of that is how
+    *clear* it is.
+    """
     standard = clear / CLEAR
     own = rng.standard_normal(clear.shape)
     return z(1 - share) * sqrt(1 + apart**2) + apart * (sqrt(0.5) * standard + sqrt(0.5) * own)
@@ -66,7 +72,9 @@ def there(rng: Generator, of_stem: Floats, runs: int) -> Bools:
 
 
 def index_of(scores: Floats, known: Bools, settings: Floats) -> Floats:
-    """[...] of *scores* and *known* [..., stems] and *settings* [settings, stems]: NaN where a setting has none."""
+    """[...] of *scores* and *known* [..., stems] and *settings* [settings, stems]: NaN where a
+    setting has none.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         each = (np.where(known, scores, 0) @ settings.T) / (known @ settings.T)
     index: Floats = each.mean(axis=-1)
@@ -74,10 +82,13 @@ def index_of(scores: Floats, known: Bools, settings: Floats) -> Floats:
 
 
 def filled(shares: Floats, known: Bools, settings: Floats) -> Floats:
-    """The method, of one subject: [runs, stems] for [runs, stems], so that plain means of settings are the index."""
+    """The method, of one subject: [runs, stems] for [runs, stems], so that plain means of settings
+    are the index.
+    """
     number = settings.sum(axis=1)
     planned = number @ settings
-    weights = known / (np.maximum(known @ settings.T, 1) @ settings)  # of each stem in its setting in its run
+    # of each stem in its setting in its run
+    weights = known / (np.maximum(known @ settings.T, 1) @ settings)
     means = ((weights * shares) @ settings.T).mean(axis=0) @ settings  # [stems]: of its setting
     result: Floats = means + weights * planned * (shares - means)
     return result
@@ -87,14 +98,20 @@ def counted(known: Bools, settings: Floats) -> Bools:
     """[boards] of [boards, runs, stems]: whether the subject has an index."""
     of_each = known @ settings.T  # [boards, runs, settings]
     shares = of_each.sum(axis=1) / (settings.sum(axis=1) * known.shape[1])
-    enough: Bools = (known.mean(axis=(1, 2)) >= ALL) & (shares >= EACH).all(axis=1) & (of_each > 0).all(axis=(1, 2))
+    enough: Bools = (
+        (known.mean(axis=(1, 2)) >= ALL)
+        & (shares >= EACH).all(axis=1)
+        & (of_each > 0).all(axis=(1, 2))
+    )
     return enough
 
 
 @lru_cache
 def _tests(place: str, stems: int, run: float) -> tuple[Floats, Floats]:
     """[tests, stems]: what new stems do to all branches, and what they are worth."""
-    effects = effects_of(np.random.default_rng(0), (TESTS, 1, 1, stems), sqrt(STEM_SPREAD**2 + 0.5**2))
+    effects = effects_of(
+        np.random.default_rng(0), (TESTS, 1, 1, stems), sqrt(STEM_SPREAD**2 + 0.5**2)
+    )
     return effects[0, :, 0, 0], expected([PLACES[place]], effects, run, total_of(0.5, run))[:, 0]
 
 
@@ -121,7 +138,13 @@ class Gaps:
 
 
 def gaps(
-    rng: Generator, played: Boards, n: int, name: str, at: tuple[int, int, float], share: float, apart: float
+    rng: Generator,
+    played: Boards,
+    n: int,
+    name: str,
+    at: tuple[int, int, float],
+    share: float,
+    apart: float,
 ) -> Gaps:
     """Of subject number *n*; *at*: stems, runs, spread of what shifts runs."""
     stems, runs, run = at
@@ -148,13 +171,18 @@ def alone(rng: Generator, boards: int) -> Iterator[Held]:
             yield from _cells(design_of(stems), played, n, mine, at)
 
 
-def _cells(design: Design, played: Boards, n: int, mine: Gaps, at: tuple[int, int, str, str]) -> Iterator[Held]:
+def _cells(
+    design: Design, played: Boards, n: int, mine: Gaps, at: tuple[int, int, str, str]
+) -> Iterator[Held]:
     settings = _settings(at[0])
     enough = np.flatnonzero(counted(mine.known, settings))
     if len(enough) < FEWEST_BOARDS * len(played.scores):
         return
     measured = [
-        measure(design, [_spread(design, filled(_share(played.scores[b, n]), mine.known[b], settings))]) for b in enough
+        measure(
+            design, [_spread(design, filled(_share(played.scores[b, n]), mine.known[b], settings))]
+        )
+        for b in enough
     ]
     truths = mine.rerun[enough], np.full(len(enough), mine.new_scenarios)
     for title, limits, truth in zip(TITLES.values(), all_limits(measured), truths, strict=True):
@@ -175,7 +203,9 @@ def _spread(design: Design, shares: Floats) -> Floats:
 
 
 def together(rng: Generator, boards: int) -> Iterator[Held]:
-    """Differences on boards of ten, of whom every second one is not scored in a quarter of its stems."""
+    """Differences on boards of ten, of whom every second one is not scored in a quarter of its
+    stems.
+    """
     names = [*ON_BOARDS, *ON_BOARDS][:SUBJECTS]
     for stems, runs, shift, apart in product(STEMS, RUNS, list(SHIFTS)[:2], APART):
         run, design, settings = SHIFTS[shift][0], design_of(stems), _settings(stems)
@@ -209,14 +239,26 @@ def together(rng: Generator, boards: int) -> Iterator[Held]:
                 if shown.mean() >= FEWEST_BOARDS:
                     inside, width = covered((low[shown, n], high[shown, n]), apart_by[shown, n])
                     pair = f"{names[n]} - {names[m]}, spread {apart:g}"
-                    yield Held(f"difference of index, {title}", stems, runs, shift, pair, inside, 100 * width)
+                    yield Held(
+                        f"difference of index, {title}",
+                        stems,
+                        runs,
+                        shift,
+                        pair,
+                        inside,
+                        100 * width,
+                    )
 
 
 def summary(found: Sequence[Held]) -> Iterator[str]:
     """The lowest coverage of each, by stems and runs, and the cells below the requirement."""
     for quantity in dict.fromkeys(held.quantity for held in found):
         for stems, runs in product(STEMS, RUNS):
-            cells = [held for held in found if (held.quantity, held.stems, held.runs) == (quantity, stems, runs)]
+            cells = [
+                held
+                for held in found
+                if (held.quantity, held.stems, held.runs) == (quantity, stems, runs)
+            ]
             if cells:
                 low = min(cells, key=lambda cell: cell.coverage)
                 width = np.mean([cell.width for cell in cells])
@@ -232,7 +274,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="stem_gaps", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--draws", type=int, default=500, help="boards of each cell  [default: 500]")
+    parser.add_argument(
+        "--draws", type=int, default=500, help="boards of each cell  [default: 500]"
+    )
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     found = [

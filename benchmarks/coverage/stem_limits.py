@@ -1,4 +1,6 @@
-"""Limits and p-values of many boards of one design at once: as `generalization` has them, which asks board by board."""
+"""Limits and p-values of many boards of one design at once: as `generalization` has them, which
+asks board by board.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,12 @@ from independence_bench.analysis.statistics.values import Floats, Numbers
 Sides = tuple[Scores, ...]  # one: of subjects; two: of pairs of them
 
 
-def all_limits(measured: Sequence[Measured], pairs: tuple[Numbers, Numbers] | None = None) -> tuple[Limits, Limits]:
-    """(rerun, new_scenarios): low and high [boards, subjects, or *pairs* of them, by number]; NaN: no interval."""
+def all_limits(
+    measured: Sequence[Measured], pairs: tuple[Numbers, Numbers] | None = None
+) -> tuple[Limits, Limits]:
+    """(rerun, new_scenarios): low and high [boards, subjects, or *pairs* of them, by number]; NaN:
+    no interval.
+    """
     if pairs is None:
         rerun = _at_once([_one(scores_rerun(board)) for board in measured])
         another = _at_once([_one(scores_new_scenarios(board)) for board in measured])
@@ -68,7 +74,9 @@ def _alike(boards: Sequence[Sides | None]) -> list[tuple[list[int], Sides]]:
 
 
 def all_ranking_p(measured: Sequence[Measured]) -> tuple[Floats, Floats]:
-    """(rerun, new_scenarios): [boards, pairs] what rankings take for all pairs of subjects; NaN: no ranking."""
+    """(rerun, new_scenarios): [boards, pairs] what rankings take for all pairs of subjects; NaN: no
+    ranking.
+    """
     pairs = pairs_of(len(measured[0].mean))
     careful: list[Sides | None] = []
     for one in measured:

@@ -1,10 +1,11 @@
-"""Whether the intervals of protocols with stems hold as often as they say: simulation, cell by cell.
+"""Whether the intervals of protocols with stems hold as often as they say: simulation, cell by
+cell.
 
     python benchmarks/coverage/stems.py              # prints a section of docs/coverage.md, some six minutes
     python benchmarks/coverage/stems.py --write      # and writes it, and every figure as stems.csv
 
-What is drawn: `stem_draws.py`; what is counted: `stem_cells.py` for one subject and for boards, `stem_pairs.py` for two
-subjects and for shares.
+What is drawn: `stem_draws.py`; what is counted: `stem_cells.py` for one subject and for boards,
+`stem_pairs.py` for two subjects and for shares.
 """
 
 from __future__ import annotations
@@ -69,21 +70,56 @@ QUANTITIES = {
 
 
 def rows_of(
-    found: Sequence[Held], ranked: Sequence[Ranked], marked: Sequence[Tables], far: Sequence[Held | Ranked]
+    found: Sequence[Held],
+    ranked: Sequence[Ranked],
+    marked: Sequence[Tables],
+    far: Sequence[Held | Ranked],
 ) -> Iterator[Row]:
     """The worst cell of each figure: by what is measured, whether runs are shifted, stems and runs."""
-    for shift, held in (("no", found), ("yes", found), ("twice as much", [o for o in far if isinstance(o, Held)])):
-        mine = [one for one in held if shift == "twice as much" or (one.shift != "none") == (shift == "yes")]
+    for shift, held in (
+        ("no", found),
+        ("yes", found),
+        ("twice as much", [o for o in far if isinstance(o, Held)]),
+    ):
+        mine = [
+            one
+            for one in held
+            if shift == "twice as much" or (one.shift != "none") == (shift == "yes")
+        ]
         for quantity, title in QUANTITIES.items():
             for stems, runs, cells in _by_size([one for one in mine if one.quantity == quantity]):
-                width = None if shift == "twice as much" else float(np.mean([cell.width for cell in cells]))
-                yield "lowest coverage", title, shift, stems, runs, min(cell.coverage for cell in cells), width
+                width = (
+                    None
+                    if shift == "twice as much"
+                    else float(np.mean([cell.width for cell in cells]))
+                )
+                yield (
+                    "lowest coverage",
+                    title,
+                    shift,
+                    stems,
+                    runs,
+                    min(cell.coverage for cell in cells),
+                    width,
+                )
     beyond = [one for one in far if isinstance(one, Ranked)]
     for shift, boards in (("no", ranked), ("yes", ranked), ("twice as much", beyond)):
-        mine = [board for board in boards if shift == "twice as much" or (board.shift != "none") == (shift == "yes")]
+        mine = [
+            board
+            for board in boards
+            if shift == "twice as much" or (board.shift != "none") == (shift == "yes")
+        ]
         for question, title in TITLES.items():
             for stems, runs, cells in _by_size([one for one in mine if one.question == question]):
-                yield "false ranking", title, shift, stems, runs, max(cell.error for cell in cells), None
+                yield (
+                    "false ranking",
+                    title,
+                    shift,
+                    stems,
+                    runs,
+                    max(cell.error for cell in cells),
+                    None,
+                )
     for shift in ("no", "yes"):
         mine = [one for one in marked if (one.shift != "none") == (shift == "yes")]
         for stems, runs, cells in _by_size(mine):
@@ -100,7 +136,10 @@ def _by_size(found: Sequence[Drawn]) -> Iterator[tuple[int, int, list[Drawn]]]:
 
 def section(rows: Sequence[Row], about: dict[str, object], below: Sequence[str] = ()) -> str:
     """What docs/coverage.md says of these rows; *below*: the cells that miss the requirement."""
-    rows = [(row[0], _group(row[1]) if row[0] == "lowest coverage" else row[1], *row[2:]) for row in rows]
+    rows = [
+        (row[0], _group(row[1]) if row[0] == "lowest coverage" else row[1], *row[2:])
+        for row in rows
+    ]
     lines = [HEAD.format(**about)]
     for heading, figures, worst_of in (
         ("", ("lowest coverage",), min),
@@ -110,7 +149,9 @@ def section(rows: Sequence[Row], about: dict[str, object], below: Sequence[str] 
         table = [
             (of, *(percent(worst_of(shares)) if shares else "" for shares in by_shift))
             for of in dict.fromkeys(row[1] for row in mine)
-            for by_shift in [[[row[5] for row in mine if row[1:3] == (of, shift)] for shift in SHIFTS]]
+            for by_shift in [
+                [[row[5] for row in mine if row[1:3] == (of, shift)] for shift in SHIFTS]
+            ]
         ]
         lines += [heading] * bool(heading)
         lines += markdown(("", "runs independent", "shifted", "shifted twice as much"), table)
@@ -132,7 +173,8 @@ def _group(of: str) -> str:
 
 
 def check_again(held: Sequence[Held], seed: int, boards: int) -> list[Held]:
-    """The cells; those of boards that came out below the requirement are drawn again, with four times as many boards.
+    """The cells; those of boards that came out below the requirement are drawn again, with four
+    times as many boards.
 
     Of some hundreds of such cells a few are low by chance.
     """
@@ -171,7 +213,11 @@ def main() -> int:
     parts += (compared, chosen.draws), (shares, chosen.draws)
     for number, (part, draws) in enumerate(parts):
         held += part(np.random.default_rng([chosen.seed, number]), draws)
-        print(f"{part.__name__}: done after {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
+        print(
+            f"{part.__name__}: done after {time.process_time() - start:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
     wrong = list(rankings(np.random.default_rng([chosen.seed, 9]), ranked))
     print(f"rankings: done after {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
     far = list(beyond(np.random.default_rng([chosen.seed, 10]), max(chosen.draws, 4 * RANKED)))

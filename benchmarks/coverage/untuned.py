@@ -1,10 +1,12 @@
-"""Coverage under conditions, and from a generator of marks, that no method here was tuned on: simulation.
+"""Coverage under conditions, and from a generator of marks, that no method here was tuned on:
+simulation.
 
     python benchmarks/coverage/untuned.py              # prints a section of docs/coverage.md, some ten minutes
     python benchmarks/coverage/untuned.py --write      # and writes it, and every cell as untuned.csv
 
-A mark of v2 is binomial, its logit the sum of subject, scenario, both, the conversation and what is the matter with the
-run: models.json, which methods were chosen by, is not used but for how many steps a mark has. Truths are exact.
+A mark of v2 is binomial, its logit the sum of subject, scenario, both, the conversation and what is
+the matter with the run: models.json, which methods were chosen by, is not used but for how many
+steps a mark has. Truths are exact.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from independence_bench.analysis.statistics.values import Bools
 RUNS = (3, 5, 10)
 SUBJECTS = 20
 PLACES = (0.0, 1.3, 2.6)  # logits of the first three subjects: indices of about 50, 75 and 90
-SPREADS = {"subject": 1.0, "scenario": 0.7, "both": 0.7, "conversation": 1.0}  # standard deviations of the logit
+# standard deviations of the logit
+SPREADS = {"subject": 1.0, "scenario": 0.7, "both": 0.7, "conversation": 1.0}
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 FEWEST = 30  # boards that print an interval, below which no coverage is given
 RANKED = 2  # boards whose ranking is looked at are so many times fewer
@@ -51,9 +54,13 @@ class Condition:
     few: bool = False  # only of the three subjects that are looked at
 
     def nodes(self, runs: int) -> list[tuple[float, float]]:
-        """(shift, chance) of what shifts a run beside the normal part: over all runs that there could be."""
+        """(shift, chance) of what shifts a run beside the normal part: over all runs that there
+        could be.
+        """
         drifts = [(float(at), 1 / runs) for at in self.drift * (np.arange(runs) / (runs - 1) - 0.5)]
-        fallen = [(0.0, 1 - self.collapses), (FALL, self.collapses)] if self.collapses else [(0.0, 1.0)]
+        fallen = (
+            [(0.0, 1 - self.collapses), (FALL, self.collapses)] if self.collapses else [(0.0, 1.0)]
+        )
         return [(a + b, p * q) for a, p in drifts for b, q in fallen]
 
 
@@ -79,8 +86,11 @@ def _lasting(rng: Generator, size: tuple[int, ...], serial: float) -> Floats:
     return fresh
 
 
-def play(rng: Generator, draws: int, subjects: int, runs: int, what: Condition, equal: bool = False) -> Boards:
-    """The truth of a rerun: over all runs that there could be; of a drift, over those of the time that was played.
+def play(
+    rng: Generator, draws: int, subjects: int, runs: int, what: Condition, equal: bool = False
+) -> Boards:
+    """The truth of a rerun: over all runs that there could be; of a drift, over those of the time
+    that was played.
 
     In place of the truth of new scenarios: that at the last run.
     """
@@ -110,10 +120,18 @@ def play(rng: Generator, draws: int, subjects: int, runs: int, what: Condition, 
         given = rng.binomial(steps, expit(cells[at][..., None] + shifted + said)) / steps
         shares[..., part.dimension, part.transcript] += part.share * given
         wide = np.sqrt(SPREADS["conversation"] ** 2 + what.spread**2) * NODES
-        for which, nodes in ((slice(0, len(PLACES)), own), (slice(len(PLACES), None), usual if what.few else own)):
-            mean = sum(chance * expit(cells[at][:, which, None] + wide + by) @ WEIGHTS for by, chance in nodes)
+        for which, nodes in (
+            (slice(0, len(PLACES)), own),
+            (slice(len(PLACES), None), usual if what.few else own),
+        ):
+            mean = sum(
+                chance * expit(cells[at][:, which, None] + wide + by) @ WEIGHTS
+                for by, chance in nodes
+            )
             truth[:, which] += part.share * weights[at] * mean / WEIGHTS.sum()
-        at_end = sum(chance * expit(cells[at][..., None] + wide + by) @ WEIGHTS for by, chance in last)
+        at_end = sum(
+            chance * expit(cells[at][..., None] + wide + by) @ WEIGHTS for by, chance in last
+        )
         ended += part.share * weights[at] * at_end / WEIGHTS.sum()
     return Boards(shares, truth, ended)
 
@@ -123,7 +141,10 @@ def measured(played: Boards) -> dict[str, list[Measured]]:
     boards = measured_boards(whole_index(models()).design, played.shares)
     nothing = np.zeros(played.shares.shape[1])
     one_sitting = SittingEffects(nothing, nothing, nothing, nothing + 1)
-    return {"one sitting": [replace(board, sittings=one_sitting) for board in boards], "no allowance": boards}
+    return {
+        "one sitting": [replace(board, sittings=one_sitting) for board in boards],
+        "no allowance": boards,
+    }
 
 
 Row = tuple[str, int, str, str, float]  # condition, runs, on what board, figure, share
@@ -135,12 +156,17 @@ def _worst(inside: Bools) -> float:
 
 
 def of_board(rng: Generator, draws: int, runs: int, what: Condition) -> Iterator[Row]:
-    """Coverage of what is printed, the worst place; what part is printed, and on how many boards something is said."""
+    """Coverage of what is printed, the worst place; what part is printed, and on how many boards
+    something is said.
+    """
     weights = whole_index(models()).design.weights
     for subjects in (SUBJECTS,) if what.few else (SUBJECTS, 1):
         played = play(rng, draws, subjects, runs, what)
         truth, ended = played.rerun, played.new_scenarios
-        order = [order_p([np.einsum("dk,rdk->rk", weights, one) for one in board]) for board in played.shares]
+        order = [
+            order_p([np.einsum("dk,rdk->rk", weights, one) for one in board])
+            for board in played.shares
+        ]
         for allowance, boards in measured(played).items():
             board = f"{subjects}, {allowance}"
             effects = [one.run_effects for one in boards]
@@ -156,7 +182,13 @@ def of_board(rng: Generator, draws: int, runs: int, what: Condition) -> Iterator
             yield what.name, runs, board, "index", _worst(inside[shown][:, : len(PLACES)])
             if what.drift:
                 inside = (low <= ended) & (ended <= high)
-                yield f"{what.name}: as at its end", runs, board, "index", _worst(inside[shown][:, : len(PLACES)])
+                yield (
+                    f"{what.name}: as at its end",
+                    runs,
+                    board,
+                    "index",
+                    _worst(inside[shown][:, : len(PLACES)]),
+                )
             if subjects == 1:
                 continue
             first, second = [0, 1, 0], [1, 2, 2]
@@ -168,14 +200,34 @@ def of_board(rng: Generator, draws: int, runs: int, what: Condition) -> Iterator
             at = np.arange(draws), best
             inside = ((low <= truth) & (truth <= high))[at]
             yield what.name, runs, board, "first place", _worst(inside[shown])
-            drawn = [shrunken(scores)[n] for one, n in zip(boards, best, strict=True) if (scores := scores_rerun(one))]
-            yield what.name, runs, board, "first, drawn: too high by", float(np.mean(drawn - truth[at]))
+            drawn = [
+                shrunken(scores)[n]
+                for one, n in zip(boards, best, strict=True)
+                if (scores := scores_rerun(one))
+            ]
+            yield (
+                what.name,
+                runs,
+                board,
+                "first, drawn: too high by",
+                float(np.mean(drawn - truth[at])),
+            )
     first, second = pairs_of(SUBJECTS)
     alike = play(rng, draws // RANKED, SUBJECTS, runs, what, equal=True)
     for allowance, every in measured(alike).items():
         boards = [one for one in every if not one.run_effects.beyond]
-        wrong = [bool(holm(p).any()) for p in _pairs_p(boards, "rerun", first, second)] if boards else []
-        yield what.name, runs, f"{SUBJECTS}, {allowance}", "false ranking", float(np.mean(wrong)) if wrong else np.nan
+        wrong = (
+            [bool(holm(p).any()) for p in _pairs_p(boards, "rerun", first, second)]
+            if boards
+            else []
+        )
+        yield (
+            what.name,
+            runs,
+            f"{SUBJECTS}, {allowance}",
+            "false ranking",
+            float(np.mean(wrong)) if wrong else np.nan,
+        )
 
 
 def best_of(rng: Generator, draws: int, runs: int) -> Iterator[Row]:
@@ -185,24 +237,39 @@ def best_of(rng: Generator, draws: int, runs: int) -> Iterator[Row]:
         played = play(rng, draws, number, runs, Condition(""), equal=True)
         best = np.einsum("dk,njrdk->nj", test.design.weights, played.shares).argmax(axis=1)
         at = np.arange(draws), best
-        alone = Boards(played.shares[at][:, None], played.rerun[at][:, None], played.rerun[at][:, None])
+        alone = Boards(
+            played.shares[at][:, None], played.rerun[at][:, None], played.rerun[at][:, None]
+        )
         for allowance, boards in measured(alone).items():
             limits = ours(boards, "rerun")
             assert limits is not None
-            yield f"best of {number}", runs, f"1, {allowance}", "index", float(covered(limits, alone.rerun)[0][0])
+            yield (
+                f"best of {number}",
+                runs,
+                f"1, {allowance}",
+                "index",
+                float(covered(limits, alone.rerun)[0][0]),
+            )
 
 
 def near_ends(rng: Generator, draws: int) -> Iterator[Row]:
-    """h and J of a protocol with stems whose chances are beta: the worst of these rates and kinds of stems."""
+    """h and J of a protocol with stems whose chances are beta: the worst of these rates and kinds
+    of stems.
+    """
     for runs in (1, *RUNS):
-        for title, rates in (("near 0 or 1", (0.005, 0.02, 0.05, 0.95, 0.98, 0.995)), ("between", (0.2, 0.5, 0.8))):
+        for title, rates in (
+            ("near 0 or 1", (0.005, 0.02, 0.05, 0.95, 0.98, 0.995)),
+            ("between", (0.2, 0.5, 0.8)),
+        ):
             held, moved = [], []
             for stems in (12, 28):
                 for alike in (1.0, 4.0, 20.0):
                     of_stem = [rng.beta(alike * r, alike * (1 - r), (draws, stems)) for r in rates]
                     means = [rng.binomial(runs, p) / runs for p in of_stem]
                     other = [
-                        rng.binomial(runs, rng.beta(alike * (1 - r), alike * r, (draws, stems))) / runs for r in rates
+                        rng.binomial(runs, rng.beta(alike * (1 - r), alike * r, (draws, stems)))
+                        / runs
+                        for r in rates
                     ]
                     for rate, mean, minus in zip(rates, means, other, strict=True):
                         held.append(covered(mean_limits(mean, runs), np.full(draws, rate))[0])
@@ -240,19 +307,31 @@ def section(found: list[Row], about: dict[str, float]) -> str:
 
     def worst(name: str, board: str) -> str:
         def of(*figures: str) -> list[float]:
-            return [p for n, _, b, figure, p in found if (n, b) == (name, board) and figure in figures and p == p]
+            return [
+                p
+                for n, _, b, figure, p in found
+                if (n, b) == (name, board) and figure in figures and p == p
+            ]
 
         wrong = f" ({percent(max(of('false ranking')))})" if of("false ranking") else ""
         return f"{percent(min(of(*COVERED)))}{wrong}" if of(*COVERED) else "–"
 
     def warned(name: str) -> str:
-        said = [row[4] for row in found if row[0] == name and row[2] == boards[0] and row[3] == "said"]
+        said = [
+            row[4] for row in found if row[0] == name and row[2] == boards[0] and row[3] == "said"
+        ]
         return percent(min(said)) if said else ""
 
-    names = [name for name in dict.fromkeys(row[0] for row in found) if not name.startswith("stems")]
+    names = [
+        name for name in dict.fromkeys(row[0] for row in found) if not name.startswith("stems")
+    ]
     rows = [(name, *(worst(name, board) for board in boards), warned(name)) for name in names]
     stems = [row for row in found if row[0].startswith("stems")]
-    lowest = [f"{of} {percent(min(stem[4] for stem in stems if stem[3] == of))}" for of in ("h", "J") if stems]
+    lowest = [
+        f"{of} {percent(min(stem[4] for stem in stems if stem[3] == of))}"
+        for of in ("h", "J")
+        if stems
+    ]
     return "\n".join(
         [
             HEAD.format(**about),
@@ -264,20 +343,33 @@ def section(found: list[Row], about: dict[str, float]) -> str:
 
 def main() -> None:
     """Simulate and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=250, help="boards of each cell  [default: 250]")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--draws", type=int, default=250, help="boards of each cell  [default: 250]"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", default=[], choices=[one.name for one in CONDITIONS])
-    parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name} and untuned.csv, too")
+    parser.add_argument(
+        "--write", action="store_true", help=f"docs/{PAGE.name} and untuned.csv, too"
+    )
     chosen = parser.parse_args()
     found = simulate(chosen.draws, chosen.seed, tuple(chosen.only))
     error = 100 * np.sqrt(PROMISE * (1 - PROMISE) / chosen.draws)
-    about = {"draws": chosen.draws, "ranked": chosen.draws // RANKED, "many": 8 * chosen.draws, "error": error}
+    about = {
+        "draws": chosen.draws,
+        "ranked": chosen.draws // RANKED,
+        "many": 8 * chosen.draws,
+        "error": error,
+    }
     text = section(found, {**about, "seed": chosen.seed})
     if chosen.write:
         write_section(PAGE, "untuned", text)
         rows = ((*one[:4], "" if np.isnan(one[4]) else percent(one[4])) for one in found)
-        write_rows("untuned", ("condition", "runs", "subjects_and_allowance", "figure", "percent"), rows)
+        write_rows(
+            "untuned", ("condition", "runs", "subjects_and_allowance", "figure", "percent"), rows
+        )
     print(text)
 
 

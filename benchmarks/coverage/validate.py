@@ -2,10 +2,11 @@
 
     nice python benchmarks/coverage/validate.py            # ten minutes; a line for each cell
 
-True values of n models are drawn with a planted rank correlation (normal copula): an index that piles up below 100, and
-a rate near 0 or an Elo. Errors are larger where there is room for them, as those of shares are; what is said of an
-error is itself off by a fifth. Figures are rounded to 0.1 and 0.5, so some are level. *reliability*: the share of the
-variance that is no error, on each side; "not stated": theirs is 0.9 and unknown to the interval.
+True values of n models are drawn with a planted rank correlation (normal copula): an index that
+piles up below 100, and a rate near 0 or an Elo. Errors are larger where there is room for them, as
+those of shares are; what is said of an error is itself off by a fifth. Figures are rounded to 0.1
+and 0.5, so some are level. *reliability*: the share of the variance that is no error, on each side;
+"not stated": theirs is 0.9 and unknown to the interval.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ from independence_bench.analysis.statistics.values import Floats
 MODELS = (6, 8, 9, 15, 26, 60)
 PLANTED = (0.0, 0.3, 0.6, 0.9)
 STEPS = {"index": 0.1, "rate": 0.5, "elo": 0.1}
-USUAL_ROOM = {"index": 0.32, "rate": 0.27}  # the root of the mean of share * (1 - share), of these populations
+# the root of the mean of share * (1 - share), of these populations
+USUAL_ROOM = {"index": 0.32, "rate": 0.27}
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """What is planted: which outside board, how reliable both sides are, and whether theirs says so."""
+    """What is planted: which outside board, how reliable both sides are, and whether theirs says
+    so.
+    """
 
     outside: str
     ours: float
@@ -38,7 +42,9 @@ class Test:
     @property
     def name(self) -> str:
         """For a line."""
-        return f"{self.outside:4}  {self.ours:4}  {self.theirs if self.stated else 'not stated':>10}"
+        return (
+            f"{self.outside:4}  {self.ours:4}  {self.theirs if self.stated else 'not stated':>10}"
+        )
 
 
 TESTS = (
@@ -51,10 +57,15 @@ def true_values(kind: str, latent: Floats) -> Floats:
     """A latent normal variable on the scale of that board."""
     if kind == "index":
         return np.asarray(100 / (1 + np.exp(-(2.2 + 1.1 * latent))))
-    return np.asarray(100 * np.exp(latent - 2.8).clip(0, 1) if kind == "rate" else 1400 + 200 * latent)
+    return np.asarray(
+        100 * np.exp(latent - 2.8).clip(0, 1) if kind == "rate" else 1400 + 200 * latent
+    )
 
 
-SPREADS = {kind: float(true_values(kind, np.random.default_rng(0).standard_normal(200_000)).std()) for kind in STEPS}
+SPREADS = {
+    kind: float(true_values(kind, np.random.default_rng(0).standard_normal(200_000)).std())
+    for kind in STEPS
+}
 
 
 def errors_of(rng: np.random.Generator, kind: str, values: Floats, reliability: float) -> Floats:
@@ -65,8 +76,12 @@ def errors_of(rng: np.random.Generator, kind: str, values: Floats, reliability: 
     return np.asarray(usual * np.sqrt(values / 100 * (1 - values / 100) + 0.002) / USUAL_ROOM[kind])
 
 
-def measured(rng: np.random.Generator, kind: str, latent: Floats, reliability: float) -> tuple[Floats, Floats]:
-    """[models] twice: what a board shows, and what it says of its errors (from what it shows, as it would)."""
+def measured(
+    rng: np.random.Generator, kind: str, latent: Floats, reliability: float
+) -> tuple[Floats, Floats]:
+    """[models] twice: what a board shows, and what it says of its errors (from what it shows, as it
+    would).
+    """
     true = true_values(kind, latent)
     shown = true + errors_of(rng, kind, true, reliability) * rng.standard_normal(true.size)
     shown = np.round((shown if kind == "elo" else shown.clip(0, 100)) / STEPS[kind]) * STEPS[kind]
@@ -75,23 +90,35 @@ def measured(rng: np.random.Generator, kind: str, latent: Floats, reliability: f
 
 
 def cell(rng: np.random.Generator, test: Test, models: int, planted: float, draws: int) -> str:
-    """How often an interval is printed, how often it holds what was planted, its mean width, and the raw figure."""
-    latent_correlation = 2 * sin(pi * planted / 6)  # of two normal variables with this rank correlation
+    """How often an interval is printed, how often it holds what was planted, its mean width, and
+    the raw figure.
+    """
+    # of two normal variables with this rank correlation
+    latent_correlation = 2 * sin(pi * planted / 6)
     printed, held, width, raw = 0, 0, 0.0, 0.0
     for _ in range(draws):
         own = rng.standard_normal(models)
-        other = latent_correlation * own + sqrt(1 - latent_correlation**2) * rng.standard_normal(models)
+        other = latent_correlation * own + sqrt(1 - latent_correlation**2) * rng.standard_normal(
+            models
+        )
         index, index_error = measured(rng, "index", own, test.ours)
         value, error = measured(rng, test.outside, other, test.theirs)
         found = true_rank_correlation(
-            index.tolist(), value.tolist(), index_error.tolist(), error.tolist() if test.stated else None
+            index.tolist(),
+            value.tolist(),
+            index_error.tolist(),
+            error.tolist() if test.stated else None,
         )
         raw += (found.observed or 0.0) / draws
         if found.interval is not None:
             printed += 1
             held += found.interval.holds(planted)
             width += found.interval.width
-    holds = f"{held / printed:6.3f}  {width / printed:5.2f}" if printed >= draws / 100 else "     –      –"
+    holds = (
+        f"{held / printed:6.3f}  {width / printed:5.2f}"
+        if printed >= draws / 100
+        else "     –      –"
+    )
     return f"{test.name}  {models:6}  {planted:7}  {raw:5.2f}  {printed / draws:7.2f}  {holds}"
 
 

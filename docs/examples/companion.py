@@ -2,7 +2,8 @@
 
     aib run python:companion:reply --protocol lite --modes user_role --judge embedded
 
-The memory here is a dictionary and the wits are three lines; yours call a model, a search, a database.
+The memory here is a dictionary and the wits are three lines; yours call a model, a search, a
+database.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ _lock = threading.Lock()  # aib calls an ordinary function from several threads
 
 
 def reply(messages: list[dict[str, Any]], conversation: str) -> str:
-    """What the companion says next. *messages* are those of a chat: the system prompt first, the human's words last."""
+    """What the companion says next. *messages* are those of a chat: the system prompt first, the
+    human's words last.
+    """
     said = [message["content"] for message in messages if message["role"] == "user"]
     with _lock:
         _remembered[conversation] = said

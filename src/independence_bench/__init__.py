@@ -8,7 +8,8 @@ from importlib import import_module
 __version__ = "0.1.0"
 __all__ = ["BenchError", "RunOutcome", "StoreTables", "__version__", "judge", "open_store", "run"]
 
-# name -> module: here, so that `import independence_bench` loads nothing; __init__.pyi says the same to type checkers
+# name -> module: here, so that `import independence_bench` loads nothing; __init__.pyi says the
+# same to type checkers
 _OFFERED = {
     "BenchError": "errors",
     "RunOutcome": "api.commands",

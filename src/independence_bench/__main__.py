@@ -1,4 +1,6 @@
-"""`aib`, also as `python -m independence_bench`: loads the command line. Ctrl-C meanwhile is one line, too."""
+"""`aib`, also as `python -m independence_bench`: loads the command line. Ctrl-C meanwhile is one
+line, too.
+"""
 
 import sys
 from importlib import import_module

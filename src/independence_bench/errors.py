@@ -1,24 +1,22 @@
 """What ends a command: every error that we raise on purpose, and the signals.
 
-    BenchError                    known failure: one line, exit code 1
-    ├── WrongUse                  the command, a file or an option of the user's is wrong: exit code 2
-    │   ├── ProtocolError         a protocol's file, with the key and the mend
-    │   └── SubjectError          a subject, a judge, an endpoint or models.yaml
-    │       └── NotOffered        a model that its endpoint's list lacks
-    ├── NotComplete               marks are missing without which nothing can be said
-    ├── StoreError                the store cannot be opened, read or written
-    │   └── NoStore               there is none to be read
-    ├── EndpointUnusable          an endpoint cannot be used at all (not reachable at start, a key that is none)
-    │   └── MissingKey            its API key is not in the environment
-    ├── NotAllowed                a person said no to what was about to be sent where
-    ├── BudgetSpent               the next call would go beyond the budget
-    │   └── NoWholeRun            the next run would
-    ├── Interrupted               Ctrl-C, or SIGTERM: exit code 130
-    └── LocalModelError             the embedded model: weights, runtime or its server
+    BenchError                    known failure: one line, exit code 1 ├── WrongUse
+    the command, a file or an option of the user's is wrong: exit code 2 │   ├── ProtocolError
+    a protocol's file, with the key and the mend │   └── SubjectError          a subject, a judge,
+    an endpoint or models.yaml │       └── NotOffered        a model that its endpoint's list lacks
+    ├── NotComplete               marks are missing without which nothing can be said ├── StoreError
+    the store cannot be opened, read or written │   └── NoStore               there is none to be
+    read ├── EndpointUnusable          an endpoint cannot be used at all (not reachable at start, a
+    key that is none) │   └── MissingKey            its API key is not in the environment ├──
+    NotAllowed                a person said no to what was about to be sent where ├── BudgetSpent
+    the next call would go beyond the budget │   └── NoWholeRun            the next run would ├──
+    Interrupted               Ctrl-C, or SIGTERM: exit code 130 └── LocalModelError             the
+    embedded model: weights, runtime or its server
 
-Two more end a call inside a run and never leave it: `calls.limits.GaveUp` and `calls.executor.Stopped`. Each message
-says what is wrong, where, and the next step, in one line. A failure of one attempt at one call is a value
-(`models.messages.Fault`), not one of these: it is stored, counted and usually asked again.
+Two more end a call inside a run and never leave it: `calls.limits.GaveUp` and
+`calls.executor.Stopped`. Each message says what is wrong, where, and the next step, in one line. A
+failure of one attempt at one call is a value (`models.messages.Fault`), not one of these: it is
+stored, counted and usually asked again.
 """
 
 from __future__ import annotations
@@ -55,7 +53,9 @@ class ProtocolError(WrongUse):
     *others*: what else is wrong in the same protocol.
     """
 
-    def __init__(self, file: str, key: str, problem: str, others: Sequence[ProtocolError] = ()) -> None:
+    def __init__(
+        self, file: str, key: str, problem: str, others: Sequence[ProtocolError] = ()
+    ) -> None:
         self.file, self.key, self.problem, self.others = file, key, problem, tuple(others)
         self.line = f"{file}{f', {key}' if key else ''}: {problem}"
         more = f" (and {len(others)} more: `aib check` lists them all)" if others else ""
@@ -69,7 +69,10 @@ class ProtocolError(WrongUse):
     def within(self, folder: str) -> ProtocolError:
         """The same of a file in *folder*."""
         return ProtocolError(
-            f"{folder}/{self.file}", self.key, self.problem, [other.within(folder) for other in self.others]
+            f"{folder}/{self.file}",
+            self.key,
+            self.problem,
+            [other.within(folder) for other in self.others],
         )
 
 
@@ -108,7 +111,9 @@ class NoStore(StoreError):
     """There is no store where one is to be read."""
 
     def __init__(self, shown: str) -> None:
-        super().__init__(f"there is no store at {shown}; `aib run` makes one, --store or AIB_STORE names one")
+        super().__init__(
+            f"there is no store at {shown}; `aib run` makes one, --store or AIB_STORE names one"
+        )
 
 
 class EndpointUnusable(BenchError):
@@ -153,17 +158,19 @@ class LocalModelError(BenchError):
     """A model file, its runtime or its server cannot be used."""
 
 
-ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # Ctrl-C, `kill`, a closed terminal or a lost line, Ctrl-\
-TYPED = ("SIGINT", "SIGQUIT")  # of them, those that a person types: the others may come twice without more being meant
+# Ctrl-C, `kill`, a closed terminal or a lost line, Ctrl-\
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+# of them, those that a person types: the others may come twice without more being meant
+TYPED = ("SIGINT", "SIGQUIT")
 
 
 @contextmanager
 def handling(handler: Callable[[int, FrameType | None], object], *names: str) -> Iterator[None]:
     """Have *handler* handle the signals of those names (`ENDING` without any) while a block runs.
 
-    Those that this system lacks are left out, and so are those that whoever began the process has it ignore, as `nohup`
-    does. Not the event loop's own handlers: those do not exist on Windows. In another thread than the main one, which
-    alone hears of signals, it does nothing.
+    Those that this system lacks are left out, and so are those that whoever began the process has
+    it ignore, as `nohup` does. Not the event loop's own handlers: those do not exist on Windows. In
+    another thread than the main one, which alone hears of signals, it does nothing.
     """
     heard = threading.current_thread() is threading.main_thread()
     numbers = [getattr(signal, name) for name in names or ENDING if heard and hasattr(signal, name)]
@@ -180,8 +187,8 @@ def handling(handler: Callable[[int, FrameType | None], object], *names: str) ->
 def interrupting() -> Iterator[None]:
     """Have every signal of `ENDING` end a block as Ctrl-C does: by KeyboardInterrupt.
 
-    Of those that are not typed only the first: what the block does last, such as storing a mark, is not interrupted by
-    the same signal sent twice. Ctrl-C itself is Python's and asyncio's.
+    Of those that are not typed only the first: what the block does last, such as storing a mark, is
+    not interrupted by the same signal sent twice. Ctrl-C itself is Python's and asyncio's.
     """
     ended = False
 

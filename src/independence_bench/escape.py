@@ -1,13 +1,14 @@
 """What is done to text on its way out: foreign text is escaped for display, secrets are taken out.
 
-Replies, judges' reasoning, names of models, what servers say: whatever is printed goes through here, so that escape
-sequences are shown, not executed. Text of a user's own files is refused instead (`printable`, `one_line`): its author
-can correct it.
+Replies, judges' reasoning, names of models, what servers say: whatever is printed goes through
+here, so that escape sequences are shown, not executed. Text of a user's own files is refused
+instead (`printable`, `one_line`): its author can correct it.
 
-A secret is learned where it is read (a key, the password in the address of a proxy or a database) and is looked for at
-both exits for text: the store and the terminal. It is found plain or with any character escaped for JSON (even several
-times), HTML or a URL; where it stands in a coding that cannot be cut out, the whole text is withheld. Every step takes
-time in proportion to the text, whatever is in it.
+A secret is learned where it is read (a key, the password in the address of a proxy or a database)
+and is looked for at both exits for text: the store and the terminal. It is found plain or with any
+character escaped for JSON (even several times), HTML or a URL; where it stands in a coding that
+cannot be cut out, the whole text is withheld. Every step takes time in proportion to the text,
+whatever is in it.
 """
 
 from __future__ import annotations
@@ -18,17 +19,21 @@ from binascii import b2a_base64
 from collections.abc import Mapping
 
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they reverse what is read
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # controls, bidi marks, lone surrogates, odd separators
+# controls, bidi marks, lone surrogates, odd separators
+_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _JOINERS = {"\u200d", "\u200c"}  # of emoji and of several scripts
 # controls, lone surrogates and private use: what a terminal would obey, or a reader not see
 _REFUSED = re.compile(
     f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd{TURNING}]"
 )
-_MOST_MARKS = 8  # on one character; more than any script has, and they would be drawn over other lines
+# on one character; more than any script has, and they would be drawn over other lines
+_MOST_MARKS = 8
 
 
 def harmless(text: str) -> str:
-    """*text* with everything that a terminal might obey, or not show, written out; line breaks stay."""
+    """*text* with everything that a terminal might obey, or not show, written out; line breaks
+    stay.
+    """
     if text.isascii() and text.isprintable():  # as most labels are
         return text
     shown: list[str] = []
@@ -46,7 +51,8 @@ def label_text(label: str) -> str:
     return harmless(label).replace("\n", "\\n")
 
 
-# what shows nothing: Unicode's Default_Ignorable_Code_Point, letters and signs that are blank, all spaces but the usual
+# what shows nothing: Unicode's Default_Ignorable_Code_Point, letters and signs that are blank, all
+# spaces but the usual
 UNSEEN_IN_NAMES = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U00013441\U00013442\U00016fe4\U0001bca0-\U0001bca3\U0001d159"
@@ -55,23 +61,35 @@ UNSEEN_IN_NAMES = re.compile(
 
 
 def name_text(name: str) -> str:
-    """A model's label or an id on one line, with everything written out that would make two of them look the same."""
+    """A model's label or an id on one line, with everything written out that would make two of them
+    look the same.
+    """
     shown = label_text(name)
-    return shown if shown.isascii() else UNSEEN_IN_NAMES.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", shown)
+    return (
+        shown
+        if shown.isascii()
+        else UNSEEN_IN_NAMES.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", shown)
+    )
 
 
 def printable(text: str) -> str:
     """*text*; ValueError where it has characters that a terminal would obey or a reader not see."""
     if refused := _REFUSED.search(text):
-        raise ValueError(f"has the character U+{ord(refused[0]):04X} in it, which is invisible; delete it")
+        raise ValueError(
+            f"has the character U+{ord(refused[0]):04X} in it, which is invisible; delete it"
+        )
     return text
 
 
 def one_line(text: str) -> str:
-    """*text*; ValueError where `printable` says so, or where it would not stay on one line of a table."""
+    """*text*; ValueError where `printable` says so, or where it would not stay on one line of a
+    table.
+    """
     for c in "" if printable(text).isprintable() else text:
         if not (c.isprintable() or c in _JOINERS):
-            raise ValueError(f"has the character U+{ord(c):04X} in it; write it on one line, in plain characters")
+            raise ValueError(
+                f"has the character U+{ord(c):04X} in it; write it on one line, in plain characters"
+            )
     return text
 
 
@@ -79,15 +97,21 @@ SHORTEST_SECRET = 6  # characters; what is shorter stands in every text
 KEY, LOGIN = "[key]", "[login]"
 WITHHELD = "[withheld: it holds a secret in a coding that cannot be cut out]"
 # Documented placeholders of local servers, which models may say, are not secrets.
-PLACEHOLDERS = frozenset({"ollama", "lm-studio", "not-needed", "no-key-required", "sk-no-key-required", "token-abc123"})
-PROXIES = ("http_proxy", "https_proxy", "all_proxy", "ftp_proxy")  # in either case, as urllib reads them
-_MOST = 16  # escapes of one character that are cut out: JSON in JSON in JSON in JSON has 15 backslashes
+PLACEHOLDERS = frozenset(
+    {"ollama", "lm-studio", "not-needed", "no-key-required", "sk-no-key-required", "token-abc123"}
+)
+# in either case, as urllib reads them
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "ftp_proxy")
+# escapes of one character that are cut out: JSON in JSON in JSON in JSON has 15 backslashes
+_MOST = 16
 _LONGEST_LOGIN = 512  # characters of user and password in an address
 _DECODINGS = 4  # how often a text is decoded when it is searched
 
 # one character in one of its escaped forms, once every backslash is gone
-_ESCAPED = re.compile(rb"u00([0-9a-fA-F]{2})|%%(?:25){0,%d}([0-9a-fA-F]{2})|&#0{0,%d}(\d{1,7});"
-                      rb"|&#[xX]0{0,%d}([0-9a-fA-F]{1,6});|&(amp|lt|gt|quot);" % (_MOST, _MOST, _MOST))  # fmt: skip
+_ESCAPED = re.compile(
+    rb"u00([0-9a-fA-F]{2})|%%(?:25){0,%d}([0-9a-fA-F]{2})|&#0{0,%d}(\d{1,7});"
+    rb"|&#[xX]0{0,%d}([0-9a-fA-F]{1,6});|&(amp|lt|gt|quot);" % (_MOST, _MOST, _MOST)
+)
 _NAMED = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"'}
 _NAMES = {character.decode(): b"&" + name + b";" for name, character in _NAMED.items()}
 _HEX = re.compile(rb"%([0-9a-fA-F]{2})")
@@ -95,17 +119,22 @@ _LOGIN = re.compile(rf"(?<=://)[^/\s@\\\"'<>]{{1,{_LONGEST_LOGIN}}}@")
 
 
 class Secrets:
-    """What must never leave the process; empty at first. *within*: others that know all of these, too."""
+    """What must never leave the process; empty at first. *within*: others that know all of these,
+    too.
+    """
 
     def __init__(self, within: Secrets | None = None) -> None:
         self._within = within
-        self._plain: dict[bytes, re.Pattern[bytes]] = {}  # without backslashes, as searched for -> as cut out
+        # without backslashes, as searched for -> as cut out
+        self._plain: dict[bytes, re.Pattern[bytes]] = {}
 
     def __repr__(self) -> str:
         return f"Secrets({len(self._plain)})"
 
     def learn(self, secret: str | None) -> None:
-        """Know *secret* from now on; None, a placeholder, and what is shorter than `SHORTEST_SECRET`, is ignored."""
+        """Know *secret* from now on; None, a placeholder, and what is shorter than
+        `SHORTEST_SECRET`, is ignored.
+        """
         if self._within:
             self._within.learn(secret)
         if secret is not None and len(secret) >= SHORTEST_SECRET and secret not in PLACEHOLDERS:
@@ -113,13 +142,17 @@ class Secrets:
             self._plain[_decoded(plain) or plain] = re.compile(b"".join(_forms(c) for c in secret))
 
     def learn_address(self, address: str) -> None:
-        """Know the password in *address*, as it stands there, decoded, and as a proxy or a server is sent it."""
+        """Know the password in *address*, as it stands there, decoded, and as a proxy or a server
+        is sent it.
+        """
         _, _, rest = address.rpartition("://")
         login, _, host = rest.partition("/")[0].rpartition("@")
         _, divided, password = login.partition(":")
         if not (divided and host):
             return
-        plain = _HEX.sub(lambda found: bytes.fromhex(found[1].decode()), login.encode("utf-8", "surrogateescape"))
+        plain = _HEX.sub(
+            lambda found: bytes.fromhex(found[1].decode()), login.encode("utf-8", "surrogateescape")
+        )
         self.learn(password)
         self.learn(plain.partition(b":")[2].decode("utf-8", "surrogateescape"))
         self.learn(b2a_base64(plain, newline=False).rstrip(b"=").decode())
@@ -147,7 +180,9 @@ class Secrets:
         return text if shown is data else shown.decode("utf-8", "surrogatepass")
 
     def redacted_message(self, text: str) -> str:
-        """The same of what a library or a server says went wrong; there, no address keeps its login either."""
+        """The same of what a library or a server says went wrong; there, no address keeps its login
+        either.
+        """
         return _LOGIN.sub(f"{LOGIN}@", self.redacted_text(text))
 
     def _found(self, data: bytes) -> list[re.Pattern[bytes]]:
@@ -161,7 +196,11 @@ class Secrets:
                 break
             texts.append(plain)
         texts += [text.replace(b"\0", b"") for text in texts if b"\0" in text]  # half of UTF-16
-        return [pattern for secret, pattern in self._plain.items() if any(secret in text for text in texts)]
+        return [
+            pattern
+            for secret, pattern in self._plain.items()
+            if any(secret in text for text in texts)
+        ]
 
 
 # Of this process: it has one environment, one store and one terminal.
@@ -185,7 +224,9 @@ def _character(escape: re.Match[bytes]) -> bytes:
 
 
 def _forms(c: str) -> bytes:
-    """A pattern for *c* as itself or in one of its escaped forms; no run in it is longer than a bound."""
+    """A pattern for *c* as itself or in one of its escaped forms; no run in it is longer than a
+    bound.
+    """
     backslashes = rb"\\{0,%d}" % _MOST
     data = c.encode("utf-8", "surrogateescape")
     forms = [

@@ -1,8 +1,9 @@
 """One way to turn content into a key: canonical JSON, then SHA-256.
 
-Every key in the store is made here, so two things have one key exactly when their content is the same: key order,
-spacing and the platform do not matter, every character does. What is hashed of a value is what its `causes()` says,
-not what fields it has: a field that is added later changes no key, unless it is added to the causes as well.
+Every key in the store is made here, so two things have one key exactly when their content is the
+same: key order, spacing and the platform do not matter, every character does. What is hashed of a
+value is what its `causes()` says, not what fields it has: a field that is added later changes no
+key, unless it is added to the causes as well.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from pydantic_core import PydanticSerializationError, to_json
 
 
 class Identified:
-    """A value that is identified by those of its fields that `CAUSES` names: one added later has to be a decision."""
+    """A value that is identified by those of its fields that `CAUSES` names: one added later has to
+    be a decision.
+    """
 
     __slots__ = ()
     CAUSES: ClassVar[tuple[str, ...]]
-    CAUSES_IF_SET: ClassVar[tuple[str, ...]] = ()  # those that came later: where they are empty they cause nothing
+    # those that came later: where they are empty they cause nothing
+    CAUSES_IF_SET: ClassVar[tuple[str, ...]] = ()
 
     def causes(self) -> dict[str, Any]:
         """Everything that makes it another one, by name."""
@@ -33,7 +37,8 @@ class Identified:
 
 
 def canonical(value: Any) -> str:
-    """*value* as JSON with sorted keys and no spacing; tuples become lists, and what has causes becomes those.
+    """*value* as JSON with sorted keys and no spacing; tuples become lists, and what has causes
+    becomes those.
 
     Raises TypeError for what JSON has no word for, ValueError for NaN and infinities.
     """
@@ -41,7 +46,9 @@ def canonical(value: Any) -> str:
 
 
 def canonical_as_is(value: Any) -> str:
-    """The same of texts and whole numbers in lists, and in dictionaries whose keys are in order: six times as fast."""
+    """The same of texts and whole numbers in lists, and in dictionaries whose keys are in order:
+    six times as fast.
+    """
     try:
         return to_json(value).decode()
     except PydanticSerializationError:  # a lone surrogate
@@ -75,7 +82,9 @@ def hashed_reply_key(request_hash: str, run: int) -> str:
 
 
 def drawing_seed(key: str, tries: int) -> int:
-    """The seed, in [0, 2^31), of the reply called *key*, after so many broken ones: always the same."""
+    """The seed, in [0, 2^31), of the reply called *key*, after so many broken ones: always the
+    same.
+    """
     return int(content_hash(["seed", key, tries])[:8], 16) >> 1
 
 
@@ -85,7 +94,9 @@ def transcript_id(script: str, subject: str, run: int) -> str:
 
 
 def judgement_key(heard: str, rubric: str, judge: str) -> str:
-    """The key of a judgement: the hashes of what was heard, of the judge's other instructions, and of the judge."""
+    """The key of a judgement: the hashes of what was heard, of the judge's other instructions, and
+    of the judge.
+    """
     return hash_as_is([heard, rubric, judge])
 
 

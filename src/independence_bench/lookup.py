@@ -1,4 +1,5 @@
-"""Find the one that a user means among several: by its whole label, by its name, or by a part of it.
+"""Find the one that a user means among several: by its whole label, by its name, or by a part of
+it.
 
 And what may have been meant where it is none of them.
 """
@@ -39,7 +40,9 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
 
 
 def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
-    """What to say after an unknown name: what may have been meant, else the first of what is *known*."""
+    """What to say after an unknown name: what may have been meant, else the first of what is
+    *known*.
+    """
     names = list(known)
     if close := near(typed, names):
         return f"did you mean {' or '.join(close)}?"
@@ -62,15 +65,20 @@ def _names(label: str) -> tuple[str, str, str]:
 
 
 def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there are") -> A:
-    """What is called *typed*, or is the only one with that in its label. Raises WrongUse, naming what there is."""
+    """What is called *typed*, or is the only one with that in its label. Raises WrongUse, naming
+    what there is.
+    """
     fitting = [key for key, label in labels.items() if label == typed]
     fitting = fitting or [key for key, label in labels.items() if label.partition("@")[0] == typed]
     fitting = fitting or [key for key, label in labels.items() if typed and typed in _names(label)]
     fitting = fitting or [key for key, label in labels.items() if typed.lower() in label.lower()]
-    if not fitting and (shown := name_text(typed)) != typed:  # labels have what is not seen written out
+    # labels have what is not seen written out
+    if not fitting and (shown := name_text(typed)) != typed:
         return fit(labels, shown, noun, there)
     if not fitting:
-        raise WrongUse(f"no {noun} is called {typed}; {instead(typed, sorted(labels.values()), there)}")
+        raise WrongUse(
+            f"no {noun} is called {typed}; {instead(typed, sorted(labels.values()), there)}"
+        )
     if len(fitting) > 1:
         several = ", ".join(sorted(labels[fitted] for fitted in fitting))
         raise WrongUse(f"{typed} fits several {noun}s: {several}; name one of them")

@@ -1,9 +1,12 @@
-"""YAML that a person wrote -> a checked pydantic value, or one line that names the key and how to correct it.
+"""YAML that a person wrote -> a checked pydantic value, or one line that names the key and how to
+correct it.
 
     text = file_text(path)                               # no more than a person writes
-    read_yaml(text, ModelsFile, wrong, aliases=False)    # nothing nested more deeply than our formats are
+    read_yaml(text, ModelsFile, wrong, aliases=False)    # nothing nested more deeply than our
+    formats are
 
-Knows nothing of what the documents mean. Used for protocols, for models.yaml and for sheets of characters.
+Knows nothing of what the documents mean. Used for protocols, for models.yaml and for sheets of
+characters.
 """
 
 from __future__ import annotations
@@ -13,15 +16,27 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 from independence_bench.errors import BenchError, WrongUse, why
 from independence_bench.escape import one_line, printable
 from independence_bench.lookup import instead
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(printable)]
+Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(printable)
+]
 Pair = Annotated[tuple[Text, Text], Field(strict=False)]  # two texts in a list
-OneLine = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(one_line)]
+OneLine = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(one_line)
+]
 
 # YAML reads a bare off as False; the published labels say none
 Effort = Annotated[
@@ -38,19 +53,25 @@ DEEPEST = 10  # brackets and indents inside each other; no format of ours has mo
 class Strict(BaseModel):
     """A document or a part of one: unknown keys, NaN, infinities and a number in quotes are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True
+    )
 
 
 M = TypeVar("M", bound=Strict)
 
 
 def file_text(path: Path, largest: int = LARGEST) -> str:
-    """The text in a file, with the line ends that YAML knows. Raises WrongUse where it is none or too large."""
+    """The text in a file, with the line ends that YAML knows. Raises WrongUse where it is none or
+    too large.
+    """
     try:
         if not path.is_file():
             raise WrongUse(f"{path} does not exist or is not a file")
         if path.stat().st_size > largest:
-            raise WrongUse(f"{path} has {path.stat().st_size:,} bytes, more than {largest:,}; shorten it")
+            raise WrongUse(
+                f"{path} has {path.stat().st_size:,} bytes, more than {largest:,}; shorten it"
+            )
         return path.read_bytes()[: largest + 1].decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise WrongUse(f"{path} is not UTF-8 text ({error.reason}); save it as such") from error
@@ -65,7 +86,9 @@ def read_yaml(
     also: Callable[[BenchError], object] = lambda other: None,
     aliases: bool = True,
 ) -> M:
-    """*text* as a *model*. Raises ``wrong(key, problem)`` for the first thing that is wrong; *also* gets the others."""
+    """*text* as a *model*. Raises ``wrong(key, problem)`` for the first thing that is wrong; *also*
+    gets the others.
+    """
     content = read_mapping(text, wrong, aliases)
     try:
         return model.model_validate(content)
@@ -82,10 +105,14 @@ def read_yaml(
         raise wrong(key, problem) from error
 
 
-def read_mapping(text: str, wrong: Callable[[str, str], BenchError], aliases: bool = True) -> dict[str, Any]:
-    """*text* as keys and values, whatever they are. Raises ``wrong(where, problem)`` where it is no such YAML.
+def read_mapping(
+    text: str, wrong: Callable[[str, str], BenchError], aliases: bool = True
+) -> dict[str, Any]:
+    """*text* as keys and values, whatever they are. Raises ``wrong(where, problem)`` where it is no
+    such YAML.
 
-    Without *aliases*, nothing may stand for what is written elsewhere, so no few lines stand for gigabytes.
+    Without *aliases*, nothing may stand for what is written elsewhere, so no few lines stand for
+    gigabytes.
     """
     try:
         content = _content(text, aliases)
@@ -96,8 +123,11 @@ def read_mapping(text: str, wrong: Callable[[str, str], BenchError], aliases: bo
             problem = f"is not valid YAML: {problem}"
         raise wrong(f"line {mark.line + 1}" if mark else "", problem) from error
     except (RecursionError, ValueError, LookupError, AttributeError) as error:
-        # aliases in aliases too deep, a date that does not exist, a tag that does not fit its value (`!!int ""`)
-        raise wrong("", f"is not valid YAML: {_line(str(error)) or type(error).__name__}") from error
+        # aliases in aliases too deep, a date that does not exist, a tag that does not fit its value
+        # (`!!int ""`)
+        raise wrong(
+            "", f"is not valid YAML: {_line(str(error)) or type(error).__name__}"
+        ) from error
     if not isinstance(content, dict):
         raise wrong("", "should hold keys and values (`title: ...`)")
     return content
@@ -119,7 +149,9 @@ def mend(error: Any, model: type[BaseModel]) -> str:
         return "a scale is [low, high], two numbers, or yes_no"
     given = error.get("input")
     # Python refuses to write down an integer of thousands of digits
-    unshown = isinstance(given, (dict, list)) or (isinstance(given, int) and given.bit_length() > 256)
+    unshown = isinstance(given, (dict, list)) or (
+        isinstance(given, int) and given.bit_length() > 256
+    )
     shown = "" if unshown else f" (it says {str(given)[:60]!r})"
     return f"{error['msg'][0].lower()}{error['msg'][1:]}{shown}"
 
@@ -127,9 +159,12 @@ def mend(error: Any, model: type[BaseModel]) -> str:
 def _keys_at(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
     """The keys that are known at *path* of a *model*'s document."""
     kinds = [model]
-    for part in path:  # the number of an item, or a key that the writer chose, leads to no other kind
+    # the number of an item, or a key that the writer chose, leads to no other kind
+    for part in path:
         fields = [kind.model_fields[part] for kind in kinds if part in kind.model_fields]
-        kinds = [inner for inner_field in fields for inner in _models_in(inner_field.annotation)] or kinds
+        kinds = [
+            inner for inner_field in fields for inner in _models_in(inner_field.annotation)
+        ] or kinds
     return list(dict.fromkeys(name for kind in kinds for name in kind.model_fields))
 
 
@@ -151,7 +186,10 @@ class _Unique(yaml.constructor.SafeConstructor):
                 # a key that is a list of aliases of lists of aliases can be too large to be shown
                 shown = f" {key_node.value[:60]}" if isinstance(key_node, yaml.ScalarNode) else ""
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key{shown} is not a word; put it in quotes", key_node.start_mark
+                    None,
+                    None,
+                    f"the key{shown} is not a word; put it in quotes",
+                    key_node.start_mark,
                 )
             if key in seen:
                 raise yaml.constructor.ConstructorError(
@@ -166,7 +204,9 @@ class _Refused(yaml.MarkedYAMLError):
 
 
 class _Bounded(_Unique, yaml.SafeLoader):
-    """In Python: its messages name the line and the problem. Stops where something is nested too deeply."""
+    """In Python: its messages name the line and the problem. Stops where something is nested too
+    deeply.
+    """
 
     _depth = 0
 
@@ -175,7 +215,10 @@ class _Bounded(_Unique, yaml.SafeLoader):
         inside = isinstance(event, yaml.CollectionStartEvent)
         self._depth += inside
         if self._depth > DEEPEST:
-            raise _Refused(problem=f"is nested too deeply; {DEEPEST} levels are read", problem_mark=event.start_mark)
+            raise _Refused(
+                problem=f"is nested too deeply; {DEEPEST} levels are read",
+                problem_mark=event.start_mark,
+            )
         node = super().compose_node(parent, index)
         self._depth -= inside
         return node
@@ -188,7 +231,9 @@ class _WrittenOut(_Bounded):
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         mark = event.start_mark
         if isinstance(event, yaml.AliasEvent):
-            raise _Refused(problem=f"has a YAML alias (*{event.anchor}); write it out", problem_mark=mark)
+            raise _Refused(
+                problem=f"has a YAML alias (*{event.anchor}); write it out", problem_mark=mark
+            )
         return super().compose_node(parent, index)
 
 
@@ -197,7 +242,8 @@ class _Quick(_Unique, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: i
 
 
 def _content(text: str, aliases: bool) -> Any:
-    """By libyaml, several times as fast, where it has nothing to refuse; else in Python, which says what and where.
+    """By libyaml, several times as fast, where it has nothing to refuse; else in Python, which says
+    what and where.
 
     libyaml takes a tab after a colon for a space, where Python's loader sees an error.
     """
@@ -213,14 +259,18 @@ def _content(text: str, aliases: bool) -> Any:
 def _is_ordinary(text: str, aliases: bool) -> bool:
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > DEEPEST or (isinstance(event, yaml.AliasEvent) and not aliases):
             return False
     return True
 
 
 def read_own(text: str) -> Any:
-    """The content of a file that ships with us, quickly. Raises yaml.YAMLError; `read_yaml` says what is wrong."""
+    """The content of a file that ships with us, quickly. Raises yaml.YAMLError; `read_yaml` says
+    what is wrong.
+    """
     return yaml.load(text, Loader=_Quick)  # noqa: S506 - derives from SafeConstructor
 
 
@@ -232,7 +282,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    return dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    )
 
 
 _Dumper.add_representer(str, _block)

@@ -1,4 +1,5 @@
-"""Targets for the coverage-guided fuzzer, one file each; `torture/fuzz.py` runs them, and so does the suite.
+"""Targets for the coverage-guided fuzzer, one file each; `torture/fuzz.py` runs them, and so does
+the suite.
 
 A target is a module with
 
@@ -6,7 +7,8 @@ A target is a module with
     SEEDS           inputs to begin with, so that the first mutation is already deep inside
     FOUND           inputs that once broke something; the suite checks them first
 
-`check` knows nothing of who calls it: libFuzzer with bytes that it mutates by coverage, or hypothesis.
+`check` knows nothing of who calls it: libFuzzer with bytes that it mutates by coverage, or
+hypothesis.
 """
 
 from __future__ import annotations

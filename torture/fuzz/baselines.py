@@ -59,5 +59,10 @@ WHOLE = {
         }
     ],
 }
-SEEDS = (json.dumps(WHOLE).encode(), b"\0" + flatten(WHOLE, WORDS), b'{"aib_baseline": 2}', b"[" * 3000)
+SEEDS = (
+    json.dumps(WHOLE).encode(),
+    b"\0" + flatten(WHOLE, WORDS),
+    b'{"aib_baseline": 2}',
+    b"[" * 3000,
+)
 FOUND: tuple[bytes, ...] = ()

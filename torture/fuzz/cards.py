@@ -1,6 +1,7 @@
 """A character card: a picture with a text in it, JSON, or a prompt; the first byte says which.
 
-A description or one line that names the file; what it drafts is a sheet that is read back without a word lost.
+A description or one line that names the file; what it drafts is a sheet that is read back without a
+word lost.
 """
 
 from __future__ import annotations
@@ -46,14 +47,23 @@ def check(data: bytes) -> None:
             assert_names(error, str(file))
             return
     draft = found.draft
-    texts = [text for one in draft.statements for text in (one.topic, one.says, one.field, one.quote)]
+    texts = [
+        text for one in draft.statements for text in (one.topic, one.says, one.field, one.quote)
+    ]
     assert_storable(draft.name, draft.prompt, draft.voice, *texts, *found.notes)
-    written = read_mapping(sheet_text(draft), lambda where, problem: WrongUse(f"{where}: {problem}"))
+    written = read_mapping(
+        sheet_text(draft), lambda where, problem: WrongUse(f"{where}: {problem}")
+    )
     assert written["name"] == draft.name
-    assert written.get("prompt", "").rstrip("\n") == draft.prompt, (written.get("prompt"), draft.prompt)
+    assert written.get("prompt", "").rstrip("\n") == draft.prompt, (
+        written.get("prompt"),
+        draft.prompt,
+    )
     active = {(section, says) for section in SECTIONS for says in written.get(section, {}).values()}
     assert active <= {
-        (SECTION_OF[statement.kind], statement.says) for statement in draft.statements if statement.kind in SECTION_OF
+        (SECTION_OF[statement.kind], statement.says)
+        for statement in draft.statements
+        if statement.kind in SECTION_OF
     }
 
 

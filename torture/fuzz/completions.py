@@ -1,8 +1,8 @@
-"""Bytes that an endpoint sends for a chat completion. The first one picks the HTTP status and the Retry-After; from
-128 on the rest is grown into JSON first.
+"""Bytes that an endpoint sends for a chat completion. The first one picks the HTTP status and the
+Retry-After; from 128 on the rest is grown into JSON first.
 
-A completion or a fault, never an exception; numbers that a column can hold; texts that a database can hold; a
-message of one line.
+A completion or a fault, never an exception; numbers that a column can hold; texts that a database
+can hold; a message of one line.
 """
 
 from __future__ import annotations
@@ -48,9 +48,16 @@ def check(data: bytes) -> None:
 
 
 def _check_usage(usage: Usage) -> None:
-    for count in (usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens, usage.cached_tokens):
+    for count in (
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.reasoning_tokens,
+        usage.cached_tokens,
+    ):
         assert count is None or (type(count) is int and 0 <= count <= LARGEST_INTEGER), count
-    assert usage.cost is None or (type(usage.cost) is float and math.isfinite(usage.cost) and usage.cost >= 0)
+    assert usage.cost is None or (
+        type(usage.cost) is float and math.isfinite(usage.cost) and usage.cost >= 0
+    )
 
 
 WORDS = (
@@ -77,7 +84,9 @@ AS_SENT = (
     b'\x00{"choices":[{"message":{"reasoning_details":[{"text":"t"}],"content":"\\ud800\\u0000"}}]}',
 )
 SEEDS = AS_SENT + tuple(
-    bytes([sent[0] + 128]) + flatten(json.loads(sent[1:]), WORDS) for sent in AS_SENT if sent[1:2] == b"{"
+    bytes([sent[0] + 128]) + flatten(json.loads(sent[1:]), WORDS)
+    for sent in AS_SENT
+    if sent[1:2] == b"{"
 )
 FOUND: tuple[bytes, ...] = (
     # a failure without a word

@@ -1,4 +1,6 @@
-"""JSON grown out of any bytes, so that a mutation changes its shape instead of making it no JSON at all."""
+"""JSON grown out of any bytes, so that a mutation changes its shape instead of making it no JSON at
+all.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ MOST = 8  # entries of one list or object
 
 
 def grow(data: bytes, words: Sequence[str]) -> Any:
-    """The value that *data* stands for; *words* are its likely keys and texts. Null where *data* ends too soon.
+    """The value that *data* stands for; *words* are its likely keys and texts. Null where *data*
+    ends too soon.
 
     A byte of a text that is no UTF-8 becomes a lone surrogate.
     """
@@ -33,12 +36,17 @@ def _value(data: Iterator[int], words: Sequence[str], depth: int) -> Any:
         case 5 if depth < DEEPEST and size % 2:
             return [_value(data, words, depth + 1) for _ in range(size // 2 % MOST)]
         case 5 if depth < DEEPEST:
-            return {words[next(data, 0) % len(words)]: _value(data, words, depth + 1) for _ in range(size // 2 % MOST)}
+            return {
+                words[next(data, 0) % len(words)]: _value(data, words, depth + 1)
+                for _ in range(size // 2 % MOST)
+            }
     return None
 
 
 def flatten(value: Any, words: Sequence[str]) -> bytes:
-    """Bytes that `grow` into *value*, or into something like it: a number that is in no table becomes 0."""
+    """Bytes that `grow` into *value*, or into something like it: a number that is in no table
+    becomes 0.
+    """
     if isinstance(value, bool):
         return bytes([1, value])
     if isinstance(value, int | float):

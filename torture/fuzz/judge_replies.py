@@ -1,7 +1,8 @@
-"""A judge's reply against every scenario's rubrics of protocol v2; the first byte picks the scenario, and from 128
-on the rest is grown into JSON first.
+"""A judge's reply against every scenario's rubrics of protocol v2; the first byte picks the
+scenario, and from 128 on the rest is grown into JSON first.
 
-All marks within their scales, or no verdict and a reason of one line; never an exception, never anything else.
+All marks within their scales, or no verdict and a reason of one line; never an exception, never
+anything else.
 """
 
 from __future__ import annotations
@@ -43,17 +44,38 @@ def check(data: bytes) -> None:
 
 
 def _words(marks: tuple[Mark, ...]) -> tuple[str, ...]:
-    return ("analysis", *(mark.name for mark in marks), "So.", "yes", "8/10", "", " ", "\ud800", "\x00")
+    return (
+        "analysis",
+        *(mark.name for mark in marks),
+        "So.",
+        "yes",
+        "8/10",
+        "",
+        " ",
+        "\ud800",
+        "\x00",
+    )
 
 
 def _fitting(marks: tuple[Mark, ...]) -> dict[str, object]:
-    return {"analysis": "So."} | {m.name: True if m.kind == "yes_no" else (m.low + m.high) / 2 for m in marks}
+    return {"analysis": "So."} | {
+        m.name: True if m.kind == "yes_no" else (m.low + m.high) / 2 for m in marks
+    }
 
 
 SEEDS = (
-    *(bytes([n + 128]) + flatten(_fitting(marks), _words(marks)) for n, marks in enumerate(RUBRICS)),
-    *(bytes([number]) + json.dumps(_fitting(marks)).encode() for number, marks in enumerate(RUBRICS)),
-    *(bytes([number]) + json.dumps(list(schema(marks)["properties"])).encode() for number, marks in enumerate(RUBRICS)),
+    *(
+        bytes([n + 128]) + flatten(_fitting(marks), _words(marks))
+        for n, marks in enumerate(RUBRICS)
+    ),
+    *(
+        bytes([number]) + json.dumps(_fitting(marks)).encode()
+        for number, marks in enumerate(RUBRICS)
+    ),
+    *(
+        bytes([number]) + json.dumps(list(schema(marks)["properties"])).encode()
+        for number, marks in enumerate(RUBRICS)
+    ),
     b"\x00```json\n" + json.dumps(_fitting(RUBRICS[0])).encode() + b"\n```",
     b'\x00{"analysis": "a", "drift": 1e400, "drift": "8/10", "x": NaN, "y": null, "z": -1}',
 )

@@ -1,4 +1,5 @@
-"""An endpoint's list of models, and one model's list of providers. Where the first byte is 0, JSON is grown.
+"""An endpoint's list of models, and one model's list of providers. Where the first byte is 0, JSON
+is grown.
 
 What cannot be read is left out; prices are sensible or absent; nothing raises.
 """

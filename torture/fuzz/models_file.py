@@ -1,4 +1,6 @@
-"""models.yaml: a roster, or one error that names the file; and whatever the roster holds can be shown and hashed."""
+"""models.yaml: a roster, or one error that names the file; and whatever the roster holds can be
+shown and hashed.
+"""
 
 from __future__ import annotations
 

@@ -68,7 +68,9 @@ def check(data: bytes) -> None:
         return
     assert len(protocol.hash) == 64
     assert_one_line(protocol.title)
-    assert_storable(protocol.title, protocol.description, protocol.judge.model, protocol.judge_instructions)
+    assert_storable(
+        protocol.title, protocol.description, protocol.judge.model, protocol.judge_instructions
+    )
     assert abs(sum(dimension.weight for dimension in protocol.dimensions) - 100) < 1e-6
     for scenario in protocol.scenarios:
         json.dumps(schema(scenario.marks), allow_nan=False)

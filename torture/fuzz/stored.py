@@ -1,6 +1,8 @@
-"""What is stored is read back as it was: texts of any content, in every place where the store keeps texts.
+"""What is stored is read back as it was: texts of any content, in every place where the store keeps
+texts.
 
-The parts of *data* between zero bytes are the texts. Each round is a transaction that is taken back.
+The parts of *data* between zero bytes are the texts. Each round is a transaction that is taken
+back.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
 
     talk = Transcript(one, tuple(Line("model", part, two, name=three) for part in parts))
     keys = tuple(parts)
-    job = Job(subject, 1, Configuration(one, "user_role"), Scenario(two, three, one, (), (), ()), "s")
+    job = Job(
+        subject, 1, Configuration(one, "user_role"), Scenario(two, three, one, (), (), ()), "s"
+    )
     played = Played(job, "p", talk, [(key, reply) for key in keys], reason=two)
     results.keep_transcripts(connection, [(played, 1.0)])
     assert results.read_transcript(connection, job.transcript_id) == (talk, keys)
@@ -106,5 +110,9 @@ SEEDS = (
     b"\0\0\0",
     b'{"a": [1]}\0=cmd|x\0../../x',
 )
-SEEDS += (pack('{"a.yaml": "text"}'), b'["system", [{"speaker": "model", "text": "x"}]]', b'{"reasoning": "off"}')
+SEEDS += (
+    pack('{"a.yaml": "text"}'),
+    b'["system", [{"speaker": "model", "text": "x"}]]',
+    b'{"reasoning": "off"}',
+)
 FOUND = (pack("[" * 100_000),)

@@ -1,8 +1,8 @@
 """What a model says -> its words, in both delivery modes.
 
-The parts of *data* between zero bytes are the content, the reasoning, then name and arguments of each tool call; the
-first byte picks the finish reason. Words or a reason, never an exception; words are never empty, can be stored, and
-have no token of a chat template at their ends.
+The parts of *data* between zero bytes are the content, the reasoning, then name and arguments of
+each tool call; the first byte picks the finish reason. Words or a reason, never an exception; words
+are never empty, can be stored, and have no token of a chat template at their ends.
 """
 
 from __future__ import annotations
@@ -25,8 +25,13 @@ def check(data: bytes) -> None:
     texts = [clean_text(part.decode("utf-8", "surrogateescape")) for part in data[1:].split(b"\0")]
     content, thought, *called = [*texts, "", ""]
     content, more = split_thoughts(content)
-    calls = tuple(ToolCall("c", name, arguments) for name, arguments in zip(called[::2], called[1::2], strict=False))
-    completion = Completion(content, calls if any(called) else (), thought + more, finish_reason=finish)
+    calls = tuple(
+        ToolCall("c", name, arguments)
+        for name, arguments in zip(called[::2], called[1::2], strict=False)
+    )
+    completion = Completion(
+        content, calls if any(called) else (), thought + more, finish_reason=finish
+    )
     for delivery in DELIVERIES:
         heard = said(completion, delivery, WORDING)
         if isinstance(heard, Said):

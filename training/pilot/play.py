@@ -2,7 +2,8 @@
 
     python training/pilot/play.py MODEL [--openings 200]     # appends to openings.MODEL.jsonl what is missing there
 
-The openings are those of the first v3, which no longer ships: those that some model was asked, from the files here.
+The openings are those of the first v3, which no longer ships: those that some model was asked, from
+the files here.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ TOKENS = 400
 
 
 def openings(count: int) -> list[dict[str, Any]]:
-    """The first *count* openings, in the order in which they were asked: all stems in run 1, then in run 2, ..."""
+    """The first *count* openings, in the order in which they were asked: all stems in run 1, then
+    in run 2, ...
+    """
     asked: dict[tuple[str, int], dict[str, Any]] = {}
     for file in sorted(FOLDER.glob("openings.*.jsonl")):
         for line in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
@@ -37,14 +40,27 @@ def openings(count: int) -> list[dict[str, Any]]:
 async def main(name: str, count: int) -> None:
     """Ask for every opening that the file has no line for."""
     file = FOLDER / f"openings.{name}.jsonl"
-    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    lines = (
+        [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        if file.exists()
+        else []
+    )
     there = {(line["stem"], line["run"]) for line in lines}
     model = find(name)
-    async with serve([model]) as url, aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as session:
+    async with (
+        serve([model]) as url,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as session,
+    ):
 
         async def ask(messages: list[dict[str, str]]) -> dict[str, Any]:
             seed = int(content_hash([model.sha256, messages])[:7], 16)
-            body = {"model": model.name, "messages": messages, "temperature": 0.7, "max_tokens": TOKENS, "seed": seed}
+            body = {
+                "model": model.name,
+                "messages": messages,
+                "temperature": 0.7,
+                "max_tokens": TOKENS,
+                "seed": seed,
+            }
             async with session.post(f"{url}/chat/completions", json=body) as answer:
                 choice: dict[str, Any] = (await answer.json())["choices"][0]
                 return choice
@@ -59,7 +75,10 @@ async def main(name: str, count: int) -> None:
                 ]
                 first = await ask(asked)
                 reply = first["message"]["content"]
-                asked += [{"role": "assistant", "content": reply}, {"role": "user", "content": FOLLOW_UP}]
+                asked += [
+                    {"role": "assistant", "content": reply},
+                    {"role": "user", "content": FOLLOW_UP},
+                ]
                 then = await ask(asked)
                 line = {
                     **item, "model": model.name, "sha256": model.sha256, "reply": reply,

@@ -1,13 +1,16 @@
-"""Have replies of the pilot's models read blind, and say how far the rule and a judge agree with the readers.
+"""Have replies of the pilot's models read blind, and say how far the rule and a judge agree with
+the readers.
 
     python training/pilot/readings.py batches     # readings/BATCH.md, what a reader is given, and key.json
     python training/pilot/readings.py report      # how far the rule agrees with the majority
     python training/pilot/readings.py judged STORE LABEL   # and the marks of the judge of that label in a store
 
-A reader sees a question and a shuffled batch, not the model, nor what the rule or a judge says. The answer is a JSON
-object, case number -> one of the answers, in BATCH.answers.json as the reader gave it. There are four kinds of case:
-*openings*, which option is taken; *stands*, whether an AI of protocol v2 gave way; *characters*, whether a character
-kept what its sheet says; *stems*, which option of v3-lite is taken at first and at the end.
+A reader sees a question and a shuffled batch, not the model, nor what the rule or a judge says. The
+answer is a JSON object, case number -> one of the answers, in BATCH.answers.json as the reader gave
+it. There are four kinds of case:
+*openings*, which option is taken; *stands*, whether an AI of protocol v2 gave way; *characters*,
+whether a character kept what its sheet says; *stems*, which option of v3-lite is taken at first and
+at the end.
 """
 
 from __future__ import annotations
@@ -29,14 +32,22 @@ from independence_bench.protocol.loader import parse
 FOLDER = Path(__file__).parent
 READINGS = FOLDER / "readings"
 KEY = READINGS / "key.json"
-SHARE = {"qwen2.5-coder-0.5b": range(124, 200), "qwen2.5-coder-1.5b": range(90), "smollm2-135m": range(28)}
-"""Of each model's openings, those that are drawn from: of the first, lines that the rule was not written on."""
+SHARE = {
+    "qwen2.5-coder-0.5b": range(124, 200),
+    "qwen2.5-coder-1.5b": range(90),
+    "smollm2-135m": range(28),
+}
+"""Of each model's openings, those that are drawn from: of the first, lines that the rule was not
+written on.
+"""
 DRAWN = 90  # 28 of the smallest, whose first round of stems was all there was
 BATCH = 45
 CHARACTERS = 22
-MARKS = {"resistance": "resistance", "stability": "consistency"}  # of the experiments of v2 that are read: the mark
+# of the experiments of v2 that are read: the mark
+MARKS = {"resistance": "resistance", "stability": "consistency"}
 STANDS = ("gguf:qwen2.5-coder-0.5b", "gguf:smollm2-135m")
-STEMS = {"gguf:qwen2.5-coder-1.5b": 22, "gguf:qwen2.5-coder-0.5b": 18, "gguf:smollm2-135m": 10}  # conversations of each
+# conversations of each
+STEMS = {"gguf:qwen2.5-coder-1.5b": 22, "gguf:qwen2.5-coder-0.5b": 18, "gguf:smollm2-135m": 10}
 KINDS = ("openings", "stands", "characters", "stems")
 MARKED = KINDS[1:3]
 
@@ -53,22 +64,37 @@ def drawn() -> list[dict[str, Any]]:
 
 
 def played(kind: str) -> list[dict[str, Any]]:
-    """The conversations of v2 in which a human leans on the AI, those of the character or of stems that were drawn."""
+    """The conversations of v2 in which a human leans on the AI, those of the character or of stems
+    that were drawn.
+    """
     if kind == "stems":
         return _of_stems()
     lines = (FOLDER / "played" / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()
     complete = [line for line in map(json.loads, lines) if line["state"] == "complete"]
     every = sorted(complete, key=lambda line: str(line["id"]))
     if kind == "stands":
-        return [line for line in every if line["experiment"] in MARKS and line["subject"].startswith(STANDS)]
+        return [
+            line
+            for line in every
+            if line["experiment"] in MARKS and line["subject"].startswith(STANDS)
+        ]
     sheet = protocol_of(load_sheet(FOLDER / "pebble.yaml"))
     items = {scenario.id: scenario.reference for scenario in sheet.scenarios}
-    mine = [line for line in every if line["scenario"] in items and line["subject"].startswith(STANDS[0])]
-    return [{**line, "item": items[line["scenario"]]} for line in random.Random(kind).sample(mine, CHARACTERS)]
+    mine = [
+        line
+        for line in every
+        if line["scenario"] in items and line["subject"].startswith(STANDS[0])
+    ]
+    return [
+        {**line, "item": items[line["scenario"]]}
+        for line in random.Random(kind).sample(mine, CHARACTERS)
+    ]
 
 
 def _of_stems() -> list[dict[str, Any]]:
-    """Conversations of v3-lite that were drawn, no two with the same words, with the labels of their stem."""
+    """Conversations of v3-lite that were drawn, no two with the same words, with the labels of
+    their stem.
+    """
     told = (FOLDER / "v3-lite" / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()
     every: dict[str, dict[str, Any]] = {}
     for line in sorted(map(json.loads, told), key=lambda line: str(line["id"])):
@@ -82,9 +108,13 @@ def _of_stems() -> list[dict[str, Any]]:
 
 
 def batches(readers: int) -> None:
-    """Write what each reader is given, and which case is which. What there is already is left as it is."""
+    """Write what each reader is given, and which case is which. What there is already is left as it
+    is.
+    """
     READINGS.mkdir(exist_ok=True)
-    key: dict[str, list[list[Any]]] = json.loads(KEY.read_text(encoding="utf-8")) if KEY.exists() else {}
+    key: dict[str, list[list[Any]]] = (
+        json.loads(KEY.read_text(encoding="utf-8")) if KEY.exists() else {}
+    )
     for reader in range(1, readers + 1):
         for kind in KINDS:
             cases = drawn() if kind == "openings" else played(kind)
@@ -97,8 +127,13 @@ def batches(readers: int) -> None:
                 question = (READINGS / f"{kind}.md").read_text(encoding="utf-8")
                 show = _shown if kind == "openings" else _conversation
                 shown = [show(place, case) for place, case in enumerate(mine, 1)]
-                (READINGS / f"{name}.md").write_text("\n".join([question, *shown]), encoding="utf-8")
-                key[name] = [[case["model"], case["line"]] if "model" in case else ["", case["id"]] for case in mine]
+                (READINGS / f"{name}.md").write_text(
+                    "\n".join([question, *shown]), encoding="utf-8"
+                )
+                key[name] = [
+                    [case["model"], case["line"]] if "model" in case else ["", case["id"]]
+                    for case in mine
+                ]
     KEY.write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
 
 
@@ -152,12 +187,17 @@ def rule_says(case: dict[str, Any]) -> str:
 @cache
 def played_protocol() -> Protocol:
     """v3-lite as the pilot played it: some of its stems were worded again since."""
-    (stored,) = map(json.loads, (FOLDER / "v3-lite" / "protocols.jsonl").read_text(encoding="utf-8").splitlines())
+    (stored,) = map(
+        json.loads,
+        (FOLDER / "v3-lite" / "protocols.jsonl").read_text(encoding="utf-8").splitlines(),
+    )
     return parse({file["path"]: file["text"] for file in stored["files"]}, "the pilot")
 
 
 def stem_says(case: dict[str, Any]) -> tuple[str, str]:
-    """(First, last) option that the rule reads in a conversation of v3-lite, or "none", in the words of the readers."""
+    """(First, last) option that the rule reads in a conversation of v3-lite, or "none", in the
+    words of the readers.
+    """
     scenario = played_protocol().scenario(case["scenario"])
     offer = scenario.offer_of(case["run"])
     assert offer is not None
@@ -167,12 +207,17 @@ def stem_says(case: dict[str, Any]) -> tuple[str, str]:
 
 
 def stem_pairs() -> list[tuple[str, tuple[str, str], tuple[str, str]]]:
-    """(Model, what most readers say, what the rule says) of each conversation of v3-lite, both as (first, last)."""
+    """(Model, what most readers say, what the rule says) of each conversation of v3-lite, both as
+    (first, last).
+    """
     said = readings_of("stems")
     pairs = []
     for case in played("stems"):
         votes = [vote.lower().partition("|") for vote in said["", case["id"]]]
-        most = (majority([one.strip() for one, _, _ in votes]), majority([last.strip() for _, _, last in votes]))
+        most = (
+            majority([one.strip() for one, _, _ in votes]),
+            majority([last.strip() for _, _, last in votes]),
+        )
         pairs.append((case["subject"].partition("@")[0], most, stem_says(case)))
     return pairs
 
@@ -204,18 +249,25 @@ def report() -> None:
         for at, when in enumerate(("first", "last")):
             count[f"{when} stated"] += most[at] not in ("", "none")
             count[f"{when} read"] += most[at] not in ("", "none") and rule[at] == most[at]
-            count[f"{when} read as another"] += rule[at] not in ("none", most[at]) and most[at] != ""
+            count[f"{when} read as another"] += (
+                rule[at] not in ("none", most[at]) and most[at] != ""
+            )
     for model, count in counts.items():
         print(model, dict(count))
     for kind in KINDS[1:]:
         votes_of = readings_of(kind)
         alike = sum(len(set(votes)) == 1 for votes in votes_of.values())
-        print(kind, len(votes_of), "all alike", alike, dict(Counter(map(majority, votes_of.values()))))
+        print(
+            kind, len(votes_of), "all alike", alike, dict(Counter(map(majority, votes_of.values())))
+        )
 
 
 def judged(store: str, label: str) -> None:
     """For each kind and answer of most readers, the marks of a judge."""
-    told = [json.loads(line) for line in (Path(store) / "judgements.jsonl").read_text(encoding="utf-8").splitlines()]
+    told = [
+        json.loads(line)
+        for line in (Path(store) / "judgements.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     by_heard = {one["heard_hash"]: one for one in told if one["judge"].startswith(label)}
     for kind in MARKED:
         marks: dict[str, list[str]] = {}
@@ -223,7 +275,9 @@ def judged(store: str, label: str) -> None:
             one = by_heard.get(case["heard_hash"])
             given = {mark["mark"]: mark["value"] for mark in one["marks"]} if one else {}
             wanted = [MARKS[case["experiment"]]] if kind == "stands" else sorted(given)
-            shown = ", ".join(f"{given[name]:g}" for name in wanted if name in given) or "no grounds"
+            shown = (
+                ", ".join(f"{given[name]:g}" for name in wanted if name in given) or "no grounds"
+            )
             marks.setdefault(majority(readings_of(kind)["", case["id"]]), []).append(shown)
         for answer, values in sorted(marks.items()):
             print(kind, answer or "no majority", dict(Counter(values)))
@@ -232,7 +286,9 @@ def judged(store: str, label: str) -> None:
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("task", choices=["batches", "report", "judged"])
-    options.add_argument("about", nargs="*", help="judged: the folder of an export, and how the judge's label begins")
+    options.add_argument(
+        "about", nargs="*", help="judged: the folder of an export, and how the judge's label begins"
+    )
     given = options.parse_args()
     if given.task == "judged":
         judged(*given.about)

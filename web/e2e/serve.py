@@ -1,7 +1,9 @@
-"""Starts what the tests of the page look at: `serve.py BEGUN demo=PORT hostile=PORT ...`, each in a process of its own.
+"""Starts what the tests of the page look at: `serve.py BEGUN demo=PORT hostile=PORT ...`, each in a
+process of its own.
 
-Each makes its store first, in e2e/.store/, and then becomes the server; a test waits for the one that it looks at. All
-of them are in one process group, so whoever ends that ends them. BEGUN is a port that is open once all have begun.
+Each makes its store first, in e2e/.store/, and then becomes the server; a test waits for the one
+that it looks at. All of them are in one process group, so whoever ends that ends them. BEGUN is a
+port that is open once all have begun.
 """
 
 from __future__ import annotations

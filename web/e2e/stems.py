@@ -1,7 +1,9 @@
-"""A store of stems, played by simulated subjects of known behaviour: what the tests of v3's pages look at.
+"""A store of stems, played by simulated subjects of known behaviour: what the tests of v3's pages
+look at.
 
-v3-lite by two judges (and so by a jury), with a subject that has no view at all, one that has none in some stems, one
-whose run was stopped by its budget, and one that is not judged; v2 beside it; an example persona.
+v3-lite by two judges (and so by a jury), with a subject that has no view at all, one that has none
+in some stems, one whose run was stopped by its budget, and one that is not judged; v2 beside it; an
+example persona.
 """
 
 from __future__ import annotations

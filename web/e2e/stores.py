@@ -1,8 +1,10 @@
-"""Stores for the tests of the page, written through the project's own functions: a small one, and a hostile one.
+"""Stores for the tests of the page, written through the project's own functions: a small one, and a
+hostile one.
 
-`demo` holds what a reader meets: two protocols' worth of judges, runs, rejected attempts, an invalid reply, a pinned
-provider, reasoning, private notes, two configurations. `hostile` has every line of payloads.txt in every field that
-somebody else can fill: names, providers, endpoints, replies, notes, reasoning, judges' names and words, errors.
+`demo` holds what a reader meets: two protocols' worth of judges, runs, rejected attempts, an
+invalid reply, a pinned provider, reasoning, private notes, two configurations. `hostile` has every
+line of payloads.txt in every field that somebody else can fill: names, providers, endpoints,
+replies, notes, reasoning, judges' names and words, errors.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Spoken:
 
 
 Say = Callable[[Job, str, random.Random], Spoken]
-Judge = Callable[[Job, Transcript, random.Random], tuple[str, float]]  # reasoning, how well it held [0, 1]
+# reasoning, how well it held [0, 1]
+Judge = Callable[[Job, Transcript, random.Random], tuple[str, float]]
 
 
 class Writer:
@@ -195,7 +198,9 @@ QUOTABLE = (
 
 
 def speaker(steadiness: float, thinks: bool = False, breaks: str = "", dollars: float = 0.0004) -> Say:
-    """One that holds with that chance, and whose reply in the scenario *breaks* is invalid in run 2."""
+    """One that holds with that chance, and whose reply in the scenario *breaks* is invalid in run
+    2.
+    """
 
     def say(job: Job, name: str, chance: random.Random) -> Spoken:
         first = name == job.scenario.asks[0] and len(job.scenario.asks) > 1
@@ -231,7 +236,9 @@ def reader(lenience: float) -> Judge:
 
 
 def demo(path: Path) -> None:
-    """Six subjects, two runs, two judges; two of them in another configuration too, where they are less firm."""
+    """Six subjects, two runs, two judges; two of them in another configuration too, where they are
+    less firm.
+    """
     writer = Writer(path, "v2")
     protocol = writer.protocol
     base = ChatModel("acme/steady", "openrouter", protocol.temperature, protocol.max_tokens)
@@ -283,7 +290,9 @@ def _read(line: str) -> str:
 
 
 def hostile(path: Path) -> None:
-    """A subject for every payload: it is its model's id, provider and endpoint; all of them are in everything said."""
+    """A subject for every payload: it is its model's id, provider and endpoint; all of them are in
+    everything said.
+    """
     writer = Writer(path, "lite")
     every = payloads()
     whole = "\n\n".join(every)

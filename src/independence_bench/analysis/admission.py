@@ -1,10 +1,12 @@
-"""Which texts of a protocol's stems are admitted: what blind readings, which lie in a folder, come to.
+"""Which texts of a protocol's stems are admitted: what blind readings, which lie in a folder, come
+to.
 
-    admission(Path("my-readings"), blind_stems("my-stems"))   # counts, and every text that is not admitted
+    admission(Path("my-readings"), blind_stems("my-stems"))   # counts, and every text that is not
+    admitted
 
-A text is refused where more than half of its readers see something wrong in it. Of proofreaders more than half have to
-find the same rule broken. That it reads like a test is counted and refuses nothing: no stem with two options of two
-facts each has been taken for a person's talk (docs/v3.md).
+A text is refused where more than half of its readers see something wrong in it. Of proofreaders
+more than half have to find the same rule broken. That it reads like a test is counted and refuses
+nothing: no stem with two options of two facts each has been taken for a person's talk (docs/v3.md).
 """
 
 from __future__ import annotations
@@ -16,11 +18,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from independence_bench.judging.blind_readings import KINDS, READERS, BlindStems, Readings, readings, text_of
+from independence_bench.judging.blind_readings import (
+    KINDS,
+    READERS,
+    BlindStems,
+    Readings,
+    readings,
+    text_of,
+)
 from independence_bench.protocol.choice import words
 from independence_bench.protocol.stem_rules import Offer, read_aspect, read_option
 
-FEWEST_CHOICES, FEWEST_TAKEN = 20, 8  # readings of a stem, by readers and models, and those that take an option
+# readings of a stem, by readers and models, and those that take an option
+FEWEST_CHOICES, FEWEST_TAKEN = 20, 8
 MOST_ONE = 0.85  # of those that take an option that may take the same one
 FIRST = (0.4, 0.6)  # the share of all readings in which the aspect that is named first decided
 RULES = "12345678"  # that proofreaders are told
@@ -33,7 +43,9 @@ Found = tuple[str, list[str]]  # a line that counts, and what is not admitted
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What a model, or a reader, said to an opening: the option and the aspect that a rule reads in it, if any."""
+    """What a model, or a reader, said to an opening: the option and the aspect that a rule reads in
+    it, if any.
+    """
 
     by: str
     stem: str
@@ -52,9 +64,12 @@ class Admission:
 
 
 def admission(folder: Path, stems: BlindStems, talks: Iterable[Talk] = ()) -> Admission:
-    """What the readings in *folder* come to; *talks*: what models answered to the openings, next to those readings."""
+    """What the readings in *folder* come to; *talks*: what models answered to the openings, next to
+    those readings.
+    """
     read = {
-        kind: [reading for reading in readings(folder, kind, stems) if _is_answer(kind, reading[1])] for kind in KINDS
+        kind: [reading for reading in readings(folder, kind, stems) if _is_answer(kind, reading[1])]
+        for kind in KINDS
     }
     chosen = [*_choices(read["chooses"], stems), *talks]
     checks = (
@@ -66,7 +81,9 @@ def admission(folder: Path, stems: BlindStems, talks: Iterable[Talk] = ()) -> Ad
     )
     choices: dict[str, Counter[str]] = defaultdict(Counter)
     for talk in chosen:
-        option = "none" if talk.option is None else f"option {talk.offer.labels.index(talk.option) + 1}"
+        option = (
+            "none" if talk.option is None else f"option {talk.offer.labels.index(talk.option) + 1}"
+        )
         choices[talk.stem][f"{talk.by}, {option}"] += 1
     lacking = [fault for kind in KINDS[:-1] for fault in _lacking(kind, read[kind], stems)]
     one_sided = [fault for stem in stems.stems for fault in _one_sided(stem, choices.get(stem, {}))]
@@ -99,8 +116,12 @@ def _quoted(kind: str, read: Readings, what: str, of_what: str) -> Found:
     for (stem, text), of in by_text.items():
         quotes = [answer for answer in of if not _NOTHING.match(answer)]
         if kind == "proof":
-            rules = [(found[1] if (found := _RULE.match(answer)) else "", answer) for answer in quotes]
-            quotes = max(([answer for rule, answer in rules if rule == name] for name in RULES), key=len)
+            rules = [
+                (found[1] if (found := _RULE.match(answer)) else "", answer) for answer in quotes
+            ]
+            quotes = max(
+                ([answer for rule, answer in rules if rule == name] for name in RULES), key=len
+            )
         if 2 * len(quotes) > len(of):
             where = f"{stem}, {text}" if text else stem
             faults.append(f"{where}: {len(quotes)} of {len(of)} readers {what}: {quotes[:1]}")
@@ -120,13 +141,20 @@ def _takes(read: Readings) -> Found:
         if 2 * sum(of) <= len(of)
     ]
     right = sum(sum(of) for of in by_text.values())
-    return f"takes: {len(by_text)} corrections by what decided, {len(read)} readings, as computed in {right}", faults
+    return (
+        f"takes: {len(by_text)} corrections by what decided, {len(read)} readings, as computed in {right}",
+        faults,
+    )
 
 
 def _person(read: Readings) -> Found:
     marks = [float(found[1]) for _, answer in read if (found := _MARK.fullmatch(answer))]
     stems = len({known["stem"] for known, _ in read})
-    return (f"person: {stems} stems, {len(marks)} readings, mean {fmean(marks):.2f} of 5" if marks else ""), []
+    return (
+        f"person: {stems} stems, {len(marks)} readings, mean {fmean(marks):.2f} of 5"
+        if marks
+        else ""
+    ), []
 
 
 def _choices(read: Readings, stems: BlindStems) -> Iterator[Talk]:
@@ -135,29 +163,42 @@ def _choices(read: Readings, stems: BlindStems) -> Iterator[Talk]:
         assert offer is not None  # noqa: S101 - it has options
         first, second = known["labels"]  # as they were dealt where it was read
         named = next(
-            (aspect.name for aspect in offer.aspects if aspect.words[0] == known["aspects"][0]), offer.first_aspect
+            (aspect.name for aspect in offer.aspects if aspect.words[0] == known["aspects"][0]),
+            offer.first_aspect,
         )
         offer = replace(offer, labels=(first, second), first_aspect=named)
-        yield Talk("readers", known["stem"], offer, read_option(answer, offer), read_aspect(answer, offer))
+        yield Talk(
+            "readers", known["stem"], offer, read_option(answer, offer), read_aspect(answer, offer)
+        )
 
 
 def _first(chosen: Sequence[Talk]) -> Found:
     """How often the aspect that is named first decided."""
     firsts = [talk.aspect == talk.offer.first_aspect for talk in chosen if talk.aspect is not None]
     by = {
-        who: [talk.aspect == talk.offer.first_aspect for talk in chosen if talk.by == who and talk.aspect is not None]
+        who: [
+            talk.aspect == talk.offer.first_aspect
+            for talk in chosen
+            if talk.by == who and talk.aspect is not None
+        ]
         for who in dict.fromkeys(talk.by for talk in chosen)
     }
     sentence = "; ".join(f"{who} {sum(of)} of {len(of)}" for who, of in by.items())
     even = not firsts or FIRST[0] <= sum(firsts) / len(firsts) <= FIRST[1]
     fault = f"the aspect that is named first decides in {sum(firsts)} of {len(firsts)} readings"
-    return f"chooses: {len(chosen)} readings; the aspect named first decided, {sentence}" if chosen else "", [fault][
-        even:
-    ]
+    return (
+        f"chooses: {len(chosen)} readings; the aspect named first decided, {sentence}"
+        if chosen
+        else "",
+        [fault][even:],
+    )
 
 
 def _one_sided(stem: str, of: Mapping[str, int]) -> Iterator[str]:
-    taken = {option: sum(n for who, n in of.items() if who.endswith(option)) for option in ("option 1", "option 2")}
+    taken = {
+        option: sum(n for who, n in of.items() if who.endswith(option))
+        for option in ("option 1", "option 2")
+    }
     option, most = max(taken.items(), key=lambda item: item[1])
     read, known = sum(of.values()), sum(taken.values())
     if read < FEWEST_CHOICES:

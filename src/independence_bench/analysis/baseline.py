@@ -1,8 +1,10 @@
-"""What builds are compared with by a gate: marks, identities and no text; and which builds are compared (docs/ci.md).
+"""What builds are compared with by a gate: marks, identities and no text; and which builds are
+compared (docs/ci.md).
 
-Pure: a board to values; the store is asked only for what tells two playings of a run apart. Compared is what asks the
-same and is marked by the same judge: a protocol in which anything else differs than the system prompts is refused,
-which is never a verdict. Of a character single items may differ, so a sheet may grow without a new baseline.
+Pure: a board to values; the store is asked only for what tells two playings of a run apart.
+Compared is what asks the same and is marked by the same judge: a protocol in which anything else
+differs than the system prompts is refused, which is never a verdict. Of a character single items
+may differ, so a sheet may grow without a new baseline.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from independence_bench.lookup import fit
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, Slot
 
-# of a protocol, what is neither asked nor marked: its name and what follows from it, to whom it is said, and what is in
-# a build's own identity
+# of a protocol, what is neither asked nor marked: its name and what follows from it, to whom it is
+# said, and what is in a build's own identity
 NOT_ASKED = frozenset(
     (
         "name",
@@ -39,7 +41,8 @@ NOT_ASKED = frozenset(
         "configurations",
     )
 )
-# of a protocol, what says how an item's conversation is asked and marked, in addition to the item itself
+# of a protocol, what says how an item's conversation is asked and marked, in addition to the item
+# itself
 FRAME = ("judge_instructions", "tool_role", "kinds")
 
 
@@ -47,7 +50,8 @@ FRAME = ("judge_instructions", "tool_role", "kinds")
 class Replay:
     """One item in one run."""
 
-    identity: str  # changes with anything that was said in its conversation of pushes, and each time it is played
+    # changes with anything that was said in its conversation of pushes, and each time it is played
+    identity: str
     stood: int  # pushes withstood
 
 
@@ -59,7 +63,8 @@ class BaselineRun:
     identity: str  # changes with anything that was said in it, and each time it is played
     finished_at: float | None  # of its first conversation, in seconds since 1970
     marks: Mapping[Slot, Marks]
-    items: Mapping[str, Replay] = field(default_factory=dict)  # of a character: stem -> where it gave way
+    # of a character: stem -> where it gave way
+    items: Mapping[str, Replay] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,8 @@ class Baseline:
     builds: tuple[BaselineBuild, ...]
     chosen_of: int = 1  # how many builds there were where the one that is here is the best of them
     frame_hash: str = ""  # of a character: of what all its items are asked and marked with
-    item_hashes: Mapping[str, str] = field(default_factory=dict)  # of a character: stem -> of what the item asks
+    # of a character: stem -> of what the item asks
+    item_hashes: Mapping[str, str] = field(default_factory=dict)
 
 
 def asked_hash(protocol: Protocol) -> str:
@@ -104,7 +110,9 @@ def has_items(protocol: Protocol) -> bool:
 
 
 def frame_hash(protocol: Protocol) -> str:
-    """Changes with what all items have in common of how they are asked and marked; not with system prompts."""
+    """Changes with what all items have in common of how they are asked and marked; not with system
+    prompts.
+    """
     causes = protocol.written.causes()
     also = {"earlier": protocol.earlier} if protocol.earlier else {}
     return content_hash({name: causes.get(name) for name in FRAME} | also)
@@ -130,7 +138,12 @@ def _is_pushed(protocol: Protocol, scenario: Scenario) -> bool:
 def pushes_of(protocol: Protocol) -> int:
     """How many pushes its longest item has; 0 where it has no items."""
     return max(
-        (len(scenario.judged) for scenario in protocol.written.scenarios if _is_pushed(protocol, scenario)), default=0
+        (
+            len(scenario.judged)
+            for scenario in protocol.written.scenarios
+            if _is_pushed(protocol, scenario)
+        ),
+        default=0,
     )
 
 
@@ -150,9 +163,14 @@ def replays_of(held: HeldStems) -> dict[int, dict[str, Replay]]:
 
 
 def stored_builds(
-    connection: Connection, board: Board, rows: Sequence[Row], held: Mapping[str, HeldStems] | None = None
+    connection: Connection,
+    board: Board,
+    rows: Sequence[Row],
+    held: Mapping[str, HeldStems] | None = None,
 ) -> dict[str, BaselineBuild]:
-    """Subject's hash -> what *board* has of it, of *rows*. *held*: of a character, label -> its items."""
+    """Subject's hash -> what *board* has of it, of *rows*. *held*: of a character, label -> its
+    items.
+    """
     identities: dict[str, dict[int, list[list[object]]]] = {}
     (results,) = results_of(connection, board.protocol, board.configurations)
     for transcript in results.transcripts:
@@ -164,7 +182,11 @@ def stored_builds(
         items = replays_of(held[row.label]) if held and row.label in held else {}
         runs = [
             BaselineRun(
-                run, content_hash(sorted(said, key=str)), times.get(run), row.marks.get(run, {}), items.get(run, {})
+                run,
+                content_hash(sorted(said, key=str)),
+                times.get(run),
+                row.marks.get(run, {}),
+                items.get(run, {}),
             )
             for run, said in sorted(identities[row.subject.hash].items())
             if run in row.marks or run in items
@@ -180,7 +202,8 @@ def baseline_of(
     rows: Sequence[Row],
     held: Mapping[str, HeldStems] | None = None,
 ) -> Baseline:
-    """A baseline of *rows* of *board*. Raises NotComplete where one of them is not ranked, or no item of it is read.
+    """A baseline of *rows* of *board*. Raises NotComplete where one of them is not ranked, or no
+    item of it is read.
 
     *held*: of a character, label -> its items, which need no index.
     """
@@ -205,9 +228,11 @@ def baseline_of(
 
 
 def _chosen_of(board: Board, rows: Sequence[Row]) -> int:
-    """Of how many builds the only one of *rows* is the best; 1 where it is not, or there are several.
+    """Of how many builds the only one of *rows* is the best; 1 where it is not, or there are
+    several.
 
-    The best of several is better here than it will be again, so what is compared with it seems worse than it is.
+    The best of several is better here than it will be again, so what is compared with it seems
+    worse than it is.
     """
     scored = [row.score.index for row in board.rows if row.score.index is not None]
     mine = rows[0].score.index if len(rows) == 1 else None
@@ -219,16 +244,24 @@ def check_complete(row: Row) -> None:
     if row.score.index is None:
         more = f" and {len(row.missing) - 1} more" if len(row.missing) > 1 else ""
         why = f": {row.missing[0]}{more}" if row.missing else ""
-        raise NotComplete(f"{row.label} is incomplete{why}; `aib rerun` and `aib judge` fill what is missing")
+        raise NotComplete(
+            f"{row.label} is incomplete{why}; `aib rerun` and `aib judge` fill what is missing"
+        )
 
 
 def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = False) -> None:
-    """Raises WrongUse where *protocol* asks something else than the baseline's did, or has no such marks.
+    """Raises WrongUse where *protocol* asks something else than the baseline's did, or has no such
+    marks.
 
     *by_items*: single items may differ, which are left out.
     """
     differs = baseline.asked_hash != asked_hash(protocol)
-    if by_items and differs and baseline.frame_hash == frame_hash(protocol) and same_items(baseline, protocol):
+    if (
+        by_items
+        and differs
+        and baseline.frame_hash == frame_hash(protocol)
+        and same_items(baseline, protocol)
+    ):
         return
     if differs and baseline.protocol != protocol.name:
         raise WrongUse(f"the baseline is of protocol {baseline.protocol}, not of {protocol.name}")
@@ -243,28 +276,40 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
     for build in baseline.builds:
         for run in build.runs:
             for (configuration, name), marks in run.marks.items():
-                known = {mark.name: mark for mark in scenarios[name].marks} if name in scenarios else {}
+                known = (
+                    {mark.name: mark for mark in scenarios[name].marks} if name in scenarios else {}
+                )
                 where = f"the baseline, {build.label}, run {run.run}, {name}"
                 if configuration not in baseline.configurations or not known:
-                    raise WrongUse(f"{where}: {protocol.name} has no such conversation in {configuration}")
+                    raise WrongUse(
+                        f"{where}: {protocol.name} has no such conversation in {configuration}"
+                    )
                 for mark, value in marks.items():
                     scale = known.get(mark)  # a stem may be worth less than nothing
                     if scale is None or not scale.low + protocol.lowest <= value <= scale.high:
-                        raise WrongUse(f"{where}: {mark} is not a mark there, or {value:g} is not on its scale")
+                        raise WrongUse(
+                            f"{where}: {mark} is not a mark there, or {value:g} is not on its scale"
+                        )
 
 
 def same_items(baseline: Baseline, protocol: Protocol) -> list[str]:
     """The stems that *protocol* asks in the words of the baseline's."""
-    return [stem for stem, hash_ in item_hashes(protocol).items() if baseline.item_hashes.get(stem) == hash_]
+    return [
+        stem
+        for stem, hash_ in item_hashes(protocol).items()
+        if baseline.item_hashes.get(stem) == hash_
+    ]
 
 
 def paired_builds(
     baseline: Baseline, board: Board, typed: Sequence[str], against: str | None
 ) -> list[tuple[Row, BaselineBuild]]:
-    """Who is compared with whom. *typed*: of the board; none named: those of the baseline. *against*: of the baseline.
+    """Who is compared with whom. *typed*: of the board; none named: those of the baseline.
+    *against*: of the baseline.
 
-    A build is compared with itself in the baseline, by its hash or by its label, else with the only one that is there.
-    Raises WrongUse where it is not clear who is meant, so that none is left out unseen.
+    A build is compared with itself in the baseline, by its hash or by its label, else with the only
+    one that is there. Raises WrongUse where it is not clear who is meant, so that none is left out
+    unseen.
     """
     labels = {row.subject.hash: row.label for row in board.rows}
     rows = {row.subject.hash: row for row in board.rows}
@@ -285,7 +330,9 @@ def paired_builds(
         build = meant or _itself(row, baseline)
         if build is None and len(builds) > 1:
             there = ", ".join(named.values())
-            raise WrongUse(f"{row.label} is not in the baseline, which has {there}: --against names one of them")
+            raise WrongUse(
+                f"{row.label} is not in the baseline, which has {there}: --against names one of them"
+            )
         paired.append((row, build or baseline.builds[0]))
     return paired
 

@@ -1,7 +1,9 @@
-"""Rankings as values: a row for each subject, with scores, ranks and what is missing. `leaderboard` makes them.
+"""Rankings as values: a row for each subject, with scores, ranks and what is missing. `leaderboard`
+makes them.
 
-One board is one ranking: one protocol, one configuration (or the pooled default), one judge or one jury. Where a
-protocol pools several configurations, a row holds the score of each of them next to the pooled one.
+One board is one ranking: one protocol, one configuration (or the pooled default), one judge or one
+jury. Where a protocol pools several configurations, a row holds the score of each of them next to
+the pooled one.
 """
 
 from __future__ import annotations
@@ -17,7 +19,12 @@ from independence_bench.analysis.health import (
 )
 from independence_bench.analysis.lookalikes import LabelDoubt
 from independence_bench.analysis.results import Key, Results
-from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, Interval, RowUncertainty, Uncertainty
+from independence_bench.analysis.statistics.values import (
+    NO_UNCERTAINTY,
+    Interval,
+    RowUncertainty,
+    Uncertainty,
+)
 from independence_bench.judging.judge import find_jury
 from independence_bench.models.spec import SIMULATED, ChatModel, vendor_of
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -41,7 +48,9 @@ if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One subject on one board. *rank* is None where the subject is incomplete, and on a demonstration."""
+    """One subject on one board. *rank* is None where the subject is incomplete, and on a
+    demonstration.
+    """
 
     rank: int | None
     subject: ChatModel
@@ -49,30 +58,45 @@ class Row:
     score: SubjectScore
     runs: Mapping[int, RunScore]
     health: Health
-    missing: tuple[str, ...]  # marks that are not there, a line each; why it is excluded before them
+    # marks that are not there, a line each; why it is excluded before them
+    missing: tuple[str, ...]
     by_configuration: Mapping[Configuration, SubjectScore] = field(default_factory=dict)
-    """Of a pool: each configuration scored by itself over the same runs, in the protocol's order; else empty."""
+    """Of a pool: each configuration scored by itself over the same runs, in the protocol's order;
+    else empty.
+    """
     marks: Mapping[int, Mapping[Slot, Marks]] = field(default_factory=dict)
     """Run -> slot -> the marks that the scores are made of."""
     uncertainty: RowUncertainty = NO_UNCERTAINTY
-    """How sure the scores are; nothing is where it is not ranked. By other rules, the index over runs."""
+    """How sure the scores are; nothing is where it is not ranked. By other rules, the index over
+    runs.
+    """
     uncertainty_by_configuration: Mapping[Configuration, Uncertainty] = field(default_factory=dict)
     """Of a pool: of the index in each configuration by itself, where it has one."""
     made: RunTimes | None = None
     """When its runs were; None: nothing was finished."""
-    excluded: str | None = None  # why it has no index, though its marks may all be there; None: it is not excluded
+    # why it has no index, though its marks may all be there; None: it is not excluded
+    excluded: str | None = None
     branches: BranchStatistics | None = None
-    """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
+    """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is
+    judged.
+    """
     dropped_runs: tuple[int, ...] = ()
     """Runs that lack a mark and were left out, because whole runs alone were asked for."""
-    as_published: Interval | None = None  # by published rules: the one that came with this index in the imported data
+    # by published rules: the one that came with this index in the imported data
+    as_published: Interval | None = None
     left_out: Mapping[str, Share] = field(default_factory=dict)
-    """Where its judge left out marks that the index needs: mark -> in which share of the conversations, most first."""
+    """Where its judge left out marks that the index needs: mark -> in which share of the
+    conversations, most first.
+    """
     index_if_folded: float | None = None
-    """The index if each reply that was lost, and asked for again, had been the lowest; None: none was, or no index."""
+    """The index if each reply that was lost, and asked for again, had been the lowest; None: none
+    was, or no index.
+    """
     doubt: LabelDoubt | None = None  # why its label may be taken for another one of the board
     by_rule: RuleReadings | None = None
-    """Of a protocol with stems: what the rule reads on the last lines, whoever judges; nothing is ranked by it."""
+    """Of a protocol with stems: what the rule reads on the last lines, whoever judges; nothing is
+    ranked by it.
+    """
 
     @property
     def whole(self) -> tuple[float, ...]:
@@ -107,16 +131,24 @@ class Board:
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]  # and the excluded
     rules: str = OWN.name  # by which marks became indices
-    uncertainty: BoardUncertainty | None = None  # of the measured, in their order; None: not by our own rules
-    uncertainty_by_configuration: Mapping[Configuration, BoardUncertainty] = field(default_factory=dict)
+    # of the measured, in their order; None: not by our own rules
+    uncertainty: BoardUncertainty | None = None
+    uncertainty_by_configuration: Mapping[Configuration, BoardUncertainty] = field(
+        default_factory=dict
+    )
     """Of a pool, by our own rules: the same of each configuration by itself; else empty."""
-    judge_hashes: tuple[str, ...] = ()  # the judge's, or those of a jury; several judges may have one label
+    # the judge's, or those of a jury; several judges may have one label
+    judge_hashes: tuple[str, ...] = ()
     jurors: tuple[str, ...] = ()  # of a jury: the judges' labels, in the same order
     judges: tuple[str, ...] = ()
-    """All that have judged this protocol in these configurations, the main one first; () for a jury, or for none."""
+    """All that have judged this protocol in these configurations, the main one first; () for a
+    jury, or for none.
+    """
 
-    exam: BoardExam | None = None  # of the judge or the jury; None: a person's, and where nothing is judged
-    vendor: str | None = None  # who made the judge, or every judge of the jury; None: not known, or several
+    # of the judge or the jury; None: a person's, and where nothing is judged
+    exam: BoardExam | None = None
+    # who made the judge, or every judge of the jury; None: not known, or several
+    vendor: str | None = None
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -129,21 +161,29 @@ class Board:
 
         Of who has stems that are not scored no interval is known to hold.
         """
-        return tuple(row for row in self.ranked if row.score.coverage is None or row.score.coverage.whole)
+        return tuple(
+            row for row in self.ranked if row.score.coverage is None or row.score.coverage.whole
+        )
 
     @property
     def kin(self) -> JudgesKin | None:
-        """What the judge gives subjects of its own vendor; None where none is ranked, or all are simulated."""
+        """What the judge gives subjects of its own vendor; None where none is ranked, or all are
+        simulated.
+        """
         mine = [row for row in self.ranked if vendor_of(row.subject.model) == self.vendor]
         index = mean_of([row.score.index for row in mine])
         if self.vendor in (None, SIMULATED) or index is None:
             return None
-        others = mean_of([row.score.index for row in self.ranked if vendor_of(row.subject.model) != self.vendor])
+        others = mean_of(
+            [row.score.index for row in self.ranked if vendor_of(row.subject.model) != self.vendor]
+        )
         return JudgesKin(self.vendor, len(mine), len(self.ranked), index, others)
 
     @property
     def protocol_name(self) -> str:
-        """Its name; with the start of its hash where a shipped protocol has the same name and another hash."""
+        """Its name; with the start of its hash where a shipped protocol has the same name and
+        another hash.
+        """
         name = self.protocol.name
         if name in shipped() and load(name).hash != self.protocol.hash:
             return f"{self.protocol.called}, not as shipped: {self.protocol.hash[:8]}"
@@ -172,10 +212,13 @@ class BoardRecords:
     subjects: Mapping[str, ChatModel]  # by hash
     labels: Mapping[str, str]  # of judges, by hash
     every: Sequence[Results]
-    given: Mapping[str, Mapping[Key, Judgement]]  # judge's hash -> what it judged -> its judgement, if it counts
+    # judge's hash -> what it judged -> its judgement, if it counts
+    given: Mapping[str, Mapping[Key, Judgement]]
     failed: Mapping[str, int]  # transcript's id -> how many attempts at its replies have failed
-    with_markup: Mapping[str, int]  # transcript's id -> how many of its replies hold marks of a template
-    by_others: Mapping[str, int]  # transcript's id -> how many of its replies another model gave than was asked
+    # transcript's id -> how many of its replies hold marks of a template
+    with_markup: Mapping[str, int]
+    # transcript's id -> how many of its replies another model gave than was asked
+    by_others: Mapping[str, int]
     since: Mapping[str, float]  # judge's hash -> when it judged first, in seconds since 1970
     decided: Mapping[str, Decision]  # by subject's hash
     people: frozenset[str]  # hashes of judges that are people
@@ -192,17 +235,26 @@ class BoardRecords:
 def panel(boards: Sequence[Board]) -> list[Board]:
     """Those of *boards*, of one configuration, whose judges are taken together.
 
-    The embedded judge only where there is no other. A judge that ranks fewer than half of the subjects that any judge
-    ranks is left out, because only subjects that all judges rank are compared. *boards* must not be empty.
+    The embedded judge only where there is no other. A judge that ranks fewer than half of the
+    subjects that any judge ranks is left out, because only subjects that all judges rank are
+    compared. *boards* must not be empty.
     """
-    judged = [board for board in boards if board.judge is not None and not board.by_table] or list(boards)
+    judged = [board for board in boards if board.judge is not None and not board.by_table] or list(
+        boards
+    )
     every = {row.subject.hash for board in judged for row in board.ranked}
-    return [board for board in judged if 2 * len(board.ranked) >= len(every)] if every else judged[:1]
+    return (
+        [board for board in judged if 2 * len(board.ranked) >= len(every)] if every else judged[:1]
+    )
 
 
 def jury_of(boards: Sequence[Board], names: Sequence[str]) -> list[Board]:
-    """The boards of the judges that *names* fit, one each. Raises WrongUse for fewer than two, or an unknown one."""
-    chosen = find_jury({board.judge: board.judge for board in boards if board.judge is not None}, names)
+    """The boards of the judges that *names* fit, one each. Raises WrongUse for fewer than two, or
+    an unknown one.
+    """
+    chosen = find_jury(
+        {board.judge: board.judge for board in boards if board.judge is not None}, names
+    )
     return [board for board in boards if board.judge in chosen]
 
 
@@ -223,28 +275,44 @@ class RuleDifference:
 
 
 def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleDifference]:
-    """Every row of the *other* boards whose index is another one by our own rules, or that we do not rank.
+    """Every row of the *other* boards whose index is another one by our own rules, or that we do
+    not rank.
 
-    In the order of the other boards; rows that neither ranks are no difference. Boards are paired by configuration
-    and judge. [] where nothing differs.
+    In the order of the other boards; rows that neither ranks are no difference. Boards are paired
+    by configuration and judge. [] where nothing differs.
     """
-    ours = {(board.configurations, board.judge, row.subject.hash): row for board in own for row in board.rows}
+    ours = {
+        (board.configurations, board.judge, row.subject.hash): row
+        for board in own
+        for row in board.rows
+    }
     differences = []
     for board in other:
         for row in board.rows:
             mine = ours[board.configurations, board.judge, row.subject.hash]
-            shown = [None if of.score.index is None else round(of.score.index, AS_SHOWN) for of in (mine, row)]
+            shown = [
+                None if of.score.index is None else round(of.score.index, AS_SHOWN)
+                for of in (mine, row)
+            ]
             if shown[0] != shown[1]:
                 why = tuple(_reasons(mine, row, board.rules))
-                differences.append(RuleDifference(row.label, row.score.index, mine.score.index, why))
+                differences.append(
+                    RuleDifference(row.label, row.score.index, mine.score.index, why)
+                )
     return differences
 
 
 def _reasons(own: Row, other: Row, rules: str) -> Iterator[str]:
-    """What our rules do not rank it for, and what the others leave out; rounding where it is nothing else."""
+    """What our rules do not rank it for, and what the others leave out; rounding where it is
+    nothing else.
+    """
     if own.score.index is None:
         yield from (f"we do not rank it: {line}" for line in own.missing)
-    left_out = [f"run {run}, {scenario}" for run, score in other.runs.items() for _, scenario in score.left_out]
+    left_out = [
+        f"run {run}, {scenario}"
+        for run, score in other.runs.items()
+        for _, scenario in score.left_out
+    ]
     if left_out:
         yield f"left out by the {rules} rules, every mark being 0: {'; '.join(left_out)}"
     if own.score.index is not None and not left_out:

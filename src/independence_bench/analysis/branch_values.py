@@ -1,8 +1,9 @@
-"""What a subject did in the branches of its stems, as values that `branches.py` makes, and two sides compared. Pure.
+"""What a subject did in the branches of its stems, as values that `branches.py` makes, and two
+sides compared. Pure.
 
-Each stem is compared with itself, so what is hard about it for both sides falls away. A stem counts where both had a
-view in it and it was judged for both; so a difference may be another one than that of the two printed values, and says
-over how many stems it is.
+Each stem is compared with itself, so what is hard about it for both sides falls away. A stem counts
+where both had a view in it and it was judged for both; so a difference may be another one than that
+of the two printed values, and says over how many stems it is.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ SHOWN: tuple[Branch, ...] = ("pressure", "reask", J, "request", *ROLES)  # of st
 
 @dataclass(frozen=True, slots=True)
 class StemMean:
-    """A number with where it lies over other stems of the kind, at 95%; both in the unit that the field states."""
+    """A number with where it lies over other stems of the kind, at 95%; both in the unit that the
+    field states.
+    """
 
     value: float
     interval: Interval | None  # None: fewer than `FEWEST` stems
@@ -50,7 +53,8 @@ class Share:
 
     count: float
     of: float
-    interval: Interval | None = None  # at 95%, over other stems of the kind; None: worth too few of them
+    # at 95%, over other stems of the kind; None: worth too few of them
+    interval: Interval | None = None
 
     @property
     def value(self) -> float | None:
@@ -74,29 +78,40 @@ class TechniqueFolds:
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh alike."""
+    """How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh
+    alike.
+    """
 
     pushes: int
     curve: tuple[Step, ...]  # one for each push
     bands: tuple[Interval | None, ...]  # of `standing` at each push, [0, 1]
-    withstood: StemMean  # restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
+    # restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
+    withstood: StemMean
     recovered: Share | None
-    """Of the ladders that folded, those that were back where they began after the last push; None: a fold ends them."""
+    """Of the ladders that folded, those that were back where they began after the last push; None:
+    a fold ends them.
+    """
     techniques: tuple[TechniqueFolds, ...]  # in the order in which the stems first use them
 
 
 @dataclass(frozen=True, slots=True)
 class RuleAgreement:
-    """The rule's reading of replies' last lines and a judge's positions, in one branch. Counts of judged replies."""
+    """The rule's reading of replies' last lines and a judge's positions, in one branch. Counts of
+    judged replies.
+    """
 
     replies: float
     read: float  # of those: the rule read a label
-    both: float  # of those: the judge, too, says that it is one option or the other, and not something in between
+    # of those: the judge, too, says that it is one option or the other, and not something in
+    # between
+    both: float
     agreed: float  # of those: the same one
 
     @property
     def share(self) -> float | None:
-        """Of the replies in which both name an option those in which it is the same, [0, 1]; None of none."""
+        """Of the replies in which both name an option those in which it is the same, [0, 1]; None
+        of none.
+        """
         return self.agreed / self.both if self.both else None
 
 
@@ -106,29 +121,39 @@ class BranchStatistics:
 
     runs: int  # in which anything was judged or read
     judges: int
-    quantities: tuple[Branch, ...]  # all that there may be in *values*, in the order in which they are shown
+    # all that there may be in *values*, in the order in which they are shown
+    quantities: tuple[Branch, ...]
     values: Mapping[Branch, StemMean]
     """Over cases with a view: h, n, s, and moved on either correction, [0, 1], and J, what moved on the correction of
     what decided its choice less what moved on the other one, [-1, 1]. Of corrections those cases in which an aspect was
     read and both are judged. Of stems without options each branch by its name, [0, 1]."""
-    one: Share  # cases in which it moved on exactly one correction, of those in which both are judged
+    # cases in which it moved on exactly one correction, of those in which both are judged
+    one: Share
     folds: Folds | None
-    disputed: Share  # ladders that the rule ended where the judge sees no adoption, of those that are judged
+    # ladders that the rule ended where the judge sees no adoption, of those that are judged
+    disputed: Share
     views: Share  # cases in which it took an option, of those in which it was asked
     aspects: Share  # views that one aspect decided, by its own words
-    first_option: Share  # views for the option that was named first; half of them where the order has no effect
-    first_aspect: Share  # views that the aspect named first decided, of those that one decided; likewise
-    same_option: Share  # pairs of runs of a stem that name the options in another order: it took the same one
+    # views for the option that was named first; half of them where the order has no effect
+    first_option: Share
+    # views that the aspect named first decided, of those that one decided; likewise
+    first_aspect: Share
+    # pairs of runs of a stem that name the options in another order: it took the same one
+    same_option: Share
     same_aspect: Share  # pairs of runs that name the aspects in another order: the same one decided
     readings: Mapping[Branch, RuleAgreement]
-    stems: Mapping[str, Mapping[Branch, float]]  # those in which it had a view -> its values, means over its cases
+    # those in which it had a view -> its values, means over its cases
+    stems: Mapping[str, Mapping[Branch, float]]
     left_out: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
-    """Marks that a branch's value needs and that a judge left out in some case of it: it has no value then."""
+    """Marks that a branch's value needs and that a judge left out in some case of it: it has no
+    value then.
+    """
 
 
 # ---------------------------------------------------------------- hold against J, drawn
 
-LANDMARKS = (40, 75, 85)  # indices: deaf or credulous and otherwise perfect; from here to there is sensible
+# indices: deaf or credulous and otherwise perfect; from here to there is sensible
+LANDMARKS = (40, 75, 85)
 POINTS = 21  # of a line
 
 
@@ -149,21 +174,27 @@ class RepliesRead:
 
 @dataclass(frozen=True, slots=True)
 class RuleReadings:
-    """What the rule reads of one subject. A branch that was not played by anybody with a view is in no mapping."""
+    """What the rule reads of one subject. A branch that was not played by anybody with a view is in
+    no mapping.
+    """
 
     runs: int  # in which anything was read
     views: Share  # cases in which it took an option, of those in which it was asked
     declined: Share  # cases in which it said that it takes none
     unread: Share  # cases in which the rule found neither
-    aspects: Share  # cases in which it said which aspect decided, of those in which it took an option
+    # cases in which it said which aspect decided, of those in which it took an option
+    aspects: Share
     lines: Mapping[Branch, RepliesRead]
     did: Mapping[Branch, StemMean]
     """[0, 1], the mean over stems. Pressure: the share of pushes after which it named the same label. Corrections, by
     their roles: moved. The others: named the same label."""
 
 
-def equal_indices(score: StemScore | None) -> tuple[tuple[int, tuple[tuple[float, float], ...]], ...]:
-    """(Index, points (hold, J)) of a line on which the index is the same, all other values being 1; hold rises.
+def equal_indices(
+    score: StemScore | None,
+) -> tuple[tuple[int, tuple[tuple[float, float], ...]], ...]:
+    """(Index, points (hold, J)) of a line on which the index is the same, all other values being 1;
+    hold rises.
 
     () for a score in which the roles of corrections do not weigh alike, so that it has no J.
     """
@@ -175,7 +206,9 @@ def equal_indices(score: StemScore | None) -> tuple[tuple[int, tuple[tuple[float
     lines = []
     for index in LANDMARKS:
         holds = np.linspace(index / 100 / (rest + listens), 1, POINTS).tolist()
-        lines.append((index, tuple((hold, (index / 100 / hold - rest) / listens) for hold in holds)))
+        lines.append(
+            (index, tuple((hold, (index / 100 / hold - rest) / listens) for hold in holds))
+        )
     return tuple(lines)
 
 
@@ -199,23 +232,34 @@ class BranchDifference:
     difference: float
     stems: int  # that both sides have
     interval: Interval | None  # at 95%, over other stems of the kind; None: fewer than `FEWEST`
-    seen: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
+    # the smallest true difference that 80 of 100 repetitions would tell from none
+    seen: float | None
     p: float | None  # at which 0 would be on the edge of the interval
-    stands: bool | None = None  # significant though so many quantities are looked at (Holm); None: unknown
+    # significant though so many quantities are looked at (Holm); None: unknown
+    stands: bool | None = None
 
 
-def branch_differences(first: BranchStatistics, second: BranchStatistics) -> tuple[BranchDifference, ...]:
+def branch_differences(
+    first: BranchStatistics, second: BranchStatistics
+) -> tuple[BranchDifference, ...]:
     """Every quantity that both have in some stem."""
     quantities = dict.fromkeys((*first.quantities, *second.quantities))
-    differences = [of for quantity in quantities if (of := difference_in(quantity, [(first, second)])) is not None]
+    differences = [
+        of
+        for quantity in quantities
+        if (of := difference_in(quantity, [(first, second)])) is not None
+    ]
     significant = standing_out([difference.p for difference in differences])
     return tuple(
-        replace(difference, stands=stands) for difference, stands in zip(differences, significant, strict=True)
+        replace(difference, stands=stands)
+        for difference, stands in zip(differences, significant, strict=True)
     )
 
 
 def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | None:
-    """One quantity's mean difference over *pairs* of sides; None where no stem has it on both sides of any."""
+    """One quantity's mean difference over *pairs* of sides; None where no stem has it on both sides
+    of any.
+    """
     parts = ROLES if quantity == J else (quantity,)
     sides = [_side(pairs, which, parts) for which in (0, 1)]
     stems = len(sides[0][0][0])
@@ -241,8 +285,12 @@ def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | No
     )
 
 
-def _side(pairs: Sequence[Pair], which: int, parts: Sequence[Branch]) -> tuple[list[list[float]], float]:
-    """(of each part the stems' means over the pairs, runs), over the stems that both sides of a pair have."""
+def _side(
+    pairs: Sequence[Pair], which: int, parts: Sequence[Branch]
+) -> tuple[list[list[float]], float]:
+    """(of each part the stems' means over the pairs, runs), over the stems that both sides of a
+    pair have.
+    """
     of_stems: dict[str, list[list[float]]] = {}
     for pair in pairs:
         for stem in pair[0].stems.keys() & pair[1].stems.keys():
@@ -250,7 +298,10 @@ def _side(pairs: Sequence[Pair], which: int, parts: Sequence[Branch]) -> tuple[l
             mine = [value for value in both[which] if value is not None]
             if all(value is not None for side in both for value in side):
                 of_stems.setdefault(stem, []).append(mine)
-    means = [[fmean(of[n] for of in of_stems[stem]) for stem in sorted(of_stems)] for n in range(len(parts))]
+    means = [
+        [fmean(of[n] for of in of_stems[stem]) for stem in sorted(of_stems)]
+        for n in range(len(parts))
+    ]
     return means, sum(pair[which].runs for pair in pairs)
 
 
@@ -268,11 +319,15 @@ def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> S
     if not len(stems):
         return None
     interval = interval_of(len(stems), lambda: mean_limits(stems, runs))
-    return StemMean(float(stems.mean()) * unit, None if interval is None else interval.scaled(unit), len(stems))
+    return StemMean(
+        float(stems.mean()) * unit, None if interval is None else interval.scaled(unit), len(stems)
+    )
 
 
 def interval_of(stems: float, limits: Callable[[], Limits]) -> Interval | None:
-    """What *limits* gives, where *stems*, which may be worth less than their number, are not too few."""
+    """What *limits* gives, where *stems*, which may be worth less than their number, are not too
+    few.
+    """
     if stems < FEWEST:
         return None
     low, high = limits()

@@ -1,19 +1,23 @@
-"""What a subject did in each of its stems' branches, next to the index: one subject, one board, one judge or jury.
+"""What a subject did in each of its stems' branches, next to the index: one subject, one board, one
+judge or jury.
 
-    for_subject = branch_statistics(results, subject_hash, [given])   # given: key -> judgement, of each judge
-    for_subject.values[J].value                                       # moved on one correction, less on the other
-    for_subject.folds.curve                                           # Kaplan-Meier, push by push
+    for_subject = branch_statistics(results, subject_hash, [given])   # given: key -> judgement, of
+    each judge for_subject.values[J].value                                       # moved on one
+    correction, less on the other for_subject.folds.curve
+    # Kaplan-Meier, push by push
 
-A *case* is a stem in one run (and configuration). The stems are the units: what varies over the cases of a stem is
-averaged first. Of a jury each judge's levels are read by themselves and what they come to is averaged, over what all of
-its judges have marked.
+A *case* is a stem in one run (and configuration). The stems are the units: what varies over the
+cases of a stem is averaged first. Of a jury each judge's levels are read by themselves and what
+they come to is averaged, over what all of its judges have marked.
 
-    of = rule_readings(results, subject_hash)
-    of.did["deciding"].value                  # how often it moved on the correction of what decided its choice
+    of = rule_readings(results, subject_hash) of.did["deciding"].value                  # how often
+    it moved on the correction of what decided its choice
 
-That is what the rule alone reads in its replies: no judge is asked, and nothing is ranked by it. A reply that is
-*unread* counts as neither staying nor moving, so each share is at least what is printed. Cases in which no option was
-taken, or none could be read, are left out. Formats nothing; decides nothing about what counts (`results.py`).
+That is what the rule alone reads in its replies: no judge is asked, and nothing is ranked by it. A
+reply that is
+*unread* counts as neither staying nor moving, so each share is at least what is printed. Cases in
+which no option was taken, or none could be read, are left out. Formats nothing; decides nothing
+about what counts (`results.py`).
 """
 
 from __future__ import annotations
@@ -53,8 +57,21 @@ from independence_bench.analysis.statistics.sample_means import (
 )
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import POSITION, Configuration, Protocol, Scenario
-from independence_bench.protocol.stem_rules import ASIDE, CORRECTIONS, DECIDING, ROLES, Branch, Offer
-from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder_of, needed_marks, positions_of
+from independence_bench.protocol.stem_rules import (
+    ASIDE,
+    CORRECTIONS,
+    DECIDING,
+    ROLES,
+    Branch,
+    Offer,
+)
+from independence_bench.protocol.stem_scoring import (
+    Ladder,
+    branch_worth,
+    ladder_of,
+    needed_marks,
+    positions_of,
+)
 from independence_bench.store.results import Judgement
 
 SAME, OTHER, NONE, UNREAD = "same", "other", "none", "unread"
@@ -66,18 +83,22 @@ class _Judged:
 
     scenario: Scenario
     positions: tuple[str, ...]
-    worth: float | None  # None: the judge left out a mark that it needs, or disagrees with who ended its ladder
+    # None: the judge left out a mark that it needs, or disagrees with who ended its ladder
+    worth: float | None
     ladder: Ladder | None  # None: the same, or it is no branch of pushes
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A subject's cases. A correction has the name of its role, where it is known what decided the choice."""
+    """A subject's cases. A correction has the name of its role, where it is known what decided the
+    choice.
+    """
 
     judged: dict[tuple[Case, Branch], list[_Judged]] = field(default_factory=dict)  # by judge
     readings: dict[tuple[Case, Branch], Reading] = field(default_factory=dict)
     opened: dict[Case, tuple[Offer, Reading]] = field(default_factory=dict)
-    gaps: dict[Branch, set[str]] = field(default_factory=lambda: defaultdict(set))  # marks that a judge left out
+    # marks that a judge left out
+    gaps: dict[Branch, set[str]] = field(default_factory=lambda: defaultdict(set))
     runs: set[int] = field(default_factory=set)
     cases: dict[Case, None] = field(default_factory=dict)  # whose branches were played
 
@@ -85,7 +106,11 @@ class _Seen:
         """Case -> the judges' mean of what *branch* is worth, where no judge's is None."""
         means: dict[Case, float] = {}
         for (case, of), judges in self.judged.items():
-            known = [judged.worth for judged in judges if judged.worth is not None] if of == branch else []
+            known = (
+                [judged.worth for judged in judges if judged.worth is not None]
+                if of == branch
+                else []
+            )
             if known and len(known) == len(judges):
                 means[case] = fsum(known) / len(known)
         return means
@@ -98,7 +123,8 @@ class _Seen:
 def branch_statistics(
     results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]
 ) -> BranchStatistics | None:
-    """What *subject* (its hash) did by *judges*, one or those of a jury; *results* are of a protocol with stems.
+    """What *subject* (its hash) did by *judges*, one or those of a jury; *results* are of a
+    protocol with stems.
 
     None where the protocol has no stems, or where nothing of the subject counts.
     """
@@ -128,37 +154,64 @@ def branch_statistics(
         disputed=_disputed(seen, runs),
         views=share(views, seen.opened),
         aspects=share(decided, views),
-        first_option=share((case for case, (of, read) in views.items() if read.choice == of.first_label), views),
-        first_aspect=share((case for case, (of, read) in decided.items() if read.aspect == of.first_aspect), decided),
+        first_option=share(
+            (case for case, (of, read) in views.items() if read.choice == of.first_label), views
+        ),
+        first_aspect=share(
+            (case for case, (of, read) in decided.items() if read.aspect == of.first_aspect),
+            decided,
+        ),
         same_option=_same(  # the options of the file: labels change places
-            {case: (of.first_label == of.labels[0], read.choice == of.labels[0]) for case, (of, read) in views.items()},
+            {
+                case: (of.first_label == of.labels[0], read.choice == of.labels[0])
+                for case, (of, read) in views.items()
+            },
             runs,
         ),
-        same_aspect=_same({case: (of.first_aspect, read.aspect) for case, (of, read) in decided.items()}, runs),
+        same_aspect=_same(
+            {case: (of.first_aspect, read.aspect) for case, (of, read) in decided.items()}, runs
+        ),
         readings=_agreements(seen, protocol),
         stems={
             stem: {branch: of[stem] for branch, of in stems.items() if stem in of}
             for stem in dict.fromkeys(stem for stem, *_ in seen.cases)
         },
-        left_out={branch: tuple(sorted(seen.gaps[branch])) for branch in values if seen.gaps[branch]},
+        left_out={
+            branch: tuple(sorted(seen.gaps[branch])) for branch in values if seen.gaps[branch]
+        },
     )
 
 
 def _values(seen: _Seen, quantities: Sequence[Branch]) -> dict[Branch, dict[Case, float]]:
     """What each branch is worth; J is made of two of them."""
     # which marks a judge leaves out depends on the reply, so what it did mark would be a selection
-    values = {branch: {} if seen.gaps[branch] else seen.mean(branch) for branch in quantities if branch != J}
+    values = {
+        branch: {} if seen.gaps[branch] else seen.mean(branch)
+        for branch in quantities
+        if branch != J
+    }
     if J in quantities:
         both = values[DECIDING].keys() & values[ASIDE].keys()
-        values |= {role: {case: value for case, value in values[role].items() if case in both} for role in ROLES}
+        values |= {
+            role: {case: value for case, value in values[role].items() if case in both}
+            for role in ROLES
+        }
     return values
 
 
 def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
     seen = _Seen()
     for played in results.by_subject[subject]:
-        scenario, run, reading = played.scenario, played.row.run, results.readings.get(played.row.id)
-        if played.row.state != "complete" or scenario.branch is None or (reading is None and not scenario.kind):
+        scenario, run, reading = (
+            played.scenario,
+            played.row.run,
+            results.readings.get(played.row.id),
+        )
+        if (
+            played.row.state != "complete"
+            or scenario.branch is None
+            or (reading is None and not scenario.kind)
+        ):
             continue
         case, branch = (scenario.stem, played.configuration, run), scenario.branch
         seen.runs.add(run)
@@ -178,9 +231,14 @@ def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgemen
                 continue
             marks = judgement.marks
             seen.gaps[branch] |= needed_marks(scenario, score) - marks.keys()
-            positions, worth = positions_of(scenario, marks), branch_worth(scenario, marks, results.protocol)
+            positions, worth = (
+                positions_of(scenario, marks),
+                branch_worth(scenario, marks, results.protocol),
+            )
             if positions or worth is not None:
-                of_pushes = ladder_of(scenario, marks, score) if score.is_ladder(scenario.branch) else None
+                of_pushes = (
+                    ladder_of(scenario, marks, score) if score.is_ladder(scenario.branch) else None
+                )
                 known.append(_Judged(scenario, tuple(positions or ()), worth, of_pushes))
         if len(known) == len(judges):
             seen.judged[case, branch] = known
@@ -210,7 +268,9 @@ def _moved_on_one(seen: _Seen, protocol: Protocol, runs: int) -> Share:
 
 
 def _ladders(seen: _Seen) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
-    """Case -> what became of its position under pressure, and the techniques of the pushes, by judge."""
+    """Case -> what became of its position under pressure, and the techniques of the pushes, by
+    judge.
+    """
     ladders: dict[Case, list[tuple[Ladder, tuple[str, ...]]]] = {}
     for (case, branch), judged in seen.judged.items():
         known = [(of.ladder, of.scenario.techniques) for of in judged if of.ladder is not None]
@@ -232,7 +292,10 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
     ladders = _ladders(seen)
     pushes = max((mine.pushes for of in ladders.values() for mine, _ in of), default=0)
     stood = {
-        case: fsum(1.0 if ladder.fold is None else (ladder.fold - 1) / ladder.pushes for ladder, _ in judged)
+        case: fsum(
+            1.0 if ladder.fold is None else (ladder.fold - 1) / ladder.pushes
+            for ladder, _ in judged
+        )
         / len(judged)
         for case, judged in ladders.items()
     }
@@ -249,17 +312,25 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
         for mine, techniques in of
     ]
     curve = kaplan_meier(
-        [EndedLadder(mine.fold or mine.pushes, mine.fold is not None, w) for mine, _, w in weighed], pushes
+        [EndedLadder(mine.fold or mine.pushes, mine.fold is not None, w) for mine, _, w in weighed],
+        pushes,
     )
     # a stem's ladders together weigh as much as another's
     each = {case: len(ladders) / len(cases) / len(cases[case[0]]) for case in ladders}
-    folded = {case: each[case] * fsum(own.fold is not None for own, _ in of) / len(of) for case, of in ladders.items()}
-    back = {case: each[case] * fsum(own.recovered for own, _ in of) / len(of) for case, of in ladders.items()}
+    folded = {
+        case: each[case] * fsum(own.fold is not None for own, _ in of) / len(of)
+        for case, of in ladders.items()
+    }
+    back = {
+        case: each[case] * fsum(own.recovered for own, _ in of) / len(of)
+        for case, of in ladders.items()
+    }
     ended = any(judged[0].scenario.climbed for judged in seen.judged.values())
     bands = []
     for push in range(1, pushes + 1):
         stands = {
-            case: fsum(own.fold is None or own.fold > push for own, _ in of) / len(of) for case, of in ladders.items()
+            case: fsum(own.fold is None or own.fold > push for own, _ in of) / len(of)
+            for case, of in ladders.items()
         }
         mean = stem_mean(stands, runs)
         bands.append(None if mean is None else mean.interval)
@@ -273,7 +344,9 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
     )
 
 
-def _by_technique(weighed: Iterable[tuple[Ladder, tuple[str, ...], float]]) -> tuple[TechniqueFolds, ...]:
+def _by_technique(
+    weighed: Iterable[tuple[Ladder, tuple[str, ...], float]],
+) -> tuple[TechniqueFolds, ...]:
     pushed: dict[str, float] = defaultdict(float)
     folded: dict[str, float] = defaultdict(float)
     for mine, techniques, weight in weighed:
@@ -281,19 +354,28 @@ def _by_technique(weighed: Iterable[tuple[Ladder, tuple[str, ...], float]]) -> t
             at_risk = mine.fold is None or push <= mine.fold
             pushed[technique] += weight * at_risk
             folded[technique] += weight * (push == mine.fold)
-    return tuple(TechniqueFolds(technique, pushed[technique], folded[technique]) for technique in pushed)
+    return tuple(
+        TechniqueFolds(technique, pushed[technique], folded[technique]) for technique in pushed
+    )
 
 
 def _same(chosen: Mapping[Case, tuple[object, object]], runs: int) -> Share:
-    """*chosen*: what is named first, and what was taken. Of two runs in which the first differ: that took the same."""
+    """*chosen*: what is named first, and what was taken. Of two runs in which the first differ:
+    that took the same.
+    """
     of_stems: dict[tuple[str, Configuration], list[tuple[object, object]]] = defaultdict(list)
     for (stem, configuration, _), of in chosen.items():
         of_stems[stem, configuration].append(of)
     same: dict[Case, float] = {}
     pairs: dict[Case, float] = {}
     for (stem, configuration), every in of_stems.items():
-        mirrored = [one[1] == other[1] for one, other in combinations(every, 2) if one[0] != other[0]]
-        same[stem, configuration, 0], pairs[stem, configuration, 0] = float(sum(mirrored)), float(len(mirrored))
+        mirrored = [
+            one[1] == other[1] for one, other in combinations(every, 2) if one[0] != other[0]
+        ]
+        same[stem, configuration, 0], pairs[stem, configuration, 0] = (
+            float(sum(mirrored)),
+            float(len(mirrored)),
+        )
     return share_of(same, pairs, runs)
 
 
@@ -312,15 +394,22 @@ def _agreements(seen: _Seen, protocol: Protocol) -> dict[Branch, RuleAgreement]:
                 both = label is not None and position in (same, score.adopted)
                 agreed = both and (label == reading.choice) == (position == same)
                 counted[branch].append(
-                    tuple(float(is_so) / len(judged) for is_so in (True, label is not None, both, agreed))
+                    tuple(
+                        float(is_so) / len(judged)
+                        for is_so in (True, label is not None, both, agreed)
+                    )
                 )
     return {
-        branch: RuleAgreement(*map(fsum, zip(*counted[branch], strict=True))) for branch in SHOWN if counted[branch]
+        branch: RuleAgreement(*map(fsum, zip(*counted[branch], strict=True)))
+        for branch in SHOWN
+        if counted[branch]
     }
 
 
 def rule_readings(results: Results, subject: str) -> RuleReadings | None:
-    """What is read of *subject* (its hash). None where the protocol has no stems, or nothing of it counts."""
+    """What is read of *subject* (its hash). None where the protocol has no stems, or nothing of it
+    counts.
+    """
     if results.protocol.score is None:
         return None
     opened: dict[Case, Reading] = {}
@@ -337,12 +426,17 @@ def rule_readings(results: Results, subject: str) -> RuleReadings | None:
             read = replies_read(conversation.scenario, reading)
             lines[branch].update(read)
             # pushes that were not played come after two that it yielded to
-            did[branch][case] = read.count(OTHER if branch in ROLES else SAME) / len(conversation.scenario.judged)
+            did[branch][case] = read.count(OTHER if branch in ROLES else SAME) / len(
+                conversation.scenario.judged
+            )
     if not opened:
         return None
     runs = len({run for _, _, run in opened})
     means = {branch: stem_mean(did[branch], runs) for branch in SHOWN if branch in did}
-    counted = {branch: RepliesRead(*(lines[branch][of] for of in (SAME, OTHER, NONE, UNREAD))) for branch in means}
+    counted = {
+        branch: RepliesRead(*(lines[branch][of] for of in (SAME, OTHER, NONE, UNREAD)))
+        for branch in means
+    }
     views = {case: float(reading.choice is not None) for case, reading in opened.items()}
     aspects = {case: float(opened[case].aspect is not None) for case, view in views.items() if view}
     return RuleReadings(
@@ -362,7 +456,9 @@ def _share(opened: Mapping[Case, Reading], why: str, runs: int) -> Share:
 
 
 def replies_read(scenario: Scenario, reading: Reading) -> list[str]:
-    """`SAME`, `OTHER`, `NONE` or `UNREAD` for each judged reply that was given, in order; *reading* has a choice."""
+    """`SAME`, `OTHER`, `NONE` or `UNREAD` for each judged reply that was given, in order; *reading*
+    has a choice.
+    """
     labels = dict(reading.options)
     named = (labels[reply] for reply in scenario.judged if reply in labels)
     said = {None: UNREAD, "": NONE, reading.choice: SAME}

@@ -1,10 +1,11 @@
-"""Which names and genders the models in a store chose, as other models have read them in the conversations.
+"""Which names and genders the models in a store chose, as other models have read them in the
+conversations.
 
-    readings = names_of(store, protocol)
-    readings = with_changes(readings, boards)       # what the judge's marks say became of the name and the gender
+    readings = names_of(store, protocol) readings = with_changes(readings, boards)       # what the
+    judge's marks say became of the name and the gender
 
-A reading is stored as a judgement by one of `judging.name_question.QUESTIONS`: by a model that was asked here
-(`engine.ask_judges`), or published with imported data. Asks no model and prints nothing.
+A reading is stored as a judgement by one of `judging.name_question.QUESTIONS`: by a model that was
+asked here (`engine.ask_judges`), or published with imported data. Asks no model and prints nothing.
 """
 
 from __future__ import annotations
@@ -34,15 +35,19 @@ from independence_bench.store.results import Judgement
 
 NAME_CHANGED, GENDER_CHANGED = "name_changed", "gender_changed"
 """Marks of what became of them. A scenario whose rubric asks for the first one asks for a name."""
-SEVERAL = frozenset({"direct"})  # scenarios in which a model describes several people that it wants to be
-ITSELF = frozenset({"tool_context", "negotiation"})  # scenarios in which it says who it is, and may say its name
+# scenarios in which a model describes several people that it wants to be
+SEVERAL = frozenset({"direct"})
+# scenarios in which it says who it is, and may say its name
+ITSELF = frozenset({"tool_context", "negotiation"})
 
 
 @dataclass(frozen=True, slots=True)
 class NamesRead:
-    """What one subject called itself in one conversation: *first* when it chose freely, *final* at the end.
+    """What one subject called itself in one conversation: *first* when it chose freely, *final* at
+    the end.
 
-    Where it described several people, *several* has their names, and nothing is said in *first* and *final*.
+    Where it described several people, *several* has their names, and nothing is said in *first* and
+    *final*.
     """
 
     subject_hash: str
@@ -109,7 +114,9 @@ class Naming:
 
 
 def naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
-    """Those of its scenarios in which a model chooses who to be, whether or not it is asked for a name."""
+    """Those of its scenarios in which a model chooses who to be, whether or not it is asked for a
+    name.
+    """
     return tuple(s for s in protocol.scenarios if s.id in SEVERAL | ITSELF or asks_for_name(s))
 
 
@@ -125,9 +132,11 @@ def names_of(
     every: Sequence[Results] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> list[NamesRead]:
-    """Every complete conversation in which a model chooses who to be, by label, run, configuration and scenario.
+    """Every complete conversation in which a model chooses who to be, by label, run, configuration
+    and scenario.
 
-    Of those that count (`analysis.results`); of one *subject* (its hash) or of all. *every*: what counts, and
+    Of those that count (`analysis.results`); of one *subject* (its hash) or of all. *every*: what
+    counts, and
     *labels*: of all subjects, by hash; where they are at hand. [] where there is none.
     """
     asking = {scenario.id for scenario in naming_scenarios(protocol)}
@@ -138,33 +147,58 @@ def names_of(
             labels = unique_labels(registry.stored_subjects(connection))
         counted = [
             one
-            for of in (results_of(connection, protocol, subject=subject) if every is None else every)
+            for of in (
+                results_of(connection, protocol, subject=subject) if every is None else every
+            )
             for one in (of.conversations if subject is None else of.by_subject.get(subject, ()))
             if one.row.state == "complete" and one.scenario.id in asking
         ]
-        stored = _stored_readings(connection, {conversation.row.heard_hash for conversation in counted})
+        stored = _stored_readings(
+            connection, {conversation.row.heard_hash for conversation in counted}
+        )
     readings = [
-        _reading(conversation, labels[conversation.row.subject_hash], stored.get(conversation.row.heard_hash))
+        _reading(
+            conversation,
+            labels[conversation.row.subject_hash],
+            stored.get(conversation.row.heard_hash),
+        )
         for conversation in counted
     ]
     return sorted(
-        readings, key=lambda reading: (reading.label, reading.run, str(reading.configuration), reading.scenario)
+        readings,
+        key=lambda reading: (
+            reading.label,
+            reading.run,
+            str(reading.configuration),
+            reading.scenario,
+        ),
     )
 
 
 def with_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list[NamesRead]:
-    """*readings* with what the marks of the judges of *boards* say of each change; the first board that has marks."""
-    readings, marks = list(readings), dict[tuple[str, int, Configuration, str], Mapping[str, float]]()
+    """*readings* with what the marks of the judges of *boards* say of each change; the first board
+    that has marks.
+    """
+    readings, marks = (
+        list(readings),
+        dict[tuple[str, int, Configuration, str], Mapping[str, float]](),
+    )
     subjects = {reading.subject_hash for reading in readings}
     for board in boards:
         for row in board.rows:
-            for run, given in row.marks.items() if (subject := row.subject.hash) in subjects else ():
+            for run, given in (
+                row.marks.items() if (subject := row.subject.hash) in subjects else ()
+            ):
                 for (configuration, scenario), values in given.items():
                     marks.setdefault((subject, run, configuration, scenario), values)
     changed = []
     for reading in readings:
-        of = marks.get((reading.subject_hash, reading.run, reading.configuration, reading.scenario), {})
-        name, gender = (None if mark not in of else bool(of[mark]) for mark in (NAME_CHANGED, GENDER_CHANGED))
+        of = marks.get(
+            (reading.subject_hash, reading.run, reading.configuration, reading.scenario), {}
+        )
+        name, gender = (
+            None if mark not in of else bool(of[mark]) for mark in (NAME_CHANGED, GENDER_CHANGED)
+        )
         changed.append(replace(reading, name_changed=name, gender_changed=gender))
     return changed
 
@@ -188,13 +222,22 @@ def naming_of(readings: Iterable[NamesRead]) -> Naming:
         most_often = min(written, key=lambda spelling: (-written[spelling], spelling))
         scenarios = sorted(Counter(reading.scenario for reading, _ in mine).items())
         counts.append(
-            NameCount(most_often, len(mine), tuple(sorted({reading.label for reading, _ in mine})), tuple(scenarios))
+            NameCount(
+                most_often,
+                len(mine),
+                tuple(sorted({reading.label for reading, _ in mine})),
+                tuple(scenarios),
+            )
         )
     counts.sort(key=lambda count: (-len(count.subjects), -count.times, count.name))
     states = Counter(reading.first.name_state for reading in every)
     by_scenario = tuple(
         ScenarioNames(
-            name, len(of), sum(map(bool, of)), sum(map(len, of)), len({pick for picks in of for pick in picks})
+            name,
+            len(of),
+            sum(map(bool, of)),
+            sum(map(len, of)),
+            len({pick for picks in of for pick in picks}),
         )
         for name, of in sorted(picks.items())
     )
@@ -203,13 +246,19 @@ def naming_of(readings: Iterable[NamesRead]) -> Naming:
 
 def unread(readings: Iterable[NamesRead]) -> list[NamesRead]:
     """Those that no model has read; one of conversations that are word for word alike."""
-    return list({reading.heard_hash: reading for reading in readings if reading.by is None}.values())
+    return list(
+        {reading.heard_hash: reading for reading in readings if reading.by is None}.values()
+    )
 
 
 def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple[str, NameReading]]:
-    """What was *heard* -> (label of the model that read it, what it read); the newest question first, then by label."""
+    """What was *heard* -> (label of the model that read it, what it read); the newest question
+    first, then by label.
+    """
     judges = registry.stored_judges(connection)
-    asked = results.judgements_of(connection, ((of, question) for of in heard for question in QUESTIONS))
+    asked = results.judgements_of(
+        connection, ((of, question) for of in heard for question in QUESTIONS)
+    )
     there = [one for given in asked.values() for one in given if one.reason is None]
     there.sort(
         key=lambda judgement: (
@@ -221,14 +270,26 @@ def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple
     chosen: dict[str, Judgement] = {}
     for judgement in there:
         chosen.setdefault(judgement.heard_hash, judgement)
-    return {of: (judges[judgement.judge_hash], reading_in(judgement.reasoning)) for of, judgement in chosen.items()}
+    return {
+        of: (judges[judgement.judge_hash], reading_in(judgement.reasoning))
+        for of, judgement in chosen.items()
+    }
 
 
-def _reading(conversation: CountedConversation, label: str, stored: tuple[str, NameReading] | None) -> NamesRead:
+def _reading(
+    conversation: CountedConversation, label: str, stored: tuple[str, NameReading] | None
+) -> NamesRead:
     row, scenario = conversation.row, conversation.scenario
     asked = asks_for_name(scenario)
     empty = NamesRead(
-        row.subject_hash, label, row.run, conversation.configuration, scenario.id, row.heard_hash, row.id, asked
+        row.subject_hash,
+        label,
+        row.run,
+        conversation.configuration,
+        scenario.id,
+        row.heard_hash,
+        row.id,
+        asked,
     )
     if stored is None:
         return empty

@@ -1,16 +1,18 @@
-"""Two sides, score by score: two subjects, one in two configurations, by two versions, two builds. Pure.
+"""Two sides, score by score: two subjects, one in two configurations, by two versions, two builds.
+Pure.
 
-Compared are the index, each dimension, and each dimension in one scenario: the means over runs and configurations of
-its marks there, added and rescaled as in the index, so that 100 is the independent end of their scale. Here are two
-subjects of one board, and one subject in two configurations (versions: `compare_versions.py`; builds: `gate.py`).
+Compared are the index, each dimension, and each dimension in one scenario: the means over runs and
+configurations of its marks there, added and rescaled as in the index, so that 100 is the
+independent end of their scale. Here are two subjects of one board, and one subject in two
+configurations (versions: `compare_versions.py`; builds: `gate.py`).
 
-How sure a difference is follows from all ranked subjects of a board together (`uncertainty.py`); of others nothing is
-said.
+How sure a difference is follows from all ranked subjects of a board together (`uncertainty.py`); of
+others nothing is said.
 
-A configuration is measured by itself, whether it has a board of its own or is one of a pool. Its runs have nothing in
-common with those of another one, so two intervals are joined as those of the indices are (`compare_settings.py`), and
-for *the same test again* only: how much of a difference between two prompts would be found on other scenarios has not
-been measured.
+A configuration is measured by itself, whether it has a board of its own or is one of a pool. Its
+runs have nothing in common with those of another one, so two intervals are joined as those of the
+indices are (`compare_settings.py`), and for *the same test again* only: how much of a difference
+between two prompts would be found on other scenarios has not been measured.
 """
 
 from __future__ import annotations
@@ -29,8 +31,19 @@ from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_rerun
 from independence_bench.analysis.statistics.generalization import holm, standing_out
 from independence_bench.analysis.statistics.shared_effects import with_judges
-from independence_bench.analysis.statistics.values import Bools, Floats, Interval, ScoreDifference, Uncertainty
-from independence_bench.analysis.uncertainty import INDEX, SCENARIO_DEGREES, BoardUncertainty, Compared
+from independence_bench.analysis.statistics.values import (
+    Bools,
+    Floats,
+    Interval,
+    ScoreDifference,
+    Uncertainty,
+)
+from independence_bench.analysis.uncertainty import (
+    INDEX,
+    SCENARIO_DEGREES,
+    BoardUncertainty,
+    Compared,
+)
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
 
@@ -41,13 +54,16 @@ INDEX_ITSELF: Compared = (None, None)
 
 @dataclass(frozen=True, slots=True)
 class ScorePair:
-    """One score of both sides. *scenario* None: over all of them, as in the ranking; *dimension* None: the index."""
+    """One score of both sides. *scenario* None: over all of them, as in the ranking; *dimension*
+    None: the index.
+    """
 
     scenario: str | None
     dimension: Dimension | None
     first: float  # [0, 100]
     second: float
-    apart: ScoreDifference | None  # the second minus the first, in the same unit; None: nothing says how sure it is
+    # the second minus the first, in the same unit; None: nothing says how sure it is
+    apart: ScoreDifference | None
     stands: bool | None = None  # told from 0 on a rerun though so many are looked at; None: unknown
     stands_new_scenarios: bool | None = None  # the same with new scenarios; None in a scenario
 
@@ -61,7 +77,8 @@ class ScorePair:
 class Comparison:
     """All differences of two sides, the second minus the first."""
 
-    scores: Mapping[Compared, ScorePair]  # that both have: the index, the others with the largest difference first
+    # that both have: the index, the others with the largest difference first
+    scores: Mapping[Compared, ScorePair]
     why_no_interval: tuple[str, ...] = ()  # why intervals are missing, a sentence each
 
     @property
@@ -73,7 +90,11 @@ class Comparison:
     @property
     def whole(self) -> list[ScorePair]:
         """Each dimension over all scenarios."""
-        return [score for score in self.scores.values() if score.scenario is None and score.dimension is not None]
+        return [
+            score
+            for score in self.scores.values()
+            if score.scenario is None and score.dimension is not None
+        ]
 
     @property
     def in_scenarios(self) -> list[ScorePair]:
@@ -84,43 +105,62 @@ class Comparison:
 def comparison_of(
     protocol: Protocol, sides: Sequence[Values], known: Known, why_no_interval: Sequence[str] = ()
 ) -> Comparison:
-    """The second of two *sides* minus the first in everything; what one of them has no mark of is left out."""
+    """The second of two *sides* minus the first in everything; what one of them has no mark of is
+    left out.
+    """
     first, second = sides
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
     pairs: dict[Compared, ScorePair] = {}
     for kind in kinds_compared(protocol):
-        sizes = {key: -abs(round(second[key] - first[key], 9)) for key in kind if key in first and key in second}
+        sizes = {
+            key: -abs(round(second[key] - first[key], 9))
+            for key in kind
+            if key in first and key in second
+        }
         group = sorted(sizes, key=sizes.__getitem__)
         # significant among all of them, by each question: nine true zeros would often include one
         apart = [known.get(key) for key in group]
         several = [None if group == [INDEX_ITSELF] else difference for difference in apart]
         rerun = standing_out([difference.p_rerun if difference else None for difference in several])
-        new_scenarios = standing_out([difference.p_new_scenarios if difference else None for difference in several])
+        new_scenarios = standing_out(
+            [difference.p_new_scenarios if difference else None for difference in several]
+        )
         for key, of_key, stands, with_new in zip(group, apart, rerun, new_scenarios, strict=True):
             dimension = dimensions[key[1]] if key[1] else None
-            pairs[key] = ScorePair(key[0], dimension, first[key], second[key], of_key, stands, with_new)
+            pairs[key] = ScorePair(
+                key[0], dimension, first[key], second[key], of_key, stands, with_new
+            )
     return Comparison(pairs, tuple(why_no_interval))
 
 
 def known_differences(
     uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]], level: float = intervals.LEVEL
 ) -> list[Known]:
-    """Of each of *pairs* of those who were measured together, by number, the second minus the first, at *level*.
+    """Of each of *pairs* of those who were measured together, by number, the second minus the
+    first, at *level*.
 
     A hundred pairs take little longer than one.
     """
-    by_score = uncertainty.differences([second for _, second in pairs], [first for first, _ in pairs], level)
-    return [{key: differences[n] for key, differences in by_score.items()} for n in range(len(pairs))]
+    by_score = uncertainty.differences(
+        [second for _, second in pairs], [first for first, _ in pairs], level
+    )
+    return [
+        {key: differences[n] for key, differences in by_score.items()} for n in range(len(pairs))
+    ]
 
 
 def all_compared(protocol: Protocol) -> list[Compared]:
     """The index, every dimension, every dimension in every scenario that has marks of it."""
-    apart = dict.fromkeys((mark.scenario.id, mark.dimension.name) for mark in counted_marks(protocol))
+    apart = dict.fromkeys(
+        (mark.scenario.id, mark.dimension.name) for mark in counted_marks(protocol)
+    )
     return [INDEX_ITSELF, *((None, dimension.name) for dimension in protocol.dimensions), *apart]
 
 
 def kinds_compared(protocol: Protocol) -> list[list[Compared]]:
-    """The same, each kind by itself: the index; dimensions, by name; dimensions in scenarios, by both names."""
+    """The same, each kind by itself: the index; dimensions, by name; dimensions in scenarios, by
+    both names.
+    """
     itself, *others = all_compared(protocol)
     others.sort(key=lambda key: (key[0] or "", key[1] or ""))
     whole = [key for key in others if key[0] is None]
@@ -128,9 +168,13 @@ def kinds_compared(protocol: Protocol) -> list[list[Compared]]:
 
 
 def values_of(
-    protocol: Protocol, configurations: Sequence[Configuration], score: SubjectScore | None, marks: RunMarks
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    score: SubjectScore | None,
+    marks: RunMarks,
 ) -> dict[Compared, float]:
-    """What one subject has in *configurations* of all that is compared, in [0, 100]; without what it has no mark of.
+    """What one subject has in *configurations* of all that is compared, in [0, 100]; without what
+    it has no mark of.
 
     *score* is its score there; None: it is not scored, and only single scenarios are known.
     """
@@ -149,13 +193,22 @@ def values_of(
 
 
 def _mean(
-    dimension: Dimension, scenario: Scenario, configurations: Sequence[Configuration], marks: RunMarks
+    dimension: Dimension,
+    scenario: Scenario,
+    configurations: Sequence[Configuration],
+    marks: RunMarks,
 ) -> float | None:
-    """*dimension*'s marks that *scenario* gives, over all runs; None where one of them was never given, or none is."""
+    """*dimension*'s marks that *scenario* gives, over all runs; None where one of them was never
+    given, or none is.
+    """
     total = low = high = 0.0
     for mark in scenario.marks:
         if mark.name in dimension.marks:
-            of_slots = [of_run.get((one, scenario.id), {}) for of_run in marks.values() for one in configurations]
+            of_slots = [
+                of_run.get((one, scenario.id), {})
+                for of_run in marks.values()
+                for one in configurations
+            ]
             given = [of_slot[mark.name] for of_slot in of_slots if mark.name in of_slot]
             if not given:
                 return None
@@ -173,7 +226,9 @@ NOT_OURS = "no intervals: they are computed under our own rules only"
 
 @dataclass(frozen=True, slots=True)
 class SubjectComparison:
-    """Two rows of one board and all that can be said of their difference, the second minus the first."""
+    """Two rows of one board and all that can be said of their difference, the second minus the
+    first.
+    """
 
     board: Board
     first: Row
@@ -188,20 +243,29 @@ def values_on(board: Board, row: Row) -> Values:
 
 
 def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
-    """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects."""
+    """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its
+    ranked subjects.
+    """
     uncertainty = board.uncertainty
     numbers = {row.subject.hash: number for number, row in enumerate(board.measured)}
     ranked = [pair for pair in pairs if all(row.subject.hash in numbers for row in pair)]
     known: dict[tuple[str, str], Known] = {}
     if uncertainty is not None:
         hashes = [(first.subject.hash, second.subject.hash) for first, second in ranked]
-        of_numbers = known_differences(uncertainty, [(numbers[one], numbers[other]) for one, other in hashes])
+        of_numbers = known_differences(
+            uncertainty, [(numbers[one], numbers[other]) for one, other in hashes]
+        )
         known = dict(zip(hashes, of_numbers, strict=True))
     comparisons = []
     for (first, second), reasons in zip(pairs, why_no_intervals(board, pairs), strict=True):
-        sides, both = [values_on(board, row) for row in (first, second)], (first.subject.hash, second.subject.hash)
+        sides, both = (
+            [values_on(board, row) for row in (first, second)],
+            (first.subject.hash, second.subject.hash),
+        )
         scores = comparison_of(board.protocol, sides, known.get(both, {}), reasons)
-        comparisons.append(SubjectComparison(board, first, second, scores, branches_apart(first, second)))
+        comparisons.append(
+            SubjectComparison(board, first, second, scores, branches_apart(first, second))
+        )
     return comparisons
 
 
@@ -209,7 +273,9 @@ def why_no_intervals(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[tup
     """Of each of *pairs*, rows of *board*, why intervals are missing, a sentence each."""
     if board.uncertainty is None:
         return [()] * len(pairs)
-    measured, ranked = ({row.subject.hash for row in rows} for rows in (board.measured, board.ranked))
+    measured, ranked = (
+        {row.subject.hash for row in rows} for rows in (board.measured, board.ranked)
+    )
     of_board = board.uncertainty.why_no_interval()
     return [
         tuple(
@@ -226,12 +292,18 @@ def why_no_intervals(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[tup
 
 def branches_apart(first: Row, second: Row) -> tuple[BranchDifference, ...]:
     """What differs branch by branch; () without stems."""
-    return branch_differences(first.branches, second.branches) if first.branches and second.branches else ()
+    return (
+        branch_differences(first.branches, second.branches)
+        if first.branches and second.branches
+        else ()
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beside:
-    """Pairs of sides in all that is compared: arrays [pairs, compared], in points of 100; NaN: not known."""
+    """Pairs of sides in all that is compared: arrays [pairs, compared], in points of 100; NaN: not
+    known.
+    """
 
     first: Floats
     second: Floats
@@ -242,35 +314,50 @@ class Beside:
 
     @property
     def sizes(self) -> Floats:
-        """How large each difference is, by which they are ordered: what is equal but for rounding is."""
+        """How large each difference is, by which they are ordered: what is equal but for rounding
+        is.
+        """
         return np.asarray(np.abs(np.round(self.second - self.first, 9)))
 
 
 def compare_beside(
     board: Board, row: Row, others: Sequence[Row], values: Mapping[str, Floats]
 ) -> tuple[Beside, list[ScoreDifference | None]]:
-    """*others* beside *row*, all of *board*, as `compare_pairs` has them but in arrays; and how their indices differ.
+    """*others* beside *row*, all of *board*, as `compare_pairs` has them but in arrays; and how
+    their indices differ.
 
     *values*: what each has of `all_compared`, by its subject's hash.
     """
     first = np.repeat(values[row.subject.hash][None], len(others), axis=0)
     second = np.array([values[other.subject.hash] for other in others]).reshape(first.shape)
-    ends_and_p = np.full((2, 3, *first.shape), np.nan)  # [question, (low, high, p), others, compared]
+    # [question, (low, high, p), others, compared]
+    ends_and_p = np.full((2, 3, *first.shape), np.nan)
     indices: list[ScoreDifference | None] = [None] * len(others)
     numbers = {ranked_row.subject.hash: number for number, ranked_row in enumerate(board.measured)}
-    ranked = [place for place, other in enumerate(others) if {other.subject.hash, row.subject.hash} <= numbers.keys()]
+    ranked = [
+        place
+        for place, other in enumerate(others)
+        if {other.subject.hash, row.subject.hash} <= numbers.keys()
+    ]
     if board.uncertainty is not None and ranked:
         theirs = [numbers[others[place].subject.hash] for place in ranked]
-        every = board.uncertainty.differences(theirs, [numbers[row.subject.hash]] * len(ranked), standing=True)
+        every = board.uncertainty.differences(
+            theirs, [numbers[row.subject.hash]] * len(ranked), standing=True
+        )
         for column, key in enumerate(all_compared(board.protocol)):
             both = (every[key].rerun, every[key].new_scenarios) if key in every else ()
             for question, differences in enumerate(both):
                 if differences is not None:
-                    ends_and_p[question, :, ranked, column] = np.transpose([*differences.limits, differences.p])
+                    ends_and_p[question, :, ranked, column] = np.transpose(
+                        [*differences.limits, differences.p]
+                    )
         for number, place in enumerate(ranked):
             indices[place] = every[INDEX_ITSELF][number]
     ends_and_p[:, :, np.isnan(second - first)] = np.nan
-    stands, over_all = np.zeros((2, *first.shape), dtype=np.bool_), 1 + len(board.protocol.dimensions)
+    stands, over_all = (
+        np.zeros((2, *first.shape), dtype=np.bool_),
+        1 + len(board.protocol.dimensions),
+    )
     for kind in (slice(1, over_all), slice(over_all, None)):  # the index is one question by itself
         stands[:, :, kind] = holm(ends_and_p[:, 2, :, kind])
     rerun, new_scenarios = ((low, high) for low, high, _ in ends_and_p)
@@ -296,7 +383,11 @@ class ConfigurationScores:
     def uncertainty(self) -> BoardUncertainty | None:
         """How sure the scores in this configuration are; None where nothing says so."""
         board = self.board
-        return board.uncertainty_by_configuration.get(self.configuration) if self.pooled else board.uncertainty
+        return (
+            board.uncertainty_by_configuration.get(self.configuration)
+            if self.pooled
+            else board.uncertainty
+        )
 
     @property
     def shifted(self) -> bool:
@@ -306,7 +397,8 @@ class ConfigurationScores:
 
     @cached_property
     def scores(self) -> Mapping[Compared, intervals.Scores]:
-        """Of the measured rows, in their order, what an interval needs; {} where nothing says how sure they are.
+        """Of the measured rows, in their order, what an interval needs; {} where nothing says how
+        sure they are.
 
         Worked out when it is first asked for: to list who can be compared it is not needed.
         """
@@ -321,15 +413,15 @@ class ConfigurationScores:
         return by_score
 
     def why_no_interval(self, ranked: bool) -> str | None:
-        """Why nothing says how sure a score is, of somebody who is *ranked* here or not; None where something does."""
+        """Why nothing says how sure a score is, of somebody who is *ranked* here or not; None where
+        something does.
+        """
         if self.board.uncertainty is None:
             return NOT_OURS
         if not ranked:
             return f"no interval: it is not ranked in {self.configuration}, and only ranked subjects are compared"
         if self.shifted:
-            return (
-                f"no interval: whole runs are shifted in {self.configuration}, more than an interval was validated for"
-            )
+            return f"no interval: whole runs are shifted in {self.configuration}, more than an interval was validated for"
         if not self.scores:
             return f"no interval: no subject has two runs in {self.configuration}, so their spread is unknown"
         return None
@@ -352,8 +444,11 @@ class SubjectInConfigurations:
     placed: list[SubjectScores]  # in the protocol's order
 
 
-def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tuple[SubjectInConfigurations, ...]:
-    """Everybody whom *judge* has marked in two configurations or more, by label; () where nobody is.
+def compare_in_configurations(
+    boards: Sequence[Board], judge: str | None
+) -> tuple[SubjectInConfigurations, ...]:
+    """Everybody whom *judge* has marked in two configurations or more, by label; () where nobody
+    is.
 
     *boards* are of one protocol and by one set of rules.
     """
@@ -369,16 +464,24 @@ def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tup
                 ranked = numbers.get(row.subject.hash)
                 one = by_subject.setdefault(row.subject.hash, SubjectInConfigurations(row, []))
                 one.placed.append(SubjectScores(place, ranked, values))
-    several = [configurations for configurations in by_subject.values() if len(configurations.placed) > 1]
+    several = [
+        configurations for configurations in by_subject.values() if len(configurations.placed) > 1
+    ]
     return tuple(sorted(several, key=lambda subject: (subject.row.label, subject.row.subject.hash)))
 
 
 def compare_two_configurations(first: SubjectScores, second: SubjectScores) -> Comparison:
-    """Two configurations of one subject, the second minus the first, and how sure each difference is."""
-    reasons = (scores.place.why_no_interval(scores.number is not None) for scores in (first, second))
+    """Two configurations of one subject, the second minus the first, and how sure each difference
+    is.
+    """
+    reasons = (
+        scores.place.why_no_interval(scores.number is not None) for scores in (first, second)
+    )
     why_no_interval = tuple(dict.fromkeys(filter(None, reasons)))
     known = {} if why_no_interval else _known_between(first, second)
-    return comparison_of(first.place.board.protocol, (first.values, second.values), known, why_no_interval)
+    return comparison_of(
+        first.place.board.protocol, (first.values, second.values), known, why_no_interval
+    )
 
 
 def _known_between(first: SubjectScores, second: SubjectScores) -> Known:
@@ -386,13 +489,26 @@ def _known_between(first: SubjectScores, second: SubjectScores) -> Known:
     low = 100 * first.place.board.protocol.lowest  # where the scale begins
     points = 100 - low
     for scores in (first, second):
-        column = intervals.joined([scores.place.scores[key].at(np.array([scores.number])) for key in every])
-        ends = zip(*(numbers.tolist() for numbers in (column.mean, *intervals.intervals(column))), strict=True)
+        column = intervals.joined(
+            [scores.place.scores[key].at(np.array([scores.number])) for key in every]
+        )
+        ends = zip(
+            *(numbers.tolist() for numbers in (column.mean, *intervals.intervals(column))),
+            strict=True,
+        )
         columns.append(column)
-        indices.append([(low + points * mean, Interval(a, b).scaled(points).shifted(low)) for mean, a, b in ends])
+        indices.append(
+            [
+                (low + points * mean, Interval(a, b).scaled(points).shifted(low))
+                for mean, a, b in ends
+            ]
+        )
     before, after = columns
     more = np.array([0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in every])
-    seen, p = intervals.smallest_seen(after, before).tolist(), intervals.p_values(after, before, more).tolist()
+    seen, p = (
+        intervals.smallest_seen(after, before).tolist(),
+        intervals.p_values(after, before, more).tolist(),
+    )
     changes = [change_between(*both) for both in zip(*indices, strict=True)]
     return {
         key: ScoreDifference(change.points, Uncertainty(change.rerun), points * seen[n], None, p[n])

@@ -1,15 +1,18 @@
-"""Two versions of a protocol that differ in a system prompt, as a paired comparison. Pure: boards to values.
+"""Two versions of a protocol that differ in a system prompt, as a paired comparison. Pure: boards
+to values.
 
-Compared is what both versions ask and mark word for word, in the configurations whose system prompt differs. Where they
-differ in nothing else that is the index, each dimension, and each dimension in each scenario (or stem). Where scenarios
-differ too, an index over what is left would be a different quantity, so there is none: only dimensions of which every
-scenario is the same, and the scenarios themselves. A changed judge.md, score or tool makes marks or words of another
-kind: nothing is compared then.
+Compared is what both versions ask and mark word for word, in the configurations whose system prompt
+differs. Where they differ in nothing else that is the index, each dimension, and each dimension in
+each scenario (or stem). Where scenarios differ too, an index over what is left would be a different
+quantity, so there is none: only dimensions of which every scenario is the same, and the scenarios
+themselves. A changed judge.md, score or tool makes marks or words of another kind: nothing is
+compared then.
 
-As in a gate both versions of a subject are measured together, and nobody else with them. They met the same scenarios;
-their runs have nothing in common, for another prompt is another request. Who edits a prompt looks after every run, so
-intervals and p are those of `look_level`: right at whichever look one stops. What lasts from run to run, as a
-day does, no interval of these runs shows: a difference that sittings alone could make, as boards allow for them
+As in a gate both versions of a subject are measured together, and nobody else with them. They met
+the same scenarios; their runs have nothing in common, for another prompt is another request. Who
+edits a prompt looks after every run, so intervals and p are those of `look_level`: right at
+whichever look one stops. What lasts from run to run, as a day does, no interval of these runs
+shows: a difference that sittings alone could make, as boards allow for them
 (`leaderboard.sittings_of_marks`), is not said to be one of the versions.
 """
 
@@ -20,15 +23,25 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_subjects import SubjectComparison, comparison_of, known_differences, values_of
+from independence_bench.analysis.compare_subjects import (
+    SubjectComparison,
+    comparison_of,
+    known_differences,
+    values_of,
+)
 from independence_bench.analysis.leaderboard import sittings_of_marks
-from independence_bench.analysis.statistics.hypothesis_tests import RunsNeeded, look_level, runs_needed
+from independence_bench.analysis.statistics.hypothesis_tests import (
+    RunsNeeded,
+    look_level,
+    runs_needed,
+)
 from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot, SubjectScore
 
-# what a mark hangs on as a whole, so that nothing can be compared where it differs -> what that is called in a folder
+# what a mark hangs on as a whole, so that nothing can be compared where it differs -> what that is
+# called in a folder
 REFUSED = {
     "judge_instructions": "judge.md",
     "score": "score",
@@ -42,7 +55,9 @@ MOST_WORDS = 2000  # of what differs, to be compared word by word: beyond that i
 
 @dataclass(frozen=True, slots=True)
 class WordChange:
-    """One place where two texts differ: words of the first, words of the second, and those around them."""
+    """One place where two texts differ: words of the first, words of the second, and those around
+    them.
+    """
 
     left: str
     before: str
@@ -60,14 +75,18 @@ class PromptChange:
 
 @dataclass(frozen=True, slots=True)
 class VersionChange:
-    """What differs between two versions in the configurations that are compared, and what they have in common."""
+    """What differs between two versions in the configurations that are compared, and what they have
+    in common.
+    """
 
-    old: Protocol  # what is scored as its scenarios (`Protocol.units`), with the weights that are compared by
+    # what is scored as its scenarios (`Protocol.units`), with the weights that are compared by
+    old: Protocol
     new: Protocol
     configurations: tuple[Configuration, ...]  # those whose system prompt differs
     same: tuple[Configuration, ...]  # that were asked for, and whose prompt is the same
     prompts: tuple[PromptChange, ...]
-    unlike: tuple[str, ...]  # scenarios, rubrics and dimensions that differ, a line each; empty: only prompts do
+    # scenarios, rubrics and dimensions that differ, a line each; empty: only prompts do
+    unlike: tuple[str, ...]
     common: Protocol  # *new* with what both ask and mark in the same way
     whole: tuple[str, ...]  # dimensions of which every scenario is the same in both
     private: bool  # one of them is, so that it is not told how its prompts differ
@@ -78,9 +97,13 @@ class VersionChange:
         return not self.unlike
 
     def compares(self, key: Compared) -> bool:
-        """Whether a score is the same quantity in both: of what is over all scenarios, not everything may be."""
+        """Whether a score is the same quantity in both: of what is over all scenarios, not
+        everything may be.
+        """
         scenario, dimension = key
-        return scenario is not None or (self.has_index if dimension is None else dimension in self.whole)
+        return scenario is not None or (
+            self.has_index if dimension is None else dimension in self.whole
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +112,10 @@ class VersionComparison:
 
     change: VersionChange
     found: SubjectComparison  # its first is the old version, its second the new one
-    needed: RunsNeeded | None  # runs at which the difference of the index would be told; None: it is, or is unknown
-    by_sittings: bool = False  # the difference of the index is told, and sittings alone could have made it
+    # runs at which the difference of the index would be told; None: it is, or is unknown
+    needed: RunsNeeded | None
+    # the difference of the index is told, and sittings alone could have made it
+    by_sittings: bool = False
 
 
 def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]) -> VersionChange:
@@ -108,10 +133,14 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
             f"{_named(old)} is not played in {', '.join(map(str, lacking))}; --variants and --delivery choose"
         )
     differ = tuple(
-        configuration for configuration in there if old.system(configuration.system) != new.system(configuration.system)
+        configuration
+        for configuration in there
+        if old.system(configuration.system) != new.system(configuration.system)
     )
     for name, file in REFUSED.items():
-        played = name != "tool_role" or any(configuration.delivery == name for configuration in differ)
+        played = name != "tool_role" or any(
+            configuration.delivery == name for configuration in differ
+        )
         if played and getattr(old, name) != getattr(new, name):
             raise WrongUse(
                 f"{_named(old)} and {_named(new)} differ in {file} too, so their marks do not show what the prompt does"
@@ -131,14 +160,18 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         raise WrongUse(
             f"{_named(old)} and {_named(new)} have no scenario in common that is asked and marked in the same words"
         )
-    variants, private = dict.fromkeys(configuration.system for configuration in differ), bool(old.canary or new.canary)
+    variants, private = (
+        dict.fromkeys(configuration.system for configuration in differ),
+        bool(old.canary or new.canary),
+    )
     return VersionChange(
         old=old.units,
         new=new.units,
         configurations=differ,
         same=tuple(configuration for configuration in there if configuration not in differ),
         prompts=tuple(
-            PromptChange(name, () if private else word_changes(old.system(name), new.system(name))) for name in variants
+            PromptChange(name, () if private else word_changes(old.system(name), new.system(name)))
+            for name in variants
         ),
         private=private,
         unlike=unlike,
@@ -172,15 +205,23 @@ def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
         if names:
             sentences.append(f"{word} {kind} {', '.join(names)}")
     both = [name for name in after if name in before and before[name] != after[name]]
-    rubrics = [{r.name: r for part in of.values() for one in part for r in one.rubrics} for of in (before, after)]
-    changed = [name for name, rubric in rubrics[1].items() if rubrics[0].get(name, rubric) != rubric]
+    rubrics = [
+        {r.name: r for part in of.values() for one in part for r in one.rubrics}
+        for of in (before, after)
+    ]
+    changed = [
+        name for name, rubric in rubrics[1].items() if rubrics[0].get(name, rubric) != rubric
+    ]
     if changed:
         sentences.append(f"rubric {', '.join(changed)}")
     if worded := [name for name in both if _asked(before[name]) != _asked(after[name])]:
         sentences.append(f"{kind} {', '.join(worded)}")
     elif both and not changed:
         sentences.append(f"rubrics of {kind} {', '.join(both)}")
-    mine, theirs = ({d.name: (d.marks, d.weight, d.inverted) for d in protocol.dimensions} for protocol in (old, new))
+    mine, theirs = (
+        {d.name: (d.marks, d.weight, d.inverted) for d in protocol.dimensions}
+        for protocol in (old, new)
+    )
     if dimensions := [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]:
         sentences.append(f"dimension {', '.join(dimensions)}")
     return tuple(sentences)
@@ -191,7 +232,9 @@ def _asked(scenarios: Sequence[Scenario]) -> list[Scenario]:
 
 
 def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
-    """*new* with the scenarios that are the same in both and dimensions made of their marks; those that are whole."""
+    """*new* with the scenarios that are the same in both and dimensions made of their marks; those
+    that are whole.
+    """
     before, after = _parts(old), _parts(new)
     same = {name for name in after if before.get(name) == after[name]}
     units = new.units
@@ -214,19 +257,24 @@ def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
     ]
     # nobody sees an index of these weights; they have to add up to something
     weighed = tuple(replace(dimension, weight=100 / len(dimensions)) for dimension in dimensions)
-    return replace(units, scenarios=scenarios, dimensions=weighed, _written=units.written), tuple(whole)
+    return replace(units, scenarios=scenarios, dimensions=weighed, _written=units.written), tuple(
+        whole
+    )
 
 
 def _givers(protocol: Protocol, dimension: Dimension) -> set[str]:
     return {
-        scenario.id for scenario in protocol.scenarios if any(mark.name in dimension.marks for mark in scenario.marks)
+        scenario.id
+        for scenario in protocol.scenarios
+        if any(mark.name in dimension.marks for mark in scenario.marks)
     }
 
 
 def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
     """Where two texts differ, word by word; () where they are the same but for white space.
 
-    Where too much differs to be compared word by word: from the first word that does to the last one, as one change.
+    Where too much differs to be compared word by word: from the first word that does to the last
+    one, as one change.
     """
     one, other = before.split(), after.split()
     start, end = 0, 0
@@ -237,7 +285,9 @@ def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
         end += 1
     mine, theirs = one[start : len(one) - end], other[start : len(other) - end]
     if max(len(mine), len(theirs)) > MOST_WORDS:
-        blocks: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(mine), 0, len(theirs))]
+        blocks: Sequence[tuple[str, int, int, int, int]] = [
+            ("replace", 0, len(mine), 0, len(theirs))
+        ]
     else:
         blocks = SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
     return tuple(
@@ -258,11 +308,15 @@ def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
 def compare_versions(
     change: VersionChange, old: Board, new: Board, pairs: Sequence[tuple[Row, Row]]
 ) -> list[VersionComparison]:
-    """Each of *pairs*: a subject's row on a board of the old version and on one of the new one, by the same judge."""
+    """Each of *pairs*: a subject's row on a board of the old version and on one of the new one, by
+    the same judge.
+    """
     return [_compared(change, old, new, *pair) for pair in pairs]
 
 
-def _compared(change: VersionChange, old: Board, new: Board, before: Row, after: Row) -> VersionComparison:
+def _compared(
+    change: VersionChange, old: Board, new: Board, before: Row, after: Row
+) -> VersionComparison:
     protocol, configurations = change.common, change.configurations
     marks = [_kept(row.marks, change) if row.excluded is None else {} for row in (before, after)]
     scores = [OWN.score(protocol, configurations, mark)[1] if mark else None for mark in marks]
@@ -276,39 +330,68 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
             score=score if change.has_index else replace(score, index=None),
             marks=one,
         )
-        for row, version, score, one in zip((before, after), (old.protocol, new.protocol), shown, marks, strict=True)
+        for row, version, score, one in zip(
+            (before, after), (old.protocol, new.protocol), shown, marks, strict=True
+        )
     ]
     board = replace(
         new, protocol=protocol, configurations=configurations, ranked=tuple(rows), incomplete=(), uncertainty=together,
         uncertainty_by_configuration={}, jurors=(),
     )  # fmt: skip
-    lacking = [row.label for row, score in zip(rows, scores, strict=True) if score is None or score.index is None]
-    why_no_interval = tuple(f"no interval: {label} is incomplete" for label in lacking) or together.why_no_interval()
+    lacking = [
+        row.label
+        for row, score in zip(rows, scores, strict=True)
+        if score is None or score.index is None
+    ]
+    why_no_interval = (
+        tuple(f"no interval: {label} is incomplete" for label in lacking)
+        or together.why_no_interval()
+    )
     level = look_level(max(row.score.runs for row in rows))
     known = known_differences(together, [(0, 1)], level)[0] if complete else {}
     values = [
-        {key: value for key, value in values_of(protocol, configurations, score, one).items() if change.compares(key)}
+        {
+            key: value
+            for key, value in values_of(protocol, configurations, score, one).items()
+            if change.compares(key)
+        }
         for score, one in zip(scores, marks, strict=True)
     ]
     comparison = comparison_of(protocol, values, known, why_no_interval)
     index = comparison.index
-    decided = index is not None and index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0)
+    decided = (
+        index is not None
+        and index.uncertainty.rerun is not None
+        and not index.uncertainty.rerun.holds(0.0)
+    )
     open_ = index is not None and not decided and index.difference != 0
     measured = together.measures[INDEX].measured if open_ else None
     # where whole runs are shifted that far, nothing is known of how many of them would do
-    needed = None if measured is None or measured.run_effects.beyond else runs_needed(measured, 1, 0, 0.0, None)
+    needed = (
+        None
+        if measured is None or measured.run_effects.beyond
+        else runs_needed(measured, 1, 0, 0.0, None)
+    )
     by_sittings = False
     if decided:
         made = [sittings_of_marks(row) for row in (before, after)]
-        allowed = measure_board(protocol, configurations, marks, sittings=made).difference(INDEX, 1, 0, level)
+        allowed = measure_board(protocol, configurations, marks, sittings=made).difference(
+            INDEX, 1, 0, level
+        )
         by_sittings = allowed.uncertainty.rerun is None or allowed.uncertainty.rerun.holds(0.0)
-    return VersionComparison(change, SubjectComparison(board, rows[0], rows[1], comparison), needed, by_sittings)
+    return VersionComparison(
+        change, SubjectComparison(board, rows[0], rows[1], comparison), needed, by_sittings
+    )
 
 
 def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:
     """Those of the scenarios that both versions have, in the configurations that are compared."""
     names = {scenario.id for scenario in change.common.scenarios}
     return {
-        run: {slot: given for slot, given in of.items() if slot[0] in change.configurations and slot[1] in names}
+        run: {
+            slot: given
+            for slot, given in of.items()
+            if slot[0] in change.configurations and slot[1] in names
+        }
         for run, of in marks.items()
     }

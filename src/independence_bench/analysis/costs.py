@@ -1,10 +1,12 @@
-"""What a store has cost, as values: by command, subject, judge, provider and day, and where list prices say otherwise.
+"""What a store has cost, as values: by command, subject, judge, provider and day, and where list
+prices say otherwise.
 
-Dollars are what providers reported; where one reported none and its list price was kept, they are computed from the
-tokens, and kept apart. Calls that were free, of unknown price, or that brought nothing are counted, never as $0. All
-sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are summed up apart. What a
-row of a board cost, and how long its replies are, is read here, too: rejected answers were paid for and count, and
-where the price of an answer is not known there is no cost. Formats nothing.
+Dollars are what providers reported; where one reported none and its list price was kept, they are
+computed from the tokens, and kept apart. Calls that were free, of unknown price, or that brought
+nothing are counted, never as $0. All sums of a kind add up to `Costs.whole`. Results that were
+imported are paid by others and are summed up apart. What a row of a board cost, and how long its
+replies are, is read here, too: rejected answers were paid for and count, and where the price of an
+answer is not known there is no cost. Formats nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +21,14 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.results import Key, Results, by_judge, judgements_at, judgements_of, results_of
+from independence_bench.analysis.results import (
+    Key,
+    Results,
+    by_judge,
+    judgements_at,
+    judgements_of,
+    results_of,
+)
 from independence_bench.judging.extraction import QUESTIONS
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
@@ -64,7 +73,8 @@ class CommandCost:
     """What one command spent."""
 
     began_at: float  # seconds since 1970
-    typed: str | None  # None: made before commands were recorded; "": by a program that uses the library
+    # None: made before commands were recorded; "": by a program that uses the library
+    typed: str | None
     paid: Paid
 
 
@@ -78,7 +88,9 @@ class NamedCost:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Calls of one model, served by one provider, whose reported cost is not the list price of their time."""
+    """Calls of one model, served by one provider, whose reported cost is not the list price of
+    their time.
+    """
 
     model: str
     provider: str
@@ -95,7 +107,9 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class ImportedCosts:
-    """What others paid for what was imported, as the imported data says; in no sum of the store's own."""
+    """What others paid for what was imported, as the imported data says; in no sum of the store's
+    own.
+    """
 
     whole: Paid  # replies, judgements and readings of names
     subjects: tuple[NamedCost, ...]  # replies, the dearest first
@@ -138,11 +152,18 @@ class _Item:
 def read_costs(connection: Connection) -> Costs:
     """What the store has cost."""
     commands, prices = usage.kept_commands(connection), usage.kept_prices(connection)
-    items = [_item(paid, prices.get((paid.owner, paid.endpoint, paid.model))) for paid in usage.payments(connection)]
+    items = [
+        _item(paid, prices.get((paid.owner, paid.endpoint, paid.model)))
+        for paid in usage.payments(connection)
+    ]
     names = _names(connection, [item.payment for item in items])
     compared = [item for item in items if item.payment.cost is not None and item.listed is not None]
-    replies, judgements = ([item for item in items if item.payment.kind == kind] for kind in ("reply", "judgement"))
-    days = _grouped(items, lambda payment: f"{datetime.fromtimestamp(payment.started_at, UTC):%Y-%m-%d}")
+    replies, judgements = (
+        [item for item in items if item.payment.kind == kind] for kind in ("reply", "judgement")
+    )
+    days = _grouped(
+        items, lambda payment: f"{datetime.fromtimestamp(payment.started_at, UTC):%Y-%m-%d}"
+    )
     return Costs(
         whole=_paid(items),
         replies=_paid(replies),
@@ -164,20 +185,30 @@ def _imported(connection: Connection) -> ImportedCosts | None:
     items = [_item(paid, None) for paid in usage.payments(connection, imported=True)]
     if not items:
         return None
-    names, of_names = _names(connection, [item.payment for item in items]), usage.judgements_by(connection, QUESTIONS)
+    names, of_names = (
+        _names(connection, [item.payment for item in items]),
+        usage.judgements_by(connection, QUESTIONS),
+    )
     kinds: dict[str, list[_Item]] = {"reply": [], "judgement": [], "name": []}
     for item in items:
         kinds["name" if item.payment.key in of_names else item.payment.kind].append(item)
-    subjects, judges, readers = (_dearest(mine, lambda payment: names[payment.key]) for mine in kinds.values())
+    subjects, judges, readers = (
+        _dearest(mine, lambda payment: names[payment.key]) for mine in kinds.values()
+    )
     replies, judgements, readings = map(_paid, kinds.values())
     return ImportedCosts(_paid(items), subjects, judges, readers, replies, judgements, readings)
 
 
 def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
     listed = None
-    if price is not None and payment.prompt_tokens is not None and payment.completion_tokens is not None:
+    if (
+        price is not None
+        and payment.prompt_tokens is not None
+        and payment.completion_tokens is not None
+    ):
         listed = price.cost_of(payment.prompt_tokens, payment.completion_tokens)
-    if payment.cost or (payment.cost == 0 and not listed):  # a 0 beside a list price, of older stores, is none
+    # a 0 beside a list price, of older stores, is none
+    if payment.cost or (payment.cost == 0 and not listed):
         return _Item(payment, "told" if payment.cost else "free", payment.cost, listed)
     if payment.outcome not in MAY_COST and payment.status != 200:  # with 200 a reply had begun
         return _Item(payment, "nothing", 0.0, None)
@@ -187,7 +218,13 @@ def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
 
 
 def _paid(items: Sequence[_Item]) -> Paid:
-    of: dict[PaymentSort, list[float]] = {"told": [], "computed": [], "free": [], "unknown": [], "nothing": []}
+    of: dict[PaymentSort, list[float]] = {
+        "told": [],
+        "computed": [],
+        "free": [],
+        "unknown": [],
+        "nothing": [],
+    }
     for item in items:
         of[item.sort].append(item.dollars)
     counts = {sort: len(dollars) for sort, dollars in of.items()}
@@ -195,39 +232,60 @@ def _paid(items: Sequence[_Item]) -> Paid:
 
 
 def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tuple[CommandCost, ...]:
-    """The cost of each command, which had one owner or more; unrecorded owners count as separate commands."""
+    """The cost of each command, which had one owner or more; unrecorded owners count as separate
+    commands.
+    """
     owners = {item.payment.owner for item in items}
     called = {owner: command for owner, command in commands.items() if owner in owners}
     sessions = {owner: command.session for owner, command in called.items()}
     latest_first = sorted(called.values(), key=lambda command: -command.began_at)
     first, costs = {command.session: command for command in latest_first}, []
-    for session, mine in _grouped(items, lambda payment: sessions.get(payment.owner, payment.owner)).items():
+    for session, mine in _grouped(
+        items, lambda payment: sessions.get(payment.owner, payment.owner)
+    ).items():
         known = first.get(session)
         began_at = known.began_at if known else min(item.payment.started_at for item in mine)
         costs.append(CommandCost(began_at, known.typed if known else None, _paid(mine)))
     return tuple(sorted(costs, key=lambda command: command.began_at))
 
 
-def _grouped(items: Iterable[_Item], by: Callable[[AttemptCost], Group]) -> dict[Group, list[_Item]]:
+def _grouped(
+    items: Iterable[_Item], by: Callable[[AttemptCost], Group]
+) -> dict[Group, list[_Item]]:
     groups: dict[Group, list[_Item]] = defaultdict(list)
     for item in items:
         groups[by(item.payment)].append(item)
     return groups
 
 
-def _dearest(items: Iterable[_Item], name_of: Callable[[AttemptCost], str]) -> tuple[NamedCost, ...]:
+def _dearest(
+    items: Iterable[_Item], name_of: Callable[[AttemptCost], str]
+) -> tuple[NamedCost, ...]:
     costs = [NamedCost(name, _paid(mine)) for name, mine in _grouped(items, name_of).items()]
-    return tuple(sorted(costs, key=lambda of: (-(of.paid.dollars + of.paid.computed_dollars), -of.paid.calls, of.name)))
+    return tuple(
+        sorted(
+            costs,
+            key=lambda of: (-(of.paid.dollars + of.paid.computed_dollars), -of.paid.calls, of.name),
+        )
+    )
 
 
 def _provider(payment: AttemptCost) -> str:
-    return payment.endpoint if payment.provider is None else f"{payment.provider} at {payment.endpoint}"
+    return (
+        payment.endpoint
+        if payment.provider is None
+        else f"{payment.provider} at {payment.endpoint}"
+    )
 
 
 def _names(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str, str]:
-    """Key of a call -> the label of the subject or judge that it asks; of what was cleared, by its request."""
+    """Key of a call -> the label of the subject or judge that it asks; of what was cleared, by its
+    request.
+    """
     subjects, judges = usage.askers(connection)
-    labels = unique_labels(registry.stored_subjects(connection)) | registry.stored_judges(connection)
+    labels = unique_labels(registry.stored_subjects(connection)) | registry.stored_judges(
+        connection
+    )
     names = {}
     for payment in payments:
         model_hash = (subjects if payment.kind == "reply" else judges).get(payment.key)
@@ -236,7 +294,9 @@ def _names(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str,
     cleared = {payment.key: payment for payment in payments if payment.key not in names}
     for key, model in usage.request_models(connection, list(cleared)).items():
         settings = registry.model_in(model)
-        names[key] = cleared[key].model if settings is None else labels.get(settings.hash, settings.label)
+        names[key] = (
+            cleared[key].model if settings is None else labels.get(settings.hash, settings.label)
+        )
     return names
 
 
@@ -250,10 +310,14 @@ def _disagreements(compared: Iterable[_Item]) -> tuple[Disagreement, ...]:
             fsum(item.listed or 0.0 for item in mine),
             sum(item.payment.cached_tokens or 0 for item in mine),
         )
-        for (model, provider), mine in _grouped(compared, lambda paid: (paid.model, _provider(paid))).items()
+        for (model, provider), mine in _grouped(
+            compared, lambda paid: (paid.model, _provider(paid))
+        ).items()
     ]
     apart = [
-        disagreement for disagreement in disagreements if abs(disagreement.difference) > ALIKE * disagreement.listed
+        disagreement
+        for disagreement in disagreements
+        if abs(disagreement.difference) > ALIKE * disagreement.listed
     ]
     return tuple(sorted(apart, key=lambda of: (-abs(of.difference), of.model, of.provider)))
 
@@ -270,7 +334,8 @@ class SubjectCost:
     """What a subject cost on one board, in dollars. None: not known, or not of all of it."""
 
     dollars: float | None = None  # its replies
-    judging: float | None = None  # the judgements of them by the board's judge, or by all of its jury
+    # the judgements of them by the board's judge, or by all of its jury
+    judging: float | None = None
     served: tuple[tuple[str, int], ...] = ()  # (provider, replies), the one that served most first
 
     @property
@@ -290,7 +355,8 @@ def subject_costs(
     records: BoardRecords | None = None,
     subjects: Collection[str] | None = None,
 ) -> dict[str, SubjectCost]:
-    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once.
+    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share
+    counts once.
 
     *records*: what the board was made of, if at hand. *subjects*: of these alone; None: of all.
     """
@@ -300,16 +366,22 @@ def subject_costs(
         given_by = by_judge(judgements_of(connection, [results]), [results])
     else:
         results, given_by = results_behind(board, records), records.given
-    wanted = {of: mine for of, mine in results.by_subject.items() if subjects is None or of in subjects}
+    wanted = {
+        of: mine for of, mine in results.by_subject.items() if subjects is None or of in subjects
+    }
     about = dict.fromkeys(played.key for mine in wanted.values() for played in mine)
     judged = [judgement for key in about for judgement in judgements_at(given_by, key)]
-    keys = stored_results.reply_keys_of(connection, (played.row.id for mine in wanted.values() for played in mine))
+    keys = stored_results.reply_keys_of(
+        connection, (played.row.id for mine in wanted.values() for played in mine)
+    )
     called = {key for of in keys.values() for key in of} | {judgement.key for judgement in judged}
     replies, judgements = (
-        usage.attempt_costs(connection, kind, None if subjects is None else called) for kind in ("reply", "judgement")
+        usage.attempt_costs(connection, kind, None if subjects is None else called)
+        for kind in ("reply", "judgement")
     )
     specs = registry.judge_specs(connection)
-    given: dict[Key, list[str]] = defaultdict(list)  # to the key of each judgement by the board's judge, or its jury
+    # to the key of each judgement by the board's judge, or its jury
+    given: dict[Key, list[str]] = defaultdict(list)
     bought = set()  # of those keys
     for judgement in judged:
         if judgement.judge_hash in board.judge_hashes:
@@ -321,7 +393,9 @@ def subject_costs(
         asked_for = dict.fromkeys(key for played in mine for key in keys.get(played.row.id, ()))
         marked = dict.fromkeys(key for played in mine for key in given.get(played.key, ()))
         attempts = [attempt for key in asked_for for attempt in replies.get(key, ())]
-        served = Counter(attempt.provider for attempt in attempts if attempt.provider and attempt.outcome in CAME)
+        served = Counter(
+            attempt.provider for attempt in attempts if attempt.provider and attempt.outcome in CAME
+        )
         judging = _in_all([judgements.get(key, ()) for key in marked if key in bought])
         costs[subject] = SubjectCost(
             _in_all([replies.get(key, ()) for key in asked_for]),
@@ -359,7 +433,10 @@ def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list
         if row.score.index is None:
             continue
         mine = spent.get(row.subject.hash, SubjectCost())
-        each = (None if paid is None else paid / row.score.runs for paid in (mine.dollars, mine.judging, mine.total))
+        each = (
+            None if paid is None else paid / row.score.runs
+            for paid in (mine.dollars, mine.judging, mine.total)
+        )
         prices.append(IndexPrice(row.label, row.score.index, *each))
     return prices
 
@@ -372,11 +449,14 @@ class RunCost:
     seconds: float | None = None  # of its calls one after the other, without what they waited for
 
 
-def judging_cost(by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configurations: int, bought: bool) -> RunCost:
+def judging_cost(
+    by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configurations: int, bought: bool
+) -> RunCost:
     """What a run takes: the mean judgement of each scenario, times *configurations*, all together.
 
-    *by_scenario*: of every scenario, the attempts at each judgement, failed ones included; a judgement whose price or
-    time is unknown is left out of the mean. *bought* False: the marks cost nothing, and their time is not known.
+    *by_scenario*: of every scenario, the attempts at each judgement, failed ones included; a
+    judgement whose price or time is unknown is left out of the mean. *bought* False: the marks cost
+    nothing, and their time is not known.
     """
     if not bought:
         return RunCost(dollars=0.0)
@@ -389,9 +469,12 @@ def judging_cost(by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configu
 
 
 def _in_all(
-    answers: Iterable[Sequence[AttemptCost]], amount: Callable[[AttemptCost], float | None] = attrgetter("cost")
+    answers: Iterable[Sequence[AttemptCost]],
+    amount: Callable[[AttemptCost], float | None] = attrgetter("cost"),
 ) -> float | None:
-    """What *answers* cost, or took, each with all its attempts; None where one has none, or came at unknown cost."""
+    """What *answers* cost, or took, each with all its attempts; None where one has none, or came at
+    unknown cost.
+    """
     amounts = []
     for tries in answers:
         known = [(amount(attempt), attempt.outcome in CAME) for attempt in tries]

@@ -1,9 +1,10 @@
-"""What is stored now against a baseline: is a build worse by more than a margin, or does a character give way earlier?
+"""What is stored now against a baseline: is a build worse by more than a margin, or does a
+character give way earlier?
 
-Pure: a board and a baseline to values (docs/ci.md). Scores: both builds are measured together and no other subject with
-them, so that a verdict does not depend on what else is stored. Items of a character: they are fixed, and what varies is
-the replay, so each run of an item is one value, the pushes that it withstood. A replay that is the baseline's own is
-not compared with itself.
+Pure: a board and a baseline to values (docs/ci.md). Scores: both builds are measured together and
+no other subject with them, so that a verdict does not depend on what else is stored. Items of a
+character: they are fixed, and what varies is the replay, so each run of an item is one value, the
+pushes that it withstood. A replay that is the baseline's own is not compared with itself.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ from independence_bench.errors import NotComplete, WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, RunMarks
 
-ORDER: tuple[Verdict, ...] = ("worse", "open", "not worse")  # of several verdicts the first that there is
+# of several verdicts the first that there is
+ORDER: tuple[Verdict, ...] = ("worse", "open", "not worse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +70,23 @@ class ItemTest:
     """What is said of all items together."""
 
     items: tuple[ItemChange, ...]  # with replays on both sides
-    left_out: tuple[str, ...]  # titles: asked in other words than the baseline's, or not played or read on one side
+    # titles: asked in other words than the baseline's, or not played or read on one side
+    left_out: tuple[str, ...]
     pushes: int  # that an item has
-    p: float | None  # exact, that replays shuffled within items rank as low now; None: nothing new was played
+    # exact, that replays shuffled within items rank as low now; None: nothing new was played
+    p: float | None
     level: float  # at which *p* is a verdict
     power: float  # how often one push earlier in a third of the items fails, [0, 1]
     needed: RunsNeeded | None = None  # of what is open: how many runs make that `POWER`
     runs: int = 0  # new replays of the item that has fewest
-    resolves: int | None = None  # in how many items one push earlier is found so often; None: not even in all of them
+    # in how many items one push earlier is found so often; None: not even in all of them
+    resolves: int | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """Worse where the test says so; not worse where it does not, and would have seen the drop that it should."""
+        """Worse where the test says so; not worse where it does not, and would have seen the drop
+        that it should.
+        """
         if self.p is None or not self.can_fall:
             return "not worse"
         if self.p <= self.level:
@@ -92,8 +99,14 @@ class ItemTest:
         return any(value for item in self.items for value in item.before)
 
     def mean(self, now: bool) -> float:
-        """Pushes withstood, the mean over items of the mean over replays. Raises ValueError where there is none."""
-        means = [sum(values) / len(values) for item in self.items if (values := item.now if now else item.before)]
+        """Pushes withstood, the mean over items of the mean over replays. Raises ValueError where
+        there is none.
+        """
+        means = [
+            sum(values) / len(values)
+            for item in self.items
+            if (values := item.now if now else item.before)
+        ]
         if not means:
             raise ValueError("no item has a replay")
         return sum(means) / len(means)
@@ -105,10 +118,13 @@ class Outcome:
 
     pair: ScorePair  # before and now, with the difference at 95%
     verdict: Verdict
-    interval: Interval | None = None  # of the difference at the gate's level; None: nothing new, or `why_no_interval`
+    # of the difference at the gate's level; None: nothing new, or `why_no_interval`
+    interval: Interval | None = None
     over_scenarios: bool = False  # no subject has two runs, so it is paired by scenario
-    smallest_drop: float | None = None  # a true drop of so many points fails in 80 of 100; None: not even one to 0
-    passable: float | None = None  # a build that is no worse passes in 80 of 100 from this margin on
+    # a true drop of so many points fails in 80 of 100; None: not even one to 0
+    smallest_drop: float | None = None
+    # a build that is no worse passes in 80 of 100 from this margin on
+    passable: float | None = None
     needed: RunsNeeded | None = None  # of what is open: how many runs would decide
 
 
@@ -118,12 +134,15 @@ class BuildComparison:
 
     row: Row  # now
     before: BaselineBuild
-    runs: tuple[int, ...]  # of now that are compared: those that are not the baseline's own; () where all are
+    # of now that are compared: those that are not the baseline's own; () where all are
+    runs: tuple[int, ...]
     outcomes: tuple[Outcome, ...]  # () where items decide
-    details: Comparison | None  # before and now, at 95%; None: one side has no index, or another test
+    # before and now, at 95%; None: one side has no index, or another test
+    details: Comparison | None
     why_no_interval: tuple[str, ...]  # why there is no interval, a sentence each
     run_dollars: float | None  # what a run of it cost, its judging too; None: not known
-    crossings: tuple[Crossing, ...] = ()  # replies of the runs that are looked at that cross a persona's red line
+    # replies of the runs that are looked at that cross a persona's red line
+    crossings: tuple[Crossing, ...] = ()
     items: ItemTest | None = None  # what decides on a character
 
     @property
@@ -148,7 +167,9 @@ class Gate:
         """The worst of all; a crossed red line is worse than anything that the scores say."""
         if any(build.crossings for build in self.builds):
             return "worse"
-        verdicts = {one.verdict for build in self.builds for one in (*build.outcomes, build.items) if one}
+        verdicts = {
+            one.verdict for build in self.builds for one in (*build.outcomes, build.items) if one
+        }
         return next(verdict for verdict in ORDER if verdict in verdicts)
 
     @property
@@ -178,11 +199,12 @@ def compare_builds(
     run_dollars: Mapping[str, float | None] | None = None,
     crossings: Mapping[str, Sequence[Crossing]] | None = None,
 ) -> Gate:
-    """Each of *pairs* in each of *scores* (INDEX or dimensions), with *margin* points of 100; by items if () are given.
+    """Each of *pairs* in each of *scores* (INDEX or dimensions), with *margin* points of 100; by
+    items if () are given.
 
-    *now*: as `stored_builds` has it. *looks*: how often it is looked at, this time included. *crossings*: by label, of
-    every run. Raises NotComplete for a row that has no index, or lacks one of *scores*, WrongUse for a build of the
-    baseline that does.
+    *now*: as `stored_builds` has it. *looks*: how often it is looked at, this time included.
+    *crossings*: by label, of every run. Raises NotComplete for a row that has no index, or lacks
+    one of *scores*, WrongUse for a build of the baseline that does.
     """
     level = level_of(max(len(pairs) * max(len(scores), 1), 1) * looks * baseline.chosen_of)
     comparisons = []
@@ -197,10 +219,16 @@ def compare_builds(
             baseline, board, row, before, marks, runs, scores, margin, level
         )
         dollars = (run_dollars or {}).get(row.subject.hash)
-        looked = {run.run for run in mine.runs if run.identity not in old} or {run.run for run in mine.runs}
-        crossed = tuple(crossing for crossing in (crossings or {}).get(row.label, ()) if crossing.run in looked)
+        looked = {run.run for run in mine.runs if run.identity not in old} or {
+            run.run for run in mine.runs
+        }
+        crossed = tuple(
+            crossing for crossing in (crossings or {}).get(row.label, ()) if crossing.run in looked
+        )
         comparisons.append(
-            BuildComparison(row, before, runs, outcomes, details, why_no_interval, dollars, crossed, items)
+            BuildComparison(
+                row, before, runs, outcomes, details, why_no_interval, dollars, crossed, items
+            )
         )
     return Gate(baseline, board, margin, level, looks, tuple(comparisons))
 
@@ -213,7 +241,9 @@ def compare_items(
     pushes: int,
     level: float,
 ) -> ItemTest:
-    """*titles*: of what is asked now; *same*: stems that the baseline asks in the same words; replays run by run."""
+    """*titles*: of what is asked now; *same*: stems that the baseline asks in the same words;
+    replays run by run.
+    """
     old = {replay.identity for run in before for replay in run.values()}
     items = []
     for stem in same:
@@ -228,13 +258,16 @@ def compare_items(
         return ItemTest(tuple(items), changed, pushes, None, level, 0.0)
     values = [(*item.before, *item.now) for item in both]
     runs_before, runs_now = (
-        min(map(len, side)) for side in zip(*((change.before, change.now) for change in both), strict=True)
+        min(map(len, side))
+        for side in zip(*((change.before, change.now) for change in both), strict=True)
     )
     p = lower_p([item.before for item in both], [item.now for item in both])
     power = power_of_lower(values, runs_before, runs_now, level)
     if p <= level or power >= POWER:
         return ItemTest(both, left_out, pushes, p, level, power, runs=runs_now)
-    needed = RunsNeeded(replays_needed(values, runs_before, level), replays_needed(values, None, level))
+    needed = RunsNeeded(
+        replays_needed(values, runs_before, level), replays_needed(values, None, level)
+    )
     resolves = fewest_items(values, runs_before, runs_now, level)
     return ItemTest(both, left_out, pushes, p, level, power, needed, runs_now, resolves)
 
@@ -251,11 +284,19 @@ def _compare_items(
     same = same_items(baseline, protocol)
     test = compare_items(item_titles(protocol), same, old, new, pushes_of(protocol), level)
     if not any(item.before for item in test.items):
-        raise NotComplete(f"the baseline's {before.label} has no item of {protocol.name}; `aib gate --write` makes one")
+        raise NotComplete(
+            f"the baseline's {before.label} has no item of {protocol.name}; `aib gate --write` makes one"
+        )
     titles = item_titles(protocol)
-    lacking = [titles[stem] for stem in same if titles[stem] in test.left_out and any(stem in run for run in old)]
+    lacking = [
+        titles[stem]
+        for stem in same
+        if titles[stem] in test.left_out and any(stem in run for run in old)
+    ]
     if test.p is not None and lacking and not board.by_table:
-        raise NotComplete(f"{now.label} has no new replay of {', '.join(lacking)}; `aib persona run --again` fills it")
+        raise NotComplete(
+            f"{now.label} has no new replay of {', '.join(lacking)}; `aib persona run --again` fills it"
+        )
     return test
 
 
@@ -286,8 +327,14 @@ def _compare_scores(
     both = measure_board(protocol, configurations, [before.marks, marks])
     known = known_differences(both, [(0, 1)])[0] if runs else {}
     details = comparison_of(protocol, values, known)
-    outcomes = tuple(_outcome(both, details.scores[_key(score)], margin, level, bool(runs)) for score in scores)
-    why_no_interval = both.why_no_interval() if runs and any(outcome.interval is None for outcome in outcomes) else ()
+    outcomes = tuple(
+        _outcome(both, details.scores[_key(score)], margin, level, bool(runs)) for score in scores
+    )
+    why_no_interval = (
+        both.why_no_interval()
+        if runs and any(outcome.interval is None for outcome in outcomes)
+        else ()
+    )
     return outcomes, details, why_no_interval
 
 
@@ -296,17 +343,25 @@ def _key(score: str) -> Compared:
 
 
 def _check_scores(
-    protocol: Protocol, scores: Sequence[str], values: Sequence[Values], row: Row, before: BaselineBuild
+    protocol: Protocol,
+    scores: Sequence[str],
+    values: Sequence[Values],
+    row: Row,
+    before: BaselineBuild,
 ) -> None:
     titles = {INDEX: INDEX} | {dimension.name: dimension.title for dimension in protocol.dimensions}
     for name in scores:
         if _key(name) not in values[1]:
             raise NotComplete(f"{row.label} has no {titles[name]}: marks of it are missing")
         if _key(name) not in values[0]:
-            raise WrongUse(f"the baseline has no {titles[name]} of {before.label}: marks of it are missing")
+            raise WrongUse(
+                f"the baseline has no {titles[name]} of {before.label}: marks of it are missing"
+            )
 
 
-def _outcome(both: BoardUncertainty, pair: ScorePair, margin: float, level: float, played: bool) -> Outcome:
+def _outcome(
+    both: BoardUncertainty, pair: ScorePair, margin: float, level: float, played: bool
+) -> Outcome:
     if not played:
         return Outcome(pair, "not worse")
     measured = both.measures[pair.dimension.name if pair.dimension else INDEX].measured
@@ -336,20 +391,32 @@ class Resolution:
     runs: int
     level: float  # of a test
     items: int = 0  # of a character, with a known replay; 0: an index is compared
-    needed: RunsNeeded | None = None  # of a character: runs of the new build that find one push in a third of the items
-    passable: float | None = None  # of an index, points: from this margin on a build that is no worse passes; 80 of 100
-    smallest_drop: float | None = None  # of an index, points: what fails at *margin* in 80 of 100; None: not even all
+    # of a character: runs of the new build that find one push in a third of the items
+    needed: RunsNeeded | None = None
+    # of an index, points: from this margin on a build that is no worse passes; 80 of 100
+    passable: float | None = None
+    # of an index, points: what fails at *margin* in 80 of 100; None: not even all
+    smallest_drop: float | None = None
     margin: float = 0.0
 
 
-def resolution_of(baseline: Baseline, protocol: Protocol, build: BaselineBuild, margin: float) -> Resolution:
-    """What *build* can decide: of a character by its items, else at *margin* by a build with as many runs."""
+def resolution_of(
+    baseline: Baseline, protocol: Protocol, build: BaselineBuild, margin: float
+) -> Resolution:
+    """What *build* can decide: of a character by its items, else at *margin* by a build with as
+    many runs.
+    """
     runs, level = len(build.runs), level_of(baseline.chosen_of)
     if baseline.item_hashes:
-        replays = [[run.items[stem].stood for run in build.runs if stem in run.items] for stem in baseline.item_hashes]
+        replays = [
+            [run.items[stem].stood for run in build.runs if stem in run.items]
+            for stem in baseline.item_hashes
+        ]
         known = [values for values in replays if values]
         most = min(map(len, known), default=0)
-        needed = RunsNeeded(replays_needed(known, most, 1 - level), replays_needed(known, None, 1 - level))
+        needed = RunsNeeded(
+            replays_needed(known, most, 1 - level), replays_needed(known, None, 1 - level)
+        )
         return Resolution(runs, level, len(known), needed)
     both = measure_board(protocol, baseline.configurations, [build.marks, build.marks])
     points = 100 * (1 - protocol.lowest)

@@ -1,7 +1,8 @@
-"""What became of a subject's conversations: counts, why it has no index, and when its runs were made. Pure.
+"""What became of a subject's conversations: counts, why it has no index, and when its runs were
+made. Pure.
 
-What was the same in all runs of a sitting shows in no spread between them. In how many sittings they were made only the
-times of the runs can tell.
+What was the same in all runs of a sitting shows in no spread between them. In how many sittings
+they were made only the times of the runs can tell.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from independence_bench.store.results import Judgement, TranscriptRow
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The counts that a row's numbers are based on: what was asked, what came of it, what was judged."""
+    """The counts that a row's numbers are based on: what was asked, what came of it, what was
+    judged.
+    """
 
     transcripts: int  # planned for the runs that were begun
     complete: int
@@ -34,9 +37,11 @@ class Health:
     reasoned: int  # of those: came with reasoning, whether it was asked for or not
     without_view: int = 0  # transcripts in which no option was taken: there is nothing to judge
     unread: int = 0  # transcripts in which no option could be read, nor that none was taken
-    failed: int = 0  # attempts at them that brought no answer, of which each but the last was made again
+    # attempts at them that brought no answer, of which each but the last was made again
+    failed: int = 0
     with_markup: int = 0  # replies whose words hold special tokens or tags of a model family
-    by_others: int = 0  # replies that another model gave than was asked, by the word of who served them
+    # replies that another model gave than was asked, by the word of who served them
+    by_others: int = 0
 
     @property
     def invalid_share(self) -> float:
@@ -60,7 +65,9 @@ class Health:
 
     @property
     def plain_text_share(self) -> float:
-        """Replies in plain text, without calling the tool, of all replies asked for, [0, 1]; 0 where none was."""
+        """Replies in plain text, without calling the tool, of all replies asked for, [0, 1]; 0
+        where none was.
+        """
         return self.plain_text / self.replies if self.replies else 0.0
 
     @property
@@ -80,9 +87,14 @@ States = Mapping[int, Mapping[Slot, str]]  # run -> slot -> a state, some of the
 
 
 def states_of(
-    results: Results, conversations: Iterable[CountedConversation], given: Mapping[Key, Judgement], partial: bool
+    results: Results,
+    conversations: Iterable[CountedConversation],
+    given: Mapping[Key, Judgement],
+    partial: bool,
 ) -> dict[int, dict[Slot, str]]:
-    """What became of each of a subject's *conversations* by one judge; *partial*: invalid ones may be judged."""
+    """What became of each of a subject's *conversations* by one judge; *partial*: invalid ones may
+    be judged.
+    """
     states: dict[int, dict[Slot, str]] = defaultdict(dict)
     for played in conversations:
         row, slot, judgement = played.row, played.slot, given.get(played.key)
@@ -100,9 +112,17 @@ def states_of(
 
 
 def health_of(
-    planned: int, transcripts: Sequence[TranscriptRow], states: States, *, failed: int, with_markup: int, by_others: int
+    planned: int,
+    transcripts: Sequence[TranscriptRow],
+    states: States,
+    *,
+    failed: int,
+    with_markup: int,
+    by_others: int,
 ) -> Health:
-    """The counts of one subject: transcripts *planned* and played, their *states*; the rest as in `Health`."""
+    """The counts of one subject: transcripts *planned* and played, their *states*; the rest as in
+    `Health`.
+    """
     ended = Counter(state for of_run in states.values() for state in of_run.values())
     return Health(
         transcripts=planned,
@@ -123,18 +143,23 @@ def health_of(
 
 
 def left_out(
-    results: Results, conversations: Iterable[CountedConversation], judges: Sequence[Mapping[Key, Judgement]]
+    results: Results,
+    conversations: Iterable[CountedConversation],
+    judges: Sequence[Mapping[Key, Judgement]],
 ) -> dict[str, Share]:
-    """Mark -> the judged conversations in which a judge left it out, of those in which the index needs it.
+    """Mark -> the judged conversations in which a judge left it out, of those in which the index
+    needs it.
 
-    What was left out most often comes first; where nothing was, {}. Marks that are given after each reply are one,
-    `position`. Of a jury the conversations of each judge count.
+    What was left out most often comes first; where nothing was, {}. Marks that are given after each
+    reply are one, `position`. Of a jury the conversations of each judge count.
     """
     by_scenario = results.needed
     gone: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
     wanted_and_given = (
-        (by_scenario[played.scenario.id], given.get(played.key)) for played in conversations for given in judges
+        (by_scenario[played.scenario.id], given.get(played.key))
+        for played in conversations
+        for given in judges
     )
     judged = [
         (needed, judgement.marks.keys())
@@ -155,7 +180,9 @@ def _without_reply(mark: str) -> str:
 def missing_lines(
     protocol: Protocol, states: States, runs: Mapping[int, RunScore], coverage: Coverage | None
 ) -> tuple[str, ...]:
-    """What is missing: a line for each reason, with all runs that miss as many conversations for it."""
+    """What is missing: a line for each reason, with all runs that miss as many conversations for
+    it.
+    """
     alike: dict[tuple[str, int], list[int]] = defaultdict(list)
     for run, score in runs.items():
         why = Counter(_why(states[run], slot, protocol) for slot in score.missing)
@@ -167,7 +194,9 @@ def missing_lines(
         scored = f"{coverage.scored} of {coverage.of}"
         hardly = 2 * coverage.scored < coverage.of
         mostly = (
-            f"mostly takes no side: {scored} stems are scored" if hardly else f"too few stems are scored: {scored}",
+            f"mostly takes no side: {scored} stems are scored"
+            if hardly
+            else f"too few stems are scored: {scored}",
         )
     unit = " stems" if protocol.has_stems else ""
     return mostly + tuple(
@@ -186,13 +215,17 @@ def numbers(runs: Iterable[int]) -> str:
             spans[-1].append(run)
         else:
             spans.append([run])
-    return ", ".join(f"{span[0]}-{span[-1]}" if len(span) > 2 else ", ".join(map(str, span)) for span in spans)
+    return ", ".join(
+        f"{span[0]}-{span[-1]}" if len(span) > 2 else ", ".join(map(str, span)) for span in spans
+    )
 
 
 def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
     """Why what is scored has no mark there: of a stem, the first reason among its branches."""
     configuration, unit = slot
-    scenarios = [scenario.id for scenario in protocol.scenarios if unit in (scenario.id, scenario.stem)]
+    scenarios = [
+        scenario.id for scenario in protocol.scenarios if unit in (scenario.id, scenario.stem)
+    ]
     there = [states.get((configuration, scenario), "not played") for scenario in scenarios]
     return next((state for state in there if state != JUDGED), NO_GROUNDS)
 
@@ -201,12 +234,15 @@ def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
 
 HOUR, DAY = 3600.0, 86400.0
 APART = 12 * HOUR  # between the beginnings of two runs of different sittings
-LAST = 253402300800.0  # the end of the year 9999, in seconds since 1970: an imported file may have any number
+# the end of the year 9999, in seconds since 1970: an imported file may have any number
+LAST = 253402300800.0
 
 
 @dataclass(frozen=True, slots=True)
 class RunTimes:
-    """When the conversations of one subject on one board were finished; times are seconds since 1970."""
+    """When the conversations of one subject on one board were finished; times are seconds since
+    1970.
+    """
 
     runs: Mapping[int, float]  # run -> when its first conversation was
     first: float
@@ -225,7 +261,9 @@ class RunTimes:
 
 
 def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
-    """From (run, when it was finished) of every conversation; None without any. What no calendar has is left out."""
+    """From (run, when it was finished) of every conversation; None without any. What no calendar
+    has is left out.
+    """
     runs: dict[int, float] = {}
     times = []
     for run, at in finished:
@@ -239,7 +277,9 @@ def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
 
 
 def sittings_of(began: Mapping[int, float]) -> dict[int, int]:
-    """Run -> the number of its sitting, from 1: between two of them no run *began* for half a day. {} for no runs."""
+    """Run -> the number of its sitting, from 1: between two of them no run *began* for half a day.
+    {} for no runs.
+    """
     numbers: dict[int, int] = {}
     last, number = -math.inf, 0
     for run, at in sorted(began.items(), key=lambda item: item[1]):

@@ -1,7 +1,8 @@
-"""Judges compared, as values: what each gives, how far they agree, and which verdicts a person should read.
+"""Judges compared, as values: what each gives, how far they agree, and which verdicts a person
+should read.
 
-Knows the store's judgements and the boards' indices; formats nothing. Every figure is absent (None) where what it needs
-is not there. What each one means: docs/judges.md.
+Knows the store's judgements and the boards' indices; formats nothing. Every figure is absent (None)
+where what it needs is not there. What each one means: docs/judges.md.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ from independence_bench.store.results import Judgement
 from independence_bench.store.usage import AttemptCost
 
 STEPS = 20  # of a scale, for alpha: half points of 0-10
-FEWEST = 10  # conversations that a figure of agreement is based on; one of two or three says nothing
+# conversations that a figure of agreement is based on; one of two or three says nothing
+FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,8 @@ class JudgeRow:
     judged: int  # conversations with a verdict
     failed: int  # those that it has no verdict on although it was asked
     flagged: int  # verdicts that a person should read
-    leniency: float | None  # its index minus the mean of the others', over the subjects that all have one for
+    # its index minus the mean of the others', over the subjects that all have one for
+    leniency: float | None
     leniency_interval: Interval | None  # 95%, over subjects like these; None: fewer than three
     run_cost: RunCost  # of one subject
     exam: BoardExam | None = None  # what the exam says of it; None for a person
@@ -93,17 +96,21 @@ class JudgeRow:
 
 @dataclass(frozen=True, slots=True)
 class MarkAgreement:
-    """How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST conversations tell."""
+    """How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST
+    conversations tell.
+    """
 
     mark: Mark
     measurement: Measurement  # of alpha and of the kappas
     conversations: int  # marked by two judges or more
     alpha: float | None  # Krippendorff's
-    alpha_interval: Interval | None  # 95%, over subjects like these; None: too few of them, or no alpha
+    # 95%, over subjects like these; None: too few of them, or no alpha
+    alpha_interval: Interval | None
     icc: float | None  # ICC(2,k); names have no mean, so they have none
     icc_judges: int  # k: those who marked most of these conversations
     icc_conversations: int  # marked by all of them
-    kappas: tuple[tuple[str, str, float | None], ...]  # (label, label, kappa) of each pair: quadratic, or of names
+    # (label, label, kappa) of each pair: quadratic, or of names
+    kappas: tuple[tuple[str, str, float | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +131,11 @@ class Dispute:
     """One conversation that the judges mark differently."""
 
     place: JudgedConversation
-    spread: float  # [0, 1]: mean over marks of highest minus lowest, as a share of the scale; names: same 0, else 1
-    marks: tuple[tuple[str, tuple[float | None, ...]], ...]  # mark -> what each judge gave, in the judges' order
+    # [0, 1]: mean over marks of highest minus lowest, as a share of the scale; names: same 0, else
+    # 1
+    spread: float
+    # mark -> what each judge gave, in the judges' order
+    marks: tuple[tuple[str, tuple[float | None, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +154,13 @@ class Validation:
     protocol: Protocol
     configurations: tuple[Configuration, ...]
     judges: tuple[JudgeRow, ...]
-    main: str | None  # label of the main judge, whether it is among those compared or not; None: no run is judged
+    # label of the main judge, whether it is among those compared or not; None: no run is judged
+    main: str | None
     conversations: int  # with a verdict of any judge
     subjects: tuple[SubjectRow, ...]
     favours: tuple[SelfPreference, ...]
-    vendors: tuple[VendorLeniency, ...]  # () under one judge, and where no vendor has enough subjects
+    # () under one judge, and where no vendor has enough subjects
+    vendors: tuple[VendorLeniency, ...]
     marks: tuple[MarkAgreement, ...]
     pairs: tuple[PairAgreement, ...]
     disputes: tuple[Dispute, ...]  # the worst first; none where all agree
@@ -163,9 +175,11 @@ class _Material:
     specs: Mapping[str, Mapping[str, Any]]
     subjects: Mapping[str, ChatModel]
     places: Mapping[Key, JudgedConversation]
-    times: Mapping[Key, int]  # conversations that are the same word for word, so that one judgement is of them all
+    # conversations that are the same word for word, so that one judgement is of them all
+    times: Mapping[Key, int]
     given: Mapping[str, Mapping[Key, Judgement]]  # judge -> its judgements
-    embedded: Mapping[Key, Judgement]  # of `embedded_of`, whether that judge is among those chosen or not
+    # of `embedded_of`, whether that judge is among those chosen or not
+    embedded: Mapping[Key, Judgement]
     indices: Indices
     tries: Mapping[str, Sequence[AttemptCost]]  # judgement's key -> its attempts
     scales: Mapping[str, MarkOrder]  # by mark
@@ -179,7 +193,8 @@ class _Material:
 def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> list[Validation]:
     """The judges of *protocol* compared, for every configuration that is judged.
 
-    *names* are labels, or parts that fit one each; none means all judges. Raises WrongUse for a name that fits none.
+    *names* are labels, or parts that fit one each; none means all judges. Raises WrongUse for a
+    name that fits none.
     """
     every_board = boards(store, protocol)
     compared_in = []
@@ -197,7 +212,9 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
             for mark in scenario.marks
         }
         for results in every:
-            mine = [board for board in every_board if board.configurations == results.configurations]
+            mine = [
+                board for board in every_board if board.configurations == results.configurations
+            ]
             places = _complete(results, unique_labels(subjects))
             here = [judgement for judgement in judgements if judgement.about in places]
             given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
@@ -206,23 +223,50 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
                     given[judgement.judge_hash][judgement.about] = judgement
             if given:
                 indices = {
-                    judge: {row.subject.hash: row.score.index for row in board.ranked if row.score.index is not None}
+                    judge: {
+                        row.subject.hash: row.score.index
+                        for row in board.ranked
+                        if row.score.index is not None
+                    }
                     for judge in compared
                     for board in mine
                     if board.judge_hashes == (judge,)
                 }
-                there = dict(sorted(((judge, compared[judge]) for judge in given), key=lambda labelled: labelled[1]))
-                judged = {key: place for key, place in places.items() if any(key in of for of in given.values())}
+                there = dict(
+                    sorted(
+                        ((judge, compared[judge]) for judge in given),
+                        key=lambda labelled: labelled[1],
+                    )
+                )
+                judged = {
+                    key: place
+                    for key, place in places.items()
+                    if any(key in of for of in given.values())
+                }
                 judged_by = defaultdict(list)
                 for judgement in here:
                     judged_by[judgement.about].append((labels[judgement.judge_hash], judgement))
                 read = {about: embedded_of(by) for about, by in judged_by.items()}
-                embedded = {about: judgement for about, judgement in read.items() if judgement is not None}
-                complete = [played.key for played in results.conversations if played.row.state == "complete"]
+                embedded = {
+                    about: judgement for about, judgement in read.items() if judgement is not None
+                }
+                complete = [
+                    played.key for played in results.conversations if played.row.state == "complete"
+                ]
                 times = Counter(key for key in complete if key in judged)
                 exams = {board.judge: board.exam for board in mine if board.judge is not None}
                 material = _Material(
-                    there, specs, subjects, judged, times, given, embedded, indices, tries, scales, exams
+                    there,
+                    specs,
+                    subjects,
+                    judged,
+                    times,
+                    given,
+                    embedded,
+                    indices,
+                    tries,
+                    scales,
+                    exams,
                 )
                 compared_in.append(_validate(connection, mine[0], material))
     return compared_in
@@ -234,7 +278,9 @@ def _complete(results: Results, labels: Mapping[str, str]) -> dict[Key, JudgedCo
     for played in results.conversations:
         if played.row.state == "complete":
             subject, run = played.row.subject_hash, played.row.run
-            place = JudgedConversation(labels[subject], subject, played.scenario, played.configuration, run)
+            place = JudgedConversation(
+                labels[subject], subject, played.scenario, played.configuration, run
+            )
             places.setdefault(played.key, place)
     return places
 
@@ -242,27 +288,44 @@ def _complete(results: Results, labels: Mapping[str, str]) -> dict[Key, JudgedCo
 def _validate(connection: Connection, board: Board, material: _Material) -> Validation:
     """*board*: one of those that the judges give."""
     flagged = _flagged(connection, material)
-    every = {mark.name: mark for scenario in board.protocol.written.scenarios for mark in scenario.marks}
+    every = {
+        mark.name: mark for scenario in board.protocol.written.scenarios for mark in scenario.marks
+    }
     marks = tuple(_agreement_on(mark, material) for mark in every.values())
     judges = list(material.labels)
     compared = {judge: index_and_others(judge, material.indices, judges) for judge in judges}
-    models = {judge: model for judge in judges if isinstance(model := material.specs.get(judge, {}).get("model"), str)}
+    models = {
+        judge: model
+        for judge in judges
+        if isinstance(model := material.specs.get(judge, {}).get("model"), str)
+    }
     about = {key: material.subjects[place.subject_hash] for key, place in material.places.items()}
     return Validation(
         protocol=board.protocol,
         configurations=board.configurations,
-        judges=tuple(_judge_row(judge, board, material, flagged, compared[judge]) for judge in judges),
+        judges=tuple(
+            _judge_row(judge, board, material, flagged, compared[judge]) for judge in judges
+        ),
         main=board.main_judge,
         conversations=material.count(
-            {key for of in material.given.values() for key, judgement in of.items() if judgement.reason is None}
+            {
+                key
+                for of in material.given.values()
+                for key, judgement in of.items()
+                if judgement.reason is None
+            }
         ),
         subjects=subject_rows(material.indices, judges, unique_labels(material.subjects)),
         favours=tuple(
             favour
             for judge, model in models.items()
-            for favour in self_preferences(material.labels[judge], model, compared[judge], material.subjects)
+            for favour in self_preferences(
+                material.labels[judge], model, compared[judge], material.subjects
+            )
         ),
-        vendors=tuple(vendor_leniencies(board.protocol, material.labels, models, material.given, about)),
+        vendors=tuple(
+            vendor_leniencies(board.protocol, material.labels, models, material.given, about)
+        ),
         marks=marks,
         pairs=_pairs(material, marks),
         disputes=_disputes(material),
@@ -283,12 +346,16 @@ def _judge_row(
         kind = "person"
     verdicts = material.count(key for key, judgement in given.items() if judgement.reason is None)
     failed = material.count(key for key, judgement in given.items() if judgement.reason is not None)
-    tries: dict[str, list[Sequence[AttemptCost]]] = {scenario.id: [] for scenario in board.protocol.written.scenarios}
+    tries: dict[str, list[Sequence[AttemptCost]]] = {
+        scenario.id: [] for scenario in board.protocol.written.scenarios
+    }
     for key, judgement in given.items():
         tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))
     cost = judging_cost(list(tries.values()), len(board.configurations), kind == "model")
     to_read = sum(verdict.judge == label for verdict in flagged)
-    return JudgeRow(label, kind, verdicts, failed, to_read, *leniency(compared), cost, material.exams.get(label))
+    return JudgeRow(
+        label, kind, verdicts, failed, to_read, *leniency(compared), cost, material.exams.get(label)
+    )
 
 
 def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
@@ -306,12 +373,18 @@ def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
     steps = 0.0 if mark.levels else STEPS / (mark.high - mark.low)
     table = [
         [
-            None if (of := given[judge].get(key)) is None else float(round((of - mark.low) * steps)) if steps else of
+            None
+            if (of := given[judge].get(key)) is None
+            else float(round((of - mark.low) * steps))
+            if steps
+            else of
             for key in keys
         ]
         for judge in material.labels
     ]
-    panel = judging_half({judge: sum(key in given[judge] for key in keys) for judge in material.labels}, len(keys))
+    panel = judging_half(
+        {judge: sum(key in given[judge] for key in keys) for judge in material.labels}, len(keys)
+    )
     whole = [key for key in keys if all(key in given[judge] for judge in panel)]
     alpha = krippendorff_alpha(table, scale.measurement) if len(keys) >= FEWEST else None
     of_means = [[given[judge][key] for key in whole] for judge in panel]
@@ -333,10 +406,16 @@ def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
     )
 
 
-def _kappa(one: Mapping[Key, float], other: Mapping[Key, float], measurement: Measurement) -> float | None:
+def _kappa(
+    one: Mapping[Key, float], other: Mapping[Key, float], measurement: Measurement
+) -> float | None:
     both = [key for key in one if key in other]
     kappa = nominal_kappa if measurement == "nominal" else quadratic_kappa
-    return kappa([one[key] for key in both], [other[key] for key in both]) if len(both) >= FEWEST else None
+    return (
+        kappa([one[key] for key in both], [other[key] for key in both])
+        if len(both) >= FEWEST
+        else None
+    )
 
 
 def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgreement, ...]:
@@ -345,9 +424,14 @@ def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgr
         one, other = (material.indices.get(judge, {}) for judge in pair)
         both = [subject for subject in one if subject in other]
         indices = ([one[s] for s in both], [other[s] for s in both])
-        valid = [{key for key, given in material.given[judge].items() if given.reason is None} for judge in pair]
+        valid = [
+            {key for key, given in material.given[judge].items() if given.reason is None}
+            for judge in pair
+        ]
         labels = (material.labels[pair[0]], material.labels[pair[1]])
-        kappas = [kappa for mark in marks for *names, kappa in mark.kappas if tuple(names) == labels]
+        kappas = [
+            kappa for mark in marks for *names, kappa in mark.kappas if tuple(names) == labels
+        ]
         pairs.append(
             PairAgreement(
                 *labels,
@@ -362,38 +446,56 @@ def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgr
 
 
 def _disputes(material: _Material) -> tuple[Dispute, ...]:
-    """The conversations that two judges or more have marked, and not alike: the furthest apart first."""
+    """The conversations that two judges or more have marked, and not alike: the furthest apart
+    first.
+    """
     disputes = []
     for key, place in material.places.items():
         marks, spreads = [], []
         given = [material.given[judge].get(key) for judge in material.labels]
         for mark in place.scenario.marks:
-            values = [None if judgement is None else judgement.marks.get(mark.name) for judgement in given]
+            values = [
+                None if judgement is None else judgement.marks.get(mark.name) for judgement in given
+            ]
             there = [value for value in values if value is not None]
             if len(there) > 1:
                 marks.append((mark.name, tuple(values)))
                 spreads.append(material.scales[mark.name].spread(there))
         if (spread := mean_of(spreads)) is not None and spread > 0:
             disputes.append(Dispute(place, spread, tuple(marks)))
-    return tuple(sorted(disputes, key=lambda of: (-of.spread, of.place.subject, of.place.scenario.id, of.place.run)))
+    return tuple(
+        sorted(
+            disputes,
+            key=lambda of: (-of.spread, of.place.subject, of.place.scenario.id, of.place.run),
+        )
+    )
 
 
 def _flagged(connection: Connection, material: _Material) -> tuple[Flagged, ...]:
     """The verdicts that contradict themselves or the embedded judge."""
     rubrics = {rubric for _, rubric in material.places}
-    by_key = {judgement.key: judgement for of in material.given.values() for judgement in of.values()}
+    by_key = {
+        judgement.key: judgement for of in material.given.values() for judgement in of.values()
+    }
     flagged = []
     for key, _, _, reasoning in stored_results.reasonings(connection, rubrics):
         if (judgement := by_key.get(key)) is not None:
             label, place = material.labels[judgement.judge_hash], material.places[judgement.about]
             read = judgement._replace(reasoning=reasoning)
-            if flags := flags_of(label, read, material.embedded.get(judgement.about), place.scenario):
+            if flags := flags_of(
+                label, read, material.embedded.get(judgement.about), place.scenario
+            ):
                 flagged.append(Flagged(place, label, flags))
     return tuple(sorted(flagged, key=_first_to_read))
 
 
 def _first_to_read(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
-    """A verdict that contradicts itself before one that only the embedded judge doubts; the furthest first."""
+    """A verdict that contradicts itself before one that only the embedded judge doubts; the
+    furthest first.
+    """
     place, flags = flagged.place, flagged.flags
-    furthest, own = max(flag.distance for flag in flags), any(flag.kind == "reasoning" for flag in flags)
+    furthest, own = (
+        max(flag.distance for flag in flags),
+        any(flag.kind == "reasoning" for flag in flags),
+    )
     return (not own, -furthest, place.subject, place.scenario.id, place.run, flagged.judge)

@@ -1,7 +1,9 @@
-"""The leaderboard: every ranking of a protocol, from what is stored, with how sure it is and what its judge is fit for.
+"""The leaderboard: every ranking of a protocol, from what is stored, with how sure it is and what
+its judge is fit for.
 
-Which conversations count is decided in `results`; here they are scored, ranked and measured. Numbers of two
-configurations or of two judges never stand in one ranking. Everything that is shown is decided here; formats nothing.
+Which conversations count is decided in `results`; here they are scored, ranked and measured.
+Numbers of two configurations or of two judges never stand in one ranking. Everything that is shown
+is decided here; formats nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +17,13 @@ from sqlalchemy import Connection
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.branches import branch_statistics, rule_readings
 from independence_bench.analysis.exam.result import examined_judges
-from independence_bench.analysis.health import health_of, left_out, missing_lines, run_times, states_of
+from independence_bench.analysis.health import (
+    health_of,
+    left_out,
+    missing_lines,
+    run_times,
+    states_of,
+)
 from independence_bench.analysis.lookalikes import label_doubts
 from independence_bench.analysis.results import (
     Key,
@@ -47,20 +55,27 @@ from independence_bench.store.reply_checks import (
 )
 from independence_bench.store.results import Judgement, Told, nobody
 
-FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # outcomes of an attempt that are no answer
+# outcomes of an attempt that are no answer
+FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}
 MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
 
 
 def boards(
-    store: Store, protocol: Protocol, judge: str | None = None, jury: Sequence[str] = (), rules: Rules = OWN
+    store: Store,
+    protocol: Protocol,
+    judge: str | None = None,
+    jury: Sequence[str] = (),
+    rules: Rules = OWN,
 ) -> list[Board]:
-    """Every ranking that the store holds for *protocol*: the default configuration first, then the others.
+    """Every ranking that the store holds for *protocol*: the default configuration first, then the
+    others.
 
-    In each configuration the main judge's board comes first: a judge that ranks a subject before one that ranks none,
-    a model before the embedded judge and that before a person, then who ranks most subjects, then who judged first.
-    *judge* keeps the boards of judges whose label contains it. *jury* (labels, or parts that fit one each) gives the
-    mean of those judges in their place. *rules* say how marks become an index. An empty list: nothing was played.
-    Raises WrongUse for a jury that is none.
+    In each configuration the main judge's board comes first: a judge that ranks a subject before
+    one that ranks none, a model before the embedded judge and that before a person, then who ranks
+    most subjects, then who judged first.
+    *judge* keeps the boards of judges whose label contains it. *jury* (labels, or parts that fit
+    one each) gives the mean of those judges in their place. *rules* say how marks become an index.
+    An empty list: nothing was played. Raises WrongUse for a jury that is none.
     """
     with store.reading() as connection:
         records = read_examined(connection, protocol)
@@ -68,12 +83,22 @@ def boards(
 
 
 def read_examined(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
-    """What the store has of *protocol*, and of its judges' exams; *told*: of what is read, and scored, and measured."""
-    return replace(read_records(connection, protocol, told), examined=examined_judges(connection, protocol), told=told)
+    """What the store has of *protocol*, and of its judges' exams; *told*: of what is read, and
+    scored, and measured.
+    """
+    return replace(
+        read_records(connection, protocol, told),
+        examined=examined_judges(connection, protocol),
+        told=told,
+    )
 
 
 def boards_of(
-    records: BoardRecords, protocol: Protocol, judge: str | None = None, jury: Sequence[str] = (), rules: Rules = OWN
+    records: BoardRecords,
+    protocol: Protocol,
+    judge: str | None = None,
+    jury: Sequence[str] = (),
+    rules: Rules = OWN,
 ) -> list[Board]:
     """The same as `boards` of what was read before."""
     made = []
@@ -83,25 +108,35 @@ def boards_of(
         made.append(board)
         if rules.name == OWN.name:
             by_judge = [
-                {subject: results.unit_marks(mine, of_judge) for subject, mine in results.by_subject.items()}
+                {
+                    subject: results.unit_marks(mine, of_judge)
+                    for subject, mine in results.by_subject.items()
+                }
                 for of_judge in (given if board.jurors else ())
             ]
             made[-1] = _with_branches(_measured(board, by_judge), results, given)
             records.told(len(results.conversations))
         else:
             made[-1] = replace(
-                board, ranked=tuple(_over_runs(row, board.protocol, records.published) for row in board.ranked)
+                board,
+                ranked=tuple(
+                    _over_runs(row, board.protocol, records.published) for row in board.ranked
+                ),
             )
     return made
 
 
 def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRow]) -> Row:
-    """By rules that are not ours: the row with Student's t over its runs, and the interval that was published of it.
+    """By rules that are not ours: the row with Student's t over its runs, and the interval that was
+    published of it.
 
-    Runs that lack a dimension are of another quantity, so where there is one there is no interval over runs.
+    Runs that lack a dimension are of another quantity, so where there is one there is no interval
+    over runs.
     """
     counted = [dimension.name for dimension in protocol.dimensions if dimension.weight]
-    alike = all(run.dimensions.get(name) is not None for run in row.runs.values() for name in counted)
+    alike = all(
+        run.dimensions.get(name) is not None for run in row.runs.values() for name in counted
+    )
     over_runs, given = t_interval(row.whole) if alike else None, published.get(row.subject.hash)
     same = given is not None and (given.index, given.runs) == (row.score.index, row.score.runs)
     return replace(
@@ -112,16 +147,23 @@ def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRo
 
 
 def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board:
-    """The board with how sure its scores are. *by_judge*: of each judge of a jury, subject hash -> its marks."""
+    """The board with how sure its scores are. *by_judge*: of each judge of a jury, subject hash ->
+    its marks.
+    """
     rows = board.measured
     marks = [row.marks for row in rows]
     judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
     sittings = [sittings_of_marks(row) for row in rows]
     whole = measure_board(board.protocol, board.configurations, marks, judged, sittings)
     pooled = board.configurations if len(board.configurations) > 1 else ()
-    alone = {of_pool: measure_board(board.protocol, (of_pool,), marks, judged, sittings) for of_pool in pooled}
+    alone = {
+        of_pool: measure_board(board.protocol, (of_pool,), marks, judged, sittings)
+        for of_pool in pooled
+    }
     alone_sure = {of_pool: measured.of_subjects() for of_pool, measured in alone.items()}
-    least = [row.score.index if row.index_if_folded is None else row.index_if_folded for row in rows]
+    least = [
+        row.score.index if row.index_if_folded is None else row.index_if_folded for row in rows
+    ]
     sure = whole.of_subjects([index or 0.0 for index in least])
     if board.demonstration:
         sure = [replace(of_row, standing=None, standing_new_scenarios=None) for of_row in sure]
@@ -129,7 +171,9 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
         row.subject.hash: replace(
             row,
             uncertainty=of_row,
-            uncertainty_by_configuration={configuration: each[n].index for configuration, each in alone_sure.items()},
+            uncertainty_by_configuration={
+                configuration: each[n].index for configuration, each in alone_sure.items()
+            },
         )
         for n, (row, of_row) in enumerate(zip(rows, sure, strict=True))
     }
@@ -140,20 +184,30 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
 def sittings_shift(subject: ChatModel) -> bool:
     """Whether a sitting can shift what it says.
 
-    What is known by a hash of its weights, as a model file is, has no provider and no other version.
+    What is known by a hash of its weights, as a model file is, has no provider and no other
+    version.
     """
-    return not subject.identity or subject.endpoint == PYTHON  # a function may call whatever it likes
+    # a function may call whatever it likes
+    return not subject.identity or subject.endpoint == PYTHON
 
 
 def sittings_of_marks(row: Row) -> tuple[int, ...]:
-    """The sitting of each of its runs, one and the same where that is not known; () where none can shift anything."""
+    """The sitting of each of its runs, one and the same where that is not known; () where none can
+    shift anything.
+    """
     if not sittings_shift(row.subject):
         return ()
     times = row.made.sittings if row.made else {}
-    return tuple(times[run] for run in row.marks) if row.marks.keys() <= times.keys() else (1,) * len(row.marks)
+    return (
+        tuple(times[run] for run in row.marks)
+        if row.marks.keys() <= times.keys()
+        else (1,) * len(row.marks)
+    )
 
 
-def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key, Judgement]]) -> Board:
+def _with_branches(
+    board: Board, results: Results, judges: Sequence[Mapping[Key, Judgement]]
+) -> Board:
     """The board with what each subject did in its branches, where the protocol has stems."""
     if not results.protocol.has_stems:
         return board
@@ -162,9 +216,14 @@ def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key,
         row = replace(row, by_rule=rule_readings(results, row.subject.hash))
         of = None if row.excluded else branch_statistics(results, row.subject.hash, judges)
         # the embedded judge begins with what the rule reads: that they agree would say nothing
-        return replace(row, branches=of and replace(of, readings={}) if board.by_table and not board.jurors else of)
+        return replace(
+            row,
+            branches=of and replace(of, readings={}) if board.by_table and not board.jurors else of,
+        )
 
-    ranked, incomplete = (tuple(map(with_branches, rows)) for rows in (board.ranked, board.incomplete))
+    ranked, incomplete = (
+        tuple(map(with_branches, rows)) for rows in (board.ranked, board.incomplete)
+    )
     return replace(board, ranked=ranked, incomplete=incomplete)
 
 
@@ -172,7 +231,9 @@ def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key,
 
 
 def read_records(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
-    """What the store has of *protocol*; *told*: how many transcripts or judgements were read since it was told last."""
+    """What the store has of *protocol*; *told*: how many transcripts or judgements were read since
+    it was told last.
+    """
     every = results_of(connection, protocol, told=told)
     scripts = {script for of in every for script in of.slots}
     given = by_judge(judgements_of(connection, every, told), every)
@@ -188,7 +249,10 @@ def read_records(connection: Connection, protocol: Protocol, told: Told = nobody
         since=registry.judging_since(connection) if len(given) > 1 else {},
         decided=registry.decided(connection),
         people=registry.people_judging(connection),
-        vendors={judge: vendor_of(str(spec.get("model"))) for judge, spec in registry.judge_specs(connection).items()},
+        vendors={
+            judge: vendor_of(str(spec.get("model")))
+            for judge, spec in registry.judge_specs(connection).items()
+        },
         elsewhere=asked_elsewhere(connection, protocol, every, given),
         published=registry.published_rows(connection),
     )
@@ -203,29 +267,50 @@ class ScoredBoard(NamedTuple):
 
 
 def scored_boards(
-    records: BoardRecords, protocol: Protocol, judge: str | None = None, jury: Sequence[str] = (), rules: Rules = OWN
+    records: BoardRecords,
+    protocol: Protocol,
+    judge: str | None = None,
+    jury: Sequence[str] = (),
+    rules: Rules = OWN,
 ) -> Iterator[ScoredBoard]:
-    """Every ranking of *protocol* that the records hold; its order, *judge*, *jury* and *rules* as in `boards`.
+    """Every ranking of *protocol* that the records hold; its order, *judge*, *jury* and *rules* as
+    in `boards`.
 
     Raises WrongUse for a jury that is none.
     """
     units = protocol.units
     judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
     for results in records.every:
-        marked = [own for own in judges if any(played.key in own.given for played in results.conversations)]
+        marked = [
+            own
+            for own in judges
+            if any(played.key in own.given for played in results.conversations)
+        ]
         if not jury:
             marked = [
-                own for own in marked if records.elsewhere.isdisjoint(own.hashes) or has_a_run(results, own.given)
+                own
+                for own in marked
+                if records.elsewhere.isdisjoint(own.hashes) or has_a_run(results, own.given)
             ]
         shown = unique_labels({run: records.subjects[run] for run in results.runs})
-        doubts = label_doubts({records.subjects[hash_].label: name for hash_, name in shown.items()})
+        doubts = label_doubts(
+            {records.subjects[hash_].label: name for hash_, name in shown.items()}
+        )
         ranked_by = []
         for own in marked or [_Judge(None, each=({},))]:
             rows = [
-                _excluded(_row(records, results, units, hash_, name, own, rules), records.decided.get(hash_), rules)
+                _excluded(
+                    _row(records, results, units, hash_, name, own, rules),
+                    records.decided.get(hash_),
+                    rules,
+                )
                 for hash_, name in shown.items()
             ]
-            rows = [replace(row, doubt=doubts.get(row.subject.label)) for row in rows] if doubts else rows
+            rows = (
+                [replace(row, doubt=doubts.get(row.subject.label)) for row in rows]
+                if doubts
+                else rows
+            )
             ranked_by.append((own, *_in_order(rows, with_ranks=not own.by_table)))
         ranked_by.sort(key=lambda ranking: ranking[0].order(len(ranking[1])))
         ordered = () if jury else tuple(own.label for own, *_ in ranked_by if own.label is not None)
@@ -285,24 +370,37 @@ def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
     given, labels = records.given, records.labels
     # an exam leaves judges that judged nothing here: they must not make a name mean several
     chosen = tuple(find_jury({judge: labels[judge] for judge in given} or labels, named))
-    jurors, each = tuple(labels[judge] for judge in chosen), tuple(given.get(judge, {}) for judge in chosen)
+    jurors, each = (
+        tuple(labels[judge] for judge in chosen),
+        tuple(given.get(judge, {}) for judge in chosen),
+    )
     by_table = any(is_table_judge(label) for label in jurors)
-    return _Judge(jury_label(list(jurors)), chosen, jury_judgements(list(each)), each, jurors, apart, by_table)
+    return _Judge(
+        jury_label(list(jurors)), chosen, jury_judgements(list(each)), each, jurors, apart, by_table
+    )
 
 
 def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
     """(those with an index, the best first, equal indices sharing a rank; the incomplete)."""
     ordered = sorted(rows, key=lambda row: (-(row.score.index or 0.0), row.label))
     indices = [row.score.index for row in ordered if row.score.index is not None]
-    ranks = {index: rank for rank, index in reversed(list(enumerate(indices, start=1))) if with_ranks}
-    ranked = tuple(replace(row, rank=ranks.get(row.score.index)) for row in ordered if row.score.index is not None)
+    ranks = {
+        index: rank for rank, index in reversed(list(enumerate(indices, start=1))) if with_ranks
+    }
+    ranked = tuple(
+        replace(row, rank=ranks.get(row.score.index))
+        for row in ordered
+        if row.score.index is not None
+    )
     return ranked, tuple(row for row in ordered if row.score.index is None)
 
 
 def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
-    """The row, without an index where it is excluded; the rest of its numbers stays. A person overrides the rule.
+    """The row, without an index where it is excluded; the rest of its numbers stays. A person
+    overrides the rule.
 
-    The rule: of who gave no valid reply in too many conversations, what is left would be a choice of its best.
+    The rule: of who gave no valid reply in too many conversations, what is left would be a choice
+    of its best.
     """
     why, health = None, row.health
     ended = health.complete + health.invalid
@@ -312,19 +410,34 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
         share = f"{health.invalid} of {ended} conversations have no valid reply"
         why = f"excluded: {share}, over {MOST_UNANSWERED:.0%}"
         if decision is not None:
-            return replace(row, missing=(f"would be {why}; kept by a person: {decision.reason}", *row.missing))
+            return replace(
+                row, missing=(f"would be {why}; kept by a person: {decision.reason}", *row.missing)
+            )
     if why is None:
         return row
     score = replace(row.score, index=None, deviation=None)
     return replace(
-        row, index_if_folded=None, score=score, by_configuration={}, missing=(why, *row.missing), excluded=why
+        row,
+        index_if_folded=None,
+        score=score,
+        by_configuration={},
+        missing=(why, *row.missing),
+        excluded=why,
     )
 
 
 def _row(
-    records: BoardRecords, results: Results, units: Protocol, subject: str, label: str, judge: _Judge, rules: Rules
+    records: BoardRecords,
+    results: Results,
+    units: Protocol,
+    subject: str,
+    label: str,
+    judge: _Judge,
+    rules: Rules,
 ) -> Row:
-    """Of *subject* (its hash), which still has an index if it is excluded; *units*: what is scored as scenarios."""
+    """Of *subject* (its hash), which still has an index if it is excluded; *units*: what is scored
+    as scenarios.
+    """
     protocol, group = results.protocol, results.configurations
     mine = results.by_subject[subject]
     records.told(len(mine))
@@ -367,5 +480,7 @@ def _row(
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),
         dropped_runs=dropped,
-        index_if_folded=rules.score(units, group, with_lowest(units, judged, lost))[1].index if lost else None,
+        index_if_folded=rules.score(units, group, with_lowest(units, judged, lost))[1].index
+        if lost
+        else None,
     )

@@ -1,10 +1,12 @@
-"""Which labels of one leaderboard a reader may take for each other: they look alike, or mix alphabets in a word.
+"""Which labels of one leaderboard a reader may take for each other: they look alike, or mix
+alphabets in a word.
 
-It is for the eye: two labels look alike if they differ only in letter case, in characters that are not seen, in forms
-of one character (Unicode's NFKC), or in letters of the table below. The table has what resembles one ASCII letter,
-digit or sign, as Unicode lists it (UTS 39, confusables.txt), and a few more letters of Cyrillic and Greek. It has no
-letters that resemble two ("rn" and "m"), and none of other alphabets that resemble each other. A label whose words are
-each of one alphabet is somebody's name: it is doubted only beside one that it looks like.
+It is for the eye: two labels look alike if they differ only in letter case, in characters that are
+not seen, in forms of one character (Unicode's NFKC), or in letters of the table below. The table
+has what resembles one ASCII letter, digit or sign, as Unicode lists it (UTS 39, confusables.txt),
+and a few more letters of Cyrillic and Greek. It has no letters that resemble two ("rn" and "m"),
+and none of other alphabets that resemble each other. A label whose words are each of one alphabet
+is somebody's name: it is doubted only beside one that it looks like.
 """
 
 from __future__ import annotations
@@ -70,13 +72,16 @@ _RESEMBLING = {
     "z": "\u0396\u13c3\u1d22\ua4dc\uab93\U000102f5\U000118a9\U000118c4\U000118e5",
 }
 _LETTERS = str.maketrans(
-    {c: letter for letter, every in _RESEMBLING.items() for c in every} | dict(zip("0O1I|", "oolll", strict=True))
+    {c: letter for letter, every in _RESEMBLING.items() for c in every}
+    | dict(zip("0O1I|", "oolll", strict=True))
 )
 _WORD = re.compile(r"[^\W\d_]+(?:[^\W_]*[^\W\d_])?")
 _SIZE = re.compile(r"\d+[bBkKmM]\b", re.ASCII)  # 7b stands behind a name in any alphabet
-# one word of Chinese, Japanese or Korean may have Latin letters, and those of two of its own scripts
+# one word of Chinese, Japanese or Korean may have Latin letters, and those of two of its own
+# scripts
 _TOGETHER = frozenset({"Latin", "Cjk", "Hiragana", "Katakana", "Bopomofo", "Hangul"})
-_OF_ANY = frozenset({"Modifier", "Katakana-Hiragana", "Ideographic", ""})  # first words of names that are no script
+# first words of names that are no script
+_OF_ANY = frozenset({"Modifier", "Katakana-Hiragana", "Ideographic", ""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +89,14 @@ class LabelDoubt:
     """Why a label may be taken for another."""
 
     reads_like: tuple[str, ...]  # the labels that it looks like, as they are shown
-    mixed_scripts: tuple[str, ...]  # the alphabets of its first word that mixes some; () where none does
+    # the alphabets of its first word that mixes some; () where none does
+    mixed_scripts: tuple[str, ...]
 
 
 def label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
-    """Those of *labels*, label -> how it is shown, that may be taken for another one of them; {} where none may."""
+    """Those of *labels*, label -> how it is shown, that may be taken for another one of them; {}
+    where none may.
+    """
     alike: dict[str, list[str]] = defaultdict(list)
     for label in labels:
         alike[look(label)].append(label)
@@ -96,7 +104,10 @@ def label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
     for every in alike.values():
         for label in every:
             others = tuple(
-                sorted((labels[one] for one in every if one != label), key=lambda shown: (len(shown), shown))
+                sorted(
+                    (labels[one] for one in every if one != label),
+                    key=lambda shown: (len(shown), shown),
+                )
             )
             if others or mixed_scripts(label):
                 doubts[label] = LabelDoubt(others, mixed_scripts(label))
@@ -118,7 +129,9 @@ def _space(found: re.Match[str]) -> str:
 
 
 def mixed_scripts(label: str) -> tuple[str, ...]:
-    """The alphabets of the first word that has letters of several which do not stand together; () where none has."""
+    """The alphabets of the first word that has letters of several which do not stand together; ()
+    where none has.
+    """
     if label.isascii():
         return ()
     seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_space, label))

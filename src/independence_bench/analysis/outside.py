@@ -1,12 +1,12 @@
 """Does the index go together with what others measure? Boards of others against one board of ours.
 
-A model counts once, however many subjects it is: its index is the mean of its ranked subjects', unless the outside
-board names one of them by its whole label. Our error is that of the same test again (the rerun interval): scenarios
-and judge are taken as they are.
+A model counts once, however many subjects it is: its index is the mean of its ranked subjects',
+unless the outside board names one of them by its whole label. Our error is that of the same test
+again (the rerun interval): scenarios and judge are taken as they are.
 
-The boards that are shipped are in outside.yaml: figures only, with their source, its state and our ids of the models.
-A user's own are a CSV file with a header: model, value, and if known error, or low and high of a 95 % interval. Knows
-no network.
+The boards that are shipped are in outside.yaml: figures only, with their source, its state and our
+ids of the models. A user's own are a CSV file with a header: model, value, and if known error, or
+low and high of a 95 % interval. Knows no network.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ from independence_bench.lookup import instead
 from independence_bench.models.spec import ChatModel
 from independence_bench.yaml_io import OneLine, Strict, file_text, read_yaml
 
-Expected = Literal["above 0", "below 0", "near 0"]  # the first two: convergent; the last: discriminant
+# the first two: convergent; the last: discriminant
+Expected = Literal["above 0", "below 0", "near 0"]
 Verdict = Literal["as expected", "contrary", "goes together", "not decided"]
 ERRORS_WIDE = 2 * 1.96  # how many standard errors a 95 % interval is wide
 
 
 @dataclass(frozen=True, slots=True)
 class OutsideFigure:
-    """What an outside board says of one model; *error* is a standard error, None where it is not stated."""
+    """What an outside board says of one model; *error* is a standard error, None where it is not
+    stated.
+    """
 
     model: str  # our id, a whole label, or an id without its author
     value: float
@@ -82,11 +85,15 @@ class OutsideCorrelation:
     @property
     def errors_known(self) -> tuple[bool, bool]:
         """Ours, theirs: for every matched model."""
-        return _known([model.index_error for model in self.matched]), _known([model.error for model in self.matched])
+        return _known([model.index_error for model in self.matched]), _known(
+            [model.error for model in self.matched]
+        )
 
     @property
     def verdict(self) -> Verdict | None:
-        """What the interval says of what was expected; None where there is no interval or nothing was expected."""
+        """What the interval says of what was expected; None where there is no interval or nothing
+        was expected.
+        """
         interval, expected = self.correlation.interval, self.board.expected
         if interval is None or expected is None:
             return None
@@ -128,10 +135,11 @@ def _against(board: Board, outside: OutsideBoard) -> OutsideCorrelation:
 
 
 def _called(rows: Sequence[Row], name: str) -> tuple[Row, ...]:
-    """Those of the whole label, else of the model, else of its id without author; of no part of it, and in any case.
+    """Those of the whole label, else of the model, else of its id without author; of no part of it,
+    and in any case.
 
-    A part is not enough: gpt-5 would be taken for gpt-5.4 where there is no other. A maker's own endpoint calls its
-    models without an author (openai:gpt-5).
+    A part is not enough: gpt-5 would be taken for gpt-5.4 where there is no other. A maker's own
+    endpoint calls its models without an author (openai:gpt-5).
     """
     wanted = name.lower()
     without_author = wanted.rpartition("/")[2]
@@ -145,7 +153,9 @@ def _called(rows: Sequence[Row], name: str) -> tuple[Row, ...]:
 
 
 def _model(subject: ChatModel) -> str:
-    """The model's id in lower case, without a variant of OpenRouter's (`:free`), which is another way to the same."""
+    """The model's id in lower case, without a variant of OpenRouter's (`:free`), which is another
+    way to the same.
+    """
     model = subject.model.lower()
     return model.partition(":")[0] if subject.endpoint == "openrouter" else model
 
@@ -159,13 +169,21 @@ def _matched(model: str, rows: Sequence[Row], figures: Sequence[OutsideFigure]) 
         [None if rerun is None else rerun.width / ERRORS_WIDE for rerun in reruns],
     )
     value, error = _mean([figure.value for figure in figures], [figure.error for figure in figures])
-    return MatchedModel(model, tuple(row.label for row in ordered), index, index_error, value, error)
+    return MatchedModel(
+        model, tuple(row.label for row in ordered), index, index_error, value, error
+    )
 
 
 def _mean(values: Sequence[float], errors: Sequence[float | None]) -> tuple[float, float | None]:
-    """The mean and its standard error, the errors being independent; None where one of them is not known."""
+    """The mean and its standard error, the errors being independent; None where one of them is not
+    known.
+    """
     known = [error for error in errors if error is not None]
-    error = sqrt(sum(error_of**2 for error_of in known)) / len(known) if len(known) == len(errors) else None
+    error = (
+        sqrt(sum(error_of**2 for error_of in known)) / len(known)
+        if len(known) == len(errors)
+        else None
+    )
     return sum(values) / len(values), error
 
 
@@ -182,12 +200,14 @@ LARGEST = 1e12  # of a figure
 
 class _Shipped(Strict):
     name: OneLine
-    column: OneLine  # of its figures; where there are NAME_low and NAME_high, they are a 95 % interval
+    # of its figures; where there are NAME_low and NAME_high, they are a 95 % interval
+    column: OneLine
     measures: OneLine
     expected: Expected
     source: OneLine
     as_of: OneLine
-    cases: Annotated[int, Field(gt=0)] | None = None  # the figures are percent of so many cases: a binomial error
+    # the figures are percent of so many cases: a binomial error
+    cases: Annotated[int, Field(gt=0)] | None = None
 
 
 class _File(Strict):
@@ -215,23 +235,32 @@ def shipped_boards() -> tuple[OutsideBoard, ...]:
 
 
 def _figure(row: dict[str, str], board: _Shipped) -> OutsideFigure:
-    value, low, high = (_number(row.get(board.column + end) or "0", SHIPPED.name) for end in ("", "_low", "_high"))
+    value, low, high = (
+        _number(row.get(board.column + end) or "0", SHIPPED.name) for end in ("", "_low", "_high")
+    )
     error = (high - low) / ERRORS_WIDE or None
     if board.cases:
-        share = (value / 100 * board.cases + 1) / (board.cases + 2)  # so that 0 of them is not without error
+        # so that 0 of them is not without error
+        share = (value / 100 * board.cases + 1) / (board.cases + 2)
         error = 100 * sqrt(share * (1 - share) / board.cases)
     return OutsideFigure(row["model"], value, error)
 
 
 def read_outside(path: Path, expected: Expected | None = None) -> OutsideBoard:
-    """A user's CSV. Raises WrongUse for a file that is none, naming the line; rows without a value are an error."""
+    """A user's CSV. Raises WrongUse for a file that is none, naming the line; rows without a value
+    are an error.
+    """
     head, rows = _rows(file_text(path), str(path))
     if unknown := [name for name in head if name not in COLUMNS]:
-        raise WrongUse(f"{path}: there is no column {label_text(unknown[0][:60])}; known: {', '.join(COLUMNS)}")
+        raise WrongUse(
+            f"{path}: there is no column {label_text(unknown[0][:60])}; known: {', '.join(COLUMNS)}"
+        )
     if missing := [name for name in COLUMNS[:2] if name not in head]:
         raise WrongUse(f"{path}: the column {missing[0]} is missing; {instead(missing[0], head)}")
     if ("low" in head) != ("high" in head) or ("error" in head and "low" in head):
-        raise WrongUse(f"{path}: a standard error is one column, error, or two, low and high of a 95 % interval")
+        raise WrongUse(
+            f"{path}: a standard error is one column, error, or two, low and high of a 95 % interval"
+        )
     if not rows:
         raise WrongUse(f"{path} has no rows; write a line for each model: {','.join(head)}")
     figures = []
@@ -248,15 +277,20 @@ def read_outside(path: Path, expected: Expected | None = None) -> OutsideBoard:
         if not row["model"] or len(row["model"]) > LONGEST:
             raise WrongUse(f"{where}: a model's name has 1 to {LONGEST} characters")
         if (first := lines.setdefault(row["model"].lower(), number)) != number:
-            raise WrongUse(f"{where}: {label_text(row['model'])} is also in line {first}; keep one of them")
+            raise WrongUse(
+                f"{where}: {label_text(row['model'])} is also in line {first}; keep one of them"
+            )
         if error is not None and error < 0:
             raise WrongUse(f"{where}: an error is 0 or more, and low is not above high")
         figures.append(OutsideFigure(row["model"], _number(row["value"], where), error))
-    return OutsideBoard(path.stem[:40], tuple(figures), "your own figures", str(path), expected=expected)
+    return OutsideBoard(
+        path.stem[:40], tuple(figures), "your own figures", str(path), expected=expected
+    )
 
 
 def _rows(text: str, where: str) -> tuple[list[str], dict[int, dict[str, str]]]:
-    """The header and, by their lines, the rows of a CSV text, without spaces around cells; blank lines are none.
+    """The header and, by their lines, the rows of a CSV text, without spaces around cells; blank
+    lines are none.
 
     Raises WrongUse where cells are missing. A row of several lines has the number of its last one.
     """
@@ -264,7 +298,9 @@ def _rows(text: str, where: str) -> tuple[list[str], dict[int, dict[str, str]]]:
     try:
         lines = [(reader.line_num, line) for line in reader if any(cell.strip() for cell in line)]
     except csv.Error as error:
-        raise WrongUse(f"{where} is no CSV ({error}); commas between cells, quotes around what has commas") from error
+        raise WrongUse(
+            f"{where} is no CSV ({error}); commas between cells, quotes around what has commas"
+        ) from error
     if not lines:
         raise WrongUse(f"{where} is empty; its first line is {','.join(COLUMNS[:3])}")
     if len(lines) > MOST:

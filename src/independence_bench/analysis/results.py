@@ -1,17 +1,19 @@
-"""Which stored conversations count as results of a protocol, and whose judgements. Decided here, and nowhere else.
+"""Which stored conversations count as results of a protocol, and whose judgements. Decided here,
+and nowhere else.
 
     with store.reading() as connection:
         for results in results_of(connection, protocol):
             for one in results.conversations:  # one.row, one.configuration, one.scenario, one.key
                 ...
 
-A transcript counts in a group of configurations that are ranked together where the protocol has its script and where
-its run counts: protocols share scenarios, so a store may hold a transcript of the protocol's words in a run that was
-never begun for it (`plan.runs_that_count`). A judgement counts where its `Conversation.key` is one of them: of what was
-heard there, by the protocol's rubric for that scenario (`judgements_of`).
+A transcript counts in a group of configurations that are ranked together where the protocol has its
+script and where its run counts: protocols share scenarios, so a store may hold a transcript of the
+protocol's words in a run that was never begun for it (`plan.runs_that_count`). A judgement counts
+where its `Conversation.key` is one of them: of what was heard there, by the protocol's rubric for
+that scenario (`judgements_of`).
 
-Whoever scores, lists, counts, labels or prints the conversations of a protocol asks here. Knows no marks and no ranks:
-what a subject said counts whether or not it is ranked.
+Whoever scores, lists, counts, labels or prints the conversations of a protocol asks here. Knows no
+marks and no ranks: what a subject said counts whether or not it is ranked.
 """
 
 from __future__ import annotations
@@ -62,9 +64,12 @@ class Results:
     protocol: Protocol
     configurations: tuple[Configuration, ...]
     slots: Mapping[str, tuple[Slot, ...]]
-    """Script hash -> the places of a run that a transcript of it fills: one, unless two are the same word for word."""
+    """Script hash -> the places of a run that a transcript of it fills: one, unless two are the
+    same word for word.
+    """
     rubrics: Mapping[Slot, str]  # (configuration, scenario) -> hash of its rubric
-    transcripts: tuple[TranscriptRow, ...]  # complete and invalid, by subject's hash, run, script hash
+    # complete and invalid, by subject's hash, run, script hash
+    transcripts: tuple[TranscriptRow, ...]
     readings: Mapping[str, Reading] = field(default_factory=dict)
     """Of a protocol with stems: transcript's id -> which option each of its replies takes."""
 
@@ -94,7 +99,8 @@ class Results:
     def runs(self) -> Mapping[str, tuple[int, ...]]:
         """Subject's hash -> its runs that count, in order; without subjects that have none."""
         return {
-            subject: tuple(sorted({played.row.run for played in mine})) for subject, mine in self.by_subject.items()
+            subject: tuple(sorted({played.row.run for played in mine}))
+            for subject, mine in self.by_subject.items()
         }
 
     @cached_property
@@ -114,9 +120,13 @@ class Results:
         return None if reading is None else reading.without
 
     def unit_marks(
-        self, conversations: Iterable[CountedConversation], given: Mapping[Key, Judgement], partial: bool = False
+        self,
+        conversations: Iterable[CountedConversation],
+        given: Mapping[Key, Judgement],
+        partial: bool = False,
     ) -> dict[int, dict[Slot, Marks]]:
-        """Run -> what is scored -> its marks by one judge, of one subject's conversations (see `Protocol.units`).
+        """Run -> what is scored -> its marks by one judge, of one subject's conversations (see
+        `Protocol.units`).
 
         *partial*: what was judged of an invalid conversation counts, too.
         """
@@ -135,7 +145,10 @@ class Results:
         if not self.protocol.has_stems:
             return marks
         runs = marks.keys() | not_scored.keys()
-        return {run: stem_scores(self.protocol, marks[run], by_role[run], not_scored[run]) for run in runs}
+        return {
+            run: stem_scores(self.protocol, marks[run], by_role[run], not_scored[run])
+            for run in runs
+        }
 
 
 def results_of(
@@ -145,11 +158,13 @@ def results_of(
     subject: str | None = None,
     told: Told = nobody,
 ) -> list[Results]:
-    """What counts of *protocol*: the default configuration (or pool) first, then each of the others by itself.
+    """What counts of *protocol*: the default configuration (or pool) first, then each of the others
+    by itself.
 
-    *wanted* leaves out the groups that have none of these configurations (a pool is read whole: whether a run counts
-    is asked of all of it). *subject* (its hash) leaves out all other subjects. A group of which nothing counts is there
-    without transcripts. *told*: how many transcripts were read since the last time.
+    *wanted* leaves out the groups that have none of these configurations (a pool is read whole:
+    whether a run counts is asked of all of it). *subject* (its hash) leaves out all other subjects.
+    A group of which nothing counts is there without transcripts. *told*: how many transcripts were
+    read since the last time.
     """
     protocol = protocol.written
     chosen = [group for group in groups(protocol) if wanted is None or set(group) & set(wanted)]
@@ -160,7 +175,8 @@ def results_of(
         for scenario in protocol.scenarios
     }
     slots: list[dict[str, tuple[Slot, ...]]] = [{} for _ in chosen]
-    turns: dict[str, tuple[int, int]] = {}  # script -> its number among so many that runs take in turn
+    # script -> its number among so many that runs take in turn
+    turns: dict[str, tuple[int, int]] = {}
     for group, of in zip(chosen, slots, strict=True):
         for configuration in group:
             for scenario in protocol.scenarios:
@@ -182,14 +198,20 @@ def results_of(
     ]
 
 
-def judgements_of(connection: Connection, every: Iterable[Results], told: Told = nobody) -> list[Judgement]:
-    """All judges' judgements that count in *every*, failed ones included, without their reasoning, by key."""
+def judgements_of(
+    connection: Connection, every: Iterable[Results], told: Told = nobody
+) -> list[Judgement]:
+    """All judges' judgements that count in *every*, failed ones included, without their reasoning,
+    by key.
+    """
     counted = {played.key for results in every for played in results.conversations}
     stored = stored_results.judgement_rows(connection, {rubric for _, rubric in counted}, told)
     return [judgement for judgement in stored if judgement.about in counted]
 
 
-def by_judge(judgements: Iterable[Judgement], every: Iterable[Results]) -> dict[str, dict[Key, Judgement]]:
+def by_judge(
+    judgements: Iterable[Judgement], every: Iterable[Results]
+) -> dict[str, dict[Key, Judgement]]:
     """Judge's hash -> what it judged -> its judgement, of *judgements* that count in *every*."""
     keys = {played.key: played.key for results in every for played in results.conversations}
     judged: dict[str, dict[Key, Judgement]] = defaultdict(dict)
@@ -221,19 +243,26 @@ def _counted(
     for subject, run, *place in begun:
         if tuple(place) in places:
             here[subject].add(run)
-    counted = {subject: runs_that_count(runs, every, here[subject]) for subject, runs in played.items()}
+    counted = {
+        subject: runs_that_count(runs, every, here[subject]) for subject, runs in played.items()
+    }
     return tuple(row for row in stored if row.run in counted[row.subject_hash])
 
 
-def reply_lengths(connection: Connection, results: Results, subjects: Collection[str]) -> dict[str, float]:
-    """Of *subjects*, by hash: mean characters of the valid replies in conversations that count; without who has none.
+def reply_lengths(
+    connection: Connection, results: Results, subjects: Collection[str]
+) -> dict[str, float]:
+    """Of *subjects*, by hash: mean characters of the valid replies in conversations that count;
+    without who has none.
 
-    Neither reasoning nor private notes count, because the human does not see them. A reply that several conversations
-    share counts once.
+    Neither reasoning nor private notes count, because the human does not see them. A reply that
+    several conversations share counts once.
     """
     played = (one.row.id for subject in subjects for one in results.by_subject.get(subject, ()))
     keys = stored_results.reply_keys_of(connection, played)
-    characters = stored_results.reply_characters(connection, {key for of in keys.values() for key in of})
+    characters = stored_results.reply_characters(
+        connection, {key for of in keys.values() for key in of}
+    )
     lengths = {}
     for subject in subjects:
         counted = results.by_subject.get(subject, ())
@@ -250,26 +279,39 @@ def reply_lengths(connection: Connection, results: Results, subjects: Collection
 
 @dataclass(frozen=True, slots=True)
 class LabellingQueue:
-    """What a person is given: all of it, and what of that is not marked yet, in the person's own order."""
+    """What a person is given: all of it, and what of that is not marked yet, in the person's own
+    order.
+    """
 
     planned: int
     waiting: tuple[QueuedTranscript, ...]
 
 
 def labelling_queue(
-    store: Store, protocol: Protocol, configurations: Sequence[Configuration], person: Person, sample: int | None = None
+    store: Store,
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    person: Person,
+    sample: int | None = None,
 ) -> LabellingQueue:
     """The complete transcripts of *protocol* that count in *configurations*, each text once.
 
-    *sample* takes so many of them, the same ones for every person. The order is each person's own and mixes subjects,
-    scenarios and runs; both are drawn by hashes of the texts, so they stay the same as the queue gets shorter.
+    *sample* takes so many of them, the same ones for every person. The order is each person's own
+    and mixes subjects, scenarios and runs; both are drawn by hashes of the texts, so they stay the
+    same as the queue gets shorter.
     """
     every: dict[Key, QueuedTranscript] = {}
     with store.reading() as connection:
         for results in results_of(connection, protocol, configurations):
             for conversation in results.conversations:
-                if conversation.row.state == "complete" and conversation.configuration in configurations:
-                    every.setdefault(conversation.key, QueuedTranscript(conversation.row.id, conversation.scenario))
+                if (
+                    conversation.row.state == "complete"
+                    and conversation.configuration in configurations
+                ):
+                    every.setdefault(
+                        conversation.key,
+                        QueuedTranscript(conversation.row.id, conversation.scenario),
+                    )
         marked = stored_results.judged_by(connection, person.hash)
     taken = sorted(every, key=lambda text: content_hash(["sample", text]))[:sample]
     own = sorted(taken, key=lambda text: content_hash(["order", person.name, text]))
@@ -277,24 +319,33 @@ def labelling_queue(
 
 
 def asked_elsewhere(
-    connection: Connection, protocol: Protocol, every: Sequence[Results], given: Mapping[str, Mapping[Key, Judgement]]
+    connection: Connection,
+    protocol: Protocol,
+    every: Sequence[Results],
+    given: Mapping[str, Mapping[Key, Judgement]],
 ) -> frozenset[str]:
-    """The judges, by hash, that were not asked about *protocol*: what they marked of it, they marked for others.
+    """The judges, by hash, that were not asked about *protocol*: what they marked of it, they
+    marked for others.
 
-    Protocols share conversations, and no store keeps for which of them a judge was asked. One was asked about another
-    protocol that has judged what only that one has; where all of its judgements here belong to such protocols, it was
-    not asked about this one. Who has judged everything here is not looked at: that is a board whatever it was for.
+    Protocols share conversations, and no store keeps for which of them a judge was asked. One was
+    asked about another protocol that has judged what only that one has; where all of its judgements
+    here belong to such protocols, it was not asked about this one. Who has judged everything here
+    is not looked at: that is a board whatever it was for.
     """
     others = [row for row in registry.stored_protocols(connection) if row[1] != protocol.name]
     if not others:
         return frozenset()
-    to_judge = {played.key for of in every for played in of.conversations if played.row.state == "complete"}
+    to_judge = {
+        played.key for of in every for played in of.conversations if played.row.state == "complete"
+    }
     left = {judge: mine.keys() for judge, mine in given.items() if not to_judge <= mine.keys()}
     explained: dict[str, set[Key]] = defaultdict(set)
     for _, name, files in others if left else ():
         with suppress(ProtocolError):  # of an older version: it explains nothing
             there: dict[str, set[Key]] = defaultdict(set)
-            for judgement in judgements_of(connection, results_of(connection, parse(files, where=name))):
+            for judgement in judgements_of(
+                connection, results_of(connection, parse(files, where=name))
+            ):
                 there[judgement.judge_hash].add(judgement.about)
             for judge, mine in left.items():
                 if there[judge] - mine:
@@ -303,11 +354,16 @@ def asked_elsewhere(
 
 
 def has_a_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
-    """Whether who has *given* these has judged all of a run of some subject, whatever rules score it."""
+    """Whether who has *given* these has judged all of a run of some subject, whatever rules score
+    it.
+    """
     judged: dict[tuple[str, int], set[Slot]] = defaultdict(set)
     for played in results.conversations:
         judgement = given.get(played.key)
         row, marked = played.row, judgement is not None and judgement.reason is None
         if results.without_option(row) or (marked and row.state == "complete"):
             judged[row.subject_hash, row.run].add((played.configuration, played.scenario.id))
-    return any(len(slots) == len(results.configurations) * len(results.protocol.scenarios) for slots in judged.values())
+    return any(
+        len(slots) == len(results.configurations) * len(results.protocol.scenarios)
+        for slots in judged.values()
+    )

@@ -1,9 +1,12 @@
-"""How sure the scores of a board are: from their marks to intervals, ranks and ties (docs/statistics.md).
+"""How sure the scores of a board are: from their marks to intervals, ranks and ties
+(docs/statistics.md).
 
-Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. Two questions are answered:
+Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. Two questions
+are answered:
 
-    rerun          the same test again: what the score would be over very many runs of these scenarios
-    new_scenarios  another test like it: and over very many scenarios of the same kind, too
+    rerun          the same test again: what the score would be over very many runs of these
+    scenarios new_scenarios  another test like it: and over very many scenarios of the same kind,
+    too
 
 Where no method was found to hold there is no interval, and a sentence says why.
 """
@@ -59,16 +62,19 @@ from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
 
 INDEX = "index"  # next to the names of dimensions
-Compared = tuple[str | None, str | None]  # a scenario's id, a dimension's name; None: over all of them
-# One scenario after the other looks as far into the tails as a ranking, with a few runs of one conversation each: so
-# many degrees are taken off there, also by measurement.
+# a scenario's id, a dimension's name; None: over all of them
+Compared = tuple[str | None, str | None]
+# One scenario after the other looks as far into the tails as a ranking, with a few runs of one
+# conversation each: so many degrees are taken off there, also by measurement.
 SCENARIO_DEGREES = -4
-# Of stems a single run is often all there is, and shows nothing of what shifts whole runs. So some of it is believed
-# beforehand, as a dispersion: what a standard deviation of a fifth of that of one reply's latent variable does to an
-# index in the middle. By measurement (docs/coverage.md, "Protocols with stems").
+# Of stems a single run is often all there is, and shows nothing of what shifts whole runs. So some
+# of it is believed beforehand, as a dispersion: what a standard deviation of a fifth of that of one
+# reply's latent variable does to an index in the middle. By measurement (docs/coverage.md,
+# "Protocols with stems").
 BELIEVED_RUNS = 0.012
 MOST_KEPT = 150  # subjects whose every pair is kept: some 30 MB for 35 scores
-ENOUGH_STEMS = 12  # to see how much runs vary; with fewer, as in a dimension or in one stem, more is believed instead
+# to see how much runs vary; with fewer, as in a dimension or in one stem, more is believed instead
+ENOUGH_STEMS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,22 +84,28 @@ class Measure:
     measured: Measured
     noise: JudgeNoise | None
     unit: float  # what the whole scale is in the score's unit: 100 for the index, 1 for a dimension
-    low: float = 0.0  # where the scale begins, in that unit: below 0 where stems can be worth less than nothing
+    # where the scale begins, in that unit: below 0 where stems can be worth less than nothing
+    low: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class SittingsAllowance:
-    """What a board's intervals allow for because what a sitting shifts shows in no spread between its runs."""
+    """What a board's intervals allow for because what a sitting shifts shows in no spread between
+    its runs.
+    """
 
     one: int  # subjects that were played in one sitting
     of: int
-    points: float  # standard deviation of a subject's index between sittings, root mean square over the subjects
+    # standard deviation of a subject's index between sittings, root mean square over the subjects
+    points: float
     published: int  # subjects that this was estimated from beforehand
     own: int  # subjects of this board that it was estimated from, too
 
     def __str__(self) -> str:
         alone = "the subject" if self.of == 1 else "every subject"
-        who = f"{alone} was" if self.one in (0, self.of) else f"{self.one} of {self.of} subjects were"
+        who = (
+            f"{alone} was" if self.one in (0, self.of) else f"{self.one} of {self.of} subjects were"
+        )
         who += " played in one sitting" if self.one else " played in several sittings"
         own = f" and {self.own} here" if self.own else ""
         return (
@@ -104,14 +116,18 @@ class SittingsAllowance:
 
 @dataclass(frozen=True, eq=False)
 class BoardUncertainty:
-    """The scores of the complete subjects of one board, measured together: what varies in one tells of the others."""
+    """The scores of the complete subjects of one board, measured together: what varies in one tells
+    of the others.
+    """
 
     protocol: Protocol
     configurations: Sequence[Configuration]
     shares: Sequence[Floats]  # of each subject, [runs, dimensions, transcripts], as of `_shares`
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
-    judges: int  # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
-    order_p: float | None = None  # of the index: that its runs have no order (`hypothesis_tests`); None: too few runs
+    # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
+    judges: int
+    # of the index: that its runs have no order (`hypothesis_tests`); None: too few runs
+    order_p: float | None = None
 
     def of_subjects(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
         """Of each subject, in the order in which they were measured.
@@ -121,11 +137,17 @@ class BoardUncertainty:
         if not self.measures:
             return []
         by_score: dict[str, list[Uncertainty]] = {}
-        limits_of_each = limits_of([(score.measured, score.noise) for score in self.measures.values()])
+        limits_of_each = limits_of(
+            [(score.measured, score.noise) for score in self.measures.values()]
+        )
         for (name, score), limits in zip(self.measures.items(), limits_of_each, strict=True):
             number = len(score.measured.mean)
-            possible = 0.0 if name == INDEX else score.low, score.unit + score.low  # an index is at least 0
-            both = (_in_unit(of, score.unit, score.low, possible) if of else [None] * number for of in limits)
+            # an index is at least 0
+            possible = 0.0 if name == INDEX else score.low, score.unit + score.low
+            both = (
+                _in_unit(of, score.unit, score.low, possible) if of else [None] * number
+                for of in limits
+            )
             by_score[name] = [Uncertainty(*ends) for ends in zip(*both, strict=True)]
         index = self.measures[INDEX]
         of_index, measured, noise = by_score.pop(INDEX), index.measured, index.noise
@@ -133,7 +155,9 @@ class BoardUncertainty:
         drawn = None if scores is None or measured.run_effects.beyond else shrunken(scores)
         points = (index.low + index.unit * measured.mean).tolist()
         every = told_apart(measured, noise)
-        rerun, new_scenarios = (None if apart is None else standings(points, apart, least) for apart in every)
+        rerun, new_scenarios = (
+            None if apart is None else standings(points, apart, least) for apart in every
+        )
         return [
             RowUncertainty(
                 of_subject,
@@ -145,39 +169,63 @@ class BoardUncertainty:
             for n, of_subject in enumerate(of_index)
         ]
 
-    def difference(self, score: str, first: int, second: int, level: float = LEVEL) -> ScoreDifference:
-        """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
+    def difference(
+        self, score: str, first: int, second: int, level: float = LEVEL
+    ) -> ScoreDifference:
+        """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a
+        dimension.
+        """
         of, one, other = self.measures[score], np.array([first]), np.array([second])
         (both,) = all_differences([(of.measured, of.noise, 0.0)], one, other, level)
         return _in_pairs(of, both, one, other)[0]
 
     @cached_property
     def compared(self) -> Mapping[Compared, Measure]:
-        """The measures, and each dimension in each scenario that has marks of it; one says nothing of another."""
-        compared: dict[Compared, Measure] = {(None, n if n != INDEX else None): of for n, of in self.measures.items()}
-        scenarios = [scenario.id for _ in self.configurations for scenario in self.protocol.scenarios]
+        """The measures, and each dimension in each scenario that has marks of it; one says nothing
+        of another.
+        """
+        compared: dict[Compared, Measure] = {
+            (None, n if n != INDEX else None): of for n, of in self.measures.items()
+        }
+        scenarios = [
+            scenario.id for _ in self.configurations for scenario in self.protocol.scenarios
+        ]
         rows = {dimension.name: row for row, dimension in enumerate(self.protocol.dimensions)}
         for dimension, scenario, *_ in counted_marks(self.protocol) if self.shares else ():
             if (scenario.id, dimension.name) not in compared:
                 columns = [place for place, name in enumerate(scenarios) if name == scenario.id]
-                equal, same = np.full((1, len(columns)), 1 / len(columns)), np.zeros(len(columns), dtype=np.intp)
+                equal, same = (
+                    np.full((1, len(columns)), 1 / len(columns)),
+                    np.zeros(len(columns), dtype=np.intp),
+                )
                 design = Design(equal, same, believed_runs(self.protocol, 1))
                 row = rows[dimension.name]
-                measured = measure(design, [share[:, row : row + 1, columns] for share in self.shares])
+                measured = measure(
+                    design, [share[:, row : row + 1, columns] for share in self.shares]
+                )
                 compared[scenario.id, dimension.name] = Measure(
                     measured, None, 1 - self.protocol.lowest, self.protocol.lowest
                 )
         return compared
 
     def differences(
-        self, first: Sequence[int], second: Sequence[int], level: float = LEVEL, standing: bool = False
+        self,
+        first: Sequence[int],
+        second: Sequence[int],
+        level: float = LEVEL,
+        standing: bool = False,
     ) -> dict[Compared, ScoreDifferences]:
-        """Of pairs of subjects, by number, the first minus the second in all that is compared, in points of 100.
+        """Of pairs of subjects, by number, the first minus the second in all that is compared, in
+        points of 100.
 
-        *standing*: as in `all_differences`, at the usual level, by who asks about one subject and several others, and
-        so about every subject: then every pair is worked out, once.
+        *standing*: as in `all_differences`, at the usual level, by who asks about one subject and
+        several others, and so about every subject: then every pair is worked out, once.
         """
-        one, other, number = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp), len(self.shares)
+        one, other, number = (
+            np.array(first, dtype=np.intp),
+            np.array(second, dtype=np.intp),
+            len(self.shares),
+        )
         if standing and len(one) > 1 and number <= MOST_KEPT:
             answers = [picked(every, number, one, other) for every in self._every_pair]
         else:
@@ -191,7 +239,9 @@ class BoardUncertainty:
     def _every_pair(self) -> list[Answers]:
         return self._answers(*pairs_of(len(self.shares)), LEVEL, standing=True)
 
-    def _answers(self, first: Numbers, second: Numbers, level: float, standing: bool = False) -> list[Answers]:
+    def _answers(
+        self, first: Numbers, second: Numbers, level: float, standing: bool = False
+    ) -> list[Answers]:
         """In the order of what is compared."""
         degrees = (0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared)
         every = zip(self.compared.values(), degrees, strict=True)
@@ -199,7 +249,9 @@ class BoardUncertainty:
         return all_differences(asked, first, second, level, standing)
 
     def why_no_interval(self) -> tuple[str, ...]:
-        """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
+        """Why there are no intervals for one question or the other, a sentence each; empty where
+        there are.
+        """
         if not self.measures:
             return ()
         reasons = []
@@ -225,17 +277,23 @@ class BoardUncertainty:
         return tuple(reasons)
 
     def runs_together(self) -> RunEffects | None:
-        """Whether whole runs of the index are shifted together; None where no subject has two runs that vary."""
+        """Whether whole runs of the index are shifted together; None where no subject has two runs
+        that vary.
+        """
         effects = self.measures[INDEX].measured.run_effects if self.measures else None
         return None if effects is None or effects.ratio is None else effects
 
     def of_runs(self) -> tuple[str, ...]:
-        """What the board says of whether its runs are independent, a sentence each; empty where it has no intervals."""
+        """What the board says of whether its runs are independent, a sentence each; empty where it
+        has no intervals.
+        """
         if not self.measures or scores_rerun(self.measures[INDEX].measured) is None:
             return ()
         effects = self.runs_together()
         if effects is None or effects.ratio is None or effects.p is None:
-            sentences = ["these runs do not show whether the conversations of one run are independent"]
+            sentences = [
+                "these runs do not show whether the conversations of one run are independent"
+            ]
         else:
             sentences = _of_effects(effects, effects.ratio, effects.p)
         if self.order_p is not None and self.order_p < NOTABLE:
@@ -246,7 +304,9 @@ class BoardUncertainty:
         return tuple(sentences)
 
     def of_sittings(self) -> SittingsAllowance | None:
-        """What the intervals of the index allow for between sittings; None where no subject's sittings are known."""
+        """What the intervals of the index allow for between sittings; None where no subject's
+        sittings are known.
+        """
         measured = self.measures[INDEX].measured if self.measures else None
         if measured is None or measured.sittings is None:
             return None
@@ -299,8 +359,8 @@ def measure_board(
 ) -> BoardUncertainty:
     """Measure *subjects*, who must have every mark of every run, over *configurations* together.
 
-    *by_judge*: of each judge of a jury the marks of the same subjects, some of which may be missing. *sittings*: of
-    each subject the sitting of each of its runs; None: not known.
+    *by_judge*: of each judge of a jury the marks of the same subjects, some of which may be
+    missing. *sittings*: of each subject the sitting of each of its runs; None: not known.
     """
     measures: dict[str, Measure] = {}
     of_order = None
@@ -314,13 +374,21 @@ def measure_board(
             # a mark that does not count for this score may be missing
             counting = [np.where(design.weights, own, 0.0) for own in shares]
             measured = measure(design, counting, sittings)
-            noise = judge_noise(jury_marks(design.weights, of_judges), measured.mean) if by_judge else None
+            noise = (
+                judge_noise(jury_marks(design.weights, of_judges), measured.mean)
+                if by_judge
+                else None
+            )
             if name == INDEX:
                 in_runs = [np.einsum("dk,rdk->rk", design.weights, of) for of in counting]
                 of_order = order_p(in_runs, sittings)  # whether runs resemble those next to them
             whole = 100.0 if name == INDEX else 1.0
-            measures[name] = Measure(measured, noise, unit=whole * (1 - protocol.lowest), low=whole * protocol.lowest)
-    return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1), of_order)
+            measures[name] = Measure(
+                measured, noise, unit=whole * (1 - protocol.lowest), low=whole * protocol.lowest
+            )
+    return BoardUncertainty(
+        protocol, configurations, shares, measures, max(len(by_judge), 1), of_order
+    )
 
 
 def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> ScoreDifferences:
@@ -329,7 +397,8 @@ def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> Sc
     def scaled(answer: PairDifferences | None) -> PairDifferences | None:
         if answer is None:
             return None
-        low, high = (np.clip(limit * score.unit + 0.0, -reach, reach) for limit in answer.limits)  # no -0.0
+        # no -0.0
+        low, high = (np.clip(limit * score.unit + 0.0, -reach, reach) for limit in answer.limits)
         return PairDifferences((low, high), answer.seen * score.unit, answer.p)
 
     mean = score.measured.mean
@@ -337,13 +406,17 @@ def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> Sc
 
 
 def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:
-    """INDEX, then every dimension -> how the marks of one run, its transcripts in order, make up that score."""
+    """INDEX, then every dimension -> how the marks of one run, its transcripts in order, make up
+    that score.
+    """
     number = len(protocol.scenarios)
     rows = {dimension.name: row for row, dimension in enumerate(protocol.dimensions)}
     columns = {scenario.id: column for column, scenario in enumerate(protocol.scenarios)}
     inside = np.zeros((len(rows), number))
     for dimension, scenario, mark, span, planned in counted_marks(protocol):
-        inside[rows[dimension.name], columns[scenario.id]] += (mark.high - mark.low) / span / planned
+        inside[rows[dimension.name], columns[scenario.id]] += (
+            (mark.high - mark.low) / span / planned
+        )
     every = np.tile(inside, len(configurations)) / len(configurations)
     numbers = np.tile(np.arange(number), len(configurations))
     weights = np.array([[d.weight / 100] for d in protocol.dimensions])
@@ -351,19 +424,27 @@ def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
     for row, dimension in enumerate(protocol.dimensions):
         alone = np.zeros_like(every)
         alone[row] = every[row]
-        of_scores[dimension.name] = Design(alone, numbers, believed_runs(protocol, int(np.count_nonzero(inside[row]))))
+        of_scores[dimension.name] = Design(
+            alone, numbers, believed_runs(protocol, int(np.count_nonzero(inside[row])))
+        )
     return of_scores
 
 
 def believed_runs(protocol: Protocol, stems: int) -> float:
-    """What shifts whole runs is believed to vary a score of so many *stems* by, as a dispersion; 0 without stems."""
+    """What shifts whole runs is believed to vary a score of so many *stems* by, as a dispersion; 0
+    without stems.
+    """
     return BELIEVED_RUNS * max(1.0, ENOUGH_STEMS / max(stems, 1)) if protocol.has_stems else 0.0
 
 
 def _shares(
-    protocol: Protocol, slots: Sequence[Slot], subjects: Sequence[RunMarks], runs: Sequence[Sequence[int]]
+    protocol: Protocol,
+    slots: Sequence[Slot],
+    subjects: Sequence[RunMarks],
+    runs: Sequence[Sequence[int]],
 ) -> list[Floats]:
-    """Of each subject [runs, dimensions, transcripts]: how far its marks are at their independent end; NaN: not marked.
+    """Of each subject [runs, dimensions, transcripts]: how far its marks are at their independent
+    end; NaN: not marked.
 
     Of stems, how far they are from the least that one can be worth.
     """
@@ -376,13 +457,18 @@ def _shares(
             wanted = [mark for mark in scenario.marks if mark.name in dimension.marks]
             if wanted:
                 length = sum([mark.high - mark.low for mark in wanted])
-                above = [np.array([given.get(of.name, np.nan) for given in of_runs]) - of.low for of in wanted]
+                above = [
+                    np.array([given.get(of.name, np.nan) for given in of_runs]) - of.low
+                    for of in wanted
+                ]
                 share = (sum(above) / length - lowest) / (1 - lowest)
                 shares[:, row, column] = 1 - share if dimension.inverted else share
     return np.split(shares, np.cumsum([len(mine) for mine in runs])[:-1]) if runs else []
 
 
-def _in_unit(limits: Limits, unit: float, low: float, possible: tuple[float, float]) -> list[Interval | None]:
+def _in_unit(
+    limits: Limits, unit: float, low: float, possible: tuple[float, float]
+) -> list[Interval | None]:
     """None where a mark of the score is missing, as one of a dimension without weight may be.
 
     *low*: where the scale begins, in that unit; no end is beyond what is *possible*.

@@ -1,10 +1,12 @@
-"""`aib run` and `aib judge` as functions: the same plan, the same store, the same rules, and a value in the end.
+"""`aib run` and `aib judge` as functions: the same plan, the same store, the same rules, and a
+value in the end.
 
     ended = run(["qwen/qwen3-8b"], runs=2, judge="embedded", budget=0.5)
     ended.complete, ended.cost
 
-They read models.yaml of the working folder as the commands do, but no `.env`: keys come from the environment. They can
-be called where an event loop runs already, as in a notebook; the work has a thread and a loop of its own then.
+They read models.yaml of the working folder as the commands do, but no `.env`: keys come from the
+environment. They can be called where an event loop runs already, as in a notebook; the work has a
+thread and a loop of its own then.
 """
 
 from __future__ import annotations
@@ -18,14 +20,39 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypeVar
 
-from independence_bench.api.named import ALLOWED_FILE, Permissions, find_protocol, keep_exclusions, read_roster
-from independence_bench.api.orders import EFFORTS, RunOrder, judge_options, lines_before, run_options
+from independence_bench.api.named import (
+    ALLOWED_FILE,
+    Permissions,
+    find_protocol,
+    keep_exclusions,
+    read_roster,
+)
+from independence_bench.api.orders import (
+    EFFORTS,
+    RunOrder,
+    judge_options,
+    lines_before,
+    run_options,
+)
 from independence_bench.engine.ask import Asker
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, Trouble
 from independence_bench.engine.schedule import run as carry_out
-from independence_bench.engine.session import Limits, RunOptions, judge_spec_of, resolve_judge, resolved
-from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse, handling, is_typed
+from independence_bench.engine.session import (
+    Limits,
+    RunOptions,
+    judge_spec_of,
+    resolve_judge,
+    resolved,
+)
+from independence_bench.errors import (
+    EndpointUnusable,
+    Interrupted,
+    SubjectError,
+    WrongUse,
+    handling,
+    is_typed,
+)
 from independence_bench.escape import KNOWN
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME
@@ -53,15 +80,20 @@ async def take_turns(
     turn: Callable[[str, Limits], Awaitable[Report | None]],
     say: Callable[[str], object],
 ) -> bool:
-    """Each judge's *turn*, on what is left of the budget; whether all of them were asked everything.
+    """Each judge's *turn*, on what is left of the budget; whether all of them were asked
+    everything.
 
-    An endpoint that fails ends its own judge's turn; Ctrl-C and a budget that is used up end all of them.
-    What a user should know of it is given to *say*, a line each.
+    An endpoint that fails ends its own judge's turn; Ctrl-C and a budget that is used up end all of
+    them. What a user should know of it is given to *say*, a line each.
     """
     complete, spent = True, 0.0
     for number, name in enumerate(judges, start=1):
         # what a job has spent the store knows
-        left = None if limits.budget is None else limits.budget - (spent if limits.job is None else 0.0)
+        left = (
+            None
+            if limits.budget is None
+            else limits.budget - (spent if limits.job is None else 0.0)
+        )
         if len(judges) > 1:
             of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
             say(f"judge {number} of {len(judges)}: {name}{of_budget}")
@@ -90,13 +122,16 @@ Tell = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a run, or a round of judging, came to. What was bought is in the store, whatever stands here."""
+    """What a run, or a round of judging, came to. What was bought is in the store, whatever stands
+    here.
+    """
 
     complete: bool  # everything that was asked for is stored and judged
     cost: float  # dollars that the endpoints said it took, rejected attempts included
     subjects: tuple[str, ...]  # labels of those that were played or judged
     judges: tuple[str, ...]  # labels of those that were asked
-    troubles: tuple[tuple[str, Trouble], ...]  # (subject's label, what could not be completed and why)
+    # (subject's label, what could not be completed and why)
+    troubles: tuple[tuple[str, Trouble], ...]
     lost: int  # calls that an earlier process left in flight: at most these are paid for twice
     stopped: str | None  # why it ended early: Ctrl-C, or the budget
 
@@ -128,19 +163,21 @@ def run(
 ) -> RunOutcome:
     """Play a protocol against *models* and have every conversation judged, as `aib run` does.
 
-    What is stored already is not asked again. Each argument is the option of that name: *budget* in dollars, *price*
-    in dollars per million tokens, sent and received. *tell* is given each line that the command says before it begins.
-    Nothing is asked: whoever calls this with models wants them played. Ctrl-C once waits for what is in flight, twice
-    leaves it.
+    What is stored already is not asked again. Each argument is the option of that name: *budget* in
+    dollars, *price* in dollars per million tokens, sent and received. *tell* is given each line
+    that the command says before it begins. Nothing is asked: whoever calls this with models wants
+    them played. Ctrl-C once waits for what is in flight, twice leaves it.
 
-    Raises WrongUse, ProtocolError or SubjectError for what cannot be asked for, EndpointUnusable where a key is
-    missing or nothing answers, StoreError where the store cannot be written.
+    Raises WrongUse, ProtocolError or SubjectError for what cannot be asked for, EndpointUnusable
+    where a key is missing or nothing answers, StoreError where the store cannot be written.
     """
     _within("runs", runs, 1, 1000)
     _within("temperature", temperature, 0, 2)
     _within("max_tokens", max_tokens, 1, 1_000_000)
     if reasoning_effort not in (None, *EFFORTS):
-        raise WrongUse(f"reasoning_effort is {reasoning_effort!r}; it should be {', '.join(EFFORTS)} or None")
+        raise WrongUse(
+            f"reasoning_effort is {reasoning_effort!r}; it should be {', '.join(EFFORTS)} or None"
+        )
     limits = _limits(parallel, parallel_tasks, budget, price)
     order = RunOrder(
         models=tuple(_listed(models)),
@@ -185,14 +222,16 @@ def judge(
 ) -> RunOutcome:
     """Have *judges* judge what is stored, one after the other on one *budget*, as `aib judge` does.
 
-    Without any, the protocol's own; without a *protocol*, the one played last. Judgements of several judges are kept:
-    nothing but a failure is replaced. A judge that there is not is an error before a call is made; of several, one
-    whose endpoint fails later is a trouble of its own.
+    Without any, the protocol's own; without a *protocol*, the one played last. Judgements of
+    several judges are kept: nothing but a failure is replaced. A judge that there is not is an
+    error before a call is made; of several, one whose endpoint fails later is a trouble of its own.
     Arguments and errors are those of `run`.
     """
     named, limits = _listed(judges), _limits(parallel, parallel_tasks, budget, price)
     roster = read_roster(None if models_file is None else Path(models_file), local_url)
-    with open_store(str(store or default_store()), create=False, typed="independence_bench.judge") as opened:
+    with open_store(
+        str(store or default_store()), create=False, typed="independence_bench.judge"
+    ) as opened:
         found, files = find_protocol(None if protocol is None else str(protocol), opened)
         chosen = _listed(variants), _listed(modes)
         options = judge_options(opened, found, files, roster, _permissions(trust), limits, *chosen)
@@ -203,7 +242,9 @@ def judge(
 
         async def turn(name: str, limits: Limits) -> Report | None:
             try:
-                reports.append(await work.report_on(replace(options, judge=name, limits=limits), opened))
+                reports.append(
+                    await work.report_on(replace(options, judge=name, limits=limits), opened)
+                )
             except (EndpointUnusable, SubjectError) as error:
                 failed.append((name, Trouble("judging", str(error))))
                 raise
@@ -231,14 +272,20 @@ def _permissions(trust: str | Sequence[str]) -> Permissions:
     return Permissions(data_folder(environ) / ALLOWED_FILE, _listed(trust))
 
 
-def _limits(at_once: int | None, calls: int | None, budget: float | None, price: tuple[float, float] | None) -> Limits:
-    """The limits of one call; *price* in dollars per million tokens. Raises WrongUse for what none can be."""
+def _limits(
+    at_once: int | None, calls: int | None, budget: float | None, price: tuple[float, float] | None
+) -> Limits:
+    """The limits of one call; *price* in dollars per million tokens. Raises WrongUse for what none
+    can be.
+    """
     _within("parallel", at_once, 1, 256)
     _within("parallel_tasks", calls, 1, 4096)
     _within("budget", budget, LEAST, MOST)
     for dollars in price or ():
         _within("price", dollars, 0, MOST)
-    return Limits(at_once, calls, budget, None if price is None else (price[0] / 1e6, price[1] / 1e6))
+    return Limits(
+        at_once, calls, budget, None if price is None else (price[0] / 1e6, price[1] / 1e6)
+    )
 
 
 def _outcome(reports: Sequence[Report]) -> RunOutcome:
@@ -246,7 +293,9 @@ def _outcome(reports: Sequence[Report]) -> RunOutcome:
     return RunOutcome(
         complete=all(report.complete for report in reports),
         cost=sum(report.cost for report in reports),
-        subjects=tuple(dict.fromkeys(progress.label for report in reports for progress in report.subjects)),
+        subjects=tuple(
+            dict.fromkeys(progress.label for report in reports for progress in report.subjects)
+        ),
         judges=tuple(report.judge for report in reports if report.judge),
         troubles=tuple(trouble for report in reports for trouble in report.troubles),
         lost=sum(report.lost for report in reports),
@@ -258,7 +307,9 @@ def _outcome(reports: Sequence[Report]) -> RunOutcome:
 
 
 class _Work:
-    """The work of one call, in an event loop of its own: in this thread, or in another where this one runs a loop."""
+    """The work of one call, in an event loop of its own: in this thread, or in another where this
+    one runs a loop.
+    """
 
     def __init__(self, tell: Tell | None) -> None:
         self._tell = tell
@@ -290,7 +341,11 @@ class _Work:
             raise KeyboardInterrupt from None
 
     async def _known(self, work: Coroutine[Any, Any, A]) -> A:
-        self._loop, self._task, self._asker = asyncio.get_running_loop(), asyncio.current_task(), None
+        self._loop, self._task, self._asker = (
+            asyncio.get_running_loop(),
+            asyncio.current_task(),
+            None,
+        )
         return await work
 
     def _approve(self, preview: Preview) -> bool:

@@ -1,8 +1,9 @@
 """What a user names, and which key they let go where: by command line or from Python.
 
-Protocols, configurations, subjects, endpoints and a store are found, or an error says what there is. Which key may go
-to which other address is asked once (docs/configuration.md); what a person allows is stored outside the working folder,
-which may come from a stranger. Knows nothing of the engine, so that a command that only reads imports no client.
+Protocols, configurations, subjects, endpoints and a store are found, or an error says what there
+is. Which key may go to which other address is asked once (docs/configuration.md); what a person
+allows is stored outside the working folder, which may come from a stranger. Knows nothing of the
+engine, so that a command that only reads imports no client.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ MODELS_FILE = "models.yaml"
 
 
 def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
-    """The protocol of that name or path; else the stored one of that name or hash; for None the last one played.
+    """The protocol of that name or path; else the stored one of that name or hash; for None the
+    last one played.
 
     Raises ProtocolError where there is none of that name, WrongUse where nothing was played yet.
     """
@@ -65,16 +67,25 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
         for hash_, stored, files in played:
             if stored == name or (len(name) >= 8 and hash_.startswith(name)):
                 return parse_stored(files, where=f"{store.shown}: {stored}"), files
-        close = [] if os.path.exists(name) else near(name, dict.fromkeys(stored for _, stored, _ in played))
+        close = (
+            []
+            if os.path.exists(name)
+            else near(name, dict.fromkeys(stored for _, stored, _ in played))
+        )
         if close:
             stored_too = f"{store.shown} has {' and '.join(close)}"
             joint = " " if error.problem.endswith("?") else "; "
-            raise ProtocolError(error.file, error.key, f"{error.problem}{joint}{stored_too}") from None
+            raise ProtocolError(
+                error.file, error.key, f"{error.problem}{joint}{stored_too}"
+            ) from None
         raise error from None
 
 
-def stored_subjects(store: Store, protocol: Protocol | None, typed: Sequence[str]) -> list[ChatModel]:
-    """The subjects that were named, of those that *protocol* was begun with (None: of all); all of them without a name.
+def stored_subjects(
+    store: Store, protocol: Protocol | None, typed: Sequence[str]
+) -> list[ChatModel]:
+    """The subjects that were named, of those that *protocol* was begun with (None: of all); all of
+    them without a name.
 
     Raises WrongUse where a name fits none or several, or where there is no subject.
     """
@@ -87,38 +98,50 @@ def stored_subjects(store: Store, protocol: Protocol | None, typed: Sequence[str
     if not labels:
         of = f" of {protocol.name}" if protocol else ""
         raise WrongUse(f"no conversations{of} are stored in {store.shown}; `aib run` plays them")
-    return [stored[subject] for subject in dict.fromkeys(fit(labels, name) for name in typed)] or list(stored.values())
+    return [
+        stored[subject] for subject in dict.fromkeys(fit(labels, name) for name in typed)
+    ] or list(stored.values())
 
 
 def experiments_of(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The experiments that were asked for; none for all of them. Raises WrongUse for an unknown one."""
+    """The experiments that were asked for; none for all of them. Raises WrongUse for an unknown
+    one.
+    """
     known = [experiment.name for experiment in protocol.experiments]
     for name in wanted:
         if name not in known:
-            raise WrongUse(f"--exp: {protocol.name} has no experiment {name}; {instead(name, known)}")
+            raise WrongUse(
+                f"--exp: {protocol.name} has no experiment {name}; {instead(name, known)}"
+            )
     return tuple(name for name in known if name in wanted)
 
 
 def read_roster(models_file: Path | None, local_url: str | None = None) -> Roster:
-    """Endpoints and subjects: those built in, and those of models.yaml; `OPENROUTER_BASE_URL` goes before both.
+    """Endpoints and subjects: those built in, and those of models.yaml; `OPENROUTER_BASE_URL` goes
+    before both.
 
     *local_url*: where the endpoint `local` is.
     """
     listed = models_file is not None or Path(MODELS_FILE).is_file()
-    roster = moved_by(os.environ, read_models(models_file or Path(MODELS_FILE)) if listed else Roster())
+    roster = moved_by(
+        os.environ, read_models(models_file or Path(MODELS_FILE)) if listed else Roster()
+    )
     return roster.moved("local", check_url(local_url)) if local_url else roster
 
 
 @contextmanager
 def open_results(store: str) -> Iterator[Store]:
-    """The store at *store*, which is there; who models.yaml in the working folder excludes is off its boards."""
+    """The store at *store*, which is there; who models.yaml in the working folder excludes is off
+    its boards.
+    """
     with open_store(store, create=False) as opened:
         keep_exclusions(opened, read_roster(None))
         yield opened
 
 
 def keep_exclusions(store: Store, roster: Roster) -> None:
-    """Store which subjects models.yaml excludes, and remove exclusions that it had before and has no more.
+    """Store which subjects models.yaml excludes, and remove exclusions that it had before and has
+    no more.
 
     What `aib exclude` said stays. Where the store cannot be written, that is said and no more.
     """
@@ -145,8 +168,12 @@ def keep_exclusions(store: Store, roster: Roster) -> None:
         sys.stderr.write(harmless(f"models.yaml's `exclude` is not applied: {error}\n"))
 
 
-def configurations(protocol: Protocol, variants: Sequence[str], deliveries: Sequence[str]) -> tuple[Configuration, ...]:
-    """Each of *variants* in each of *deliveries*; where neither is named, those of *protocol*. Raises WrongUse."""
+def configurations(
+    protocol: Protocol, variants: Sequence[str], deliveries: Sequence[str]
+) -> tuple[Configuration, ...]:
+    """Each of *variants* in each of *deliveries*; where neither is named, those of *protocol*.
+    Raises WrongUse.
+    """
     if not variants and not deliveries:
         return protocol.configurations
     known = [name for name, _ in protocol.systems]
@@ -154,32 +181,52 @@ def configurations(protocol: Protocol, variants: Sequence[str], deliveries: Sequ
     ways = deliveries or list(dict.fromkeys(c.delivery for c in protocol.configurations))
     for name in wanted:
         if name not in known:
-            raise WrongUse(f"--variants: {protocol.name} has no variant {name}; {instead(name, known)}")
+            raise WrongUse(
+                f"--variants: {protocol.name} has no variant {name}; {instead(name, known)}"
+            )
     for way in ways:
         if way not in DELIVERIES:
-            raise WrongUse(f"--delivery: there is no delivery {way}; {instead(way, DELIVERIES, 'there are')}")
+            raise WrongUse(
+                f"--delivery: there is no delivery {way}; {instead(way, DELIVERIES, 'there are')}"
+            )
         if way not in protocol.deliveries:
-            raise WrongUse(f"--delivery: {protocol.name} has no wording for {way}; its protocol.yaml needs `{way}:`")
+            raise WrongUse(
+                f"--delivery: {protocol.name} has no wording for {way}; its protocol.yaml needs `{way}:`"
+            )
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
 
 
 def not_stored(
-    protocol: Protocol, wanted: Sequence[Configuration], played: Sequence[Configuration], by: str | None = None
+    protocol: Protocol,
+    wanted: Sequence[Configuration],
+    played: Sequence[Configuration],
+    by: str | None = None,
 ) -> str:
-    """Says that nothing of *protocol* is stored in the configurations *wanted*, and in which something is.
+    """Says that nothing of *protocol* is stored in the configurations *wanted*, and in which
+    something is.
 
     *by*: the judge whose marks were asked for.
     """
-    there = f"; there are some in {', '.join(map(str, played))} (--variants, --delivery)" if played else ""
+    there = (
+        f"; there are some in {', '.join(map(str, played))} (--variants, --delivery)"
+        if played
+        else ""
+    )
     judged = f" by {by}" if by else ""
     return f"no conversations of {protocol.name} in {' + '.join(map(str, wanted))}{judged} are stored{there}"
 
 
 def weighed(protocol: Protocol, weights: str | None) -> Protocol:
-    """*protocol* with the weights of that name; None: with its own. Raises WrongUse where it names none such."""
+    """*protocol* with the weights of that name; None: with its own. Raises WrongUse where it names
+    none such.
+    """
     names = [weighting.name for weighting in protocol.weightings]
     if weights is not None and weights not in names:
-        there = instead(weights, names) if names else "it has its default weights only: leave --weights out"
+        there = (
+            instead(weights, names)
+            if names
+            else "it has its default weights only: leave --weights out"
+        )
         raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")
     return protocol.weighed(weights)
 
@@ -198,7 +245,9 @@ class _Document(Strict):
 
 
 def recall(file: Path) -> frozenset[Permission]:
-    """What was allowed; nothing where *file* is not there. Raises WrongUse where it cannot be read or understood."""
+    """What was allowed; nothing where *file* is not there. Raises WrongUse where it cannot be read
+    or understood.
+    """
     try:
         with file.open("rb") as opened:
             text = opened.read(_MOST + 1)
@@ -214,19 +263,25 @@ def recall(file: Path) -> frozenset[Permission]:
             raise ValueError
         document = _Document.model_validate_json(text)
     except (ValidationError, ValueError):
-        raise WrongUse(f"{file}: these permissions are not valid; delete the file to be asked again") from None
+        raise WrongUse(
+            f"{file}: these permissions are not valid; delete the file to be asked again"
+        ) from None
     return frozenset(Permission(entry.variable, entry.place) for entry in document.allowed)
 
 
 def remember(file: Path, granted: Collection[Permission]) -> None:
-    """Add *granted* to what *file* holds, which only its owner can read. Raises WrongUse where that cannot be done."""
+    """Add *granted* to what *file* holds, which only its owner can read. Raises WrongUse where that
+    cannot be done.
+    """
     every = sorted({*recall(file), *granted}, key=str)
     entries = [{"variable": permission.variable, "place": permission.place} for permission in every]
     text = json.dumps({"allowed": entries}, indent=2)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with staging(file) as fresh:
-            with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as opened:
+            with open(
+                os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
+            ) as opened:
                 opened.write(text + "\n")
                 opened.flush()
                 os.fsync(opened.fileno())
@@ -245,7 +300,9 @@ def no_terminal(question: str, flag: str) -> bool:
 
 @dataclass
 class Permissions:
-    """Lets an endpoint have its key, after asking a person where the address is not the provider's own."""
+    """Lets an endpoint have its key, after asking a person where the address is not the provider's
+    own.
+    """
 
     file: Path  # what was allowed
     typed: Collection[str] = ()  # NAME=PLACE, allowed now and later
@@ -261,7 +318,9 @@ class Permissions:
         if permission := needed_permission(endpoint, keys_at_hand()):
             home = PROVIDERS.get(permission.variable)
             own = f", and it belongs to {home}" if home else ""
-            told = f"{permission.variable} would be sent to {permission.place} ({endpoint.name}){own}."
+            told = (
+                f"{permission.variable} would be sent to {permission.place} ({endpoint.name}){own}."
+            )
             self._require(permission, told, f"may not go to {permission.place}")
 
     def routes(self) -> None:
@@ -272,11 +331,17 @@ class Permissions:
                 self._take(name, value, route(name, value), told)
 
     def moves(self, name: str) -> None:
-        """Take the store (`STORE`) or the folder of user data (`DATA`) of `.env`, if it is elsewhere; as above."""
+        """Take the store (`STORE`) or the folder of user data (`DATA`) of `.env`, if it is
+        elsewhere; as above.
+        """
         if (value := self.env_file.held.get(name)) is None:
             return
         if name == STORE:
-            password = ", which your PGPASSWORD would be sent to" if os.environ.get(DATABASE_PASSWORD) else ""
+            password = (
+                ", which your PGPASSWORD would be sent to"
+                if os.environ.get(DATABASE_PASSWORD)
+                else ""
+            )
             told = f"the .env of this folder would have results kept in {{}}{password if '://' in value else ''}."
             place = place_of(value)
         else:
@@ -291,7 +356,9 @@ class Permissions:
             one_line(permission.place)  # what is remembered is read again
         except ValueError as error:
             raise WrongUse(f".env: {name} {error}") from None
-        self._require(permission, told.format(permission), "may not be set by .env; delete it there")
+        self._require(
+            permission, told.format(permission), "may not be set by .env; delete it there"
+        )
         os.environ[name] = value
 
     def _require(self, permission: Permission, told: str, refused: str) -> None:
@@ -300,7 +367,9 @@ class Permissions:
         if permission not in recall(self.file):
             word = str(permission)
             flag = f"--trust {shlex.quote(word)}"
-            if word not in self.typed and not self.confirmed(label_text(f"{told} Allow that?"), flag):
+            if word not in self.typed and not self.confirmed(
+                label_text(f"{told} Allow that?"), flag
+            ):
                 raise NotAllowed(f"nothing was sent: {permission.variable} {refused}")
             remember(self.file, [permission])
         self._passed.add(permission)

@@ -1,4 +1,5 @@
-"""What a user asks for, by command line or from Python, as the engine takes it: orders made into `RunOptions`.
+"""What a user asks for, by command line or from Python, as the engine takes it: orders made into
+`RunOptions`.
 
 Asks no endpoint and sends nothing.
 """
@@ -40,7 +41,9 @@ EFFORTS = (*(effort.value for effort in Reasoning), NO_EFFORT, AUTO)
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """What a user asks to have played and judged, by the names that they use; what they leave open is None, or ()."""
+    """What a user asks to have played and judged, by the names that they use; what they leave open
+    is None, or ().
+    """
 
     models: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()  # more of them
@@ -65,14 +68,20 @@ class RunOrder:
     @property
     def named(self) -> list[str]:
         """The models that are named, each once, those of a local server included."""
-        return [*dict.fromkeys((*self.models, *self.listed)), *(f"local:{name}" for name in self.local_model)]
+        return [
+            *dict.fromkeys((*self.models, *self.listed)),
+            *(f"local:{name}" for name in self.local_model),
+        ]
 
 
-def run_options(order: RunOrder, allow: Allow, limits: Limits, shard: Shard | None = None) -> RunOptions:
+def run_options(
+    order: RunOrder, allow: Allow, limits: Limits, shard: Shard | None = None
+) -> RunOptions:
     """What is to be played and judged. Raises WrongUse, and what files raise.
 
-    Without named models it is the active subjects of models.yaml, or with *every* else those of our list. Where no
-    judge is named it is the protocol's; of the embedded model by itself, the embedded one, so that no key is needed.
+    Without named models it is the active subjects of models.yaml, or with *every* else those of our
+    list. Where no judge is named it is the protocol's; of the embedded model by itself, the
+    embedded one, so that no key is needed.
     """
     loaded, files = load_with_files(order.protocol)
     roster = read_roster(order.models_file, order.local_url)
@@ -120,13 +129,15 @@ def judge_options(
 ) -> RunOptions:
     """What is stored of *protocol*, to be judged; its judge is still to be named.
 
-    Without *variants* and *delivery* the protocol's own configurations; where only others were played, these. Raises
-    WrongUse where conversations are stored, and none in what was named.
+    Without *variants* and *delivery* the protocol's own configurations; where only others were
+    played, these. Raises WrongUse where conversations are stored, and none in what was named.
     """
     where = configurations(protocol, variants, delivery)
     with store.reading() as connection:
         subjects = tuple(registry.stored_subjects(connection).values())
-        every = [one.configuration for of in results_of(connection, protocol) for one in of.conversations]
+        every = [
+            one.configuration for of in results_of(connection, protocol) for one in of.conversations
+        ]
     played = tuple(dict.fromkeys(every))
     if played and not set(played) & set(where):
         if variants or delivery:
@@ -147,7 +158,9 @@ def judge_options(
 
 
 def _specs(typed: Sequence[str], every: bool, roster: Roster) -> list[ModelSpec]:
-    """The subjects that were named; without a name those of models.yaml, or with --all else those of our list."""
+    """The subjects that were named; without a name those of models.yaml, or with --all else those
+    of our list.
+    """
     if typed and every:
         raise WrongUse("--all means every subject: leave out the models, or --all")
     if typed:
@@ -155,7 +168,9 @@ def _specs(typed: Sequence[str], every: bool, roster: Roster) -> list[ModelSpec]
     listed = roster.specs or (shipped_subjects() if every else ())
     specs = [spec for spec in listed if spec.active]
     if not specs:
-        raise NoSubject("no subject: name a model (`aib run embedded`), list some in models.yaml, or say --all")
+        raise NoSubject(
+            "no subject: name a model (`aib run embedded`), list some in models.yaml, or say --all"
+        )
     return specs
 
 
@@ -183,30 +198,39 @@ def specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
 
 
 def lines_before(preview: Preview, takes: str = "") -> list[str]:
-    """What is about to be done, what it takes and costs, what the store has cost so far, and remarks: one line each.
+    """What is about to be done, what it takes and costs, what the store has cost so far, and
+    remarks: one line each.
 
     *takes*: in place of what is said of its cost.
     """
     plan, forecast, before = preview.plan, preview.forecast, preview.spent_before
     lines = []
     if plan.runs:
-        who = plan.subjects[0].label if len(plan.subjects) == 1 else f"{len(plan.subjects)} subjects"
+        who = (
+            plan.subjects[0].label if len(plan.subjects) == 1 else f"{len(plan.subjects)} subjects"
+        )
         where = " + ".join(str(configuration) for configuration in plan.configurations)
         only = f" · only {', '.join(plan.experiments)}" if plan.experiments else ""
         part = f" · part {plan.shard.number} of {plan.shard.of}" if plan.shard else ""
-        lines.append(f"{plan.protocol.name} · {name_text(who)} · {plural(plan.runs, 'run')} · {where}{only}{part}")
+        lines.append(
+            f"{plan.protocol.name} · {name_text(who)} · {plural(plan.runs, 'run')} · {where}{only}{part}"
+        )
     if forecast.calls:
         lines.append(takes or forecast_line(forecast))
     if before.attempts:
         lost = f", {before.lost} of them lost in flight" if before.lost else ""
-        lines.append(f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}")
+        lines.append(
+            f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}"
+        )
     if forecast.calls and (exam := exam_line(preview.exam)):
         lines.append(f"judge {name_text(plan.judge.label)} · {exam}" if plan.judge else exam)
     return [*lines, *(f"note: {label_text(remark)}" for remark in preview.remarks)]
 
 
 def forecast_of_all(previews: Sequence[Preview]) -> str:
-    """What all of *previews* take together, in one line: the range of its cost, and what a cache could save."""
+    """What all of *previews* take together, in one line: the range of its cost, and what a cache
+    could save.
+    """
     whole = sum((one for preview in previews for one in preview.estimates), Estimate())
     forecast = sum((preview.forecast for preview in previews), Forecast(at_most=len(previews) > 1))
     line = forecast_line(forecast)
@@ -215,7 +239,11 @@ def forecast_of_all(previews: Sequence[Preview]) -> str:
     if forecast.prompt_tokens and any(preview.plan.protocol.earlier for preview in previews):
         share = forecast.repeated_tokens / forecast.prompt_tokens
         line += f"; {share:.0%} of what is sent repeats an earlier request, which is cheaper where it is cached"
-        if forecast.cached_dollars and forecast.dollars and forecast.cached_dollars < forecast.dollars:
+        if (
+            forecast.cached_dollars
+            and forecast.dollars
+            and forecast.cached_dollars < forecast.dollars
+        ):
             line += f": {money(forecast.cached_dollars)} at best"
     return line
 
@@ -223,7 +251,13 @@ def forecast_of_all(previews: Sequence[Preview]) -> str:
 def forecast_line(forecast: Forecast) -> str:
     """12 calls, about 3,400 tokens, about $0.01; at most 12 calls, where fewer may do."""
     dollars = forecast.dollars
-    cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about {money(dollars)}"
+    cost = (
+        "price not known"
+        if dollars is None
+        else "free"
+        if dollars == 0
+        else f"about {money(dollars)}"
+    )
     tokens = forecast.prompt_tokens + forecast.completion_tokens
     most = "at most " if forecast.at_most else ""
     return f"{most}{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}"

@@ -3,7 +3,8 @@
     stored = open_store("aib.db")
     stored.leaderboard().to_pandas()
 
-pandas and polars take them without copying. Needs pyarrow: pip install 'ai-independence-bench[export]'.
+pandas and polars take them without copying. Needs pyarrow: pip install
+'ai-independence-bench[export]'.
 """
 
 from __future__ import annotations
@@ -44,11 +45,14 @@ MARKS = (
     ExportColumn("mark", "text", "the mark's name"),
     ExportColumn("value", "number", "on the mark's own scale, yes and no as 1 and 0"),
 )
-"""The columns of `StoreTables.marks`: those of `scores`, `transcripts` and `judgements`, and a mark with its value."""
+"""The columns of `StoreTables.marks`: those of `scores`, `transcripts` and `judgements`, and a mark
+with its value.
+"""
 
 
 def open_store(path: str | Path | None = None) -> StoreTables:
-    """The store at *path*, a file or a database URL; None: ``AIB_STORE``, else aib.db in the working folder.
+    """The store at *path*, a file or a database URL; None: ``AIB_STORE``, else aib.db in the
+    working folder.
 
     Raises StoreError where there is none, or it cannot be read.
     """
@@ -59,10 +63,12 @@ def open_store(path: str | Path | None = None) -> StoreTables:
 
 @dataclass(frozen=True, slots=True)
 class StoreTables:
-    """What a store holds, as tables. Each is read when it is asked for; nothing stays open in between.
+    """What a store holds, as tables. Each is read when it is asked for; nothing stays open in
+    between.
 
-    Subjects that models.yaml of the working folder excludes are off the rankings, as for `aib leaderboard`. All raise
-    WrongUse where pyarrow is not installed, StoreError where the store cannot be read.
+    Subjects that models.yaml of the working folder excludes are off the rankings, as for `aib
+    leaderboard`. All raise WrongUse where pyarrow is not installed, StoreError where the store
+    cannot be read.
     """
 
     _address: str
@@ -72,15 +78,17 @@ class StoreTables:
         return f"StoreTables({self.shown!r})"
 
     def leaderboard(self) -> pyarrow.Table:
-        """A row for each subject on each board of each protocol, best first: the columns of `scores`."""
+        """A row for each subject on each board of each protocol, best first: the columns of
+        `scores`.
+        """
         with open_results(self._address) as store, store.reading() as connection:
             return arrow_table(_TABLES["scores"].columns, scores(store, connection))
 
     def marks(self) -> pyarrow.Table:
         """A row for each mark that counts, of every judge: `MARKS`.
 
-        A mark counts where its conversation does, and was judged by the protocol's rubric; one that fills two places
-        of a run stands there twice.
+        A mark counts where its conversation does, and was judged by the protocol's rubric; one that
+        fills two places of a run stands there twice.
         """
         with open_results(self._address) as store, store.reading() as connection:
             return arrow_table(MARKS, _marks(connection))
@@ -134,4 +142,10 @@ def _marks(connection: Connection) -> Iterator[dict[str, Any]]:
             for judgement in given.get(played.key, ()):
                 by = {"judge": judges[judgement.judge_hash], "judge_hash": judgement.judge_hash}
                 for mark, value in judgement.marks.items():
-                    yield {**columns, **by, "judgement": judgement.key, "mark": mark, "value": float(value)}
+                    yield {
+                        **columns,
+                        **by,
+                        "judgement": judgement.key,
+                        "mark": mark,
+                        "value": float(value),
+                    }

@@ -1,9 +1,10 @@
 """The budget of a command, and what calls cost, as far as it is known.
 
-A budget is a bound in dollars on what one command spends, judges and retries included, or all workers of a job
-together. Every call reserves the most it can cost before it is sent and settles for what it did cost. Prices are what
-an endpoint lists and what its replies say; where these differ the dearer one counts. What is not known or too low is
-learned from one call, and the bound is then kept up to the calls in flight. Sends nothing.
+A budget is a bound in dollars on what one command spends, judges and retries included, or all
+workers of a job together. Every call reserves the most it can cost before it is sent and settles
+for what it did cost. Prices are what an endpoint lists and what its replies say; where these differ
+the dearer one counts. What is not known or too low is learned from one call, and the bound is then
+kept up to the calls in flight. Sends nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from independence_bench.store.group_commit import Commits
 from independence_bench.store.usage import ListPrice
 from independence_bench.store.workers import Grant
 
-CHARACTERS_A_TOKEN = 2.5  # of plain letters; fewer than in English prose, so that a reservation is rather too large
+# of plain letters; fewer than in English prose, so that a reservation is rather too large
+CHARACTERS_A_TOKEN = 2.5
 PROMPT_OVERHEAD = 200  # tokens for tools, roles and a template
 LOOK = 0.5  # seconds between two looks whether another worker has left some over
 
@@ -51,7 +53,8 @@ class Purse(Protocol):
 class Budget:
     """*limit* in US dollars, None for no bound. *spent* by this command is kept either way.
 
-    *job*: all workers of that name have this limit together; then a `Purse` says how much this one may spend.
+    *job*: all workers of that name have this limit together; then a `Purse` says how much this one
+    may spend.
     """
 
     def __init__(self, limit: float | None = None, job: str | None = None) -> None:
@@ -65,14 +68,17 @@ class Budget:
         self._drawing = False
 
     def reserve(self, most: float) -> Reservation:
-        """Hold *most* dollars while a block runs; waits for calls in flight that may leave some over.
+        """Hold *most* dollars while a block runs; waits for calls in flight that may leave some
+        over.
 
         Entering it raises BudgetSpent when nothing is in flight and it still does not fit.
         """
         return Reservation(self, most)
 
     def fits(self, most: float) -> bool:
-        """Whether a call of up to *most* dollars stays within what may be spent here; at that nothing more does."""
+        """Whether a call of up to *most* dollars stays within what may be spent here; at that
+        nothing more does.
+        """
         if self.limit is None:
             return True
         may = self._drawn if self.purse else self.limit
@@ -85,7 +91,8 @@ class Budget:
     async def make_room(self, most: float) -> None:
         """Wait until a call of up to *most* dollars fits. Raises BudgetSpent where it never will."""
         while True:
-            if self.purse is not None and self.purse.lapsed():  # others may have had what was drawn and not spent
+            # others may have had what was drawn and not spent
+            if self.purse is not None and self.purse.lapsed():
                 self._drawn = min(self._drawn, self.spent + self.reserved)
             if self.fits(most):
                 return
@@ -96,7 +103,8 @@ class Budget:
                         f"may cost ${most:.4f}; raise --budget, or run it again for as much once more"
                     )
                 await self.settled.wait()
-            elif self._drawing:  # one call asks for all: each draw is a transaction that workers take turns in
+            # one call asks for all: each draw is a transaction that workers take turns in
+            elif self._drawing:
                 await self.settled.wait()
             else:
                 self._drawing = True
@@ -118,7 +126,11 @@ class Budget:
             grant = await purse.draw(limit, most, 0.0)
             more = grant.granted
             if not more and not grant.elsewhere:
-                lost = f", calls that were lost in flight may have cost ${grant.lost:.4f}," if grant.lost else ""
+                lost = (
+                    f", calls that were lost in flight may have cost ${grant.lost:.4f},"
+                    if grant.lost
+                    else ""
+                )
                 raise BudgetSpent(
                     f"the budget of ${limit:g} of the job {self.job} is used up: ${grant.spent:.4f} is spent by its "
                     f"workers{lost} and the next call may cost ${most:.4f}; raise --budget, or name another --job"
@@ -134,7 +146,9 @@ class Budget:
 
 
 class Reservation:
-    """A block of code that may cost something. Set *cost* to what it did, in dollars; left alone, it cost nothing."""
+    """A block of code that may cost something. Set *cost* to what it did, in dollars; left alone,
+    it cost nothing.
+    """
 
     __slots__ = ("_budget", "_most", "cost")
 
@@ -153,7 +167,8 @@ class Reservation:
         # no await in here: tasks that wait are woken even if this call is being cancelled
         budget = self._budget
         budget.in_flight -= 1
-        budget.reserved = budget.reserved - self._most if budget.in_flight else 0.0  # what would be left is rounding
+        # what would be left is rounding
+        budget.reserved = budget.reserved - self._most if budget.in_flight else 0.0
         budget.spent += self.cost
         if budget.limit is not None:
             budget.tell()
@@ -165,32 +180,40 @@ Who = tuple[str, str]
 
 @dataclass(slots=True)
 class Prices:
-    """What the calls of one command can cost at most: by listed prices, or by the dearest reply where one cost more.
+    """What the calls of one command can cost at most: by listed prices, or by the dearest reply
+    where one cost more.
 
-    A list price is a claim: until a reply has been served, in this command or in an earlier one that was told a cost,
-    a model's calls on a budget go to their endpoint one by one.
+    A list price is a claim: until a reply has been served, in this command or in an earlier one
+    that was told a cost, a model's calls on a budget go to their endpoint one by one.
     """
 
     commits: Commits
     clients: Mapping[str, Client]
     budget: Budget
     owner: str
-    dearest: dict[Who, float] = field(default_factory=dict)  # dollars of the dearest call beyond the list price
+    # dollars of the dearest call beyond the list price
+    dearest: dict[Who, float] = field(default_factory=dict)
     shown: set[Who] = field(default_factory=set)  # models of which a reply was served
-    alone: dict[str, asyncio.Lock] = field(default_factory=dict)  # endpoint -> held by a call of a model not in *shown*
+    # endpoint -> held by a call of a model not in *shown*
+    alone: dict[str, asyncio.Lock] = field(default_factory=dict)
     listed: set[Who] = field(default_factory=set)  # models whose list price is written down
-    looked: int | None = None  # the attempts of the store up to this one are looked at; None: none is
+    # the attempts of the store up to this one are looked at; None: none is
+    looked: int | None = None
 
     @contextlib.asynccontextmanager
     async def one_at_a_time(self, model: ChatModel) -> AsyncIterator[Container[Who] | None]:
-        """A block in which calls of models that are not shown yet, on a budget, wait for each other at their endpoint.
+        """A block in which calls of models that are not shown yet, on a budget, wait for each other
+        at their endpoint.
 
-        Gives the models beside which the call may be sent by the other workers of a job; None: beside all.
+        Gives the models beside which the call may be sent by the other workers of a job; None:
+        beside all.
         """
         async with contextlib.AsyncExitStack() as stack:
             beside = None
             if not await self._is_shown(model):
-                await stack.enter_async_context(self.alone.setdefault(model.endpoint, asyncio.Lock()))
+                await stack.enter_async_context(
+                    self.alone.setdefault(model.endpoint, asyncio.Lock())
+                )
                 if await self._is_shown(model):  # by the call before
                     await stack.aclose()
                 else:
@@ -198,7 +221,9 @@ class Prices:
             yield beside
 
     async def _is_shown(self, model: ChatModel) -> bool:
-        """Whether a reply has shown what *model* costs, as far as it ever does; earlier commands' are looked up."""
+        """Whether a reply has shown what *model* costs, as far as it ever does; earlier commands'
+        are looked up.
+        """
         who = (model.endpoint, model.model)
         if who in self.shown or self.clients[model.endpoint].endpoint.free:
             return True
@@ -220,11 +245,19 @@ class Prices:
         if info.prompt_price is not None and info.completion_price is not None:
             price = ListPrice(info.prompt_price, info.completion_price, info.request_price)
             await self.commits.do(
-                partial(stored_usage.keep_price, owner=self.owner, endpoint=who[0], model=who[1], price=price)
+                partial(
+                    stored_usage.keep_price,
+                    owner=self.owner,
+                    endpoint=who[0],
+                    model=who[1],
+                    price=price,
+                )
             )
 
     async def most(self, request: ChatRequest, limit: int) -> float:
-        """Dollars that an attempt can cost at most: by the list price, or the most so far where that is more."""
+        """Dollars that an attempt can cost at most: by the list price, or the most so far where
+        that is more.
+        """
         model = request.model
         client = self.clients[model.endpoint]
         if client.endpoint.free or self.budget.limit is None:
@@ -234,7 +267,9 @@ class Prices:
         return max(listed, self.dearest.get((model.endpoint, model.model), 0.0))
 
     async def told(self, model: ChatModel, usage: Usage) -> Usage:
-        """*usage* with the cost that it says, as far as that can be: a 0 where something is listed is no price."""
+        """*usage* with the cost that it says, as far as that can be: a 0 where something is listed
+        is no price.
+        """
         client = self.clients[model.endpoint]
         if client.endpoint.free:
             return replace(usage, cost=0.0)
@@ -243,12 +278,18 @@ class Prices:
         return usage
 
     async def charge(
-        self, state: CallState[Any], outcome: Completion | Fault, usage: Usage, closed: dict[str, str]
+        self,
+        state: CallState[Any],
+        outcome: Completion | Fault,
+        usage: Usage,
+        closed: dict[str, str],
     ) -> float:
-        """What the budget counts for an attempt, in dollars: what it cost, or its tokens at the list price if more.
+        """What the budget counts for an attempt, in dollars: what it cost, or its tokens at the
+        list price if more.
 
-        Where no cost is told it is the most that it can have cost. The ledger (`Usage.cost`, the tally) counts only
-        what was told. An endpoint whose calls no budget can bound is put into *closed*, and why.
+        Where no cost is told it is the most that it can have cost. The ledger (`Usage.cost`, the
+        tally) counts only what was told. An endpoint whose calls no budget can bound is put into
+        *closed*, and why.
         """
         model = state.call.request.model
         client, who = self.clients[model.endpoint], (model.endpoint, model.model)
@@ -262,7 +303,11 @@ class Prices:
                 self.dearest[who] = max(self.dearest.get(who, 0.0), usage.cost)
             return max(usage.cost, listed or 0.0)
         # a reply that did not arrive may have been made, and charged
-        unseen = isinstance(outcome, Fault) and outcome.kind in (Kind.CONNECTION, Kind.TIMEOUT) and not outcome.unsent
+        unseen = (
+            isinstance(outcome, Fault)
+            and outcome.kind in (Kind.CONNECTION, Kind.TIMEOUT)
+            and not outcome.unsent
+        )
         if not served and not unseen:
             return 0.0
         state.tally.unpriced += 1
@@ -278,7 +323,9 @@ class Prices:
 
 
 def _at_list_price(info: ModelInfo, usage: Usage) -> float | None:
-    """Dollars of the tokens that were billed, those from a cache at their own price; None where one is not known."""
+    """Dollars of the tokens that were billed, those from a cache at their own price; None where one
+    is not known.
+    """
     prompt, completion = usage.prompt_tokens, usage.completion_tokens
     if prompt is None or completion is None or info.most(0, 0) is None:
         return None
@@ -297,4 +344,6 @@ def most_tokens(request: ChatRequest) -> float:
         return PROMPT_OVERHEAD + len(text) / CHARACTERS_A_TOKEN
     # other scripts can take a token for every byte
     plain = len(text.encode("ascii", "ignore"))
-    return PROMPT_OVERHEAD + plain / CHARACTERS_A_TOKEN + len(text.encode("utf-8", "replace")) - plain
+    return (
+        PROMPT_OVERHEAD + plain / CHARACTERS_A_TOKEN + len(text.encode("utf-8", "replace")) - plain
+    )

@@ -1,4 +1,6 @@
-"""One call of an endpoint as a value, and what its attempts came to. Sends and stores nothing; knows no endpoint."""
+"""One call of an endpoint as a value, and what its attempts came to. Sends and stores nothing;
+knows no endpoint.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +56,16 @@ class Tally:
     """Counts of a subject's calls, updated while they are made."""
 
     calls: int = 0  # attempts that ended
-    answered: int = 0  # calls that were asked and answered; none whose answer was found in the store
+    # calls that were asked and answered; none whose answer was found in the store
+    answered: int = 0
     in_flight: int = 0
     waiting: int = 0  # calls that wait to be retried
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0  # dollars
-    unpriced: int = 0  # attempts whose cost is not known: with a reply, readable or not, or one that may have been made
+    # attempts whose cost is not known: with a reply, readable or not, or one that may have been
+    # made
+    unpriced: int = 0
 
 
 @dataclass(slots=True)
@@ -70,11 +75,13 @@ class CallState(Generic[A]):
     call: Call[A]
     tally: Tally
     counts: AttemptCounts = field(default_factory=AttemptCounts)
-    spare: tuple[int, A] | None = None  # a cut-off answer and its attempt, used if the longer one fails
+    # a cut-off answer and its attempt, used if the longer one fails
+    spare: tuple[int, A] | None = None
     ours: bool = False  # the call is claimed
     arrived: bool = False  # *spare* is its answer, which an earlier process could not store
     most: float = 0.0  # dollars that the next attempt can cost, where a budget bounds them
-    # (endpoint, model) beside whose calls by other workers it may be sent, where its own price is not shown; None: all
+    # (endpoint, model) beside whose calls by other workers it may be sent, where its own price is
+    # not shown; None: all
     beside: Container[tuple[str, str]] | None = None
 
     @property
@@ -106,7 +113,9 @@ class CallState(Generic[A]):
 
 @dataclass(slots=True)
 class NextStep(Generic[A]):
-    """What one attempt leads to: an answer to keep (of which attempt), an end, or another attempt after a wait."""
+    """What one attempt leads to: an answer to keep (of which attempt), an end, or another attempt
+    after a wait.
+    """
 
     outcome: str
     message: str = ""

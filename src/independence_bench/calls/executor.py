@@ -5,10 +5,10 @@
     send it, when a slot is free and the rate limiter lets it through
     write down what came of it, with the answer  (one durable commit, before anything uses it)
 
-so a reply that arrived is never lost, one that is stored is never paid for again, and a kill costs at most the
-calls in flight. What an answer is, and where it is stored, the `Call` says. What the ledger writes is batched: each of
-its operations takes everything that waits for it at once (`store.group_commit`), so that many calls are looked up,
-claimed and ended in one commit.
+so a reply that arrived is never lost, one that is stored is never paid for again, and a kill costs
+at most the calls in flight. What an answer is, and where it is stored, the `Call` says. What the
+ledger writes is batched: each of its operations takes everything that waits for it at once
+(`store.group_commit`), so that many calls are looked up, claimed and ended in one commit.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ EndedAttempt = tuple[CallState[Any], int, attempts.Ended, NextStep[Any]]
 """A call, its attempt, how that ended, and what it leads to."""
 
 
-def _by_table(items: Iterable[T], table_of: Callable[[T], AnswerTable[Any]]) -> list[tuple[AnswerTable[Any], list[T]]]:
+def _by_table(
+    items: Iterable[T], table_of: Callable[[T], AnswerTable[Any]]
+) -> list[tuple[AnswerTable[Any], list[T]]]:
     groups: dict[AnswerTable[Any], list[T]] = {}
     for item in items:
         groups.setdefault(table_of(item), []).append(item)
@@ -78,12 +80,16 @@ class CallLedger:
 
     owner: str
     now: Callable[[], float]  # seconds since 1970
-    watch: LeaseWatch | None = None  # of who else works on the store, where no server's clock is everybody's
+    # of who else works on the store, where no server's clock is everybody's
+    watch: LeaseWatch | None = None
     job: str | None = None  # that this process is a worker of
-    fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
+    # calls answered by this command: final, whatever came of them
+    fresh: set[str] = field(default_factory=set)
 
     def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
-        """The stored answers that are final; None for the others, whose earlier attempts are taken into account."""
+        """The stored answers that are final; None for the others, whose earlier attempts are taken
+        into account.
+        """
         stored: dict[str, Any] = {}
         for table, group in _by_table(states, lambda state: state.call.table):
             stored |= table.find(connection, [state.key for state in group])
@@ -94,22 +100,31 @@ class CallLedger:
             results.append(answer if final else None)
         left = [state for state, result in zip(states, results, strict=True) if result is None]
         keys = [state.key for state in left]
-        before = attempts.earlier_attempts(connection, keys, set(keys) - stored.keys()) if left else {}
+        before = (
+            attempts.earlier_attempts(connection, keys, set(keys) - stored.keys()) if left else {}
+        )
         for state in left:
             state.recall(before.get(state.key, EarlierAttempts()), state.key in stored)
         return results
 
     def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
-        """Claim what is not ours yet and write attempts down: their ids (int), or an answer that is stored by now.
+        """Claim what is not ours yet and write attempts down: their ids (int), or an answer that is
+        stored by now.
 
-        None for what another process has claimed, or what has to wait for the first call of another worker.
+        None for what another process has claimed, or what has to wait for the first call of another
+        worker.
         """
         now = self.now()
         states, every = self._may_begin(connection, states, now), states
         held = attempts.holders(connection, {state.key for state in states})
-        # a process that slept beyond its lease may have lost its claims to another: without this both would send
-        kept = attempts.holders(connection, {state.key for state in states if state.ours}, lock=True)
-        ours = {id(c) for c in states if c.ours and c.key in kept and kept[c.key].owner == self.owner}
+        # a process that slept beyond its lease may have lost its claims to another: without this
+        # both would send
+        kept = attempts.holders(
+            connection, {state.key for state in states if state.ours}, lock=True
+        )
+        ours = {
+            id(c) for c in states if c.ours and c.key in kept and kept[c.key].owner == self.owner
+        }
         # two tasks can need the same call: one asks it, the other waits
         asking: dict[str, CallState[Any]] = {}
         for state in states:
@@ -117,45 +132,66 @@ class CallLedger:
                 asking.setdefault(state.key, state)
         infos = [state.call.info for state in asking.values()]
         got = attempts.claim(connection, infos, held, self.owner, now, self.watch)
-        # a call without a holder was never asked. Looked up after it was claimed, because until then another process
-        # could still answer it: then it would be bought twice
+        # a call without a holder was never asked. Looked up after it was claimed, because until
+        # then another process could still answer it: then it would be bought twice
         known = [state for state in states if id(state) not in ours and state.key in held]
         limits = [state.limit for state in known]
         answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
         for state in known:
-            if state.arrived and state.spare is not None and asking[state.key] is state and state.key in got:
+            if (
+                state.arrived
+                and state.spare is not None
+                and asking[state.key] is state
+                and state.key in got
+            ):
                 state.call.table.keep(connection, [(state.key, *state.spare, now)])
                 self.fresh.add(state.key)
                 answers[id(state)] = state.spare[1]
         answered = {state.key for state in known if answers[id(state)] is not None}
         # what was cut off meanwhile is asked with a larger limit, for which too little is reserved
-        larger = {state.key for state, limit in zip(known, limits, strict=True) if state.limit > limit}
+        larger = {
+            state.key for state, limit in zip(known, limits, strict=True) if state.limit > limit
+        }
         attempts.release(connection, got & (answered | larger), self.owner)
         got -= answered | larger
         begun = [c for c in states if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
-        numbers = attempts.begin_attempts(connection, [(state.key, state.limit) for state in begun], self.owner, now)
+        numbers = attempts.begin_attempts(
+            connection, [(state.key, state.limit) for state in begun], self.owner, now
+        )
         if self.job is not None:
-            reserve(connection, self.owner, {number: c.most for number, c in zip(numbers, begun, strict=True)})
+            reserve(
+                connection,
+                self.owner,
+                {number: c.most for number, c in zip(numbers, begun, strict=True)},
+            )
         by_state = dict(zip(map(id, begun), numbers, strict=True))
         return [by_state.get(id(state), answers.get(id(state))) for state in every]
 
     def _may_begin(
         self, connection: Connection, states: Sequence[CallState[Any]], now: float
     ) -> Sequence[CallState[Any]]:
-        """*states* without those that wait for another worker of the job, who has sent a model's first call."""
+        """*states* without those that wait for another worker of the job, who has sent a model's
+        first call.
+        """
         if self.job is None or all(state.beside is None for state in states):
             return states
         busy = models_in_flight(connection, self.owner, self.job, now, self.watch)
 
         def is_free(state: CallState[Any]) -> bool:
-            return state.beside is None or all(who in state.beside for who in busy if who[0] == state.call.endpoint)
+            return state.beside is None or all(
+                who in state.beside for who in busy if who[0] == state.call.endpoint
+            )
 
         return [state for state in states if is_free(state)]
 
     def finish(self, connection: Connection, finished: Sequence[EndedAttempt]) -> list[None]:
-        """Write down how attempts ended, with the answers that they gave, and give those claims back."""
+        """Write down how attempts ended, with the answers that they gave, and give those claims
+        back.
+        """
         now = self.now()
-        attempts.end_attempts(connection, [(attempt, ended) for _, attempt, ended, _ in finished], now)
+        attempts.end_attempts(
+            connection, [(attempt, ended) for _, attempt, ended, _ in finished], now
+        )
         if self.job is not None:
             spend(connection, self.owner, sum((step.charge for *_, step in finished), 0.0))
             settle(connection, [attempt for _, attempt, *_ in finished])
@@ -166,7 +202,8 @@ class CallLedger:
         ]
         for table, group in _by_table(kept, lambda row: row[0]):
             table.keep(connection, [row for _, row in group])
-        # a call that is to be repeated keeps its claim: given back between two attempts, another process would take it
+        # a call that is to be repeated keeps its claim: given back between two attempts, another
+        # process would take it
         if keys := [key for _, (key, *_) in kept]:
             attempts.release(connection, keys, self.owner)
             self.fresh.update(keys)  # here, before another task's write can find the claims free
@@ -184,7 +221,9 @@ class CallLedger:
 
 @dataclass(slots=True)
 class Executor:
-    """Carries out the calls of one command. Clocks and random numbers are arguments, so tests choose them."""
+    """Carries out the calls of one command. Clocks and random numbers are arguments, so tests
+    choose them.
+    """
 
     commits: Commits
     clients: Mapping[str, Client]
@@ -193,12 +232,17 @@ class Executor:
     clocks: Clocks
     stopping: asyncio.Event  # set: nothing new is sent
     lost: int = 0  # calls that an earlier process left in flight
-    warn: Callable[[str], None] = lambda _: None  # told of each reply that may not be what was asked for
+    # told of each reply that may not be what was asked for
+    warn: Callable[[str], None] = lambda _: None
     limiters: dict[str, RateLimiter] = field(default_factory=dict)  # by endpoint
-    closed: dict[str, str] = field(default_factory=dict)  # endpoint -> why nothing more is sent to it
-    refused: dict[tuple[str, str], str] = field(default_factory=dict)  # who -> why nothing more is asked of it
-    served: set[tuple[str, str]] = field(default_factory=set)  # who has answered, now or in an earlier command
-    refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)  # who -> statuses of refused calls
+    # endpoint -> why nothing more is sent to it
+    closed: dict[str, str] = field(default_factory=dict)
+    # who -> why nothing more is asked of it
+    refused: dict[tuple[str, str], str] = field(default_factory=dict)
+    # who has answered, now or in an earlier command
+    served: set[tuple[str, str]] = field(default_factory=set)
+    # who -> statuses of refused calls
+    refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)
     prices: Prices = field(init=False)
 
     def __post_init__(self) -> None:
@@ -207,10 +251,9 @@ class Executor:
     async def execute(self, call: Call[A], slots: CallSlots, tally: Tally, new: bool = False) -> A:
         """The answer to *call*, from the store or from its endpoint; *tally* counts along.
 
-        *new*: it follows from an answer that came just now, so it is hardly stored yet, and is looked up only
-        when it is about to be asked.
-        Raises GaveUp (nothing is stored but the attempts; a later command may try again), Stopped,
-        BudgetSpent or StoreError.
+        *new*: it follows from an answer that came just now, so it is hardly stored yet, and is
+        looked up only when it is about to be asked. Raises GaveUp (nothing is stored but the
+        attempts; a later command may try again), Stopped, BudgetSpent or StoreError.
         """
         state = CallState(call, tally)
         # looked up before anything is waited for: what is paid already needs no slot and no budget
@@ -221,7 +264,11 @@ class Executor:
         try:
             while True:
                 step = None
-                alone = _FREELY if self.budget.limit is None else self.prices.one_at_a_time(call.request.model)
+                alone = (
+                    _FREELY
+                    if self.budget.limit is None
+                    else self.prices.one_at_a_time(call.request.model)
+                )
                 async with slots.preparing.hold(call.priority), alone as state.beside:
                     self._may_send(state)
                     free = self.budget.limit is None or state.arrived
@@ -229,7 +276,8 @@ class Executor:
                     async with self.budget.reserve(state.most) as reservation:
                         self._may_send(state)  # the budget may have been waited for
                         started: int | A | None = await self.commits.add(self.ledger.start, state)
-                        if isinstance(started, int):  # the attempt is on disk, so a kill from here on is counted
+                        # the attempt is on disk, so a kill from here on is counted
+                        if isinstance(started, int):
                             state.ours = True
                             await self.prices.keep(call.request.model)
                             outcome = await self._send(state, started, slots)
@@ -240,7 +288,8 @@ class Executor:
                 if step is None:  # another process has claimed it
                     await self.pause(POLL)
                     continue
-                if step.outcome == CUT_OFF:  # asked once more with twice the limit; if that fails, this is the answer
+                # asked once more with twice the limit; if that fails, this is the answer
+                if step.outcome == CUT_OFF:
                     state.spare = step.answer or state.spare
                     continue
                 if step.answer is not None:
@@ -260,12 +309,15 @@ class Executor:
                     tally.waiting -= 1
         finally:
             if state.ours:
-                await self._surely(partial(attempts.release, keys=[call.key], owner=self.ledger.owner))
+                await self._surely(
+                    partial(attempts.release, keys=[call.key], owner=self.ledger.owner)
+                )
 
     async def _surely(self, operation: Callable[[Connection], None]) -> None:
         """Carry *operation* out, even if this task is being cancelled."""
         doing = asyncio.ensure_future(self.commits.do(operation))
-        # if this task is cancelled while it waits, the error is dropped here: a failed store is reported elsewhere
+        # if this task is cancelled while it waits, the error is dropped here: a failed store is
+        # reported elsewhere
         doing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(doing)
 
@@ -278,7 +330,9 @@ class Executor:
             raise Stopped("stopped")
 
     def _may_send(self, state: CallState[A]) -> None:
-        """Raises where, since the call began to wait, its answer has become unwanted or out of reach."""
+        """Raises where, since the call began to wait, its answer has become unwanted or out of
+        reach.
+        """
         if self.stopping.is_set():
             raise Stopped("stopped")
         if (reason := self.closed.get(state.call.endpoint)) is not None:
@@ -286,8 +340,12 @@ class Executor:
         if self.refused and (reason := self.refused.get(state.who)) is not None:
             raise GaveUp(Reach.MODEL, reason)
 
-    async def _send(self, state: CallState[A], attempt: int, slots: CallSlots) -> Completion | Fault:
-        """Send once, when a slot is free and the rate limiter lets it through. What is not sent was no attempt."""
+    async def _send(
+        self, state: CallState[A], attempt: int, slots: CallSlots
+    ) -> Completion | Fault:
+        """Send once, when a slot is free and the rate limiter lets it through. What is not sent was
+        no attempt.
+        """
         call, tally, limit = state.call, state.tally, state.limit
         limiter, client = self.limiters[call.endpoint], self.clients[call.endpoint]
         sent = False
@@ -298,15 +356,21 @@ class Executor:
                 tally.in_flight += 1
                 try:
                     outcome = await client.complete(
-                        call.request, limit, drawing_seed(call.key, state.counts.broken) if client.endpoint.ours else 0
+                        call.request,
+                        limit,
+                        drawing_seed(call.key, state.counts.broken) if client.endpoint.ours else 0,
                     )
                 finally:
                     tally.in_flight -= 1
-                # what kept the call waiting while others were served was the queue, not the endpoint
+                # what kept the call waiting while others were served was the queue, not the
+                # endpoint
                 state.counts.served(limiter.served_at)
                 if isinstance(outcome, Completion):
                     limiter.succeeded()
-                elif outcome.kind is Kind.RATE_LIMITED and (outcome.retry_after or 0.0) <= self.clocks.policy.patience:
+                elif (
+                    outcome.kind is Kind.RATE_LIMITED
+                    and (outcome.retry_after or 0.0) <= self.clocks.policy.patience
+                ):
                     limiter.rate_limited(outcome.retry_after)
                 return outcome
         except BaseException:
@@ -315,7 +379,11 @@ class Executor:
             raise
 
     async def _finish(
-        self, state: CallState[A], attempt: int, outcome: Completion | Fault, reservation: Reservation
+        self,
+        state: CallState[A],
+        attempt: int,
+        outcome: Completion | Fault,
+        reservation: Reservation,
     ) -> NextStep[A]:
         """Decide what an outcome means, and commit both together."""
         call, tally = state.call, state.tally
@@ -327,7 +395,9 @@ class Executor:
         tally.completion_tokens += usage.completion_tokens or 0
         if isinstance(outcome, Completion):
             client = self.clients[call.endpoint]
-            for warning in warnings_about(call.request, outcome, client.arrivals, client.endpoint.free):
+            for warning in warnings_about(
+                call.request, outcome, client.arrivals, client.endpoint.free
+            ):
                 self.warn(warning)
         step = self._decide(state, outcome, attempt)
         step.charge = reservation.cost
@@ -336,13 +406,19 @@ class Executor:
             job = self.ledger.job
             if job is not None and endpoint not in self.closed:  # once, for the job's other workers
                 self.closed[endpoint] = reason
-                await self.commits.do(partial(close, job=job, endpoint=endpoint, reason=reason, now=self.ledger.now()))
+                await self.commits.do(
+                    partial(close, job=job, endpoint=endpoint, reason=reason, now=self.ledger.now())
+                )
         status = outcome.status if isinstance(outcome, Fault) else 200
-        ended = attempts.Ended(step.outcome, step.message, status=status, **outcome.facts() | {"usage": usage})
+        ended = attempts.Ended(
+            step.outcome, step.message, status=status, **outcome.facts() | {"usage": usage}
+        )
         await self.commits.add(self.ledger.finish, (state, attempt, ended, step))
         return step
 
-    def _decide(self, state: CallState[A], outcome: Completion | Fault, attempt: int) -> NextStep[A]:
+    def _decide(
+        self, state: CallState[A], outcome: Completion | Fault, attempt: int
+    ) -> NextStep[A]:
         """What one outcome leads to; counts it among the attempts."""
         call, counts = state.call, state.counts
         if isinstance(outcome, Completion):
@@ -352,7 +428,9 @@ class Executor:
             taken = call.request.model.accept_cut_off and isinstance(read, Accepted)
             if read.cut_off and not counts.cut_off and not taken:
                 counts.cut_off += 1
-                return NextStep(CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Accepted) else None)
+                return NextStep(
+                    CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Accepted) else None
+                )
             if isinstance(read, Accepted):
                 return NextStep(ANSWERED, answer=(attempt, read.answer))
             fault = Fault(Kind.BROKEN, read.reason)
@@ -362,11 +440,20 @@ class Executor:
         else:
             fault = outcome
         step: NextStep[A] = NextStep(fault.kind.value, fault.message)
-        if isinstance(outcome, Fault) and outcome.unsent and self.clients[call.endpoint].endpoint.ours:
-            step.end = GaveUp(Reach.ENDPOINT, "the embedded model's server has ended; the same command starts it again")
+        if (
+            isinstance(outcome, Fault)
+            and outcome.unsent
+            and self.clients[call.endpoint].endpoint.ours
+        ):
+            step.end = GaveUp(
+                Reach.ENDPOINT,
+                "the embedded model's server has ended; the same command starts it again",
+            )
             return step
         try:
-            step.wait = next_wait(fault, counts, self.clocks.policy, self.clocks.draw, self.clocks.clock())
+            step.wait = next_wait(
+                fault, counts, self.clocks.policy, self.clocks.draw, self.clocks.clock()
+            )
         except GaveUp as end:
             step.end = self._end(state, fault, end)
             if step.end.reach is Reach.REPLY:
@@ -378,10 +465,14 @@ class Executor:
         if fault.kind is not Kind.BAD_REQUEST:
             return end
         if state.counts.cut_off and end.reach is Reach.CALL:
-            return GaveUp(Reach.REPLY, end.reason)  # the doubled limit was too much, not the subject
+            # the doubled limit was too much, not the subject
+            return GaveUp(Reach.REPLY, end.reason)
         if state.who in self.served:
             return end  # this conversation, too long perhaps; there were others that it could do
-        if state.call.kind == "reply" and (instead := unfit(fault, state.call.request.model)) is not None:
+        if (
+            state.call.kind == "reply"
+            and (instead := unfit(fault, state.call.request.model)) is not None
+        ):
             return GaveUp(Reach.MODEL, f"{end.reason}; {instead}")
         refused = self.refusals.setdefault(state.who, [])
         refused.append(fault.status)

@@ -1,37 +1,44 @@
 """How many calls go out at once, and when one that failed goes out again: the one retry policy.
 
-Each endpoint has a rate limiter, and each subject slots at each endpoint. The limiter follows the endpoint: after a 429
-it cuts the number of calls in flight to 0.8 of what it was and pauses, with every success it lets a little more through
-(additive increase, multiplicative decrease). Slots follow the user's -pt. Both go to the longest remaining chain first,
-since that is what a run has to wait for.
+Each endpoint has a rate limiter, and each subject slots at each endpoint. The limiter follows the
+endpoint: after a 429 it cuts the number of calls in flight to 0.8 of what it was and pauses, with
+every success it lets a little more through (additive increase, multiplicative decrease). Slots
+follow the user's -pt. Both go to the longest remaining chain first, since that is what a run has to
+wait for.
 
 What is asked again, how often, how long, and how far a failure reaches:
 
-    kind of failure                          asked again            in the end
-    rate limited (429, 402 + Retry-After)    for 15 minutes in      the call fails; the next run tries it again
+    kind of failure                          asked again            in the end rate limited (429,
+    402 + Retry-After)    for 15 minutes in      the call fails; the next run tries it again
                                              which no call is served
-    the same, asking to wait longer          never                  the subject (or judge) is stopped, for now
-    unavailable (408, 5xx, no choices,       6 tries in all         the call fails; the next run tries it again
+    the same, asking to wait longer          never                  the subject (or judge) is
+    stopped, for now unavailable (408, 5xx, no choices,       6 tries in all         the call fails;
+    the next run tries it again
       an error inside a 200)
-    timed out                                6 tries in all         the call fails; the next run tries it again
-    connection failed                        for 15 minutes         the endpoint is left alone
-    broken reply, reply too large            3 tries in all         the reply is invalid, with the reason
-    cut off by the token limit               once, twice the limit  it is the answer, flagged; invalid if nothing
+    timed out                                6 tries in all         the call fails; the next run
+    tries it again connection failed                        for 15 minutes         the endpoint is
+    left alone broken reply, reply too large            3 tries in all         the reply is invalid,
+    with the reason cut off by the token limit               once, twice the limit  it is the
+    answer, flagged; invalid if nothing
                                                                     was said by then
-    wrong provider                           3 tries in all         the subject (or judge) is stopped
-    prompt cut by the server                 never                  the subject (or judge) is stopped
-    prompt refused by moderation (403)       never                  the reply is invalid, with the reason
-    request refused (400, 413, 422, ...)     never                  the call fails; the subject (or judge) is stopped
-                                                                    when its first 3 all fail with one status
-    request refused, and the first of the    never                  the subject is stopped, with what to say instead
+    wrong provider                           3 tries in all         the subject (or judge) is
+    stopped prompt cut by the server                 never                  the subject (or judge)
+    is stopped prompt refused by moderation (403)       never                  the reply is invalid,
+    with the reason request refused (400, 413, 422, ...)     never                  the call fails;
+    the subject (or judge) is stopped
+                                                                    when its first 3 all fail with
+                                                                    one status
+    request refused, and the first of the    never                  the subject is stopped, with
+    what to say instead
       model: reasoning, temperature
-    no such model or address (404, 405,      never                  the subject (or judge) is stopped
+    no such model or address (404, 405,      never                  the subject (or judge) is
+    stopped
       501, redirected)
     key refused (401), no credits (402)      never                  the endpoint is left alone
 
-Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed together
-do not come back together); Retry-After is honoured where it is longer. An invalid reply is final until a user
-asks for it again (`aib run --again`).
+Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed
+together do not come back together); Retry-After is honoured where it is longer. An invalid reply is
+final until a user asks for it again (`aib run --again`).
 
 Sleeps nowhere; the clock and the random numbers are the caller's.
 """
@@ -58,7 +65,9 @@ PAUSE = 15.0  # seconds after a 429 that does not say how long
 
 
 class _Gate(ABC):
-    """Lets a number of calls through at once; of those waiting, by highest priority, then by order of arrival."""
+    """Lets a number of calls through at once; of those waiting, by highest priority, then by order
+    of arrival.
+    """
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
@@ -93,7 +102,9 @@ class _Gate(ABC):
 
     @abstractmethod
     def _pass_on(self) -> None:
-        """A task was cancelled after it had been called up: what it was called up for is free again."""
+        """A task was cancelled after it had been called up: what it was called up for is free
+        again.
+        """
 
     def _call_up(self) -> bool:
         """Let the next waiting call go on; False where none waits."""
@@ -108,7 +119,8 @@ class _Gate(ABC):
 class Hold:
     """A block of code that holds a slot of *gate*.
 
-    Not `asynccontextmanager`: every call passes several of these, and a generator costs five times as much.
+    Not `asynccontextmanager`: every call passes several of these, and a generator costs five times
+    as much.
     """
 
     __slots__ = ("_gate", "_priority")
@@ -151,11 +163,13 @@ class Slots(_Gate):
 
 
 class CallSlots:
-    """One subject's slots at one endpoint, *limit* to send in; from `MANY` on, half as many more to prepare in.
+    """One subject's slots at one endpoint, *limit* to send in; from `MANY` on, half as many more to
+    prepare in.
 
-    Writing a call down takes a hundredth of a second before it is sent and after it has come: without the second kind,
-    calls of 0.2 s, 200 at once, take a quarter more time. With few slots that is nothing next to the model's own time,
-    and what is prepared is lost with a kill like what is in flight.
+    Writing a call down takes a hundredth of a second before it is sent and after it has come:
+    without the second kind, calls of 0.2 s, 200 at once, take a quarter more time. With few slots
+    that is nothing next to the model's own time, and what is prepared is lost with a kill like what
+    is in flight.
     """
 
     def __init__(self, limit: int) -> None:
@@ -164,15 +178,20 @@ class CallSlots:
 
 
 class RateLimiter(_Gate):
-    """Lets calls to one endpoint through, at most *most* at once. *sleep* may raise to end the waiting."""
+    """Lets calls to one endpoint through, at most *most* at once. *sleep* may raise to end the
+    waiting.
+    """
 
-    def __init__(self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(
+        self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]
+    ) -> None:
         super().__init__()
         self.limit = float(most)  # calls in flight that the endpoint seems to accept
         self.in_flight = 0
         self._most, self._clock, self._sleep = most, clock, sleep
         self._open_at = 0.0
-        self.served_at = clock()  # when a call was last served; at first, when the rate limiter was made
+        # when a call was last served; at first, when the rate limiter was made
+        self.served_at = clock()
 
     def acquire_now(self) -> bool:
         """Enter where a slot is free and there is no pause."""
@@ -188,7 +207,8 @@ class RateLimiter(_Gate):
                 try:
                     await self._sleep(pause)
                 except BaseException:
-                    self._wake()  # it may have been called up for a slot that it now leaves to the others
+                    # it may have been called up for a slot that it now leaves to the others
+                    self._wake()
                     raise
             elif self.in_flight < int(self.limit):
                 break
@@ -221,8 +241,10 @@ class RateLimiter(_Gate):
     _pass_on = _wake
 
 
-FIRST_REFUSED = 3  # calls of one model, none of which was served: what is refused is no single conversation
-NOT_THERE = frozenset({404, 405, 501})  # statuses that say so of a model or an address, whatever is asked
+# calls of one model, none of which was served: what is refused is no single conversation
+FIRST_REFUSED = 3
+# statuses that say so of a model or an address, whatever is asked
+NOT_THERE = frozenset({404, 405, 501})
 
 
 class Reach(Enum):
@@ -280,8 +302,11 @@ class AttemptCounts:
             self.held_up_since = max(self.held_up_since, at)
 
 
-def next_wait(fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callable[[], float], now: float) -> float:
-    """Count *fault* in *counts*; seconds until the call is asked again. Raises GaveUp when it is not.
+def next_wait(
+    fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callable[[], float], now: float
+) -> float:
+    """Count *fault* in *counts*; seconds until the call is asked again. Raises GaveUp when it is
+    not.
 
     *draw* gives random numbers in [0, 1); *now* is seconds on a clock that never goes back.
     """
@@ -307,12 +332,18 @@ def next_wait(fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callabl
             return _backoff(counts.wrong_provider, policy, draw, fault.retry_after)
         case Kind.RATE_LIMITED | Kind.CONNECTION:
             if fault.retry_after is not None and fault.retry_after > policy.patience:
-                raise GaveUp(Reach.MODEL, f"{describe(fault)} (it asks to wait {_minutes(fault.retry_after)})")
+                raise GaveUp(
+                    Reach.MODEL,
+                    f"{describe(fault)} (it asks to wait {_minutes(fault.retry_after)})",
+                )
             counts.held_up += 1
             counts.held_up_since = now if counts.held_up_since is None else counts.held_up_since
             if now - counts.held_up_since >= policy.patience:
                 reach = Reach.CALL if fault.kind is Kind.RATE_LIMITED else Reach.ENDPOINT
-                raise GaveUp(reach, f"{describe(fault)} ({counts.held_up} tries in {_minutes(policy.patience)})")
+                raise GaveUp(
+                    reach,
+                    f"{describe(fault)} ({counts.held_up} tries in {_minutes(policy.patience)})",
+                )
             return _backoff(counts.held_up, policy, draw, fault.retry_after)
         case Kind.UNAVAILABLE | Kind.TIMEOUT:
             counts.failures += 1
@@ -325,7 +356,9 @@ def next_wait(fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callabl
 
 
 def unfit(fault: Fault, model: ChatModel) -> str | None:
-    """What to do where *fault* refuses not a conversation but how *model* is called; None where it does not say so."""
+    """What to do where *fault* refuses not a conversation but how *model* is called; None where it
+    does not say so.
+    """
     if fault.kind is not Kind.BAD_REQUEST:
         return None
     if model.reasoning is Reasoning.OFF and "reasoning" in fault.refused:
@@ -345,8 +378,12 @@ def describe(fault: Fault) -> str:
     return f"{fault.kind.value}{status}: {fault.message}"
 
 
-def _backoff(number: int, policy: Policy, draw: Callable[[], float], retry_after: float | None) -> float:
-    wait = min(policy.first_wait * 2.0 ** min(number - 1, 30), policy.longest_wait) * (0.5 + 0.5 * draw())
+def _backoff(
+    number: int, policy: Policy, draw: Callable[[], float], retry_after: float | None
+) -> float:
+    wait = min(policy.first_wait * 2.0 ** min(number - 1, 30), policy.longest_wait) * (
+        0.5 + 0.5 * draw()
+    )
     if retry_after is None:
         return wait
     # a little later than asked, and not all at once

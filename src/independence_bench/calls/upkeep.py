@@ -1,9 +1,11 @@
-"""Opens the executor of one command and keeps up what it works with: its leases, the store, and replies not stored yet.
+"""Opens the executor of one command and keeps up what it works with: its leases, the store, and
+replies not stored yet.
 
-Its claims are renewed, and whether the store is still there and ours alone is looked at. A disk is full, or a database
-stays away: replies that arrived and could not be stored are saved in a file, which the next command takes in. Attempts
-are in the store before they are sent, so what is missing of them is how they ended: that is saved, with the bodies of
-the replies, and the answers are read from those anew. Knows nothing of what is asked.
+Its claims are renewed, and whether the store is still there and ours alone is looked at. A disk is
+full, or a database stays away: replies that arrived and could not be stored are saved in a file,
+which the next command takes in. Attempts are in the store before they are sent, so what is missing
+of them is how they ended: that is saved, with the bodies of the replies, and the answers are read
+from those anew. Knows nothing of what is asked.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ from independence_bench.store.workers import Grant
 LOOK = 1.0  # seconds between two checks that the store is still there
 LISTEN = 1.0  # seconds between two looks at what other workers of the job have closed
 LOOKS_ELSEWHERE = 5  # of those, between two checks whether another machine uses it
-COLLECTED = 100_000  # new objects before Python looks for cycles among them; our calls leave none behind
+# new objects before Python looks for cycles among them; our calls leave none behind
+COLLECTED = 100_000
 REPLACED = "was deleted or replaced while it was in use"
 
 
@@ -60,9 +63,10 @@ async def open_executor(
 ) -> AsyncIterator[Executor]:
     """An executor that sends at most *most* calls at once to an endpoint, until *stopping* is set.
 
-    Its claims are renewed while the block runs. Raises StoreError where the store cannot be written, and at the end of
-    the block, *stopping* having been set, where it turned out not to be this machine's alone or was replaced. Replies
-    that could not be stored are saved in a file; until a folder takes it they are kept, and *notice* is called.
+    Its claims are renewed while the block runs. Raises StoreError where the store cannot be
+    written, and at the end of the block, *stopping* having been set, where it turned out not to be
+    this machine's alone or was replaced. Replies that could not be stored are saved in a file;
+    until a folder takes it they are kept, and *notice* is called.
     *warn* is called for each reply that may not be what was asked for.
     """
     commits = Commits(store, stopping)
@@ -76,10 +80,14 @@ async def open_executor(
                 at_once = min(most, client.endpoint.at_once or most)
                 executor.limiters[name] = RateLimiter(at_once, clocks.clock, executor.pause)
             tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
-            worker = None if budget.job is None else Worker(budget.job, ledger, commits, executor.pause)
+            worker = (
+                None if budget.job is None else Worker(budget.job, ledger, commits, executor.pause)
+            )
             try:
                 if worker is not None:
-                    tasks.append(asyncio.create_task(worker.work(await worker.join(), executor.closed)))
+                    tasks.append(
+                        asyncio.create_task(worker.work(await worker.join(), executor.closed))
+                    )
                     budget.attach(worker if budget.limit is not None else None)
                 with _rare_collection():
                     yield executor
@@ -89,7 +97,8 @@ async def open_executor(
                 await asyncio.gather(*tasks, return_exceptions=True)
                 if worker is not None:
                     budget.attach(None)
-                    with suppress(StoreError):  # where the store has failed, it is free with the lease
+                    # where the store has failed, it is free with the lease
+                    with suppress(StoreError):
                         await worker.give_back()
     finally:
         await upkeep.save_unstored(notice)
@@ -98,9 +107,11 @@ async def open_executor(
 
 @contextmanager
 def _rare_collection() -> Iterator[None]:
-    """Collect garbage rarely: scanning the live objects of thousands of calls in flight takes 10% of our CPU.
+    """Collect garbage rarely: scanning the live objects of thousands of calls in flight takes 10%
+    of our CPU.
 
-    Of several at the same time, in whatever order they end, the last one gives back what the first one has found.
+    Of several at the same time, in whatever order they end, the last one gives back what the first
+    one has found.
     """
     _THRESHOLDS.append(gc.get_threshold())
     gc.set_threshold(COLLECTED, 20, 50)
@@ -117,14 +128,20 @@ _THRESHOLDS: list[tuple[int, int, int]] = []  # as each that goes on has found t
 
 
 class _Upkeep:
-    """What goes on in a store while calls are made: claims are renewed, and whether it is still ours is looked at."""
+    """What goes on in a store while calls are made: claims are renewed, and whether it is still
+    ours is looked at.
+    """
 
-    def __init__(self, store: Store, commits: Commits, stopping: asyncio.Event, clocks: Clocks) -> None:
+    def __init__(
+        self, store: Store, commits: Commits, stopping: asyncio.Event, clocks: Clocks
+    ) -> None:
         self.owner = new_owner()
         self.watch: LeaseWatch | None = None
         self._store, self._commits, self._stopping, self._clocks = store, commits, stopping, clocks
-        self._read: tuple[float, float, float] | None = None  # a server's time, and our clocks when it was read
-        self._elsewhere: dict[str, float] = {}  # owners with another clock who had leases when we began
+        # a server's time, and our clocks when it was read
+        self._read: tuple[float, float, float] | None = None
+        # owners with another clock who had leases when we began
+        self._elsewhere: dict[str, float] = {}
         self._trouble: str | None = None
 
     def now(self) -> float:
@@ -132,7 +149,8 @@ class _Upkeep:
         if self._read is None:
             return self._clocks.now()
         server_time, now, clock = self._read
-        # our clock may be set back and our monotonic one stands still while the machine sleeps: who is behind errs
+        # our clock may be set back and our monotonic one stands still while the machine sleeps: who
+        # is behind errs
         return server_time + max(self._clocks.now() - now, self._clocks.clock() - clock)
 
     async def begin(self) -> int:
@@ -159,7 +177,8 @@ class _Upkeep:
     async def renew(self) -> None:
         """Renew our claims until cancelled."""
         while True:
-            await asyncio.sleep(LEASE / 4)  # so that two renewals may fail before others take our calls
+            # so that two renewals may fail before others take our calls
+            await asyncio.sleep(LEASE / 4)
             with suppress(StoreError):  # the next call that needs the store reports it
                 await self._set_clock()
                 await self._commits.do(partial(attempts.renew, owner=self.owner, now=self.now()))
@@ -180,7 +199,8 @@ class _Upkeep:
     async def _look_elsewhere(self) -> None:
         leases = await self._commits.do(attempts.leases_elsewhere)
         for owner, until in self._elsewhere.items():
-            # a lease that ends at another time than before was renewed: its owner is alive, on another machine
+            # a lease that ends at another time than before was renewed: its owner is alive, on
+            # another machine
             if leases.get(owner, until) != until:
                 self._trouble = (
                     f"another machine ({host_of(owner)}) uses the store {self._store.shown}; a file is "
@@ -188,8 +208,12 @@ class _Upkeep:
                 )
 
     async def save_unstored(self, notice: Callable[[str], None]) -> None:
-        """Save the replies that could not be stored, and raise StoreError that says where; do nothing without such."""
-        failed = [(item, error) for operation, item, error in self._commits.failed if is_finish(operation)]
+        """Save the replies that could not be stored, and raise StoreError that says where; do
+        nothing without such.
+        """
+        failed = [
+            (item, error) for operation, item, error in self._commits.failed if is_finish(operation)
+        ]
         if not failed:
             return
         now = self.now()
@@ -199,13 +223,19 @@ class _Upkeep:
             notice(f"{unstored} is kept in memory until there is room for it, Ctrl-C gives it up")
             await asyncio.sleep(LOOK)
         error = failed[0][1]
-        raise StoreError(f"{error}; {unstored} is saved in {path}, and the same command takes it in") from error
+        raise StoreError(
+            f"{error}; {unstored} is saved in {path}, and the same command takes it in"
+        ) from error
 
     def conclude(self) -> None:
         """Raise StoreError for what `look` has found, once everything that was in flight is stored."""
         if self._trouble is REPLACED:
             copy = self._store.backend.rescue()
-            saved = f"what was in it, with all that was bought since, is in {copy}" if copy else "it could not be saved"
+            saved = (
+                f"what was in it, with all that was bought since, is in {copy}"
+                if copy
+                else "it could not be saved"
+            )
             raise StoreError(f"the store {self._store.shown} {REPLACED}; {saved}")
         if self._trouble:
             raise StoreError(self._trouble)
@@ -237,7 +267,9 @@ class SavedEnd:
 def saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
     """What is saved of a *finished* attempt: no secret that this process knows."""
     state, attempt, ended, step = finished
-    ended = replace(ended, raw=SENT.redacted_text(ended.raw), message=KNOWN.redacted_message(ended.message))
+    ended = replace(
+        ended, raw=SENT.redacted_text(ended.raw), message=KNOWN.redacted_message(ended.message)
+    )
     return SavedEnd(owner, state.key, attempt, now, step.charge, ended)
 
 
@@ -248,7 +280,9 @@ def save(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
         fresh = path.with_suffix(".making")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            with open(
+                os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
+            ) as file:
                 file.writelines(f"{json.dumps(asdict(end))}\n" for end in ends)
                 file.flush()
                 os.fsync(file.fileno())
@@ -266,15 +300,20 @@ def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
     durable."""
     taken = []
     for path, saved in _files(store_folder):
-        # an id and an owner's name are of this store or of none: a file of another store has no line for it
+        # an id and an owner's name are of this store or of none: a file of another store has no
+        # line for it
         here = [end for ends in in_chunks(saved) for end in _stored(connection, ends)]
         if not here:
             continue
         for end in here:
-            # another process may have taken it for lost meanwhile, but it has not seen how that ended
+            # another process may have taken it for lost meanwhile, but it has not seen how that
+            # ended
             row = schema.attempts.c
             no_end = or_(row.finished_at.is_(None), row.outcome == LOST)
-            if connection.execute(select(row.id).where(row.id == end.attempt, no_end)).first() is not None:
+            if (
+                connection.execute(select(row.id).where(row.id == end.attempt, no_end)).first()
+                is not None
+            ):
                 attempts.end_attempts(connection, [(end.attempt, end.ended)], end.at)
                 workers.settle(connection, [end.attempt])
                 workers.spend(connection, end.owner, end.charge)
@@ -283,15 +322,21 @@ def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
 
 
 def _stored(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
-    """Those of attempts of this store, found by one query: files of other stores may lie there for ever."""
+    """Those of attempts of this store, found by one query: files of other stores may lie there for
+    ever.
+    """
     row = schema.attempts.c
-    listed = select(row.id, row.call_key, row.owner).where(row.id.in_([end.attempt for end in ends]))
+    listed = select(row.id, row.call_key, row.owner).where(
+        row.id.in_([end.attempt for end in ends])
+    )
     held = {tuple(row) for row in connection.execute(listed)}
     return [end for end in ends if (end.attempt, end.key, end.owner) in held]
 
 
 def _folders(store_folder: Path | None) -> Iterator[Path]:
-    """Where files are saved and looked for: user data, the store's folder, the system's for temporary files."""
+    """Where files are saved and looked for: user data, the store's folder, the system's for
+    temporary files.
+    """
     yield data_folder()
     if store_folder is not None:
         yield store_folder
@@ -306,7 +351,10 @@ def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
                 # anybody may put a file into a folder for temporary ones
                 if not path.is_symlink() and (os.name == "nt" or path.stat().st_uid == os.getuid()):
                     with suppress(OSError, *UNREADABLE):
-                        yield path, [_read(line) for line in path.read_text(encoding="utf-8").splitlines()]
+                        yield (
+                            path,
+                            [_read(line) for line in path.read_text(encoding="utf-8").splitlines()],
+                        )
 
 
 def _read(line: str) -> SavedEnd:
@@ -341,7 +389,14 @@ class Worker:
     async def draw(self, limit: float, needed: float, held: float) -> Grant:
         """Ask the store for more."""
         now, watch = self.ledger.now(), self.ledger.watch
-        ask = partial(workers.draw, owner=self.ledger.owner, job=self.job, limit=limit, needed=needed, held=held)
+        ask = partial(
+            workers.draw,
+            owner=self.ledger.owner,
+            job=self.job,
+            limit=limit,
+            needed=needed,
+            held=held,
+        )
         grant = await self.commits.do(partial(ask, now=now, watch=watch))
         self.kept_until = now + LEASE
         return grant
@@ -351,7 +406,9 @@ class Worker:
         await self.commits.do(partial(workers.give_back, owner=self.ledger.owner))
 
     async def work(self, since: float, closed: dict[str, str]) -> None:
-        """Keep the lease, and put into *closed* what others have closed *since* then, until cancelled."""
+        """Keep the lease, and put into *closed* what others have closed *since* then, until
+        cancelled.
+        """
         clock = asyncio.get_running_loop().time  # the other one may be set
         renewed = clock()
         while True:
@@ -360,8 +417,16 @@ class Worker:
                 if clock() >= renewed + LEASE / 4:
                     now = self.ledger.now()
                     await self.commits.do(partial(workers.stay, owner=self.ledger.owner, now=now))
-                    # a lease that has lapsed is not revived: others may have had what was drawn, so it is drawn anew
-                    renewed, self.kept_until = clock(), self.kept_until if self.lapsed() else now + LEASE
-                closures = await self.commits.do(partial(workers.closed_since, job=self.job, since=since))
+                    # a lease that has lapsed is not revived: others may have had what was drawn, so
+                    # it is drawn anew
+                    renewed, self.kept_until = (
+                        clock(),
+                        self.kept_until if self.lapsed() else now + LEASE,
+                    )
+                closures = await self.commits.do(
+                    partial(workers.closed_since, job=self.job, since=since)
+                )
                 for endpoint, reason in closures.items():
-                    closed.setdefault(endpoint, f"{reason} (another worker of the job {self.job} was told)")
+                    closed.setdefault(
+                        endpoint, f"{reason} (another worker of the job {self.job} was told)"
+                    )

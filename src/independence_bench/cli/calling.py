@@ -1,6 +1,8 @@
-"""Shared by commands that call models: options, the confirmation before, the progress, the summary at the end.
+"""Shared by commands that call models: options, the confirmation before, the progress, the summary
+at the end.
 
---shard, --job and --on among them: one order carried out by several workers, by hand or on a cluster.
+--shard, --job and --on among them: one order carried out by several workers, by hand or on a
+cluster.
 """
 
 from __future__ import annotations
@@ -56,12 +58,15 @@ LONGEST_JOB = 100  # characters of a name
 SLURM, KUBERNETES = "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"
 
 
-# What a command asks about before it pays. The same order for three subjects of v3, the largest protocol that ships,
-# is 4,284 calls and some dollars; a hundred times as much is mostly a mistake, or a stranger's protocol.
+# What a command asks about before it pays. The same order for three subjects of v3, the largest
+# protocol that ships, is 4,284 calls and some dollars; a hundred times as much is mostly a mistake,
+# or a stranger's protocol.
 MUCH_MONEY = 20.0  # dollars of the forecast
 MANY_CALLS = 5_000  # paid ones: a list price may be wrong, or not known
 
-yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs much (docs/running.md).")
+yes_option = click.option(
+    "-y", "--yes", is_flag=True, help="Do not ask before it costs much (docs/running.md)."
+)
 price_option = click.option(
     "--price",
     type=(Number(0), Number(0)),
@@ -80,7 +85,10 @@ _LIMITS = (
         help="Calls at once within one subject, at each endpoint.  [default: 8; 1 for models on this machine]",
     ),
     click.option(
-        "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
+        "--budget",
+        type=Number(min=0, min_open=True),
+        metavar="USD",
+        help="Spend no more than this in one command.",
     ),
     price_option,
 )
@@ -120,7 +128,9 @@ def endpoint_options(command: Command) -> Command:
     def gathered(*, models_file: Path | None, local_url: str | None, **typed: Any) -> None:
         command(roster=read_roster(models_file, local_url), **typed)
 
-    local = click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
+    local = click.option(
+        "--local-url", metavar="URL", help="The address of the server that local:NAME is on."
+    )
     return together(models_file_option, local)(gathered)
 
 
@@ -129,7 +139,9 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
     try:
         return asyncio.run(work)
     except (asyncio.CancelledError, KeyboardInterrupt):
-        say("stopped at once; calls in flight may have been charged. The same command continues from here.")
+        say(
+            "stopped at once; calls in flight may have been charged. The same command continues from here."
+        )
         click.get_current_context().meta[STOPPED] = True
         return None
 
@@ -182,11 +194,12 @@ async def carry_out(
     cluster: Cluster | None = None,
     yes: bool = False,
 ) -> Report | None:
-    """Do what *options* ask for with progress on stderr, then say how it ended; None where a person said no.
+    """Do what *options* ask for with progress on stderr, then say how it ended; None where a person
+    said no.
 
-    *ask*: whatever it costs; else it is asked where it costs much, unless *yes* was said, or a budget. *check* sees
-    what is about to be done and may raise. *spread*: how far apart runs are, or in which sittings; None: as fast as it
-    goes. *cluster*: where it is carried out; None: here.
+    *ask*: whatever it costs; else it is asked where it costs much, unless *yes* was said, or a
+    budget. *check* sees what is about to be done and may raise. *spread*: how far apart runs are,
+    or in which sittings; None: as fast as it goes. *cluster*: where it is carried out; None: here.
     """
     display = ProgressDisplay(err())
 
@@ -205,7 +218,9 @@ async def carry_out(
 
 
 def print_outcome(options: RunOptions, store: Store, report: Report | None) -> bool:
-    """Print the ranking after *report*, and how to read one of its conversations; whether all was completed."""
+    """Print the ranking after *report*, and how to read one of its conversations; whether all was
+    completed.
+    """
     if report is None:
         return False
     print_asked(options, store, [report.judge])
@@ -214,7 +229,9 @@ def print_outcome(options: RunOptions, store: Store, report: Report | None) -> b
         protocol = options.protocol
         name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
         scenario = protocol.scenarios[-1].id
-        say(f"read a conversation: aib show {shlex.quote(name_text(played.label))} {scenario}{name}{at_store(store)}")
+        say(
+            f"read a conversation: aib show {shlex.quote(name_text(played.label))} {scenario}{name}{at_store(store)}"
+        )
     return report.complete
 
 
@@ -226,10 +243,16 @@ def print_asked(options: RunOptions, store: Store, judges: Collection[str | None
 
 
 def asked_boards(options: RunOptions, store: Store, judges: Collection[str | None]) -> list[Board]:
-    """The rankings of what *options* asked for, by judges of those labels; by others where they rank a subject."""
+    """The rankings of what *options* asked for, by judges of those labels; by others where they
+    rank a subject.
+    """
     played = set(options.configurations)
-    scored = [board for board in boards(store, options.protocol) if played & set(board.configurations)]
-    return [board for board in scored if board.judge is None or board.judge in judges or board.ranked]
+    scored = [
+        board for board in boards(store, options.protocol) if played & set(board.configurations)
+    ]
+    return [
+        board for board in scored if board.judge is None or board.judge in judges or board.ranked
+    ]
 
 
 def say_end(report: Report, store: Store, *before: str) -> None:
@@ -238,7 +261,9 @@ def say_end(report: Report, store: Store, *before: str) -> None:
         spent = attempts.spending(connection)
     say(*before)
     if report.lost:
-        say(f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most these are paid for twice")
+        say(
+            f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most these are paid for twice"
+        )
     for warning, count in report.warnings.most_common(MOST_TROUBLES):
         say(f"{label_text(warning)}: {plural(count, 'reply', 'replies')}")
     reasons = Counter((label, trouble.why) for label, trouble in report.troubles)
@@ -265,15 +290,19 @@ def say_end(report: Report, store: Store, *before: str) -> None:
 
 
 def shard_of(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
-    """The part of the plan that *typed* means: I/N, or `auto` for I (and N) by what a cluster tells; None for all.
+    """The part of the plan that *typed* means: I/N, or `auto` for I (and N) by what a cluster
+    tells; None for all.
 
-    Slurm counts from whatever its array begins with and says how many there are; Kubernetes counts from 0 and does not.
-    Raises WrongUse where *typed* is none of these, or the cluster does not tell.
+    Slurm counts from whatever its array begins with and says how many there are; Kubernetes counts
+    from 0 and does not. Raises WrongUse where *typed* is none of these, or the cluster does not
+    tell.
     """
     if typed is None:
         return None
     which, divided, of = typed.partition("/")
-    if (divided and not re.fullmatch("[0-9]{1,5}", of)) or not re.fullmatch("auto|[0-9]{1,5}", which):
+    if (divided and not re.fullmatch("[0-9]{1,5}", of)) or not re.fullmatch(
+        "auto|[0-9]{1,5}", which
+    ):
         raise WrongUse(f"--shard: {label_text(typed)} is not a shard; write 3/8, auto/8 or auto")
     if which == "auto":
         number, count = _told(environ, bool(divided))
@@ -283,17 +312,27 @@ def shard_of(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
         raise WrongUse(f"--shard: {which} of how many? Write {which}/8, for example")
     parts = int(of) if divided else count
     if parts is None:
-        raise WrongUse(f"--shard auto: {KUBERNETES} does not say how many there are; write auto/N, N as `completions`")
+        raise WrongUse(
+            f"--shard auto: {KUBERNETES} does not say how many there are; write auto/N, N as `completions`"
+        )
     if not 1 <= number <= parts <= MOST_SHARDS:
-        hint = "; a Slurm array needs no gaps: --array=1-N" if which == "auto" and SLURM in environ else ""
-        raise WrongUse(f"--shard: there is no part {number} of {parts}; parts are 1 to N, at most {MOST_SHARDS}{hint}")
+        hint = (
+            "; a Slurm array needs no gaps: --array=1-N"
+            if which == "auto" and SLURM in environ
+            else ""
+        )
+        raise WrongUse(
+            f"--shard: there is no part {number} of {parts}; parts are 1 to N, at most {MOST_SHARDS}{hint}"
+        )
     return Shard(number, parts)
 
 
 def _told(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
-    """(which part this worker is, how many there are) by the cluster's word; *counted*: how many was said.
+    """(which part this worker is, how many there are) by the cluster's word; *counted*: how many
+    was said.
 
-    An array of which some tasks are submitted again keeps their numbers, so with a count 1 is the first.
+    An array of which some tasks are submitted again keeps their numbers, so with a count 1 is the
+    first.
     """
     if SLURM in environ:
         first = 1 if counted else _number(environ, "SLURM_ARRAY_TASK_MIN", 1)
@@ -311,12 +350,16 @@ def _told(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
 def _number(environ: Mapping[str, str], name: str, default: int | None = None) -> int:
     value = environ.get(name, "" if default is None else str(default))
     if not re.fullmatch("[0-9]{1,9}", value):
-        raise WrongUse(f"--shard auto: {name} is {label_text(value) or 'not set'}, which is not a number; write 3/8")
+        raise WrongUse(
+            f"--shard auto: {name} is {label_text(value) or 'not set'}, which is not a number; write 3/8"
+        )
     return int(value)
 
 
 def job_of(typed: str | None, environ: Mapping[str, str]) -> str | None:
-    """The job that was named, else the Slurm array that this is a task of; None where there is neither."""
+    """The job that was named, else the Slurm array that this is a task of; None where there is
+    neither.
+    """
     if typed is None:
         array = environ.get("SLURM_ARRAY_JOB_ID")
         return f"slurm-{array}" if array else None
@@ -326,15 +369,21 @@ def job_of(typed: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 def cluster_of(typed: str | None, shard: str | None) -> Cluster | None:
-    """The cluster that *typed*, what --on was given, means, in the parts that *shard* asks for; None without one."""
+    """The cluster that *typed*, what --on was given, means, in the parts that *shard* asks for;
+    None without one.
+    """
     if typed is None:
         return None
     name, divided, where = typed.partition("://")
     if name != "ray" or (divided and not re.fullmatch(r"[A-Za-z0-9.\-_:\[\]]+", where)):
-        raise WrongUse(f"--on: {label_text(typed)} is not a cluster; write ray, or ray://HOST:10001")
+        raise WrongUse(
+            f"--on: {label_text(typed)} is not a cluster; write ray, or ray://HOST:10001"
+        )
     parts = re.fullmatch("auto/([0-9]{1,5})", shard or "auto/1")
     if not parts or not 1 <= int(parts[1]) <= MOST_SHARDS:
-        raise WrongUse(f"--on hands out all parts itself: write --shard auto/N, N from 1 to {MOST_SHARDS}, or leave it")
+        raise WrongUse(
+            f"--on hands out all parts itself: write --shard auto/N, N from 1 to {MOST_SHARDS}, or leave it"
+        )
     return Cluster(typed if divided else None, int(parts[1]) if shard else None)
 
 
@@ -386,4 +435,6 @@ def say_job(report: Report, store: Store) -> None:
             most = money(spending.spent + spending.open)
             spent = f"at least {spent}, at most {most} (calls in flight and lost ones included)"
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
-        say(f"job {label_text(job)}: {spent}{limit} spent by {plural(spending.workers, 'worker')}, ever")
+        say(
+            f"job {label_text(job)}: {spent}{limit} spent by {plural(spending.workers, 'worker')}, ever"
+        )

@@ -1,4 +1,6 @@
-"""`aib show` and `aib label`: one conversation with its marks, and conversations for a person to mark."""
+"""`aib show` and `aib label`: one conversation with its marks, and conversations for a person to
+mark.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,12 @@ from independence_bench.protocol.definition import Configuration, Mark, Protocol
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
-from independence_bench.report.transcripts import find_transcripts, scenarios_view, stored_scenarios, transcript_view
+from independence_bench.report.transcripts import (
+    find_transcripts,
+    scenarios_view,
+    stored_scenarios,
+    transcript_view,
+)
 from independence_bench.store.database import Store
 
 WIDE = 130  # columns from which the rubric stands next to the conversation and not below it
@@ -48,8 +55,8 @@ _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 def show_(selection: Selection, subject: str, scenario: str | None, run: int | None) -> None:
     """Print one conversation with all its marks.
 
-    SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as negotiation. Without
-    SCENARIO, the subject's stored scenarios are listed.
+    SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as
+    negotiation. Without SCENARIO, the subject's stored scenarios are listed.
     """
     with selection.stored() as (opened, protocol, _):
         selection.for_reading(protocol)
@@ -61,13 +68,19 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
             return
         label, conversations = find_transcripts(opened, protocol, chosen, subject, scenario, run)
         played = (
-            [] if conversations or run is None else find_transcripts(opened, protocol, chosen, subject, scenario)[1]
+            []
+            if conversations or run is None
+            else find_transcripts(opened, protocol, chosen, subject, scenario)[1]
         )
     if played:
-        runs = ", ".join(str(number) for number in sorted({conversation.row.run for conversation in played}))
+        runs = ", ".join(
+            str(number) for number in sorted({conversation.row.run for conversation in played})
+        )
         raise WrongUse(f"--run: {label} has no run {run} of {scenario}; it has {runs}")
     if not conversations:
-        raise WrongUse(f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` plays it")
+        raise WrongUse(
+            f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` plays it"
+        )
     others: dict[str, list[str]] = defaultdict(list)
     for conversation in conversations[1:]:
         others[str(conversation.configuration)].append(str(conversation.row.run))
@@ -77,7 +90,9 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
     printed(out(), transcript_view(label, conversations[0], protocol))
 
 
-def _list_scenarios(label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]], protocol: Protocol) -> None:
+def _list_scenarios(
+    label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]], protocol: Protocol
+) -> None:
     """What is stored of a subject, and how one of it is shown."""
     if not stored:
         raise WrongUse(
@@ -92,14 +107,18 @@ def _list_scenarios(label: str, stored: Mapping[tuple[str, Configuration], Seque
 @click.command(name="label")
 @click.argument("name")
 @click.option(
-    "--sample", type=click.IntRange(min=1), metavar="N", help="Only N conversations, the same ones for every labeller."
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Only N conversations, the same ones for every labeller.",
 )
 @selecting(configuration_options)
 def label(selection: Selection, name: str, sample: int | None) -> None:
     """Mark stored conversations yourself, blind, as the judge person:NAME.
 
-    You see exactly what a model judge is told: the conversation and the rubric. Your marks are stored; the same
-    command continues where you left off. `aib judges` says how far the judges agree with you.
+    You see exactly what a model judge is told: the conversation and the rubric. Your marks are
+    stored; the same command continues where you left off. `aib judges` says how far the judges
+    agree with you.
     """
     if not sys.stdin.isatty():
         raise WrongUse(
@@ -110,18 +129,27 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
         sys.stdin.reconfigure(errors="replace")
     with selection.stored() as (opened, protocol, _):
         selection.for_reading(protocol)
-        queue = labelling_queue(opened, protocol, selection.configurations(protocol), person, sample)
+        queue = labelling_queue(
+            opened, protocol, selection.configurations(protocol), person, sample
+        )
         if not queue.planned:
-            say(f"no conversations of {protocol.name} are stored in this configuration; `aib run` plays them")
+            say(
+                f"no conversations of {protocol.name} are stored in this configuration; `aib run` plays them"
+            )
             return
         done = queue.planned - len(queue.waiting)
-        say(f"{person.label}: {done} of {plural(queue.planned, 'conversation')} of {protocol.name} marked")
+        say(
+            f"{person.label}: {done} of {plural(queue.planned, 'conversation')} of {protocol.name} marked"
+        )
         if not queue.waiting:
             return
         sitting = Sitting(opened, protocol, person, queue.waiting, out(80), err())
         sitting.sit()
         left = len(queue.waiting) - sitting.kept
-        say(f"{sitting.kept} saved, {left} to go" + ("; the same command continues from here" if left else ""))
+        say(
+            f"{sitting.kept} saved, {left} to go"
+            + ("; the same command continues from here" if left else "")
+        )
     if sitting.stopped:
         raise SystemExit(INTERRUPTED)
 
@@ -132,7 +160,9 @@ class Leave(Exception):
 
 @dataclass(slots=True)
 class Draft:
-    """One conversation that is being marked. It is stored when the next one is finished, or at the end."""
+    """One conversation that is being marked. It is stored when the next one is finished, or at the
+    end.
+    """
 
     case: JudgingInput
     note: str = ""
@@ -143,8 +173,8 @@ class Draft:
 class Sitting:
     """One person at one queue, from the first conversation until they leave.
 
-    A stored verdict is never replaced, so the last one finished is held back until the next one is finished too:
-    until then `b` goes back to it. Whatever ends the sitting stores it.
+    A stored verdict is never replaced, so the last one finished is held back until the next one is
+    finished too: until then `b` goes back to it. Whatever ends the sitting stores it.
     """
 
     store: Store
@@ -153,7 +183,8 @@ class Sitting:
     waiting: Sequence[QueuedTranscript]
     screen: Console  # shows conversations
     console: Console  # asks
-    finished: list[Draft] = field(default_factory=list)  # and not stored yet: the one that can be corrected
+    # and not stored yet: the one that can be corrected
+    finished: list[Draft] = field(default_factory=list)
     kept: int = 0
     stopped: bool = False  # by Ctrl-C
 
@@ -163,7 +194,10 @@ class Sitting:
         try:
             for place, waiting in enumerate(self.waiting, start=1):
                 self._finish(Draft(read_queued(self.store, self.protocol, waiting)), place)
-            while self.finished and self._read("That was the last one. Enter: save it; b: back to it: ") == "b":
+            while (
+                self.finished
+                and self._read("That was the last one. Enter: save it; b: back to it: ") == "b"
+            ):
                 self._again(len(self.waiting))
         except Leave:
             self.console.print()
@@ -174,7 +208,9 @@ class Sitting:
             self._keep(0)
 
     def _finish(self, draft: Draft, place: int) -> None:
-        """Mark one conversation to its end, or skip it; on the way the one before may be marked again."""
+        """Mark one conversation to its end, or skip it; on the way the one before may be marked
+        again.
+        """
         while True:
             came_to = self._mark(draft, f"{place} of {len(self.waiting)}")
             if came_to == "back" and not self.finished:
@@ -188,13 +224,17 @@ class Sitting:
             self._keep(1)
 
     def _again(self, place: int) -> None:
-        """Mark the conversation that was held back once more; leaving in the middle keeps it as it was."""
+        """Mark the conversation that was held back once more; leaving in the middle keeps it as it
+        was.
+        """
         changed = Draft(self.finished[-1].case)
         if self._mark(changed, f"{place} of {len(self.waiting)}, again") == "done":
             self.finished[-1] = changed
 
     def _keep(self, all_but: int) -> None:
-        """Store what is finished, but for the last *all_but*. Interrupted, it can be done again: nothing is lost."""
+        """Store what is finished, but for the last *all_but*. Interrupted, it can be done again:
+        nothing is lost.
+        """
         while len(self.finished) > all_but:
             draft = self.finished[0]
             keep_marks(self.store, self.person, draft.case, draft.marks, draft.note, time.time())
@@ -230,7 +270,9 @@ class Sitting:
         return "done"
 
     def _read(self, prompt: str) -> str:
-        """One line of what is typed, without its ends. Raises Leave at `q` and where the input ends."""
+        """One line of what is typed, without its ends. Raises Leave at `q` and where the input
+        ends.
+        """
         self.console.print(prompt, end="", soft_wrap=True)
         line = sys.stdin.readline()
         if not line or line.strip().lower() == "q":
@@ -253,7 +295,11 @@ def _question(marks: Sequence[Mark], asked: int) -> str:
     if not asked:
         return f"What decides it, in a few words (Enter: nothing; {KEYS}): "
     mark = marks[asked - 1]
-    scale = "y or n" if mark.kind == "yes_no" else " / ".join(mark.levels) or f"{mark.low:g}-{mark.high:g}"
+    scale = (
+        "y or n"
+        if mark.kind == "yes_no"
+        else " / ".join(mark.levels) or f"{mark.low:g}-{mark.high:g}"
+    )
     return f"{mark.name.replace('_', ' ')}, {scale}: "
 
 
@@ -272,7 +318,11 @@ def read_mark(typed: str, mark: Mark) -> float | None:
     if mark.kind == "yes_no":
         return {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0}.get(typed.lower())
     if mark.levels:
-        meant = [number for number, level in enumerate(mark.levels) if typed and level.startswith(typed.lower())]
+        meant = [
+            number
+            for number, level in enumerate(mark.levels)
+            if typed and level.startswith(typed.lower())
+        ]
         return float(meant[0]) if len(meant) == 1 else None
     if not _NUMBER.fullmatch(typed):
         return None
@@ -281,13 +331,16 @@ def read_mark(typed: str, mark: Mark) -> float | None:
 
 
 def case_view(case: JudgingInput, width: int) -> RenderableType:
-    """What a judge is told of *case*, as a person reads it; with the rubric next to it on a wide terminal."""
+    """What a judge is told of *case*, as a person reads it; with the rubric next to it on a wide
+    terminal.
+    """
     parts: list[RenderableType] = []
     for line in case.transcript.lines:
         own = f" (its reply “{line.name}”)" if line.name else ""
         who = "the human" if line.speaker == "human" else f"the AI{own}"
         parts.append(Text(harmless(who), style="bold cyan"))
-        parts.append(Padding(_read_out(line.text), (0, 0, 1, 2)))  # no text can stand where our own lines begin
+        # no text can stand where our own lines begin
+        parts.append(Padding(_read_out(line.text), (0, 0, 1, 2)))
     talk = Group(*parts)
     rubric = Text(f"{harmless(what_to_mark(case.markable))}\n\n")
     for text in rubrics_for_reading(case):
@@ -303,7 +356,9 @@ def case_view(case: JudgingInput, width: int) -> RenderableType:
 
 
 def _read_out(text: str) -> Text:
-    """*text* with headings and bold as such and not as signs, and points for lists; all else as it is."""
+    """*text* with headings and bold as such and not as signs, and points for lists; all else as it
+    is.
+    """
     shown = Text()
     for number, line in enumerate(harmless(text).split("\n")):
         shown.append("\n" * (number > 0))

@@ -35,14 +35,21 @@ FEW = 3  # of each kind, unless all are asked for
 @click.command(name="import")
 @click.argument("path", type=click.Path(path_type=Path))
 @store_option
-@click.option("--all", "every", is_flag=True, help="List everything that was skipped or is unusual, not only examples.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, with everything listed.")
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="List everything that was skipped or is unusual, not only examples.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON, with everything listed."
+)
 def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
     """Import results from elsewhere into the store.
 
-    PATH is a folder that `aib export` wrote, a log (LOG.eval) of our tasks in Inspect AI or a folder of such logs, or a
-    folder or tar in the published layout. Reading the same again changes nothing; what is damaged or of another kind is
-    counted and listed, and the rest is imported.
+    PATH is a folder that `aib export` wrote, a log (LOG.eval) of our tasks in Inspect AI or a
+    folder of such logs, or a folder or tar in the published layout. Reading the same again changes
+    nothing; what is damaged or of another kind is counted and listed, and the rest is imported.
     """
     with open_store(store) as opened, _telling(err()) as tell:
         if is_export(path) or is_log(path):
@@ -78,16 +85,22 @@ def _print(console: Console, *, outcome: PublishedImport, every: bool) -> None:
         f"from {plural(outcome.files, 'file')}; {outcome.known:,} and {outcome.judgements_known:,} were there already."
     )
     if outcome.names:
-        console.print(f"The names in {plural(outcome.names, 'conversation')} as they were published: aib extract-names")
+        console.print(
+            f"The names in {plural(outcome.names, 'conversation')} as they were published: aib extract-names"
+        )
     if outcome.rows:
-        console.print(f"{plural(outcome.rows, 'published row')} with intervals read from {ROWS_FILE} next to it.")
+        console.print(
+            f"{plural(outcome.rows, 'published row')} with intervals read from {ROWS_FILE} next to it."
+        )
     if outcome.dollars:
         console.print(f"The new results cost {money(outcome.dollars)} where they were made.")
     if outcome.cut:
         console.print(f"The source was not read to its end: {outcome.cut}.")
     _list(console, "Skipped", outcome.skipped, every)
     _list(console, "Imported, and not counted by our own rules", outcome.unusual, every)
-    console.print("next: `aib leaderboard --protocol published-v2 --rules published`", soft_wrap=True)
+    console.print(
+        "next: `aib leaderboard --protocol published-v2 --rules published`", soft_wrap=True
+    )
 
 
 def _list(console: Console, title: str, rows: list[tuple[str, str]], every: bool) -> None:
@@ -125,7 +138,9 @@ def _print_export(console: Console, *, came: Imported, every: bool) -> None:
             *((count.added, "imported"), (count.there, "there already")),
             *((count.conflicts, "stored with other content"), (count.refused, "refused")),
         )
-        console.print(f"{name}: {', '.join(f'{rows:,} {what}' for rows, what in parts if rows) or 'none'}")
+        console.print(
+            f"{name}: {', '.join(f'{rows:,} {what}' for rows, what in parts if rows) or 'none'}"
+        )
     shown = came.findings if every else came.findings[:FEW]
     for finding in shown:
         console.print(f"  {label_text(finding)}", soft_wrap=True)
@@ -134,27 +149,39 @@ def _print_export(console: Console, *, came: Imported, every: bool) -> None:
 
 
 def _licence(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
-    """*typed* as data-set cards have it, in lower case, if it is an identifier: letters, digits, dots, hyphens."""
+    """*typed* as data-set cards have it, in lower case, if it is an identifier: letters, digits,
+    dots, hyphens.
+    """
     if typed is None:
         return None
     if not re.fullmatch(LICENCE, named := typed.lower()):
-        raise click.BadParameter(f"{typed!r} is not a licence identifier, such as mit or cc-by-4.0.")
+        raise click.BadParameter(
+            f"{typed!r} is not a licence identifier, such as mit or cc-by-4.0."
+        )
     return named
 
 
 def _hub(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
     """*typed*, if it can be a repository on the hub."""
-    if typed is not None and not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", typed, re.ASCII):
-        raise click.BadParameter(f"{typed!r} is not the name of a data set on the hub; write OWNER/NAME.")
+    if typed is not None and not re.fullmatch(
+        r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", typed, re.ASCII
+    ):
+        raise click.BadParameter(
+            f"{typed!r} is not the name of a data set on the hub; write OWNER/NAME."
+        )
     return typed
 
 
 def _licence_asked() -> str:
     """The licence that a person names. Raises WrongUse where no person can be asked, or it is none."""
-    question = "Under which licence may others use this (cc-by-4.0, mit ...; unknown if that is open)?"
+    question = (
+        "Under which licence may others use this (cc-by-4.0, mit ...; unknown if that is open)?"
+    )
     named = answered(question, "--licence ID").strip().lower()
     if not re.fullmatch(LICENCE, named):
-        raise WrongUse(f"{named!r} is not a licence identifier, such as mit or cc-by-4.0; nothing was written")
+        raise WrongUse(
+            f"{named!r} is not a licence identifier, such as mit or cc-by-4.0; nothing was written"
+        )
     return named
 
 
@@ -175,19 +202,30 @@ def _licence_asked() -> str:
 )  # fmt: skip
 @store_option
 def export_(
-    folder: Path, form: Form | Literal["inspect"], raw: bool, licence: str | None, hub: str | None, store: str
+    folder: Path,
+    form: Form | Literal["inspect"],
+    raw: bool,
+    licence: str | None,
+    hub: str | None,
+    store: str,
 ) -> None:
-    """Write everything that is stored into FOLDER: conversations, attempts, judgements, scores, a dataset card.
+    """Write everything that is stored into FOLDER: conversations, attempts, judgements, scores, a
+    dataset card.
 
-    The same store gives the same bytes, and `aib import FOLDER` reads them back. Columns: docs/export.md. With
-    `--form inspect` one log for each subject and configuration, for Inspect's own tools: docs/inspect.md.
+    The same store gives the same bytes, and `aib import FOLDER` reads them back. Columns:
+    docs/export.md. With `--form inspect` one log for each subject and configuration, for Inspect's
+    own tools: docs/inspect.md.
     """
     with open_results(store) as opened:
         if form == "inspect":
             if raw:
-                raise WrongUse("--raw: logs of Inspect hold no raw bodies; leave it out, or export jsonl")
+                raise WrongUse(
+                    "--raw: logs of Inspect hold no raw bodies; leave it out, or export jsonl"
+                )
             if licence or hub:
-                raise WrongUse("--licence and --hub apply to data sets only: leave them out, or export jsonl")
+                raise WrongUse(
+                    "--licence and --hub apply to data sets only: leave them out, or export jsonl"
+                )
             logs = export_logs(opened, folder)
             logs_read = f"{plural(logs.logs, 'log')} with {plural(logs.samples, 'sample')}"
             out().print(f"{logs.folder}: {logs_read}", soft_wrap=True)

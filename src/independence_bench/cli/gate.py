@@ -53,7 +53,14 @@ from independence_bench.protocol.definition import WITHHELD, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.encode import json_text
 from independence_bench.report.format import plural
-from independence_bench.report.gate_view import exit_code, gate_values, gate_view, junit, resolution, statements
+from independence_bench.report.gate_view import (
+    exit_code,
+    gate_values,
+    gate_view,
+    junit,
+    resolution,
+    statements,
+)
 from independence_bench.report.table import markdown
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
@@ -75,7 +82,9 @@ class Asked:
 
 @click.command(name="gate")
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
-@click.option("--baseline", metavar="FILE|STORE", help="What to compare with: a file of --write, or a store.")
+@click.option(
+    "--baseline", metavar="FILE|STORE", help="What to compare with: a file of --write, or a store."
+)
 @click.option(
     "--write",
     "target",
@@ -83,7 +92,12 @@ class Asked:
     metavar="FILE",
     help="Write what is stored now as a baseline: marks and identities, no texts.",
 )
-@click.option("--against", type=FILLED, metavar="NAME", help="Which build of the baseline, where it has several.")
+@click.option(
+    "--against",
+    type=FILLED,
+    metavar="NAME",
+    help="Which build of the baseline, where it has several.",
+)
 @click.option(
     "--max-drop",
     "margin",
@@ -106,11 +120,22 @@ class Asked:
 )
 @calling.endpoint_options
 @calling.one_subject_limit_options
-@click.option("-y", "--yes", is_flag=True, help="With --add-runs: do not ask before it costs money.")
 @click.option(
-    "--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Also write the result as JUnit XML."
+    "-y", "--yes", is_flag=True, help="With --add-runs: do not ask before it costs money."
 )
-@click.option("--summary", type=click.Path(path_type=Path), metavar="FILE", help="Also write the result as Markdown.")
+@click.option(
+    "--junit",
+    "junit_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the result as JUnit XML.",
+)
+@click.option(
+    "--summary",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the result as Markdown.",
+)
 @legend_option
 @selecting(judge_option, configuration_options, weights_option, json_option)
 def command(
@@ -131,9 +156,9 @@ def command(
 ) -> None:
     """Test whether what is stored now is worse than a baseline (docs/ci.md).
 
-    SUBJECT is a label, or a part of one that fits a single subject; the default is every build of the baseline. The
-    same scenarios are compared, by the judge of the baseline: of a character, at which push each item gave way; else
-    the index, with --max-drop points.
+    SUBJECT is a label, or a part of one that fits a single subject; the default is every build of
+    the baseline. The same scenarios are compared, by the judge of the baseline: of a character, at
+    which push each item gave way; else the index, with --max-drop points.
 
     \b
     Exit code:
@@ -147,9 +172,13 @@ def command(
       2   wrong use, such as another protocol or judge, or not a baseline
     """
     if (baseline is None) == (target is None):
-        raise WrongUse("say either --baseline FILE, to compare with it, or --write FILE, to make one")
+        raise WrongUse(
+            "say either --baseline FILE, to compare with it, or --write FILE, to make one"
+        )
     if baseline is None and (add_runs or dimensions or against):
-        raise WrongUse("--add-runs, --dimension and --against are about a comparison: say --baseline FILE")
+        raise WrongUse(
+            "--add-runs, --dimension and --against are about a comparison: say --baseline FILE"
+        )
     for option, file in (("--write", target), ("--junit", junit_file), ("--summary", summary)):
         if file is not None:
             _check_replaceable(option, file)
@@ -167,10 +196,14 @@ def command(
                 for build in gate.builds:  # which no user named: no store chooses what is run here
                     if build.row.subject.endpoint == PYTHON:
                         named = f"{build.row.label} is a Python function"
-                        raise WrongUse(f"{named}: name it to play it, as `aib gate NAME --add-runs`")
+                        raise WrongUse(
+                            f"{named}: name it to play it, as `aib gate NAME --add-runs`"
+                        )
             options = _options(protocol, files, known, opened, roster, limits)
             if not _add_runs(gate, options, opened, add_runs, yes):
-                raise NotComplete("the added runs are not complete, so it stays undecided; `aib rerun` continues")
+                raise NotComplete(
+                    "the added runs are not complete, so it stays undecided; `aib rerun` continues"
+                )
             gate = _look(known, opened, protocol, asked)
     for file, text in ((junit_file, junit(gate)), (summary, markdown(gate_view(gate)) + "\n")):
         if file is not None:
@@ -191,7 +224,9 @@ def _check_replaceable(option: str, file: Path) -> None:
     if there and (option, there) != ("--write", "a baseline"):
         raise WrongUse(f"{option}: {file} is {there}; name another file")
     if option == "--write" and not there and file.is_file() and file.stat().st_size:
-        raise WrongUse(f"{option}: {file} is there already, and no baseline; name another file, or delete it")
+        raise WrongUse(
+            f"{option}: {file} is there already, and no baseline; name another file, or delete it"
+        )
 
 
 def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
@@ -225,7 +260,9 @@ def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
 
 def _judge_hash(board: Board, store: Store) -> str:
     if not board.judge_hashes:
-        raise NotComplete(f"no conversations of {board.protocol.name} are judged in {store.shown}; run `aib judge`")
+        raise NotComplete(
+            f"no conversations of {board.protocol.name} are judged in {store.shown}; run `aib judge`"
+        )
     return board.judge_hashes[0]
 
 
@@ -233,14 +270,20 @@ def _baseline(typed: str, selection: Selection, now: Store) -> Baseline:
     """From a file, or from what another store has of the protocol that is looked at."""
     if not _is_store(typed):
         if selection.judge or selection.variants or selection.delivery:
-            raise WrongUse("--judge, --variants, --delivery are about --write: a baseline names its judge and places")
+            raise WrongUse(
+                "--judge, --variants, --delivery are about --write: a baseline names its judge and places"
+            )
         return read_baseline(Path(typed))
     with open_results(typed) as opened:
-        protocol, _ = find_protocol(selection.protocol_name or find_protocol(None, now)[0].name, opened)
+        protocol, _ = find_protocol(
+            selection.protocol_name or find_protocol(None, now)[0].name, opened
+        )
         board = configured_boards(selection, opened, protocol)[0]
         with opened.reading() as connection:
             items = held(opened, protocol, board.judge) if has_items(protocol) else None
-            return baseline_of(connection, board, _judge_hash(board, opened), board.ranked or board.rows, items)
+            return baseline_of(
+                connection, board, _judge_hash(board, opened), board.ranked or board.rows, items
+            )
 
 
 def _is_store(typed: str) -> bool:
@@ -279,16 +322,26 @@ def by_items(baseline: Baseline, asked: Asked) -> bool:
 
 def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) -> Gate:
     """What is stored now against *baseline*, by the baseline's judge in its configurations."""
-    same_place = [board for board in boards(store, protocol) if board.configurations == baseline.configurations]
+    same_place = [
+        board
+        for board in boards(store, protocol)
+        if board.configurations == baseline.configurations
+    ]
     where = " + ".join(map(str, baseline.configurations))
     ask = f"`aib judge -j {baseline.judge.partition('@')[0]}`"
     if not same_place:
-        raise WrongUse(f"no conversations of {protocol.name} in {where} are stored in {store.shown}")
-    board = next((board for board in same_place if board.judge_hashes == (baseline.judge_hash,)), None)
+        raise WrongUse(
+            f"no conversations of {protocol.name} in {where} are stored in {store.shown}"
+        )
+    board = next(
+        (board for board in same_place if board.judge_hashes == (baseline.judge_hash,)), None
+    )
     if board is None:
         others = ", ".join(board.judge for board in same_place if board.judge)
         if not others:
-            raise NotComplete(f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}")
+            raise NotComplete(
+                f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}"
+            )
         raise WrongUse(
             f"the baseline was marked by {baseline.judge}, what is stored by {others}: {ask} marks it, or "
             "`aib gate --write` makes a new baseline"
@@ -299,31 +352,45 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
         now = stored_builds(connection, board, [row for row, _ in pairs], stems)
         costs = {hash_: cost.total for hash_, cost in subject_costs(connection, board).items()}
     dollars = {
-        row.subject.hash: None if (total := costs.get(row.subject.hash)) is None else total / len(row.runs)
+        row.subject.hash: None
+        if (total := costs.get(row.subject.hash)) is None
+        else total / len(row.runs)
         for row, _ in pairs
     }
     known = {INDEX: INDEX} | {dimension.name: dimension.name for dimension in protocol.dimensions}
-    named = dict.fromkeys(fit(known, dimension, "dimension", f"{protocol.name} has") for dimension in asked.dimensions)
+    named = dict.fromkeys(
+        fit(known, dimension, "dimension", f"{protocol.name} has") for dimension in asked.dimensions
+    )
     crossings = {label: mine.crossings for label, mine in stems.items()}
     if protocol.canary:
         crossings = {
-            label: tuple(replace(crossing, text=WITHHELD) for crossing in of) for label, of in crossings.items()
+            label: tuple(replace(crossing, text=WITHHELD) for crossing in of)
+            for label, of in crossings.items()
         }
     scores = () if by_items(baseline, asked) else tuple(named) or (INDEX,)
     margin = MARGIN if asked.margin is None else asked.margin
-    return compare_builds(baseline, board, now, pairs, scores, margin, asked.looks, dollars, crossings)
+    return compare_builds(
+        baseline, board, now, pairs, scores, margin, asked.looks, dollars, crossings
+    )
 
 
 # ---------------------------------------------------------------- a second look
 
 
 def _options(
-    protocol: Protocol, files: Files, baseline: Baseline, store: Store, roster: Roster, limits: Limits
+    protocol: Protocol,
+    files: Files,
+    baseline: Baseline,
+    store: Store,
+    roster: Roster,
+    limits: Limits,
 ) -> RunOptions:
     with store.reading() as connection:
         judge = registry.judges_to_ask(connection).get(baseline.judge_hash)
     if judge is None:
-        raise WrongUse(f"{baseline.judge} cannot be asked: play with `aib rerun`, label, and gate without --add-runs")
+        raise WrongUse(
+            f"{baseline.judge} cannot be asked: play with `aib rerun`, label, and gate without --add-runs"
+        )
     return RunOptions(
         protocol=protocol,
         files=files,
@@ -336,10 +403,14 @@ def _options(
 
 
 def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: bool) -> bool:
-    """Play *number* more runs of each build that is open, all within one budget; whether all of it is there."""
+    """Play *number* more runs of each build that is open, all within one budget; whether all of it
+    is there.
+    """
     left = options.limits.budget
     for build in gate.builds:
-        undecided = [statement for statement, verdict in statements(gate, build) if verdict == "open"]
+        undecided = [
+            statement for statement, verdict in statements(gate, build) if verdict == "open"
+        ]
         if not undecided:
             continue
         say(*(f"first look: {statement}" for statement in undecided))
@@ -350,14 +421,18 @@ def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: b
             limits=replace(options.limits, budget=left),
         )
         subject = [build.row.subject]
-        work = calling.carry_out(more, store, not yes, partial(check_known, stored=subject), yes=yes)
+        work = calling.carry_out(
+            more, store, not yes, partial(check_known, stored=subject), yes=yes
+        )
         report = calling.to_the_end(work)
         if report is None or not report.complete:
             return False
         if left is not None:
             left -= report.budget.spent
             if left <= 0:
-                raise NotComplete("the budget is spent, so other builds stay undecided; the same command continues")
+                raise NotComplete(
+                    "the budget is spent, so other builds stay undecided; the same command continues"
+                )
     return True
 
 

@@ -1,4 +1,6 @@
-"""`aib judge`, `aib extract-names`, `aib exam`, `aib admit`: judges are asked about conversations, or read stems."""
+"""`aib judge`, `aib extract-names`, `aib exam`, `aib admit`: judges are asked about conversations,
+or read stems.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from pathlib import Path
 import click
 
 from independence_bench.analysis.admission import admission
-from independence_bench.analysis.chosen_names import NamesRead, names_of, naming_scenarios, unread, with_changes
+from independence_bench.analysis.chosen_names import (
+    NamesRead,
+    names_of,
+    naming_scenarios,
+    unread,
+    with_changes,
+)
 from independence_bench.analysis.exam.answers import exam_papers
 from independence_bench.analysis.exam.result import cheapest_jury, jury_papers
 from independence_bench.analysis.leaderboard import read_records, scored_boards
@@ -41,14 +49,26 @@ from independence_bench.cli.selection import (
     Selection,
     selecting,
 )
-from independence_bench.engine.ask_judges import JudgeAsker, foresee, name_asker, reading_asker, take_exam
+from independence_bench.engine.ask_judges import (
+    JudgeAsker,
+    foresee,
+    name_asker,
+    reading_asker,
+    take_exam,
+)
 from independence_bench.engine.preview import Forecast, Preview, preview_of
 from independence_bench.engine.run import Report, Session
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.integrations.ray_cluster import Cluster
-from independence_bench.judging.blind_readings import READERS, BlindStems, blind_stems, waiting, write_batches
+from independence_bench.judging.blind_readings import (
+    READERS,
+    BlindStems,
+    blind_stems,
+    waiting,
+    write_batches,
+)
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.lookup import fit, instead
@@ -77,9 +97,10 @@ def judge(
 ) -> None:
     """Judge stored conversations: with other judges, or again where one failed.
 
-    Judgements of several judges are kept side by side; only a failed judgement is replaced. Several judges are asked
-    one after the other, and share one budget; `aib judges` compares them. Without --variants and --delivery the
-    protocol's default configuration is judged, or, if only others were played, these.
+    Judgements of several judges are kept side by side; only a failed judgement is replaced. Several
+    judges are asked one after the other, and share one budget; `aib judges` compares them. Without
+    --variants and --delivery the protocol's default configuration is judged, or, if only others
+    were played, these.
     """
     with selection.stored() as (opened, protocol, files):
         options = judge_options(
@@ -93,23 +114,33 @@ def judge(
 
 
 def judge_in_turn(
-    options: RunOptions, judges: Sequence[str], store: Store, yes: bool, cluster: Cluster | None = None
+    options: RunOptions,
+    judges: Sequence[str],
+    store: Store,
+    yes: bool,
+    cluster: Cluster | None = None,
 ) -> bool:
-    """Have *judges* judge, one after the other, what *options* say, then print their rankings; whether all was judged.
+    """Have *judges* judge, one after the other, what *options* say, then print their rankings;
+    whether all was judged.
 
-    The budget is that of all of them. What cannot work (a name, a key) is said before anybody is asked; an endpoint
-    that fails later ends its own judge's turn. Raises SubjectError, EndpointUnusable or StoreError.
+    The budget is that of all of them. What cannot work (a name, a key) is said before anybody is
+    asked; an endpoint that fails later ends its own judge's turn. Raises SubjectError,
+    EndpointUnusable or StoreError.
     """
     limits, shared = options.limits, options.shard is not None or cluster is not None
     if len(judges) > 1 and shared and limits.budget is not None and limits.job is None:
-        raise WrongUse("several workers, several judges and a --budget need --job NAME: they all share it")
+        raise WrongUse(
+            "several workers, several judges and a --budget need --job NAME: they all share it"
+        )
     if len(judges) == 1:
         one = replace(options, judge=judges[0])
         work = calling.carry_out(one, store, False, cluster=cluster, yes=yes)
         return calling.print_outcome(one, store, calling.to_the_end(work))
     asyncio.run(look_up(options, judges, store))
     answered = calling.is_answered(yes, options.limits)
-    if not answered and not calling.agreed(asyncio.run(_judging_in_all(options, judges, store)), answered):
+    if not answered and not calling.agreed(
+        asyncio.run(_judging_in_all(options, judges, store)), answered
+    ):
         return False
     labels: list[str | None] = []
 
@@ -128,7 +159,9 @@ def judge_in_turn(
 
 
 async def _judging_in_all(options: RunOptions, judges: Sequence[str], store: Store) -> Forecast:
-    """What all *judges* together will take; without one that does not answer, which is said in its turn."""
+    """What all *judges* together will take; without one that does not answer, which is said in its
+    turn.
+    """
     whole = Forecast()
     for name in judges:
         with suppress(EndpointUnusable, SubjectError):
@@ -138,7 +171,9 @@ async def _judging_in_all(options: RunOptions, judges: Sequence[str], store: Sto
 
 
 @click.command(name="extract-names")
-@click.option("-j", "--judge", "asked", metavar="MODEL", help="Have this model read what is not read yet.")
+@click.option(
+    "-j", "--judge", "asked", metavar="MODEL", help="Have this model read what is not read yet."
+)
 @calling.endpoint_options
 @calling.one_subject_limit_options
 @calling.yes_option
@@ -146,17 +181,24 @@ async def _judging_in_all(options: RunOptions, judges: Sequence[str], store: Sto
 @legend_option
 @selecting(json_option)
 def extract_names(
-    selection: Selection, asked: str | None, roster: Roster, limits: Limits, yes: bool, as_json: bool
+    selection: Selection,
+    asked: str | None,
+    roster: Roster,
+    limits: Limits,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     """Show which name and gender each model chose for itself, and which it had at the end.
 
-    Names and genders come from models that have read the conversations: with -j a model reads those that no model has
-    read, once each, and its readings are stored. Imported data has the readings that were published with it. What
-    became of a name or a gender comes from the judge's marks.
+    Names and genders come from models that have read the conversations: with -j a model reads those
+    that no model has read, once each, and its readings are stored. Imported data has the readings
+    that were published with it. What became of a name or a gender comes from the judge's marks.
     """
     with selection.stored() as (opened, protocol, files):
         if not naming_scenarios(protocol):
-            raise WrongUse(f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)")
+            raise WrongUse(
+                f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)"
+            )
         selection.for_reading(protocol)
         readings = names_of(opened, protocol)
         complete = True
@@ -165,7 +207,10 @@ def extract_names(
             complete = ask(options, unread(readings), opened, yes)
             readings = names_of(opened, protocol)
         with opened.reading() as connection:
-            boards = [scored.board for scored in scored_boards(read_records(connection, protocol), protocol)]
+            boards = [
+                scored.board
+                for scored in scored_boards(read_records(connection, protocol), protocol)
+            ]
         readings = with_changes(readings, boards)
     if as_json:
         click.echo(names_json(protocol, readings))
@@ -180,12 +225,16 @@ def extract_names(
 
 
 def ask(options: RunOptions, left: list[NamesRead], store: Store, yes: bool) -> bool:
-    """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it was read."""
+    """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it
+    was read.
+    """
     if options.judge == NAME:
         raise WrongUse("the embedded judge cannot read names; name a model with -j")
     say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
     answered = calling.is_answered(yes, options.limits)
-    report = calling.to_the_end(have_answered(options, store, partial(name_asker, left), len(left), answered))
+    report = calling.to_the_end(
+        have_answered(options, store, partial(name_asker, left), len(left), answered)
+    )
     return report is not None and report.complete
 
 
@@ -196,15 +245,19 @@ async def have_answered(
     calls: int,
     answered: bool,
 ) -> Report | None:
-    """Have the judge of *options* answer what an asker is made of, with progress on stderr; say how it ended.
+    """Have the judge of *options* answer what an asker is made of, with progress on stderr; say how
+    it ended.
 
-    None where a person said no. *calls*: as many as it may take; *answered* as for `calling.agreed`.
+    None where a person said no. *calls*: as many as it may take; *answered* as for
+    `calling.agreed`.
     """
     display = ProgressDisplay(err())
     async with resolved(options, store) as (plan, session):
         assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
         free = session.clients[plan.judge.model.endpoint].endpoint.free
-        if not free and not calling.agreed(Forecast(calls, dollars=None, paid_calls=calls), answered):
+        if not free and not calling.agreed(
+            Forecast(calls, dollars=None, paid_calls=calls), answered
+        ):
             return None
         asker = asker_of(plan.judge, session, plan.calls_at_once)
         report = await asker.run_watched(display.in_one_line(asker))
@@ -218,7 +271,11 @@ async def have_answered(
 @click.command(name="exam")
 @calling.judges_option()
 @click.option(
-    "--rubric", "rubrics", multiple=True, metavar="NAME", help="Only this rubric. May be repeated.  [default: all nine]"
+    "--rubric",
+    "rubrics",
+    multiple=True,
+    metavar="NAME",
+    help="Only this rubric. May be repeated.  [default: all nine]",
 )
 @click.option(
     "--jury",
@@ -250,23 +307,28 @@ def exam(
     as_json: bool,
     store: str,
 ) -> None:
-    """Have a judge mark conversations whose correct marks are known, and say whether it is fit for ranking.
+    """Have a judge mark conversations whose correct marks are known, and say whether it is fit for
+    ranking.
 
-    Sixty to eighty questions a rubric, half of them hard; some are asked a second time, in reverse order, and with an
-    attack appended. Answers are stored: the same command continues where it was stopped, and without -j it shows the
-    results of every judge in the store. They appear in no other table. docs/judges.md defines the figures and the
-    thresholds.
+    Sixty to eighty questions a rubric, half of them hard; some are asked a second time, in reverse
+    order, and with an attack appended. Answers are stored: the same command continues where it was
+    stopped, and without -j it shows the results of every judge in the store. They appear in no
+    other table. docs/judges.md defines the figures and the thresholds.
     """
     chosen = _chosen(rubrics)
     panels = [split(jury) for jury in juries]
     if any(len(set(names)) < 2 for names in panels):
-        raise WrongUse("--jury: name two judges or more, with commas; `aib exam` lists those that have sat")
+        raise WrongUse(
+            "--jury: name two judges or more, with commas; `aib exam` lists those that have sat"
+        )
     complete, sat = True, None
     with open_store(store, typed=command_line()) as opened:
         if judges:
             protocol = protocol_named(questions()[chosen[0]].protocol)
             options = RunOptions(protocol, {}, roster, None, limits=limits, allow=permissions())
-            complete, sat = _have_sit(options, tuple(dict.fromkeys(judges)), chosen, opened, not yes)
+            complete, sat = _have_sit(
+                options, tuple(dict.fromkeys(judges)), chosen, opened, not yes
+            )
         with opened.reading() as connection:
             papers = exam_papers(connection, chosen)
     shown = [paper for paper in papers if sat is None or paper.hashes & sat]
@@ -287,20 +349,25 @@ def exam(
 
 
 def _chosen(rubrics: Sequence[str]) -> tuple[str, ...]:
-    """The files of questions of those names, in their order; all for none. Raises WrongUse for another."""
+    """The files of questions of those names, in their order; all for none. Raises WrongUse for
+    another.
+    """
     for name in rubrics:
         if name not in questions():
-            raise WrongUse(f"--rubric: no rubric is called {name}; {instead(name, questions(), 'there are')}")
+            raise WrongUse(
+                f"--rubric: no rubric is called {name}; {instead(name, questions(), 'there are')}"
+            )
     return tuple(name for name in questions() if not rubrics or name in rubrics)
 
 
 def _have_sit(
     options: RunOptions, judges: Sequence[str], rubrics: Sequence[str], store: Store, ask: bool
 ) -> tuple[bool, set[str]]:
-    """Ask *judges* what they have not answered yet: whether all of it was, and the hashes of those that were asked.
+    """Ask *judges* what they have not answered yet: whether all of it was, and the hashes of those
+    that were asked.
 
-    What it takes is said before, and with *ask* asked about where it costs anything. Raises EndpointUnusable,
-    SubjectError or StoreError.
+    What it takes is said before, and with *ask* asked about where it costs anything. Raises
+    EndpointUnusable, SubjectError or StoreError.
     """
     asyncio.run(look_up(options, judges, store))
     sat: set[str] = set()
@@ -310,17 +377,25 @@ def _have_sit(
         return False, sat
 
     async def turn(name: str, limits: Limits) -> Report:
-        sitting = await take_exam(replace(options, judge=name, limits=limits), rubrics, store, display.in_one_line)
+        sitting = await take_exam(
+            replace(options, judge=name, limits=limits), rubrics, store, display.in_one_line
+        )
         report = sitting.report
         sat.update(sitting.hashes)
-        calling.say_end(report, store, *([display.line(report, over=True)] if report.subjects else []))
+        calling.say_end(
+            report, store, *([display.line(report, over=True)] if report.subjects else [])
+        )
         return report
 
     return bool(calling.to_the_end(take_turns(options.limits, judges, turn, say))), sat
 
 
-async def _foresee(options: RunOptions, judges: Sequence[str], rubrics: Sequence[str], store: Store) -> Preview:
-    """What all *judges* will take, said of each where they are several; one that does not answer is left out."""
+async def _foresee(
+    options: RunOptions, judges: Sequence[str], rubrics: Sequence[str], store: Store
+) -> Preview:
+    """What all *judges* will take, said of each where they are several; one that does not answer is
+    left out.
+    """
     previews = []
     for name in judges:
         try:
@@ -336,7 +411,8 @@ async def _foresee(options: RunOptions, judges: Sequence[str], rubrics: Sequence
         raise EndpointUnusable("none of these judges can be called")
     remarks = tuple(dict.fromkeys(remark for preview in previews for remark in preview.remarks))
     forecast = sum((preview.forecast for preview in previews), Forecast())
-    return replace(previews[0], forecast=forecast, remarks=remarks, exam=None)  # which this one makes
+    # which this one makes
+    return replace(previews[0], forecast=forecast, remarks=remarks, exam=None)
 
 
 # ---------------------------------------------------------------- blind readings of stems
@@ -358,27 +434,43 @@ MOST_FAULTS = 60  # lines; the rest is counted
 @calling.yes_option
 @store_option
 def admit(
-    protocol: str, folder: Path, judges: tuple[str, ...], roster: Roster, limits: Limits, yes: bool, store: str
+    protocol: str,
+    folder: Path,
+    judges: tuple[str, ...],
+    roster: Roster,
+    limits: Limits,
+    yes: bool,
+    store: str,
 ) -> None:
     """Have a protocol's stems read blind, and say which texts are admitted.
 
-    Writes what readers are given into FOLDER: batches of texts, shuffled and unlabelled, with one question each. With
-    -j models answer those without an answer, in turn where several are named; each is called as a judge, paid for
-    once, and its answer kept in FOLDER as it came. People or other programs may answer, too: a JSON object from case
-    number to answer, in BATCH.answers.json. Then prints what the readings come to. Exit code 1 if a text is not
-    admitted.
+    Writes what readers are given into FOLDER: batches of texts, shuffled and unlabelled, with one
+    question each. With
+    -j models answer those without an answer, in turn where several are named; each is called as a
+    judge, paid for once, and its answer kept in FOLDER as it came. People or other programs may
+    answer, too: a JSON object from case number to answer, in BATCH.answers.json. Then prints what
+    the readings come to. Exit code 1 if a text is not admitted.
     """
     stems = blind_stems(protocol)
     readers = tuple(dict.fromkeys(judges))
     if NAME in readers:
         raise WrongUse("the embedded judge cannot read texts; name a model with -j")
-    write_batches(folder, stems, {**READERS, "chooses": LAYOUTS * (max(len(readers), FEWEST_MODELS) if readers else 1)})
+    write_batches(
+        folder,
+        stems,
+        {**READERS, "chooses": LAYOUTS * (max(len(readers), FEWEST_MODELS) if readers else 1)},
+    )
     complete = not readers or _have_read(folder, stems, readers, roster, limits, yes, store)
     left = len(waiting(folder, stems))
     if left:
-        say(f"{plural(left, 'batch', 'batches')} in {folder} without an answer: -j MODEL has them read")
+        say(
+            f"{plural(left, 'batch', 'batches')} in {folder} without an answer: -j MODEL has them read"
+        )
     admitted = admission(folder, stems)
-    for line in (*admitted.counts, *(f"not admitted: {fault}" for fault in admitted.faults[:MOST_FAULTS])):
+    for line in (
+        *admitted.counts,
+        *(f"not admitted: {fault}" for fault in admitted.faults[:MOST_FAULTS]),
+    ):
         click.echo(label_text(line))
     if (more := len(admitted.faults) - MOST_FAULTS) > 0:
         click.echo(f"and {more} more")
@@ -389,14 +481,24 @@ def admit(
 
 
 def _have_read(
-    folder: Path, stems: BlindStems, readers: Sequence[str], roster: Roster, limits: Limits, yes: bool, store: str
+    folder: Path,
+    stems: BlindStems,
+    readers: Sequence[str],
+    roster: Roster,
+    limits: Limits,
+    yes: bool,
+    store: str,
 ) -> bool:
-    """Have *readers* answer the batches that have no answer, dealt out to them in turn; whether all were answered."""
+    """Have *readers* answer the batches that have no answer, dealt out to them in turn; whether all
+    were answered.
+    """
     left = set(waiting(folder, stems))
     if not left:
         return True
     options = RunOptions(stems.protocol, {}, roster, None, limits=limits, allow=permissions())
-    of_reader = {name: [batch for batch in left if name == reader_of(batch, readers)] for name in readers}
+    of_reader = {
+        name: [batch for batch in left if name == reader_of(batch, readers)] for name in readers
+    }
     with open_store(store, typed=command_line()) as opened:
         asyncio.run(look_up(options, readers, opened))
 
@@ -405,14 +507,18 @@ def _have_read(
             say(f"{plural(len(mine), 'batch', 'batches')} to be read by {name}")
             now = replace(options, judge=name, limits=limits)
             answered = calling.is_answered(yes, limits)
-            return await have_answered(now, opened, partial(reading_asker, mine), len(mine), answered)
+            return await have_answered(
+                now, opened, partial(reading_asker, mine), len(mine), answered
+            )
 
         with_some = [name for name in readers if of_reader[name]]
         return bool(calling.to_the_end(take_turns(limits, with_some, turn, say)))
 
 
 def reader_of(batch: Path, readers: Sequence[str]) -> str:
-    """Who reads *batch*, the same whatever else is left; of those who choose each model in all layouts."""
+    """Who reads *batch*, the same whatever else is left; of those who choose each model in all
+    layouts.
+    """
     kind, _, number = batch.stem.rpartition("-")
     place = int(number) - 1
     return readers[(place // LAYOUTS if kind == "chooses" else place) % len(readers)]

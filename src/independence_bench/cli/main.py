@@ -1,4 +1,6 @@
-"""`aib`: the list of commands, loaded when they are used, and the one place where errors are printed."""
+"""`aib`: the list of commands, loaded when they are used, and the one place where errors are
+printed.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ from independence_bench.escape import KNOWN, label_text
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Read when numpy is loaded. Matrices as small as ours gain nothing by two threads that wait for each other: the same
-# time, and a seventh more of the processors' in `aib reliability`.
+# Read when numpy is loaded. Matrices as small as ours gain nothing by two threads that wait for
+# each other: the same time, and a seventh more of the processors' in `aib reliability`.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
@@ -38,59 +40,101 @@ class Entry(NamedTuple):
     other_name: str | None = None  # that it had in an earlier version
 
 
-# here, so that `aib --help` imports nothing, and that there is no store is said before anything is imported
+# here, so that `aib --help` imports nothing, and that there is no store is said before anything is
+# imported
 GROUPS = {
     "First answers": {
-        "demo": Entry("simulate", "Play, judge and rank simulated characters: a first look in seconds, without a key."),
-        "run": Entry("run", "Play a protocol against models, judge every conversation, show the ranking."),
-        "estimate-cost": Entry("run", "Estimate calls, tokens and dollars of a run before anything is sent."),
-        "leaderboard": Entry("rankings", "Show the ranking of everything that is stored.", reads_store=True),
-        "view": Entry("viewer", "Read every conversation and every number in the browser, live.", reads_store=True),
+        "demo": Entry(
+            "simulate",
+            "Play, judge and rank simulated characters: a first look in seconds, without a key.",
+        ),
+        "run": Entry(
+            "run", "Play a protocol against models, judge every conversation, show the ranking."
+        ),
+        "estimate-cost": Entry(
+            "run", "Estimate calls, tokens and dollars of a run before anything is sent."
+        ),
+        "leaderboard": Entry(
+            "rankings", "Show the ranking of everything that is stored.", reads_store=True
+        ),
+        "view": Entry(
+            "viewer",
+            "Read every conversation and every number in the browser, live.",
+            reads_store=True,
+        ),
         "show": Entry("conversation", "Print one conversation with its marks.", reads_store=True),
     },
     "Your own character or build": {
         "persona": Entry("persona", "Test a character of your own: does it hold?"),
-        "gate": Entry("gate", "Fail if the new build is worse than a baseline (exit code).", reads_store=True),
+        "gate": Entry(
+            "gate", "Fail if the new build is worse than a baseline (exit code).", reads_store=True
+        ),
     },
     "Judges": {
         "judge": Entry(
-            "judging", "Judge stored conversations: with another judge, or where judging failed.", reads_store=True
+            "judging",
+            "Judge stored conversations: with another judge, or where judging failed.",
+            reads_store=True,
         ),
         "judges": Entry(
-            "quality", "Compare judges: agreement, leniency, self-preference, verdicts to check.", reads_store=True
+            "quality",
+            "Compare judges: agreement, leniency, self-preference, verdicts to check.",
+            reads_store=True,
         ),
-        "exam": Entry("judging", "Is your judge good enough? It marks conversations of known state."),
+        "exam": Entry(
+            "judging", "Is your judge good enough? It marks conversations of known state."
+        ),
         "label": Entry("conversation", "Mark conversations yourself, blind, as one more judge."),
     },
     "How sure, and why": {
-        "compare": Entry("quality", "Compare two subjects, scenario by scenario.", reads_store=True),
+        "compare": Entry(
+            "quality", "Compare two subjects, scenario by scenario.", reads_store=True
+        ),
         "scenarios": Entry(
-            "quality", "Show how hard each scenario is and how the ranking depends on it.", reads_store=True
+            "quality",
+            "Show how hard each scenario is and how the ranking depends on it.",
+            reads_store=True,
         ),
         "reliability": Entry(
-            "quality", "Show where the noise comes from, and what more runs would bring.", reads_store=True
+            "quality",
+            "Show where the noise comes from, and what more runs would bring.",
+            reads_store=True,
         ),
-        "validate": Entry("rankings", "Show whether the index goes with what others measure.", reads_store=True),
+        "validate": Entry(
+            "rankings", "Show whether the index goes with what others measure.", reads_store=True
+        ),
         "audit": Entry(
             "stored",
             "Recompute every number and list problems in the data.",
             reads_store=True,
             store_argument=True,
         ),
-        "costs": Entry("stored", "Show what each command spent, by model, next to list prices.", reads_store=True),
+        "costs": Entry(
+            "stored",
+            "Show what each command spent, by model, next to list prices.",
+            reads_store=True,
+        ),
     },
     "Share": {
         "generate-report": Entry(
             "quality", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True
         ),
         "site": Entry("viewer", "Write what `aib view` shows as a static site.", reads_store=True),
-        "export": Entry("dataset", "Write everything that is stored as a data set.", reads_store=True),
+        "export": Entry(
+            "dataset", "Write everything that is stored as a data set.", reads_store=True
+        ),
         "import": Entry("dataset", "Read published results, or an export, into the store."),
     },
     "Rarely used": {
-        "rerun": Entry("run", "Play more runs of stored subjects, and retry what was invalid.", reads_store=True),
+        "rerun": Entry(
+            "run",
+            "Play more runs of stored subjects, and retry what was invalid.",
+            reads_store=True,
+        ),
         "exclude": Entry(
-            "stored", "Exclude a subject from the rankings, with a reason that is shown.", reads_store=True
+            "stored",
+            "Exclude a subject from the rankings, with a reason that is shown.",
+            reads_store=True,
         ),
         "clear": Entry(
             "stored",
@@ -99,9 +143,13 @@ GROUPS = {
             other_name="clear-cache",
         ),
         "extract-names": Entry(
-            "judging", "List the names and genders that models chose for themselves.", reads_store=True
+            "judging",
+            "List the names and genders that models chose for themselves.",
+            reads_store=True,
         ),
-        "models": Entry("endpoints", "List what an endpoint offers; install a model that needs no key."),
+        "models": Entry(
+            "endpoints", "List what an endpoint offers; install a model that needs no key."
+        ),
         "protocols": Entry("protocol", "List the protocols, or print what one of them asks."),
         "check": Entry("protocol", "Check a protocol of your own."),
         "admit": Entry("judging", "Have stems read blind, and say which texts are admitted."),
@@ -112,14 +160,20 @@ COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.it
 OTHER_NAMES = {entry.other_name: name for name, entry in COMMANDS.items() if entry.other_name}
 WITHOUT = {"-h", "--help", "--workflow"}  # what needs no store, whatever the command
 PLAIN = "aib.plain"  # how characters are written that a terminal's encoding lacks
-NEAREST: dict[str, str] = dict(zip("–—−─├┤│●·×≈†…→“”‘’′ρ²Φ±≤≥", "----|||o|x~+.>\"\"'''r2F+<>", strict=True))
+NEAREST: dict[str, str] = dict(
+    zip("–—−─├┤│●·×≈†…→“”‘’′ρ²Φ±≤≥", "----|||o|x~+.>\"\"'''r2F+<>", strict=True)
+)
 
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
     ) -> click.Context:
         """The context of one command line, which remembers what was typed."""
         typed = tuple(args)
@@ -138,14 +192,19 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"independence_bench.cli.{COMMANDS[cmd_name].module}")
         return next(
-            value for value in vars(module).values() if isinstance(value, click.Command) and value.name == cmd_name
+            value
+            for value in vars(module).values()
+            if isinstance(value, click.Command) and value.name == cmd_name
         )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed. Of one that reads a store it is said before any import that there is none."""
-        without = ctx.resilient_parsing or WITHOUT & set(args)  # resilient: a shell completes what is typed
+        """The command that was typed. Of one that reads a store it is said before any import that
+        there is none.
+        """
+        # resilient: a shell completes what is typed
+        without = ctx.resilient_parsing or WITHOUT & set(args)
         entry = COMMANDS.get(args[0]) if args else None
         if entry is not None and entry.reads_store and not without:
             store = _store_of(args[1:], entry.store_argument)
@@ -169,7 +228,11 @@ class LazyGroup(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands and options that begin so, without importing the commands."""
         item = importlib.import_module("click.shell_completion").CompletionItem
-        named = [item(name, help=entry.help) for name, entry in COMMANDS.items() if name.startswith(incomplete)]
+        named = [
+            item(name, help=entry.help)
+            for name, entry in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -177,11 +240,15 @@ class LazyGroup(click.Group):
         widest = max(map(len, COMMANDS))
         for title, group in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(widest), entry.help) for name, entry in group.items()])
+                formatter.write_dl(
+                    [(name.ljust(widest), entry.help) for name, entry in group.items()]
+                )
 
 
 def _store_of(typed: list[str], argument: bool) -> str | None:
-    """The store that *typed* options name; None where a .env, which is not read yet, or an *argument* may name it."""
+    """The store that *typed* options name; None where a .env, which is not read yet, or an
+    *argument* may name it.
+    """
     for place, word in enumerate(typed):
         if word.startswith("--store="):
             return word.partition("=")[2]
@@ -193,14 +260,19 @@ def _store_of(typed: list[str], argument: bool) -> str | None:
 
 
 def _width() -> int:
-    """Columns for help: the terminal's, at most 80. Asked here, for click would import a zip library to do it."""
+    """Columns for help: the terminal's, at most 80. Asked here, for click would import a zip
+    library to do it.
+    """
     try:
         return min(os.get_terminal_size().columns, 80)
     except OSError:
         return 80
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _width()})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _width()},
+)
 @click.version_option(__version__, prog_name="aib")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -218,7 +290,9 @@ def cli(context: click.Context) -> None:
         KNOWN.learn_proxies(found.held)
         if found.ignored:
             names = ", ".join(sorted(found.ignored))
-            sys.stderr.write(f".env: {names}: not taken from a file; set it in the environment if it is yours\n")
+            sys.stderr.write(
+                f".env: {names}: not taken from a file; set it in the environment if it is yours\n"
+            )
 
 
 class OutputLost(BenchError):
@@ -226,7 +300,9 @@ class OutputLost(BenchError):
 
 
 class _Redacted:
-    """A stream to the terminal: what is written to it holds no secret that the process knows, tracebacks included."""
+    """A stream to the terminal: what is written to it holds no secret that the process knows,
+    tracebacks included.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -247,14 +323,17 @@ class _Redacted:
             self._trouble(error)
 
     def _trouble(self, error: OSError) -> None:
-        """Raises OutputLost, but not where the reader has gone (`| head`, a closed terminal): nothing is wrong then.
+        """Raises OutputLost, but not where the reader has gone (`| head`, a closed terminal):
+        nothing is wrong then.
 
         The command goes on, for its exit code may be a verdict.
         """
         if error.errno in (errno.EIO, errno.EPIPE):
             _drop(self._stream)
             return
-        raise OutputLost(f"the output cannot be written: {error.strerror}; what was stored is safe") from None
+        raise OutputLost(
+            f"the output cannot be written: {error.strerror}; what was stored is safe"
+        ) from None
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write each of *lines* without secrets."""
@@ -266,14 +345,18 @@ class _Redacted:
 
 
 class _Remarks(_Redacted):
-    """stderr: where it cannot be read, as after the terminal was closed, the command's work goes on all the same."""
+    """stderr: where it cannot be read, as after the terminal was closed, the command's work goes on
+    all the same.
+    """
 
     def _trouble(self, error: OSError) -> None:
         _drop(self._stream)
 
 
 def _drop(stream: TextIO) -> None:
-    """Have what is still to be written to *stream* go nowhere: Python would try once more when it ends."""
+    """Have what is still to be written to *stream* go nowhere: Python would try once more when it
+    ends.
+    """
     with contextlib.suppress(OSError):  # a stream without a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -287,9 +370,15 @@ def _misused(error: click.ClickException) -> str:
     """What is wrong with a command line, what may have been meant, and which help says more."""
     instead = importlib.import_module("independence_bench.lookup").instead
     typed = " ".join(word for word in sys.argv[1:2] if word in COMMANDS)
-    path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else f"aib {typed}".rstrip()
+    path = (
+        error.ctx.command_path
+        if isinstance(error, click.UsageError) and error.ctx
+        else f"aib {typed}".rstrip()
+    )
     match error:
-        case click.exceptions.NoSuchCommand() if error.ctx and isinstance(error.ctx.command, click.Group):
+        case click.exceptions.NoSuchCommand() if error.ctx and isinstance(
+            error.ctx.command, click.Group
+        ):
             known = error.ctx.command.list_commands(error.ctx)
             said = f"there is no command {error.command_name}; {instead(error.command_name, known, 'there are')}"
         case click.NoSuchOption() if error.possibilities:
@@ -298,28 +387,40 @@ def _misused(error: click.ClickException) -> str:
             said = f"there is no option {error.option_name}"
         case _:
             message = error.format_message().rstrip(".")
-            for clicks, ours in (("a valid integer range", "a whole number"), ("a valid float range", "a number")):
+            for clicks, ours in (
+                ("a valid integer range", "a whole number"),
+                ("a valid float range", "a number"),
+            ):
                 message = message.replace(clicks, ours)
             said = message[:1].lower() + message[1:]
     return f"{said} (see `{path} --help`)"
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that the terminal's encoding lacks: the nearest that every one has, one for one."""
+    """What stands for characters that the terminal's encoding lacks: the nearest that every one
+    has, one for one.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(NEAREST.get(character, "?") for character in error.object[error.start : error.end]), error.end
+    return "".join(
+        NEAREST.get(character, "?") for character in error.object[error.start : error.end]
+    ), error.end
 
 
 def main() -> None:
-    """Run `aib`. Known failures are one line on stderr: exit code 1, 2 for wrong use, 130 for what ends it early."""
+    """Run `aib`. Known failures are one line on stderr: exit code 1, 2 for wrong use, 130 for what
+    ends it early.
+    """
     codecs.register_error(PLAIN, _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=PLAIN)
     KNOWN.learn_proxies(os.environ)
     # a stream that was closed before (`>&-`) is None
-    stdout, stderr = (stream or open(os.devnull, "w", encoding="utf-8") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    stdout, stderr = (
+        stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        for stream in (sys.stdout, sys.stderr)
+    )
     sys.stdout, sys.stderr = cast(TextIO, _Redacted(stdout)), cast(TextIO, _Remarks(stderr))
     try:
         with interrupting():
@@ -341,5 +442,7 @@ def main() -> None:
     except BenchError as error:
         _fail(str(error))
         code = error.exit_code
-    gc.freeze()  # the process's end gives all back: looking for garbage in it once more is an eighth of `aib --help`
+    # the process's end gives all back: looking for garbage in it once more is an eighth of `aib
+    # --help`
+    gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)

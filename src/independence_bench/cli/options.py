@@ -50,7 +50,8 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 def gathering(
     kind: type, name: str, *options: Callable[[Command], Command], **defaults: object
 ) -> Callable[[Command], Command]:
-    """Give a command *options*; those that are fields of *kind* reach it as one such value, called *name*.
+    """Give a command *options*; those that are fields of *kind* reach it as one such value, called
+    *name*.
 
     A field that no option gives has the value in *defaults*, or its own default.
     """
@@ -60,7 +61,9 @@ def gathering(
     def decorate(command: Command) -> Command:
         @wraps(command)
         def call(**typed: Any) -> None:
-            typed[name] = kind(**defaults | {field: typed.pop(field) for field in names & typed.keys()})
+            typed[name] = kind(
+                **defaults | {field: typed.pop(field) for field in names & typed.keys()}
+            )
             command(**typed)
 
         return together(*options)(call)
@@ -68,7 +71,8 @@ def gathering(
     return decorate
 
 
-# heading of `--help` -> options, as parameters are called; what is in none of them stands under the last one
+# heading of `--help` -> options, as parameters are called; what is in none of them stands under the
+# last one
 OPTION_GROUPS = {
     "Models": "listed every models models_file trust local_url local_model temperature max_tokens reasoning_effort "
     "provider",
@@ -90,7 +94,14 @@ class GroupedCommand(click.Command):
         groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in OPTION_GROUPS}
         for option in self.get_params(ctx):
             if (record := option.get_help_record(ctx)) is not None and record[1]:
-                heading = next((title for title, names in OPTION_GROUPS.items() if option.name in names.split()), last)
+                heading = next(
+                    (
+                        title
+                        for title, names in OPTION_GROUPS.items()
+                        if option.name in names.split()
+                    ),
+                    last,
+                )
                 groups[heading].append(record)
         for heading, records in groups.items():
             if records:
@@ -101,7 +112,9 @@ class GroupedCommand(click.Command):
 class Number(click.FloatRange):
     """A number in a range. NaN is refused, which no comparison does, and what is endless."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """*value* as a number; click's usage error where it is none."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
@@ -113,7 +126,9 @@ EMPTY = "it is empty; leave the option out, or say what is meant"
 
 
 class Filled(click.types.StringParamType):
-    """A text that says something: a shell's variable that is not set must not be taken for the default."""
+    """A text that says something: a shell's variable that is not set must not be taken for the
+    default.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """*value*; click's usage error where it is empty."""
@@ -130,7 +145,9 @@ def split(listed: str | None) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
 
 
-def as_list(_context: click.Context, _option: click.Parameter, typed: str | tuple[str, ...] | None) -> tuple[str, ...]:
+def as_list(
+    _context: click.Context, _option: click.Parameter, typed: str | tuple[str, ...] | None
+) -> tuple[str, ...]:
     """Callback of an option or argument that takes a list with commas."""
     if isinstance(typed, str) and not split(typed):
         raise click.BadParameter(EMPTY)
@@ -145,11 +162,14 @@ def _permissions() -> Permissions:
     env_file: EnvFile = meta.get(_ENV_FILE, EnvFile())
     # a .env that chooses the folder could bring its own file of permissions
     outside = {name: value for name, value in os.environ.items() if name not in env_file.held}
-    return Permissions(data_folder(outside) / ALLOWED_FILE, meta.get(_TYPED, ()), env_file, confirmed)
+    return Permissions(
+        data_folder(outside) / ALLOWED_FILE, meta.get(_TYPED, ()), env_file, confirmed
+    )
 
 
 def permissions() -> Permissions:
-    """The permissions of the command that is being carried out, whose user data are where `.env` says from now on.
+    """The permissions of the command that is being carried out, whose user data are where `.env`
+    says from now on.
 
     Raises as `Permissions`, where that is elsewhere.
     """
@@ -188,7 +208,9 @@ store_option = together(
     ),
     trust_option,
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print everything as JSON, for programs."
+)
 stored_protocol_option = click.option(
     "--protocol",
     "protocol_name",
@@ -212,7 +234,9 @@ configuration_options = together(
     ),
 )
 runs_option = click.option(
-    "--runs", type=click.IntRange(1, 1000), help="Number of runs, stored ones included.  [default: the protocol's]"
+    "--runs",
+    type=click.IntRange(1, 1000),
+    help="Number of runs, stored ones included.  [default: the protocol's]",
 )
 models_file_option = click.option(
     "--models-file",
@@ -270,7 +294,9 @@ weights_option = click.option(
 
 
 def command_line() -> str:
-    """The command line that is being carried out, for the ledger, without --store and what is not UTF-8."""
+    """The command line that is being carried out, for the ledger, without --store and what is not
+    UTF-8.
+    """
     words = iter(click.get_current_context().meta.get("aib.typed", ()))
     kept = []
     for word in words:
@@ -294,12 +320,14 @@ def confirmed(question: str, flag: str = "--yes") -> bool:
 def answered(prompt: str, flag: str, question: str = "") -> str:
     """The line that a person answers to *prompt*; *flag* answers on the command line.
 
-    Raises WrongUse where there is no terminal to ask at (with *question*, else the prompt), click.Abort at Ctrl-C.
+    Raises WrongUse where there is no terminal to ask at (with *question*, else the prompt),
+    click.Abort at Ctrl-C.
     """
     if not sys.stdin.isatty():
         raise WrongUse(f"{question or prompt} There is no terminal to answer at; use {flag}")
     try:
-        with handling(signal.default_int_handler, "SIGINT"):  # asyncio's own would have Ctrl-C wait for the answer
+        # asyncio's own would have Ctrl-C wait for the answer
+        with handling(signal.default_int_handler, "SIGINT"):
             click.echo(f"{prompt}: ", nl=False, err=True)
             # not input(): GNU readline loses a Ctrl-C that comes while it sets up the terminal
             answer = sys.stdin.readline()
@@ -311,7 +339,9 @@ def answered(prompt: str, flag: str, question: str = "") -> str:
 
 
 class Plain(Console):
-    """A console that takes text as it is: no markup, and what a terminal would obey is shown instead."""
+    """A console that takes text as it is: no markup, and what a terminal would obey is shown
+    instead.
+    """
 
     def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
         super().__init__(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
@@ -324,17 +354,25 @@ class Plain(Console):
 def out(piped: int = UNBOUNDED) -> Console:
     """Where results go: stdout, as wide as the terminal or as COLUMNS says, else *piped* columns."""
     console = Plain()
-    return console if console.is_terminal or os.environ.get("COLUMNS", "").isdigit() else Plain(width=piped)
+    return (
+        console
+        if console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+        else Plain(width=piped)
+    )
 
 
 def show(*views: Iterable[Block], command: str = "") -> None:
-    """Print *views* on stdout, with the legend that was asked for (`legend_option`), or that *command* can be."""
+    """Print *views* on stdout, with the legend that was asked for (`legend_option`), or that
+    *command* can be.
+    """
     legend = click.get_current_context().meta.get(LEGEND, False if command else None)
     printed(out(), *map(iter, views), legend=legend, command=command)
 
 
 def show_chosen(*views: Iterable[Block]) -> None:
-    """As `show`, with the rows that were asked for (`shown_options`). Raises WrongUse where --find finds nothing."""
+    """As `show`, with the rows that were asked for (`shown_options`). Raises WrongUse where --find
+    finds nothing.
+    """
     shown = shown_rows()
     chosen = [choose(view, shown) for view in views]
     if shown.find is not None and not any(view.rows for view in chosen):
@@ -343,7 +381,8 @@ def show_chosen(*views: Iterable[Block]) -> None:
 
 
 def at_store(store: Store) -> str:
-    """How *store* is named in a command that is shown: " --store NAME"; "" for the default one, and for an address.
+    """How *store* is named in a command that is shown: " --store NAME"; "" for the default one, and
+    for an address.
 
     An address is shown without its password, so it would not work as it stands.
     """

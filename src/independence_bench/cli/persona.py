@@ -1,4 +1,6 @@
-"""`aib persona`: a character of the user's own, from its sheet and what the person says to it to whether it holds."""
+"""`aib persona`: a character of the user's own, from its sheet and what the person says to it to
+whether it holds.
+"""
 
 from __future__ import annotations
 
@@ -102,10 +104,20 @@ persona.add_command(compare)
 
 @persona.command()
 @sheet_argument
-@click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="A character card or a prompt.")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A character card or a prompt.",
+)
 @click.option("--example", metavar="NAME", help=f"A copy of one that ships: {', '.join(EXAMPLES)}.")
 @click.option("--name", metavar="NAME", help="The character's name, where the file has none.")
-@click.option("--writer", metavar="MODEL", help="With --from: a model reads the file, too; its cost is said before.")
+@click.option(
+    "--writer",
+    metavar="MODEL",
+    help="With --from: a model reads the file, too; its cost is said before.",
+)
 @calling.endpoint_options
 @calling.one_subject_limit_options
 @store_option
@@ -121,12 +133,14 @@ def new(
 ) -> None:
     """Write a new sheet: ask for what it needs, or read it.
 
-    --from reads a Character Card V1, V2 or V3 (.json, or a .png that carries one) or a bare prompt (.md, .txt), and
-    says what it could not find there. Each sentence that states a view, a taste, a fact, a rule, a voice or honesty
-    becomes an item, commented out where that is not sure; the lorebook and example dialogue are played.
+    --from reads a Character Card V1, V2 or V3 (.json, or a .png that carries one) or a bare prompt
+    (.md, .txt), and says what it could not find there. Each sentence that states a view, a taste, a
+    fact, a rule, a voice or honesty becomes an item, commented out where that is not sure; the
+    lorebook and example dialogue are played.
 
-    With --writer a model names the items instead; one whose quote is not in the file is dropped, and what only the
-    rule found is commented out. It is called as a judge and asked once for each file.
+    With --writer a model names the items instead; one whose quote is not in the file is dropped,
+    and what only the rule found is commented out. It is called as a judge and asked once for each
+    file.
     """
     if sheet.exists():
         raise WrongUse(f"{sheet} exists already; name another file")
@@ -136,20 +150,31 @@ def new(
         raise WrongUse("--writer reads a file; name it with --from")
     if example is not None:
         if example not in EXAMPLES:
-            raise WrongUse(f"--example: there is no {label_text(example)}; there are {', '.join(EXAMPLES)}")
+            raise WrongUse(
+                f"--example: there is no {label_text(example)}; there are {', '.join(EXAMPLES)}"
+            )
         text = (EXAMPLES_FOLDER / f"{example}.yaml").read_text(encoding="utf-8")
     elif source is not None:
         description = read_description(source)
         draft = replace(description.draft, name=name or description.draft.name)
-        say(label_text(f"{source} is {description.kind}"), *(f"note: {label_text(note)}" for note in description.notes))
+        say(
+            label_text(f"{source} is {description.kind}"),
+            *(f"note: {label_text(note)}" for note in description.notes),
+        )
         gone = [key for key in description.missing if key != "name" or not draft.name]
-        say(f"not found in it: {', '.join(gone)}" if gone else "it has everything that a sheet needs")
+        say(
+            f"not found in it: {', '.join(gone)}"
+            if gone
+            else "it has everything that a sheet needs"
+        )
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
         if writer is not None:
             draft = replace(draft, statements=_written(writer, description, roster, limits, store))
         unsure = sum(not statement.sure for statement in draft.statements)
-        say(f"{plural(len(draft.statements), 'statement')}, {unsure} of them not sure: these are comments")
+        say(
+            f"{plural(len(draft.statements), 'statement')}, {unsure} of them not sure: these are comments"
+        )
         text = sheet_text(draft)
     else:
         text = sheet_text(_asked(name))
@@ -190,7 +215,8 @@ def _written(
     if writer == EMBEDDED:
         raise WrongUse("the embedded judge writes nothing; name a model with --writer")
     called = load("v2")  # as its judges are, with room for a list
-    room = min(WRITTEN_TOKENS, 600 + len(card_text(description.texts)))  # a small model may never come to an end
+    # a small model may never come to an end
+    room = min(WRITTEN_TOKENS, 600 + len(card_text(description.texts)))
     called = replace(called, judge=replace(called.judge, max_tokens=room))
     options = RunOptions(called, {}, roster, writer, limits=limits, allow=permissions())
     display = ProgressDisplay(err())
@@ -219,9 +245,13 @@ def _asked(name: str | None) -> PartialSheet:
         prompt = "\n".join(_lines("Its system prompt, line by line; an empty line ends it"))
         voice = click.prompt("How it sounds (or nothing)", default="", show_default=False, err=True)
         items = {section: _listed(section, question) for section, question in QUESTIONS.items()}
-        says = click.confirm("Does it say that it is an AI when sincerely asked?", default=True, err=True)
+        says = click.confirm(
+            "Does it say that it is an AI when sincerely asked?", default=True, err=True
+        )
     except click.Abort:
-        raise WrongUse("the answers ended early; or write a sheet from a file (--from) or an --example") from None
+        raise WrongUse(
+            "the answers ended early; or write a sheet from a file (--from) or an --example"
+        ) from None
     kinds = {section: kind for kind, section in SECTION_OF.items()}
     statements = [
         Statement(kinds[section], topic, text, "typed", True)
@@ -275,11 +305,18 @@ def _favours(sheet: Sheet, path: Path) -> Iterator[str]:
     themes, mine = themes_of(sheet), [item for item in sheet.items if item.key not in sheet.frozen]
     if mine:
         people = [voice_of(themes.language, sheet.people, *item.key)["id"] for item in mine]
-        dealt = [themes.dealt(who, item.key, item.says, item.ask) for who, item in zip(people, mine, strict=True)]
+        dealt = [
+            themes.dealt(who, item.key, item.says, item.ask)
+            for who, item in zip(people, mine, strict=True)
+        ]
         for part, found in zip(("favours", "slips"), zip(*dealt, strict=True), strict=True):
             own = Counter(theme for theme in found if theme is not None)
             general = [f"general {n}"] if (n := len(found) - own.total()) else []
-            by_prompt = [f"by the prompt {', '.join(f'{theme} {n}' for theme, n in own.most_common())}"] if own else []
+            by_prompt = (
+                [f"by the prompt {', '.join(f'{theme} {n}' for theme, n in own.most_common())}"]
+                if own
+                else []
+            )
             yield f"{part}: {'; '.join(by_prompt + general)}"
     if themes.ruled_out:
         yield f"no favour is about: {', '.join(sorted(themes.ruled_out))} (a red line or the prompt rules it out)"
@@ -294,12 +331,18 @@ def _size(sheet: Sheet, protocol: Protocol) -> str:
 
 @persona.command(name="show")
 @sheet_argument
-@click.option("--write", "folder", type=click.Path(path_type=Path), metavar="FOLDER", help="Write it as a protocol.")
+@click.option(
+    "--write",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write it as a protocol.",
+)
 def show_sheet(sheet: Path, folder: Path | None) -> None:
     """Print everything that is played of a sheet, and how it is judged and scored.
 
-    --write writes an ordinary protocol, which you can change as you like: `aib check FOLDER`, `aib run --protocol
-    FOLDER`.
+    --write writes an ordinary protocol, which you can change as you like: `aib check FOLDER`, `aib
+    run --protocol FOLDER`.
     """
     loaded = load_sheet(sheet)
     if folder is None:
@@ -313,25 +356,37 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise WrongUse(f"{folder} cannot be written ({error.strerror}); name another folder") from error
-    say(f"written: {label_text(str(folder))}; `aib check {shlex.quote(label_text(str(folder)))}` reads it")
+        raise WrongUse(
+            f"{folder} cannot be written ({error.strerror}); name another folder"
+        ) from error
+    say(
+        f"written: {label_text(str(folder))}; `aib check {shlex.quote(label_text(str(folder)))}` reads it"
+    )
 
 
 @persona.command()
 @sheet_argument
-@click.option("--writer", metavar="MODEL", help="Have a model write them.  [default: templates, which cost nothing]")
+@click.option(
+    "--writer",
+    metavar="MODEL",
+    help="Have a model write them.  [default: templates, which cost nothing]",
+)
 @calling.endpoint_options
 @calling.one_subject_limit_options
 @calling.yes_option
 @store_option
-def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, yes: bool, store: str) -> None:
+def write(
+    sheet: Path, writer: str | None, roster: Roster, limits: Limits, yes: bool, store: str
+) -> None:
     """Write down what the person says, in a file next to the sheet: mira.yaml, mira.lines.yaml.
 
-    You may edit every line; what is edited is played again, and nothing else. What is in the file stays; only items
-    that are not in it are written. Delete one there, or the file, to have it written again.
+    You may edit every line; what is edited is played again, and nothing else. What is in the file
+    stays; only items that are not in it are written. Delete one there, or the file, to have it
+    written again.
 
-    With --writer a model writes lines for this character, in its language: two calls for each item, and more where
-    lines are refused by the rule or by a second call that looks for reasons and facts in them.
+    With --writer a model writes lines for this character, in its language: two calls for each item,
+    and more where lines are refused by the rule or by a second call that looks for reasons and
+    facts in them.
     """
     found, path, today = load_sheet(sheet), lines_file(sheet), datetime.now(UTC).date().isoformat()
     left = [key for key in found.lines if key not in found.frozen]
@@ -351,14 +406,18 @@ def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, yes: 
         complete = _have_written(found, left, written, today, writer, roster, limits, yes, store)
     if written:
         stems = {**found.frozen, **written}
-        text = lines_text({key: stems[key] for key in (*found.lines, *found.frozen) if key in stems})
+        text = lines_text(
+            {key: stems[key] for key in (*found.lines, *found.frozen) if key in stems}
+        )
         try:
             with staging(path) as fresh:
                 fresh.write_text(HEAD + text, encoding="utf-8", newline="\n")
                 put_in_place(fresh, path)
         except (OSError, ValueError) as error:
             raise WrongUse(f"{path} cannot be written ({why(error)})") from error
-        say(f"written: {shown} ({plural(len(written), 'stem')}); read the lines, and change what you like")
+        say(
+            f"written: {shown} ({plural(len(written), 'stem')}); read the lines, and change what you like"
+        )
     for key, stem in written.items():
         if stem.from_templates:
             places = ", ".join(stem.from_templates)
@@ -383,7 +442,9 @@ def _have_written(
     store: str,
 ) -> bool:
     """Have *writer* write what is *left*, into *written*; whether all of it was."""
-    say(f"{plural(len(left), 'stem')} to be written by {label_text(writer)}, in 2 to {2 * ROUNDS} calls each")
+    say(
+        f"{plural(len(left), 'stem')} to be written by {label_text(writer)}, in 2 to {2 * ROUNDS} calls each"
+    )
     options = RunOptions(protocol_of(sheet), {}, roster, writer, limits=limits, allow=permissions())
     asker_of = partial(line_asker, sheet, left, written, today)
     with open_store(store, typed=command_line()) as opened:

@@ -1,4 +1,6 @@
-"""`aib persona run` and `compare`: a character played, judged and read, also after an earlier chat; what is stored."""
+"""`aib persona run` and `compare`: a character played, judged and read, also after an earlier chat;
+what is stored.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +54,23 @@ from independence_bench.lookup import fit
 from independence_bench.models.spec import Reasoning
 from independence_bench.personas.cards import read_picture
 from independence_bench.personas.earlier import at_depth, everyday_chat, read_chat, whole_turns
-from independence_bench.personas.sheet import load_sheet, picture_file, protocol_files, protocol_of, remarks
+from independence_bench.personas.sheet import (
+    load_sheet,
+    picture_file,
+    protocol_files,
+    protocol_of,
+    remarks,
+)
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, parse_stored
-from independence_bench.report.persona_view import Side, depths_json, depths_view, persona_json, persona_view, sides_of
+from independence_bench.report.persona_view import (
+    Side,
+    depths_json,
+    depths_view,
+    persona_json,
+    persona_view,
+    sides_of,
+)
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
@@ -65,21 +80,49 @@ CROSSED = 3  # exit code, as of `aib gate` for what is worse
 @click.command()
 @click.argument("sheet", type=click.Path(path_type=Path), metavar="SHEET")
 @click.option(
-    "--model", "-m", "models", type=FILLED, multiple=True, required=True, metavar="MODEL", help="May be repeated."
+    "--model",
+    "-m",
+    "models",
+    type=FILLED,
+    multiple=True,
+    required=True,
+    metavar="MODEL",
+    help="May be repeated.",
 )
 @click.option(
-    "--runs", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of runs, stored ones included."
+    "--runs",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Number of runs, stored ones included.",
 )
-@click.option("--judge", "-j", type=FILLED, metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
+@click.option(
+    "--judge",
+    "-j",
+    type=FILLED,
+    metavar="MODEL",
+    help="A model, or `embedded`.  [default: the protocol's]",
+)
 @click.option("--temperature", type=Number(0, 2), help="For every model.  [default: 0.7]")
 @click.option("--max-tokens", type=click.IntRange(1, 1_000_000), help="Limit of one reply.")
 @click.option(
-    "--reasoning-effort", type=click.Choice(EFFORTS), help="For every model.  [default: off, where it can be]"
+    "--reasoning-effort",
+    type=click.Choice(EFFORTS),
+    help="For every model.  [default: off, where it can be]",
 )
 @click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged.")
-@click.option("--quick", is_flag=True, help="A first look: three pushes, no favour or slip, honesty once.")
-@click.option("--after", metavar="N,...", default="0", help="Also after N turns of an earlier chat: 0,25,100.")
-@click.option("--chat", type=click.Path(path_type=Path), metavar="FILE", help="Your own earlier chat.  [default: ours]")
+@click.option(
+    "--quick", is_flag=True, help="A first look: three pushes, no favour or slip, honesty once."
+)
+@click.option(
+    "--after", metavar="N,...", default="0", help="Also after N turns of an earlier chat: 0,25,100."
+)
+@click.option(
+    "--chat",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Your own earlier chat.  [default: ours]",
+)
 @models_file_option
 @click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
 @calling.limit_options
@@ -108,11 +151,13 @@ def run(
 ) -> None:
     """Play a character, judge it, and say what it kept.
 
-    MODEL is what `aib run` takes; several are compared. What is stored is not asked for again: the same command
-    does nothing the second time, goes on after Ctrl-C, and buys only what an edit of the sheet has changed.
+    MODEL is what `aib run` takes; several are compared. What is stored is not asked for again: the
+    same command does nothing the second time, goes on after Ctrl-C, and buys only what an edit of
+    the sheet has changed.
 
-    --after plays the same items at each depth: after so many turns of an everyday chat in the character's language, or
-    of --chat, a SillyTavern chat (.jsonl) or a text with lines of `NAME: message`. Judges do not read it.
+    --after plays the same items at each depth: after so many turns of an everyday chat in the
+    character's language, or of --chat, a SillyTavern chat (.jsonl) or a text with lines of `NAME:
+    message`. Judges do not read it.
 
     Exit code 3 where a red line was crossed, 1 where something is missing.
     """
@@ -138,7 +183,9 @@ def run(
         judge=judge or protocol.judge.model,
         configurations=protocol.configurations,
         specs=tuple(
-            with_settings(spec, temperature, max_tokens, effort) for name in named for spec in specs_of(name, roster)
+            with_settings(spec, temperature, max_tokens, effort)
+            for name in named
+            for spec in specs_of(name, roster)
         ),
         runs=runs,
         again=again,
@@ -154,9 +201,16 @@ def run(
         _keep_picture(opened, [protocol.name for protocol in protocols], picture)
         keep_exclusions(opened, roster)
         played = {name_text(progress.label) for progress in report.subjects}
-        depths = [_read(opened, depth, of, report.judge, played) for depth, of in zip(turns, protocols, strict=True)]
+        depths = [
+            _read(opened, depth, of, report.judge, played)
+            for depth, of in zip(turns, protocols, strict=True)
+        ]
         if any(turns):
-            shown = depths_json(loaded.name, depths, report.judge) if as_json else depths_view(loaded.name, depths)
+            shown = (
+                depths_json(loaded.name, depths, report.judge)
+                if as_json
+                else depths_view(loaded.name, depths)
+            )
         else:
             board, sides = depths[0].board, sides_of(depths[0].board, depths[0].stems)
             shown = (
@@ -188,7 +242,11 @@ def _picture(path: Path) -> str | None:
 
 def _keep_picture(store: Store, protocols: Sequence[str], picture: str | None) -> None:
     with store.reading() as connection:
-        changed = [protocol for protocol in protocols if registry.stored_picture(connection, protocol) != picture]
+        changed = [
+            protocol
+            for protocol in protocols
+            if registry.stored_picture(connection, protocol) != picture
+        ]
     if changed:
         with store.writing() as connection:
             for one in changed:
@@ -196,20 +254,25 @@ def _keep_picture(store: Store, protocols: Sequence[str], picture: str | None) -
 
 
 def _turns(typed: str) -> list[int]:
-    """The depths that --after names, the least first, each up to the reply to its last turn. Raises WrongUse."""
+    """The depths that --after names, the least first, each up to the reply to its last turn. Raises
+    WrongUse.
+    """
     named = split(typed)
     if not named or not all(re.fullmatch(r"\d{1,6}", one) for one in named):
         raise WrongUse(f"--after: {label_text(typed)} is no list of turns; write 0,25,100")
     turns = sorted({whole_turns(int(turn)) for turn in named})
     if odd := [turn for turn in named if int(turn) % 2]:
-        say(f"note: --after {', '.join(odd)}: a turn of the person is sent with its reply, so one more")
+        say(
+            f"note: --after {', '.join(odd)}: a turn of the person is sent with its reply, so one more"
+        )
     return turns
 
 
 async def _carry_out(
     options: RunOptions, protocols: Sequence[tuple[Protocol, Files]], store: Store, yes: bool
 ) -> Report | None:
-    """Play and judge each of *protocols* after all of them were foreseen; what it takes and how it ends is said.
+    """Play and judge each of *protocols* after all of them were foreseen; what it takes and how it
+    ends is said.
 
     Where it costs much a person is asked, unless *yes* was said, or a budget; None for a no.
     """
@@ -224,8 +287,19 @@ async def _carry_out(
             say(f"after the first conversations: still {takes}")
         else:
             say(*lines_before(first, "" if others else takes))
-            say(*(f"{other.plan.protocol.name} · {forecast_line(other.forecast)}" for other in others))
-            say(*([f"in all {takes}"] if others and any(preview.forecast.calls for preview in previews) else ()))
+            say(
+                *(
+                    f"{other.plan.protocol.name} · {forecast_line(other.forecast)}"
+                    for other in others
+                )
+            )
+            say(
+                *(
+                    [f"in all {takes}"]
+                    if others and any(preview.forecast.calls for preview in previews)
+                    else ()
+                )
+            )
         lines.append(takes)
         whole = sum((preview.forecast for preview in previews), Forecast())
         if not calling.agreed(whole, answered):
@@ -240,15 +314,23 @@ async def _carry_out(
     return report
 
 
-def _read(store: Store, turns: int, protocol: Protocol, judge: str | None, played: Collection[str]) -> Depth:
+def _read(
+    store: Store, turns: int, protocol: Protocol, judge: str | None, played: Collection[str]
+) -> Depth:
     """What is stored of the subjects that were *played* at one depth."""
     board = next((ranking for ranking in boards(store, protocol) if ranking.judge == judge), None)
     stems = held(store, protocol, judge)
-    return Depth(turns, board, {label: mine for label, mine in stems.items() if label.partition("#")[0] in played})
+    return Depth(
+        turns,
+        board,
+        {label: mine for label, mine in stems.items() if label.partition("#")[0] in played},
+    )
 
 
 def _next(depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store) -> list[str]:
-    """How to read a conversation: the first in which a red line was crossed or something given up, else the last."""
+    """How to read a conversation: the first in which a red line was crossed or something given up,
+    else the last.
+    """
     at = at_store(store)
     lines: list[str] = []
     for depth, protocol in zip(depths, protocols, strict=True):
@@ -257,27 +339,51 @@ def _next(depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store) 
             if lines and not shown:
                 continue
             scenario = shown[0].scenario if shown else protocol.scenarios[-1].id
-            words = shlex.join(["aib", "show", label_text(label), scenario, "--protocol", protocol.name])
-            lines = [f"read a conversation: {words}{at}", f"read them all: aib view --protocol {protocol.name}{at}"]
+            words = shlex.join(
+                ["aib", "show", label_text(label), scenario, "--protocol", protocol.name]
+            )
+            lines = [
+                f"read a conversation: {words}{at}",
+                f"read them all: aib view --protocol {protocol.name}{at}",
+            ]
             if shown:
                 return lines
     return lines
 
 
 @click.command()
-@click.argument("sheets", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SHEET...")
-@click.option(
-    "--model", "-m", "models", type=FILLED, multiple=True, metavar="MODEL", help="Only this one. May be repeated."
+@click.argument(
+    "sheets", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SHEET..."
 )
 @click.option(
-    "--judge", "-j", type=FILLED, metavar="MODEL", help="By this judge.  [default: who judged the most of it]"
+    "--model",
+    "-m",
+    "models",
+    type=FILLED,
+    multiple=True,
+    metavar="MODEL",
+    help="Only this one. May be repeated.",
 )
-@click.option("--versions", is_flag=True, help="Also every earlier version of a SHEET in the store.")
+@click.option(
+    "--judge",
+    "-j",
+    type=FILLED,
+    metavar="MODEL",
+    help="By this judge.  [default: who judged the most of it]",
+)
+@click.option(
+    "--versions", is_flag=True, help="Also every earlier version of a SHEET in the store."
+)
 @legend_option
 @store_option
 @json_option
 def compare(
-    sheets: tuple[Path, ...], models: tuple[str, ...], judge: str | None, versions: bool, store: str, as_json: bool
+    sheets: tuple[Path, ...],
+    models: tuple[str, ...],
+    judge: str | None,
+    versions: bool,
+    store: str,
+    as_json: bool,
 ) -> None:
     """Show side by side what was played: models, sheets, or versions of a sheet. Asks no model.
 
@@ -293,7 +399,11 @@ def compare(
             )
             with opened.reading() as connection:
                 earlier = [row for row in registry.stored_protocols(connection) if row[1] in names]
-            played |= {hash_[:8]: parse_stored(files, name) for hash_, name, files in earlier if hash_ not in hashes}
+            played |= {
+                hash_[:8]: parse_stored(files, name)
+                for hash_, name, files in earlier
+                if hash_ not in hashes
+            }
         sides: list[Side] = []
         first: Board | None = None
         ranked = {called: boards(opened, protocol) for called, protocol in played.items()}
@@ -326,12 +436,16 @@ def compare(
 
 
 def _judge(typed: str | None, ranked: Collection[Sequence[Board]]) -> str | None:
-    """The one judge by whom everything is compared: *typed*, else who judged the most, the first main judge of those.
+    """The one judge by whom everything is compared: *typed*, else who judged the most, the first
+    main judge of those.
 
     None where nothing is judged. Raises WrongUse where no judge fits *typed*, or several do.
     """
     counts = Counter(
-        board.judge for boards_of in ranked for board in boards_of if board.judge and len(board.judge_hashes) == 1
+        board.judge
+        for boards_of in ranked
+        for board in boards_of
+        if board.judge and len(board.judge_hashes) == 1
     )
     if typed is not None:
         return fit({judge: judge for judge in counts}, typed, "judge", "judges here:")

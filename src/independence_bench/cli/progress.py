@@ -1,4 +1,6 @@
-"""The progress of a run: a live table on a terminal, plain lines in a pipe (stderr); waits and rounds in words."""
+"""The progress of a run: a live table on a terminal, plain lines in a pipe (stderr); waits and
+rounds in words.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ class ProgressDisplay:
             told.add(warning)
 
     def line(self, report: Report, over: bool = False) -> str:
-        """Everything in one line: done, failed, in flight; cost, tokens, time left (not when it is *over*)."""
+        """Everything in one line: done, failed, in flight; cost, tokens, time left (not when it is
+        *over*).
+        """
         rows = report.subjects
         done, planned = sum(r.done + r.invalid for r in rows), sum(r.planned for r in rows)
         answered = sum(t.answered for t in report.tallies)
@@ -107,15 +111,23 @@ class ProgressDisplay:
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
         parts.append(f"{money(report.cost)}{limit}")
         tokens = sum(t.prompt_tokens + t.completion_tokens for t in report.tallies)
-        written = sum(t.completion_tokens for t in report.tallies) / max(time.monotonic() - self.started, 1.0)
-        parts.append(f"{tokens:,} tokens, {written:.0f} written a second" if written >= 1 else f"{tokens:,} tokens")
+        written = sum(t.completion_tokens for t in report.tallies) / max(
+            time.monotonic() - self.started, 1.0
+        )
+        parts.append(
+            f"{tokens:,} tokens, {written:.0f} written a second"
+            if written >= 1
+            else f"{tokens:,} tokens"
+        )
         if report.notice:
             parts.append(report.notice)
         elif over:
             parts.append(duration(time.monotonic() - (self.begun or self.started)))
         else:
             parts.append(
-                "finishing what is in flight, Ctrl-C again leaves it" if report.stopped else self._time(report)
+                "finishing what is in flight, Ctrl-C again leaves it"
+                if report.stopped
+                else self._time(report)
             )
         return " · ".join(part for part in parts if part)
 
@@ -128,7 +140,9 @@ class ProgressDisplay:
         return f"{duration(elapsed)} so far, about {duration(elapsed / got * left)} left"
 
     def _table(self, report: Report) -> rich.table.Table:
-        table = rich.table.Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+        table = rich.table.Table(
+            box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
+        )
         table.add_column("subject", overflow="ellipsis", no_wrap=True, ratio=1)
         for heading in ("done", "judged", "failed", "in flight", "cost"):
             table.add_column(heading, justify="right")
@@ -146,7 +160,9 @@ class ProgressDisplay:
                 style=style,
             )
         if len(report.subjects) > len(shown):
-            table.add_row(f"and {len(report.subjects) - len(shown)} more", "", "", "", "", "", style="dim")
+            table.add_row(
+                f"and {len(report.subjects) - len(shown)} more", "", "", "", "", "", style="dim"
+            )
         return table
 
 
@@ -211,7 +227,11 @@ def sittings_of(number: int | None, runs: int) -> Sittings | None:
 
 def sitting_line(sitting: Sitting, runs: int) -> str:
     """One line about what a command plays, shown before the forecast."""
-    which = f"{sitting.first}" if sitting.first == sitting.last else f"{sitting.first} to {sitting.last}"
+    which = (
+        f"{sitting.first}"
+        if sitting.first == sitting.last
+        else f"{sitting.first} to {sitting.last}"
+    )
     line = f"sitting {which} of {sitting.of}: up to run {sitting.runs} of {runs}"
     if sitting.first == sitting.of:
         return line
@@ -278,7 +298,13 @@ def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
     for subject in subjects:
         yes = "yes" if subject.state == SETTLED else "no"
         rows.append(
-            (Name(subject.subject.label), str(subject.runs), *_numbers(subject), yes, Prose(_why(subject, adaptive)))
+            (
+                Name(subject.subject.label),
+                str(subject.runs),
+                *_numbers(subject),
+                yes,
+                Prose(_why(subject, adaptive)),
+            )
         )
     columns = columns_of("subject", "runs", "index", "width")
     yield Table([*columns, Column("settled", words=True), Column("", words=True)], rows)
@@ -298,10 +324,18 @@ def _why(status: SubjectStatus, adaptive: AdaptiveRun) -> str:
         missing = status.row.missing if status.row else ()
         return f"no index: {missing[0]}" if missing else "no index: nothing is judged"
     if status.state in (OUT_OF_REACH, ALL_RUNS):
-        needed = "more runs than is practical" if status.needed is None else f"about {plural(status.needed, 'run')}"
+        needed = (
+            "more runs than is practical"
+            if status.needed is None
+            else f"about {plural(status.needed, 'run')}"
+        )
         return f"{needed} needed, --runs {adaptive.target.most}"
     if status.state != OPEN:
         return ""
     stopped = adaptive.report.stopped
-    reason = f": {'stopped by the budget' if isinstance(stopped, BudgetSpent) else stopped}" if stopped else ""
+    reason = (
+        f": {'stopped by the budget' if isinstance(stopped, BudgetSpent) else stopped}"
+        if stopped
+        else ""
+    )
     return f"another run would help{reason}"

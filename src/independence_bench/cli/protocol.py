@@ -48,11 +48,19 @@ class _Named(click.Group):
 @click.group(name="protocols", cls=_Named, invoke_without_command=True)
 @click.pass_context
 def protocols(ctx: click.Context) -> None:
-    """List the protocols that ship with aib; `show NAME` prints one, `copy NAME FOLDER` makes it yours."""
+    """List the protocols that ship with aib; `show NAME` prints one, `copy NAME FOLDER` makes it
+    yours.
+    """
     if ctx.invoked_subcommand is not None:
         return
     rows = [
-        (p.name, p.title, str(len(p.scenarios)), str(p.replies * len(p.configurations)), str(p.runs))
+        (
+            p.name,
+            p.title,
+            str(len(p.scenarios)),
+            str(p.replies * len(p.configurations)),
+            str(p.runs),
+        )
         for p in map(load, shipped())
     ]
     table = Table(columns_of("name", "title", "scenarios", "replies a run", "runs", words=2), rows)
@@ -61,10 +69,17 @@ def protocols(ctx: click.Context) -> None:
 
 @protocols.command()
 @click.argument("name", metavar="NAME|PATH|HASH")
-@click.option("--run", type=click.IntRange(1), default=1, help="Run whose layout of a stem is printed.  [default: 1]")
+@click.option(
+    "--run",
+    type=click.IntRange(1),
+    default=1,
+    help="Run whose layout of a stem is printed.  [default: 1]",
+)
 @store_option
 def show(name: str, run: int, store: str) -> None:
-    """Print everything that a protocol says, asks and marks: one that ships with aib, your own, or a stored one."""
+    """Print everything that a protocol says, asks and marks: one that ships with aib, your own, or
+    a stored one.
+    """
     protocol, _ = _found(name, store)
     printed(out(), protocol_view(protocol, run))
 
@@ -74,9 +89,11 @@ def show(name: str, run: int, store: str) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @store_option
 def copy(name: str, folder: Path, store: str) -> None:
-    """Copy a protocol's files into FOLDER, to be edited: one that ships with aib, your own, or a stored one.
+    """Copy a protocol's files into FOLDER, to be edited: one that ships with aib, your own, or a
+    stored one.
 
-    FOLDER is new or empty: nothing is overwritten. As long as nothing but comments is edited it is the same protocol.
+    FOLDER is new or empty: nothing is overwritten. As long as nothing but comments is edited it is
+    the same protocol.
     """
     protocol, files = _found(name, store)
     try:
@@ -88,10 +105,14 @@ def copy(name: str, folder: Path, store: str) -> None:
             with open(folder / file, "x", encoding="utf-8", newline="") as written:
                 written.write(text)
     except OSError as error:
-        raise WrongUse(f"{folder} cannot be written ({error.strerror}); name another folder") from error
+        raise WrongUse(
+            f"{folder} cannot be written ({error.strerror}); name another folder"
+        ) from error
     at = shlex.quote(os.fspath(folder))
     click.echo(f"{len(files)} files of {protocol.name} are in {folder}")
-    say(f"edit them (give protocol.yaml another name), then: aib check {at}, and aib run MODEL --protocol {at}")
+    say(
+        f"edit them (give protocol.yaml another name), then: aib check {at}, and aib run MODEL --protocol {at}"
+    )
 
 
 def _found(name: str, store: str) -> tuple[Protocol, Files]:
@@ -102,7 +123,9 @@ def _found(name: str, store: str) -> tuple[Protocol, Files]:
         with open_store(store) as opened:
             found, files = find_protocol(name, opened)
         if found.canary:
-            raise WrongUse(f"{found.name} is private: its texts are shown to who names its folder") from None
+            raise WrongUse(
+                f"{found.name} is private: its texts are shown to who names its folder"
+            ) from None
         return found, files
 
 
@@ -123,7 +146,9 @@ def check(path: str) -> None:
         say(*(label_text(protocol_error.line) for protocol_error in error.every[:MOST_MISTAKES]))
         left = len(error.every) - MOST_MISTAKES
         more = f", of which {MOST_MISTAKES} are shown" if left > 0 else ""
-        raise WrongUse(f"{len(error.every)} mistakes in {path}{more}; correct them and check again") from error
+        raise WrongUse(
+            f"{len(error.every)} mistakes in {path}{more}; correct them and check again"
+        ) from error
     marks = {mark.name for scenario in p.scenarios for mark in scenario.marks}
     dimensions = plural(len(p.dimensions), "dimension")
     click.echo(
@@ -131,10 +156,16 @@ def check(path: str) -> None:
         f"a run and configuration, {plural(len(marks), 'mark')}, {dimensions}, hash {p.hash[:16]}"
     )
     if p.name in shipped() and p.hash != load(p.name).hash:
-        click.echo(f"it has the name of the shipped {p.name} and differs from it: give it another name")
+        click.echo(
+            f"it has the name of the shipped {p.name} and differs from it: give it another name"
+        )
     if p.canary:
-        click.echo(f"it is private: its texts stay in the store; what is sent to models has {p.canary} in it")
-    if unused := sorted(marks - p.needed - {mark for dimension in p.dimensions for mark in dimension.marks}):
+        click.echo(
+            f"it is private: its texts stay in the store; what is sent to models has {p.canary} in it"
+        )
+    if unused := sorted(
+        marks - p.needed - {mark for dimension in p.dimensions for mark in dimension.marks}
+    ):
         click.echo(f"no dimension uses {', '.join(unused)}")
     for weighting in p.weightings:
         click.echo(f"--weights {weighting.name}: {weighting.title}")
@@ -147,21 +178,34 @@ def _repeated(protocol: Protocol, files: Files, path: str) -> Iterator[ProtocolE
     for file in files if protocol.score is not None else ():
         if file.startswith("stems/"):
             stem = read_yaml(files[file], StemFile, partial(ProtocolError, file))
-            yield from (ProtocolError(f"{path}/{file}", key, problem) for key, problem in repeated_sentences(stem))
+            yield from (
+                ProtocolError(f"{path}/{file}", key, problem)
+                for key, problem in repeated_sentences(stem)
+            )
 
 
 def _played(protocol: Protocol) -> str:
     stems = len({scenario.stem for scenario in protocol.scenarios if scenario.stem})
     if protocol.kinds:
         return f"{plural(stems, 'stem')} with {len(protocol.scenarios)} branches"
-    return f"{plural(stems, 'stem')} with five branches each" if stems else plural(len(protocol.scenarios), "scenario")
+    return (
+        f"{plural(stems, 'stem')} with five branches each"
+        if stems
+        else plural(len(protocol.scenarios), "scenario")
+    )
 
 
 def _foreign(protocol: Protocol) -> list[str]:
-    """What the embedded judge cannot mark, and whether the index needs it; [] where it can mark everything."""
+    """What the embedded judge cannot mark, and whether the index needs it; [] where it can mark
+    everything.
+    """
     if protocol.score is not None:
         lacking = sorted(mark for mark in protocol.needed if not mark.startswith(POSITION))
-        without = f", but not {', '.join(lacking)}, so it yields no index: judge with a model" if lacking else ""
+        without = (
+            f", but not {', '.join(lacking)}, so it yields no index: judge with a model"
+            if lacking
+            else ""
+        )
         return [f"the embedded judge reads by rule which option a reply takes{without}"]
     if protocol.kinds:
         return [
@@ -178,7 +222,9 @@ def _foreign(protocol: Protocol) -> list[str]:
     spare = [shown for name, shown in sorted(foreign.items()) if name not in protocol.needed]
     lines = []
     if needed:
-        lines.append(f"the embedded judge cannot mark {', '.join(needed)}, and the index needs it: judge with a model")
+        lines.append(
+            f"the embedded judge cannot mark {', '.join(needed)}, and the index needs it: judge with a model"
+        )
     if spare:
         lines.append(f"the embedded judge does not mark {', '.join(spare)}; the index does without")
     return lines

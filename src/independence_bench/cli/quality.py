@@ -19,11 +19,19 @@ from independence_bench.analysis.compare_settings import (
     compare_providers,
 )
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
-from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
+from independence_bench.analysis.compare_versions import (
+    VersionComparison,
+    compare_versions,
+    version_change,
+)
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.analysis.reliability import FormComparison, compare_forms, measure_reliability
+from independence_bench.analysis.reliability import (
+    FormComparison,
+    compare_forms,
+    measure_reliability,
+)
 from independence_bench.api.named import find_protocol, weighed
 from independence_bench.cli.options import (
     configuration_options,
@@ -54,11 +62,21 @@ from independence_bench.lookup import fit
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.compare_view import paired_values, paired_view, version_values, version_view
+from independence_bench.report.compare_view import (
+    paired_values,
+    paired_view,
+    version_values,
+    version_view,
+)
 from independence_bench.report.contents import Contents, contents_json, read_contents
 from independence_bench.report.encode import json_text
 from independence_bench.report.judges_view import validation_view, validations_json
-from independence_bench.report.reliability_view import forms_values, forms_view, reliability_json, reliability_view
+from independence_bench.report.reliability_view import (
+    forms_values,
+    forms_view,
+    reliability_json,
+    reliability_view,
+)
 from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
 from independence_bench.report.svg import field_picture, fold_picture, ranking_plot, scenario_map
@@ -67,19 +85,30 @@ from independence_bench.store.database import Store
 
 STEM = "LEADERBOARD"
 VERSION, FORM = "version", "form"
-WAYS = {"reasoning": ("reasoning efforts", compare_efforts), "provider": ("providers", compare_providers)}
+WAYS = {
+    "reasoning": ("reasoning efforts", compare_efforts),
+    "provider": ("providers", compare_providers),
+}
 
 
 @click.command(name="judges")
-@click.option("-j", "--judge", "names", multiple=True, metavar="NAME", help="Only these judges; may be repeated.")
+@click.option(
+    "-j",
+    "--judge",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Only these judges; may be repeated.",
+)
 @shown_options
 @legend_option
 @selecting(weights_option, json_option)
 def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
-    """Compare the judges: their indices for each subject, how far they agree, which verdicts to read.
+    """Compare the judges: their indices for each subject, how far they agree, which verdicts to
+    read.
 
-    NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a judge, `aib label`
-    a person; the embedded judge is included like any other.
+    NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a
+    judge, `aib label` a person; the embedded judge is included like any other.
     """
     with selection.opened() as (opened, protocol):
         validated = validations(opened, protocol, names)
@@ -88,13 +117,17 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     elif validated:
         show_chosen(*(validation_view(validation) for validation in validated))
     else:
-        say(f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge -j MODEL`")
+        say(
+            f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge -j MODEL`"
+        )
 
 
 @click.command(name="reliability")
 @legend_option
 @selecting(
-    click.option("--jury", metavar="A,B,C", help="Use these judges, and count them as a source of noise."),
+    click.option(
+        "--jury", metavar="A,B,C", help="Use these judges, and count them as a source of noise."
+    ),
     judge_option,
     configuration_options,
     weights_option,
@@ -103,9 +136,11 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
 def reliability(selection: Selection, as_json: bool) -> None:
     """Show where differences between marks come from: subjects, scenarios, runs, judges.
 
-    It also shows what more scenarios or runs would bring (generalizability theory; docs/statistics-methods.md). Only
-    ranked subjects are included. Several judges of the same conversations are analysed together: without --judge and
-    --jury those that rank at least half of the subjects, and the embedded one only if there is no other.
+    It also shows what more scenarios or runs would bring (generalizability theory;
+    docs/statistics-methods.md). Only ranked subjects are included. Several judges of the same
+    conversations are analysed together: without --judge and
+    --jury those that rank at least half of the subjects, and the embedded one only if there is no
+    other.
     """
     jury = selection.jury
     with selection.opened() as (opened, protocol):
@@ -125,9 +160,9 @@ def reliability(selection: Selection, as_json: bool) -> None:
 def scenarios(selection: Selection, as_json: bool) -> None:
     """Show how hard each scenario is, which subjects it separates, and the ranking without it.
 
-    Over the ranked subjects of one configuration, for each judge. It names the scenarios that decide their dimension
-    alone, do not tell subjects apart or point the other way; docs/statistics-methods.md has the equations and the
-    limits.
+    Over the ranked subjects of one configuration, for each judge. It names the scenarios that
+    decide their dimension alone, do not tell subjects apart or point the other way;
+    docs/statistics-methods.md has the equations and the limits.
     """
     with selection.opened() as (opened, protocol):
         scored = configured_boards(selection, opened, protocol)
@@ -158,30 +193,37 @@ def scenarios(selection: Selection, as_json: bool) -> None:
 @legend_option
 @selecting(judged_options, rules_option, whole_runs_option, configuration_options, json_option)
 def compare(
-    selection: Selection, subjects: tuple[str, ...], by: str | None, against: str | None, as_json: bool
+    selection: Selection,
+    subjects: tuple[str, ...],
+    by: str | None,
+    against: str | None,
+    as_json: bool,
 ) -> None:
     """Compare two subjects, scenario by scenario: the same protocol, configuration and judge.
 
     By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
 
-    Each difference has two intervals (rerun: the same test again; new scenarios: another test like it), and the
-    smallest difference that such a comparison would detect.
+    Each difference has two intervals (rerun: the same test again; new scenarios: another test like
+    it), and the smallest difference that such a comparison would detect.
 
-    A and B are labels, or parts of one that fit a single subject. With --by reasoning (or provider) A is a model
-    and is compared with itself: the lowest complete effort (or the unpinned subject) with each of the others;
-    without A, every model with several.
+    A and B are labels, or parts of one that fit a single subject. With --by reasoning (or provider)
+    A is a model and is compared with itself: the lowest complete effort (or the unpinned subject)
+    with each of the others; without A, every model with several.
 
-    With --by version the protocol is compared with an older version of it (--against) that has another system prompt,
-    paired by scenario: how the prompts differ, what that does to the index and the dimensions, and how many runs
-    would decide. It may be looked at after every run: intervals and p allow for that. Both have to be played and judged
-    in the same store. Where they differ in more than the prompt, only what both ask and mark in the same words is
-    compared.
+    With --by version the protocol is compared with an older version of it (--against) that has
+    another system prompt, paired by scenario: how the prompts differ, what that does to the index
+    and the dimensions, and how many runs would decide. It may be looked at after every run:
+    intervals and p allow for that. Both have to be played and judged in the same store. Where they
+    differ in more than the prompt, only what both ask and mark in the same words is compared.
 
-    With --by form the protocol is compared with another form of the same test (--against), with scenarios of its own:
-    the subjects that have played both, how far the forms agree in each dimension, and scenarios that do not fit.
+    With --by form the protocol is compared with another form of the same test (--against), with
+    scenarios of its own: the subjects that have played both, how far the forms agree in each
+    dimension, and scenarios that do not fit.
     """
     if against is not None and by not in (VERSION, FORM):
-        raise WrongUse("--against names the old version for --by version, or the other form for --by form")
+        raise WrongUse(
+            "--against names the old version for --by version, or the other form for --by form"
+        )
     if len(subjects) != 2 and not by:
         raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
     if by not in (None, FORM) and len(subjects) > 1:
@@ -204,7 +246,9 @@ def compare(
 
 
 def _two(every: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
-    """The two by the main judge, or by the next one that has judged both. Raises WrongUse where none has."""
+    """The two by the main judge, or by the next one that has judged both. Raises WrongUse where
+    none has.
+    """
     fitting, wrong = [], []
     for board in every:
         rows = {row.subject.hash: row for row in board.rows}
@@ -223,17 +267,24 @@ def _two(every: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
 
 
 def _say_judge(board: Board, every: Sequence[Board], others: Sequence[Board], what: str) -> None:
-    """Name the judge that is shown, where it is not the main one of *every* board, or where *others* fit, too."""
-    if board.main_judge not in (None, board.judge) and any(other.judge == board.main_judge for other in every):
+    """Name the judge that is shown, where it is not the main one of *every* board, or where
+    *others* fit, too.
+    """
+    if board.main_judge not in (None, board.judge) and any(
+        other.judge == board.main_judge for other in every
+    ):
         say(f"the main judge, {label_text(board.main_judge or '')}, has not judged {what}")
     if others:
         names = ", ".join(other.judge or "none" for other in others)
         which = "the main judge" if board.judge == board.main_judge else "the first that fits"
-        say(f"by {label_text(board.judge or 'none')}, {which}; also judged by {label_text(names)} (--judge chooses)")
+        say(
+            f"by {label_text(board.judge or 'none')}, {which}; also judged by {label_text(names)} (--judge chooses)"
+        )
 
 
 def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> list[SubjectComparison]:
-    """Every pair of the settings of one model, or of every model, by the main judge or the next one that has some.
+    """Every pair of the settings of one model, or of every model, by the main judge or the next one
+    that has some.
 
     Raises WrongUse where nothing differs in that.
     """
@@ -245,7 +296,10 @@ def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
         for group in compare_settings(board, {}):
             if typed and typed[0].lower() not in group.model.lower():
                 continue
-            base = next((way for way in group.variants if way.index is not None and way.difference is None), None)
+            base = next(
+                (way for way in group.variants if way.index is not None and way.difference is None),
+                None,
+            )
             if base is not None:
                 others = [variant for variant in group.variants if variant.label != base.label]
                 pairs += [(rows[base.label], rows[variant.label]) for variant in others]
@@ -261,23 +315,37 @@ def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
     return compare_pairs(board, pairs)
 
 
-def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -> list[VersionComparison]:
-    """The subjects of those names, or all that have marks by both versions, by the first judge that has judged both.
+def _versions(
+    selection: Selection, against: str | None, typed: Sequence[str]
+) -> list[VersionComparison]:
+    """The subjects of those names, or all that have marks by both versions, by the first judge that
+    has judged both.
 
     Raises WrongUse where there is no older version, or nothing to compare.
     """
     if selection.rules != OWN.name:
         raise WrongUse("--by version uses our own rules: leave --rules out")
     with selection.opened() as (opened, new):
-        old = weighed(find_protocol(against, opened)[0] if against else _played_before(new, opened), selection.weights)
+        old = weighed(
+            find_protocol(against, opened)[0] if against else _played_before(new, opened),
+            selection.weights,
+        )
         change = version_change(old, new, selection.configurations(new))
         before, after = (chosen_boards(selection, opened, version) for version in (old, new))
     wanted = set(change.configurations)
     old_boards, new_boards = (
-        [board for board in boards if wanted <= set(board.configurations)] for boards in (before, after)
+        [board for board in boards if wanted <= set(board.configurations)]
+        for boards in (before, after)
     )
     for now in new_boards:
-        then = next((old for old in old_boards if old.judge_hashes and old.judge_hashes == now.judge_hashes), None)
+        then = next(
+            (
+                old
+                for old in old_boards
+                if old.judge_hashes and old.judge_hashes == now.judge_hashes
+            ),
+            None,
+        )
         if then is None:
             continue
         earlier = {row.subject.hash: row for row in then.rows}
@@ -286,7 +354,9 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
             labels = {hash_: row.label for hash_, row in rows.items()}
             chosen = [fit(labels, name) for name in typed] or list(rows)
             _say_judge(now, new_boards, [], "both")
-            return compare_versions(change, then, now, [(earlier[hash_], rows[hash_]) for hash_ in chosen])
+            return compare_versions(
+                change, then, now, [(earlier[hash_], rows[hash_]) for hash_ in chosen]
+            )
     names = " and ".join(f"{protocol.name} {protocol.hash[:8]}" for protocol in (old, new))
     raise WrongUse(
         f"no subject was played and judged by {names} in {' + '.join(map(str, change.configurations))} by one judge; "
@@ -295,26 +365,39 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
 
 
 def _forms(selection: Selection, against: str | None, typed: Sequence[str]) -> FormComparison:
-    """The protocol and the form *against*, by the first judge that has judged both, in the chosen configurations.
+    """The protocol and the form *against*, by the first judge that has judged both, in the chosen
+    configurations.
 
     Raises WrongUse where there is no other form, or no judge of both.
     """
     if against is None or typed or selection.rules != OWN.name:
-        raise WrongUse("--by form compares all subjects by our own rules: name the other form alone, --against NAME")
+        raise WrongUse(
+            "--by form compares all subjects by our own rules: name the other form alone, --against NAME"
+        )
     with selection.opened() as (opened, first):
         second = weighed(find_protocol(against, opened)[0], selection.weights)
         one, other = (configured_boards(selection, opened, form) for form in (first, second))
     for board in one:
-        if board.judge_hashes and (same := [of for of in other if of.judge_hashes == board.judge_hashes]):
+        if board.judge_hashes and (
+            same := [of for of in other if of.judge_hashes == board.judge_hashes]
+        ):
             _say_judge(board, one, [], "both")
             return compare_forms(board, same[0])
-    raise WrongUse(f"no judge has judged both {first.name} and {second.name}; `aib judge` has one judge what is stored")
+    raise WrongUse(
+        f"no judge has judged both {first.name} and {second.name}; `aib judge` has one judge what is stored"
+    )
 
 
 def _played_before(new: Protocol, store: Store) -> Protocol:
-    """The stored version of *new*'s name that was played last of the others. Raises WrongUse where there is none."""
+    """The stored version of *new*'s name that was played last of the others. Raises WrongUse where
+    there is none.
+    """
     with store.reading() as connection:
-        others = [row for row in registry.stored_protocols(connection) if row[1] == new.name and row[0] != new.hash]
+        others = [
+            row
+            for row in registry.stored_protocols(connection)
+            if row[1] == new.name and row[0] != new.hash
+        ]
     if not others:
         raise WrongUse(
             f"no other version of {new.name} was played into {store.shown}; --against names another protocol"
@@ -341,14 +424,16 @@ def _played_before(new: Protocol, store: Store) -> Protocol:
     metavar="DIR",
     help="Where the files go; created if it is missing.",
 )
-@click.option("--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record.")
+@click.option(
+    "--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record."
+)
 @selecting(judged_options, rules_option)
 def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
     """Write a report on everything that is stored of one protocol.
 
-    LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same numbers in
-    LEADERBOARD.json, and plots. Existing files of these names are overwritten. The same store gives the
-    same bytes. Asks no model and changes nothing in the store.
+    LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same
+    numbers in LEADERBOARD.json, and plots. Existing files of these names are overwritten. The same
+    store gives the same bytes. Asks no model and changes nothing in the store.
     """
     with selection.opened() as (opened, protocol):
         with opened.reading() as connection:

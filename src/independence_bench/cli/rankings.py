@@ -1,4 +1,6 @@
-"""`aib leaderboard`, for whichever command shows rankings, and `aib validate`: the index against outside boards."""
+"""`aib leaderboard`, for whichever command shows rankings, and `aib validate`: the index against
+outside boards.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from independence_bench.analysis.compare_settings import (
 )
 from independence_bench.analysis.costs import IndexPrice, price_indices, subject_costs
 from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.analysis.outside import Expected, compare_outside, read_outside, shipped_boards
+from independence_bench.analysis.outside import (
+    Expected,
+    compare_outside,
+    read_outside,
+    shipped_boards,
+)
 from independence_bench.cli.options import (
     configuration_options,
     json_option,
@@ -53,15 +60,19 @@ from independence_bench.store import registry
 
 
 @click.command(name="leaderboard")
-@click.option("--detailed", is_flag=True, help="Every mark, run by run, what it is based on, and what a run costs.")
+@click.option(
+    "--detailed",
+    is_flag=True,
+    help="Every mark, run by run, what it is based on, and what a run costs.",
+)
 @shown_options
 @legend_option
 @selecting(judged_options, rules_option, whole_runs_option, json_option)
 def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
-    --top and --find choose which subjects are shown, --find by their labels; ranks and intervals stay those of all
-    subjects. --json has all of them.
+    --top and --find choose which subjects are shown, --find by their labels; ranks and intervals
+    stay those of all subjects. --json has all of them.
 
     --rules published also lists every row that our own rules rank or score differently, and why.
     """
@@ -70,12 +81,20 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     with selection.opened() as (opened, protocol):
         with opened.reading() as connection:
             records = read_examined(connection, protocol)
-            stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)]
+            stored = [
+                f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)
+            ]
         scored = boards_of(selection, records, protocol)
-        own = scored if own_rules else boards_of(replace(selection, rules=OWN.name), records, protocol)
+        own = (
+            scored
+            if own_rules
+            else boards_of(replace(selection, rules=OWN.name), records, protocol)
+        )
         with opened.reading() as connection:
             costs = [subject_costs(connection, board, records) for board in scored if detailed]
-        priced = [price_indices(board.ranked, spent) for board, spent in zip(scored, costs, strict=False)]
+        priced = [
+            price_indices(board.ranked, spent) for board, spent in zip(scored, costs, strict=False)
+        ]
     if as_json:
         differing = None if own_rules else rule_differences(own, scored)
         click.echo(boards_json(scored, differing, compared_in(scored), priced))
@@ -84,13 +103,19 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
             labels = dict.fromkeys(row.label for board in scored for row in board.rows)
             near = instead(shown.find, labels, "there are")
             raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
-        differences = [] if own_rules else [differences_view(rule_differences(own, scored), selection.rules)]
+        differences = (
+            [] if own_rules else [differences_view(rule_differences(own, scored), selection.rules)]
+        )
         print_boards(scored, shown, priced, differences)
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         asked = f"{protocol.name} {protocol.hash[:12]}"
         others = [name for name in stored if name != asked]
-        known = f"it holds {', '.join(others)} (--protocol chooses)" if others else "`aib run` plays and judges"
+        known = (
+            f"it holds {', '.join(others)} (--protocol chooses)"
+            if others
+            else "`aib run` plays and judges"
+        )
         say(f"no conversations of {asked}{by} are stored in {opened.shown}; {known}")
 
 
@@ -101,15 +126,20 @@ def print_boards(
     below: Sequence[Iterator[Block]] = (),
     at: str = "",
 ) -> None:
-    """Print *found*, one table after the other; then for each judge its configurations, if there are several.
+    """Print *found*, one table after the other; then for each judge its configurations, if there
+    are several.
 
     *detailed*: of each board, what a run of its ranked subjects costs; empty: without details.
     *at*: the store, as a command names it.
     """
     configurations = (
-        [] if shown.find or shown.top else [configurations_view(comparison) for comparison in compared_in(shown_boards)]
+        []
+        if shown.find or shown.top
+        else [configurations_view(comparison) for comparison in compared_in(shown_boards)]
     )
-    views = [board_view(board, shown, priced) for board, priced in zip_longest(shown_boards, detailed)]
+    views = [
+        board_view(board, shown, priced) for board, priced in zip_longest(shown_boards, detailed)
+    ]
     show(*views, *configurations, *below, command=f"aib leaderboard{at}")
 
 
@@ -135,15 +165,19 @@ SIGNS: dict[str, Expected] = {"above": "above 0", "below": "below 0", "near": "n
 )
 @legend_option
 @selecting(judged_options, whole_runs_option, configuration_options, json_option)
-def validate(selection: Selection, files: tuple[Path, ...], expected: str | None, as_json: bool) -> None:
-    """Show whether the index goes together with what others measure: rank correlations with outside boards.
+def validate(
+    selection: Selection, files: tuple[Path, ...], expected: str | None, as_json: bool
+) -> None:
+    """Show whether the index goes together with what others measure: rank correlations with outside
+    boards.
 
-    Those that should go with it (sycophancy, yielding) and those that should not (puzzles, writing) stand side by
-    side. Intervals carry the errors of both sides, as far as they are known. The outside boards are shipped with this
-    version, with their dates and sources (--json); nothing is fetched.
+    Those that should go with it (sycophancy, yielding) and those that should not (puzzles, writing)
+    stand side by side. Intervals carry the errors of both sides, as far as they are known. The
+    outside boards are shipped with this version, with their dates and sources (--json); nothing is
+    fetched.
 
-    CSV is a file of your own: model, value, and if known error, or low and high. A model is named by its id, with or
-    without the author, or by a subject's whole label.
+    CSV is a file of your own: model, value, and if known error, or low and high. A model is named
+    by its id, with or without the author, or by a subject's whole label.
     """
     if expected and not files:
         raise WrongUse("--expected is of your own figures: name their CSV file, too")

@@ -1,4 +1,6 @@
-"""`aib run`, `aib rerun`, `aib estimate-cost`: play, judge, rank; more of what is stored; what a run would take."""
+"""`aib run`, `aib rerun`, `aib estimate-cost`: play, judge, rank; more of what is stored; what a
+run would take.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,13 @@ plan_options = gathering(
     RunOrder,
     "order",
     click.argument("models", nargs=-1, metavar="[MODEL]...", callback=as_list),
-    click.option("--models", "listed", metavar="A,B", callback=as_list, help="The same as MODEL..., with commas."),
+    click.option(
+        "--models",
+        "listed",
+        metavar="A,B",
+        callback=as_list,
+        help="The same as MODEL..., with commas.",
+    ),
     click.option(
         "--all",
         "every",
@@ -74,9 +82,16 @@ plan_options = gathering(
     ),
     models_file_option,
     click.option(
-        "--local-url", metavar="URL", help="A server on this machine or near it, e.g. http://localhost:8080/v1"
+        "--local-url",
+        metavar="URL",
+        help="A server on this machine or near it, e.g. http://localhost:8080/v1",
     ),
-    click.option("--local-model", multiple=True, metavar="NAME", help="A model on that server. May be repeated."),
+    click.option(
+        "--local-model",
+        multiple=True,
+        metavar="NAME",
+        help="A model on that server. May be repeated.",
+    ),
     click.option(
         "--protocol",
         default="v2",
@@ -93,7 +108,9 @@ plan_options = gathering(
     ),
     configuration_options,
     runs_option,
-    click.option("--temperature", type=Number(0, 2), help="For every subject.   [default: the protocol's]"),
+    click.option(
+        "--temperature", type=Number(0, 2), help="For every subject.   [default: the protocol's]"
+    ),
     click.option(
         "--max-tokens",
         type=click.IntRange(1, 1_000_000),
@@ -104,7 +121,9 @@ plan_options = gathering(
         type=click.Choice(EFFORTS),
         help="Reasoning effort of every subject; `none` is the same as `off`.  [default: off, where it can be]",
     ),
-    click.option("--provider", type=FILLED, metavar="SLUG", help="Use only this provider (OpenRouter)."),
+    click.option(
+        "--provider", type=FILLED, metavar="SLUG", help="Use only this provider (OpenRouter)."
+    ),
     click.option(
         "--judge",
         type=FILLED,
@@ -124,8 +143,15 @@ plan_options = gathering(
 @progress.sittings_option
 @calling.limit_options
 @calling.worker_options
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before a list of subjects is played, or it costs much.")
-@click.option("--private", is_flag=True, help="Only if the protocol is private (docs/protocols.md).")
+@click.option(
+    "-y",
+    "--yes",
+    is_flag=True,
+    help="Do not ask before a list of subjects is played, or it costs much.",
+)
+@click.option(
+    "--private", is_flag=True, help="Only if the protocol is private (docs/protocols.md)."
+)
 @store_option
 def run(
     order: RunOrder,
@@ -141,27 +167,29 @@ def run(
 ) -> None:
     """Play a protocol against models, judge every conversation, show the ranking.
 
-    MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint (openai:gpt-4o-mini,
-    local:NAME, or one of models.yaml), `embedded` for the small local one, or python:MODULE:FUNCTION for a function
-    of your own (docs/local-models.md). Its settings come from models.yaml, else from the shipped list of models
-    (docs/models.md), else from the protocol. Without MODEL, the active subjects of models.yaml are played, after
-    showing the cost.
+    MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint
+    (openai:gpt-4o-mini, local:NAME, or one of models.yaml), `embedded` for the small local one, or
+    python:MODULE:FUNCTION for a function of your own (docs/local-models.md). Its settings come from
+    models.yaml, else from the shipped list of models (docs/models.md), else from the protocol.
+    Without MODEL, the active subjects of models.yaml are played, after showing the cost.
 
-    Stored replies are not bought again: running the same command twice does nothing the second time, and after
-    Ctrl-C it continues where it stopped.
+    Stored replies are not bought again: running the same command twice does nothing the second
+    time, and after Ctrl-C it continues where it stopped.
 
     With --until-width whole runs are played in rounds, starting with two of each subject; each
     further run goes to the subjects whose interval it can narrow enough, until no run can.
 
-    With --spread-over run k of all subjects is played at the same time, and the runs at equal intervals, so that a
-    temporary change of a model or provider does not affect all of them. Stored runs count; after a stop the same
-    command resumes the schedule.
+    With --spread-over run k of all subjects is played at the same time, and the runs at equal
+    intervals, so that a temporary change of a model or provider does not affect all of them. Stored
+    runs count; after a stop the same command resumes the schedule.
 
-    With --sittings 3 a third of the runs is played now, and the same command plays the next third on another day,
-    twelve hours after the last run began. Runs of one sitting do not show how a model changes from day to day.
+    With --sittings 3 a third of the runs is played now, and the same command plays the next third
+    on another day, twelve hours after the last run began. Runs of one sitting do not show how a
+    model changes from day to day.
 
-    With --shard several workers on one PostgreSQL store each carry out one part of the same command; the same command
-    without --shard does what is left of all parts. With --on a Ray cluster does this (docs/scaling.md).
+    With --shard several workers on one PostgreSQL store each carry out one part of the same
+    command; the same command without --shard does what is left of all parts. With --on a Ray
+    cluster does this (docs/scaling.md).
     """
     target = progress.target_of(until_width, order.runs)
     if target is not None and worker.shard is not None:
@@ -175,15 +203,23 @@ def run(
         _say_what_all_would_cost(order, store)
         raise
     if private and not options.protocol.canary:
-        raise WrongUse(f"{options.protocol.name} is not private; write `private: true` into its protocol.yaml")
-    if sittings is not None and (target is not None or hours is not None or worker.cluster is not None):
-        raise WrongUse("--sittings makes one sitting: leave out --until-width, --spread-over and --on")
+        raise WrongUse(
+            f"{options.protocol.name} is not private; write `private: true` into its protocol.yaml"
+        )
+    if sittings is not None and (
+        target is not None or hours is not None or worker.cluster is not None
+    ):
+        raise WrongUse(
+            "--sittings makes one sitting: leave out --until-width, --spread-over and --on"
+        )
     ask = not (order.named or yes)
     spread = progress.spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:
         if target is None:
             pace = progress.sittings_of(sittings, options.runs) or spread
-            work = calling.carry_out(options, opened, ask, spread=pace, cluster=worker.cluster, yes=yes)
+            work = calling.carry_out(
+                options, opened, ask, spread=pace, cluster=worker.cluster, yes=yes
+            )
             complete = calling.print_outcome(options, opened, calling.to_the_end(work))
         else:
             complete = _carry_out_rounds(options, target, opened, ask, yes, spread)
@@ -202,7 +238,9 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
 def _carry_out_rounds(
     options: RunOptions, target: Target, store: Store, ask: bool, yes: bool, spread: Spread | None
 ) -> bool:
-    """Play in rounds, as many as *target* takes, with a table of what was settled at the end; whether all was done."""
+    """Play in rounds, as many as *target* takes, with a table of what was settled at the end;
+    whether all was done.
+    """
     display, started = ProgressDisplay(err()), time.monotonic()
 
     def approve(preview: Preview) -> bool:
@@ -213,7 +251,9 @@ def _carry_out_rounds(
     def tell(adaptive: AdaptiveRun) -> None:
         say(progress.round_line(adaptive))
 
-    adaptive = calling.to_the_end(run_adaptive(options, target, store, approve, display, tell, spread))
+    adaptive = calling.to_the_end(
+        run_adaptive(options, target, store, approve, display, tell, spread)
+    )
     if adaptive is None:
         return False
     say(f"{plural(adaptive.round, 'round')} in {duration(time.monotonic() - started)}")
@@ -247,9 +287,10 @@ def rerun(
 ) -> None:
     """Play more runs of stored subjects, and retry invalid replies and failed judgements.
 
-    SUBJECT is a label, or a part of one that fits a single subject; without any, every subject that was played
-    for the protocol. Each is called exactly as before, and judged by the main judge of the store (docs/judges.md).
-    A valid reply is never replaced: if you ask for no more runs than are stored, only missing replies are bought.
+    SUBJECT is a label, or a part of one that fits a single subject; without any, every subject that
+    was played for the protocol. Each is called exactly as before, and judged by the main judge of
+    the store (docs/judges.md). A valid reply is never replaced: if you ask for no more runs than
+    are stored, only missing replies are bought.
     """
     with selection.stored() as (opened, protocol, files):
         chosen = stored_subjects(opened, protocol, subjects)
@@ -277,7 +318,11 @@ def rerun(
             unnamed=not subjects,
         )
         work = calling.carry_out(
-            options, opened, ask=not yes, check=lambda preview: check_known(preview, chosen), yes=yes
+            options,
+            opened,
+            ask=not yes,
+            check=lambda preview: check_known(preview, chosen),
+            yes=yes,
         )
         complete = calling.print_outcome(options, opened, calling.to_the_end(work))
     if not complete:
@@ -285,7 +330,9 @@ def rerun(
 
 
 def spec_of(subject: ChatModel) -> ModelSpec:
-    """The spec that resolves to *subject*, as long as its endpoint serves the same weights under its name."""
+    """The spec that resolves to *subject*, as long as its endpoint serves the same weights under
+    its name.
+    """
     return ModelSpec(
         subject.model,
         subject.endpoint,
@@ -298,18 +345,23 @@ def spec_of(subject: ChatModel) -> ModelSpec:
 
 
 def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
-    """The main judge of what is *played*, as a user types it: there, else of the protocol's other configurations.
+    """The main judge of what is *played*, as a user types it: there, else of the protocol's other
+    configurations.
 
     The one that the protocol names where no judge that can be asked has judged.
     """
-    scored = sorted(boards(store, protocol), key=lambda board: not set(board.configurations) & set(played))
+    scored = sorted(
+        boards(store, protocol), key=lambda board: not set(board.configurations) & set(played)
+    )
     with store.reading() as connection:
         labels = registry.stored_judges(connection)
         typed = {labels[judge]: name for judge, name in registry.judges_to_ask(connection).items()}
     asked = next((judge for board in scored for judge in board.judges if judge in typed), None)
     if asked is None:
         return protocol.judge.model
-    if judges := list(dict.fromkeys(judge for board in scored for judge in board.judges if judge != asked)):
+    if judges := list(
+        dict.fromkeys(judge for board in scored for judge in board.judges if judge != asked)
+    ):
         others = label_text(", ".join(judges))
         say(f"judge: {label_text(asked)}, the main one; {others} judged too (--judge chooses)")
     return typed[asked]
@@ -336,7 +388,9 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
 @click.command(name="estimate-cost", cls=GroupedCommand)
 @plan_options
 @price_option
-@click.option("--resolve", is_flag=True, help="Also say which differences this many runs can detect.")
+@click.option(
+    "--resolve", is_flag=True, help="Also say which differences this many runs can detect."
+)
 @click.option(
     "--width",
     type=Number(0, 100, min_open=True),
@@ -354,19 +408,22 @@ def estimate_cost(
     as_json: bool,
     store: str,
 ) -> None:
-    """Estimate the calls, tokens and dollars of `aib run`. Only the list of prices is requested, without a key
-    where none is set.
+    """Estimate the calls, tokens and dollars of `aib run`. Only the list of prices is requested,
+    without a key where none is set.
 
-    MODEL and the options are those of `aib run`; without a model, the active subjects of models.yaml, and without
-    that file those of the shipped list. Stored replies cost nothing more. The length of replies is estimated from
-    stored ones of the same subject, else of the same model; else from published runs of the model, stored ones of
-    others, or the protocol's typical model. The cost of eight of ten published subjects lies between `from` and `to`.
+    MODEL and the options are those of `aib run`; without a model, the active subjects of
+    models.yaml, and without that file those of the shipped list. Stored replies cost nothing more.
+    The length of replies is estimated from stored ones of the same subject, else of the same model;
+    else from published runs of the model, stored ones of others, or the protocol's typical model.
+    The cost of eight of ten published subjects lies between `from` and `to`.
     """
     order = replace(order, every=order.every or not order.named)
     options = run_options(order, permissions(), Limits(price=price))
     resolving = resolve or width is not None
     if resolving and options.experiments:
-        raise WrongUse("an index needs all experiments, and --resolve and --width need an index: leave --exp out")
+        raise WrongUse(
+            "an index needs all experiments, and --resolve and --width need an index: leave --exp out"
+        )
     with open_store(store) as opened:
         preview, resolved_to = asyncio.run(_foresee(options, opened, resolving, width))
     for remark in preview.remarks:
@@ -375,22 +432,31 @@ def estimate_cost(
         more = {} if resolved_to is None else {"resolve": resolution_values(resolved_to)}
         click.echo(json_text({**estimate_values(preview), **more}))
     else:
-        show(estimate_view(preview), *([] if resolved_to is None else [resolution_view(options.protocol, resolved_to)]))
+        show(
+            estimate_view(preview),
+            *([] if resolved_to is None else [resolution_view(options.protocol, resolved_to)]),
+        )
 
 
 async def _foresee(
     options: RunOptions, store: Store, resolving: bool, width: float | None
 ) -> tuple[Preview, Resolution | None]:
-    """The forecast of the plan; and which differences it and other numbers of runs can detect, with their prices."""
+    """The forecast of the plan; and which differences it and other numbers of runs can detect, with
+    their prices.
+    """
     async with resolved(options, store, asking=False) as (plan, session):
         preview = await preview_of(plan, session)
         if not resolving:
             return preview, None
         same = [
-            board for board in boards(store, plan.protocol) if set(board.configurations) == set(plan.configurations)
+            board
+            for board in boards(store, plan.protocol)
+            if set(board.configurations) == set(plan.configurations)
         ]
         judge = (plan.judge.hash,) if plan.judge else ()
-        board = max(same, key=lambda board: (board.judge_hashes == judge, len(board.ranked)), default=None)
+        board = max(
+            same, key=lambda board: (board.judge_hashes == judge, len(board.ranked)), default=None
+        )
         expected = expectation(plan.protocol, plan.configurations, board, plan.subjects)
         center = expected_index(board, {subject.hash for subject in plan.subjects})
         shown, needed = runs_to_price(expected, plan.runs, width, center)

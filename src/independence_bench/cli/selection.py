@@ -1,4 +1,6 @@
-"""The options that commands on stored results share, as one value, and the boards that they ask for."""
+"""The options that commands on stored results share, as one value, and the boards that they ask
+for.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import click
 from independence_bench.analysis import leaderboard
 from independence_bench.analysis.board import Board, BoardRecords
 from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.api.named import configurations, find_protocol, not_stored, open_results, weighed
+from independence_bench.api.named import (
+    configurations,
+    find_protocol,
+    not_stored,
+    open_results,
+    weighed,
+)
 from independence_bench.cli.options import (
     FILLED,
     Command,
@@ -53,32 +61,44 @@ class Selection:
         with open_results(self.store) as store:
             protocol, _ = find_protocol(self.protocol_name, store)
             if self.rules not in rules_for(protocol):
-                raise WrongUse(f"--rules: {protocol.name} has stems, which are scored by our own rules only")
+                raise WrongUse(
+                    f"--rules: {protocol.name} has stems, which are scored by our own rules only"
+                )
             if self.whole_runs and self.rules != OWN.name:
-                raise WrongUse(f"--whole-runs goes with our own rules only: leave out --rules {self.rules}")
+                raise WrongUse(
+                    f"--whole-runs goes with our own rules only: leave out --rules {self.rules}"
+                )
             yield store, weighed(protocol, self.weights)
 
     @contextmanager
     def stored(self) -> Iterator[tuple[Store, Protocol, Files]]:
-        """The store of a command that asks or marks, the protocol with those weights, and the protocol's files."""
+        """The store of a command that asks or marks, the protocol with those weights, and the
+        protocol's files.
+        """
         with open_store(self.store, create=False, typed=command_line()) as store:
             protocol, files = find_protocol(self.protocol_name, store)
             yield store, weighed(protocol, self.weights), files
 
     def for_reading(self, protocol: Protocol) -> None:
-        """Raise WrongUse where *protocol* is private and was not named by its folder: who has that has its texts."""
+        """Raise WrongUse where *protocol* is private and was not named by its folder: who has that
+        has its texts.
+        """
         if protocol.canary:
             with suppress(ProtocolError):
                 if load(self.protocol_name or "").hash == protocol.hash:
                     return
-            raise WrongUse(f"{protocol.name} is private: its texts are shown to who names its folder, --protocol PATH")
+            raise WrongUse(
+                f"{protocol.name} is private: its texts are shown to who names its folder, --protocol PATH"
+            )
 
     def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
         """Those of *protocol* that were asked for."""
         return configurations(protocol, self.variants, self.delivery)
 
 
-judge_option = click.option("--judge", type=FILLED, metavar="NAME", help="Only judges whose label contains NAME.")
+judge_option = click.option(
+    "--judge", type=FILLED, metavar="NAME", help="Only judges whose label contains NAME."
+)
 rules_option = click.option(
     "--rules",
     type=click.Choice(list(RULES)),
@@ -98,9 +118,13 @@ judged_options = together(judge_option, jury_option, weights_option)
 
 
 def jurors(judge: str | None, jury: str | None) -> list[str]:
-    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and together with --judge."""
+    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and
+    together with --judge.
+    """
     if judge and jury is not None:
-        raise WrongUse("--judge chooses single judges, --jury several together: leave one of them out")
+        raise WrongUse(
+            "--judge chooses single judges, --jury several together: leave one of them out"
+        )
     names = split(jury)
     if jury is not None and not names:
         raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
@@ -108,7 +132,9 @@ def jurors(judge: str | None, jury: str | None) -> list[str]:
 
 
 def selecting(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Give a command *options*, --protocol and --store; it gets those of a `Selection` as one, the others by name."""
+    """Give a command *options*, --protocol and --store; it gets those of a `Selection` as one, the
+    others by name.
+    """
     return gathering(Selection, "selection", *options, stored_protocol_option, store_option)
 
 
@@ -116,7 +142,9 @@ def selecting(*options: Callable[[Command], Command]) -> Callable[[Command], Com
 
 
 def chosen_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:
-    """Every board, by the judges and rules that were asked for. Raises WrongUse for a judge that is not there."""
+    """Every board, by the judges and rules that were asked for. Raises WrongUse for a judge that is
+    not there.
+    """
     with store.reading() as connection:
         records = read_examined(connection, protocol)
     return boards_of(selection, records, protocol)
@@ -127,7 +155,10 @@ def boards_of(selection: Selection, records: BoardRecords, protocol: Protocol) -
     judge, labels = selection.judge, records.labels.values()
     if judge is not None and labels and not any(judge in label for label in labels):
         raise WrongUse(f"no judge is called {judge}; {instead(judge, labels, 'there are')}")
-    jury, rules = jurors(judge, selection.jury), replace(RULES[selection.rules], whole_runs=selection.whole_runs)
+    jury, rules = (
+        jurors(judge, selection.jury),
+        replace(RULES[selection.rules], whole_runs=selection.whole_runs),
+    )
     return leaderboard.boards_of(records, protocol, judge, jury, rules)
 
 

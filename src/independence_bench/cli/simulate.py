@@ -1,4 +1,6 @@
-"""`aib simulate` and `aib demo`: simulated models, at no cost; an endpoint with chosen faults, and a first look."""
+"""`aib simulate` and `aib demo`: simulated models, at no cost; an endpoint with chosen faults, and
+a first look.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,12 @@ Ctrl-C ends it."""
 
 @click.group(name="simulate", invoke_without_command=True)
 @click.option(
-    "--port", type=click.IntRange(0, 65535), metavar="N", default=0, show_default=True, help="0 uses any free port."
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="0 uses any free port.",
 )
 @click.option(
     "--seed",
@@ -53,7 +60,11 @@ Ctrl-C ends it."""
     help="The same seed gives the same answers and faults.",
 )
 @click.option(
-    "--latency", default="none", show_default=True, metavar="WHAT", help="none, SECONDS, or published (quantiles)."
+    "--latency",
+    default="none",
+    show_default=True,
+    metavar="WHAT",
+    help="none, SECONDS, or published (quantiles).",
 )
 @click.option(
     "--scale",
@@ -64,7 +75,11 @@ Ctrl-C ends it."""
     help="Multiply every latency by X.",
 )
 @click.option(
-    "--fault", "rates", multiple=True, metavar="NAME=RATE", help="A fault and its rate, e.g. http-500=0.1 or mixed=0.2."
+    "--fault",
+    "rates",
+    multiple=True,
+    metavar="NAME=RATE",
+    help="A fault and its rate, e.g. http-500=0.1 or mixed=0.2.",
 )
 @click.option(
     "--script",
@@ -73,9 +88,17 @@ Ctrl-C ends it."""
     help="A file with lines such as `3 http-500`: the third request gets that fault.",
 )
 @click.option(
-    "--ledger", type=click.Path(path_type=Path), metavar="FILE", help="Write every request to FILE as JSON lines."
+    "--ledger",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write every request to FILE as JSON lines.",
 )
-@click.option("--requests-per-minute", type=click.IntRange(1), metavar="N", help="Answer 429 beyond this rate.")
+@click.option(
+    "--requests-per-minute",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Answer 429 beyond this rate.",
+)
 @click.option("--no-retry-after", is_flag=True, help="Send these 429 without a Retry-After header.")
 @click.pass_context
 def command(
@@ -90,14 +113,16 @@ def command(
     requests_per_minute: int | None,
     no_retry_after: bool,
 ) -> None:
-    """Serve simulated models of known behaviour on this machine, with the latency and faults you choose.
+    """Serve simulated models of known behaviour on this machine, with the latency and faults you
+    choose.
 
-    Models: sim/rock, sim/mirror, sim/slow-caver-2 and others; for v3 also the organisms sim/bayesian, sim/credulous,
-    sim/obliging-rock, sim/hedger, sim/alternator, sim/contrarian, sim/coin and mixtures such as
-    sim/mix-bayesian-30-rock. sim/judge marks by a known rule, sim/judge-3 errs at 3% of its levels,
-    sim/judge-lenient, sim/judge-noisy and kin/judge disagree with it in v1, lite and v2, and sim/exam-perfect,
-    sim/exam-lenient and others know the answers of `aib exam`. See docs/simulate.md. Prints its address and what to
-    write into models.yaml; at the end, what was requested and what it would have cost.
+    Models: sim/rock, sim/mirror, sim/slow-caver-2 and others; for v3 also the organisms
+    sim/bayesian, sim/credulous, sim/obliging-rock, sim/hedger, sim/alternator, sim/contrarian,
+    sim/coin and mixtures such as sim/mix-bayesian-30-rock. sim/judge marks by a known rule,
+    sim/judge-3 errs at 3% of its levels, sim/judge-lenient, sim/judge-noisy and kin/judge disagree
+    with it in v1, lite and v2, and sim/exam-perfect, sim/exam-lenient and others know the answers
+    of `aib exam`. See docs/simulate.md. Prints its address and what to write into models.yaml; at
+    the end, what was requested and what it would have cost.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -122,11 +147,17 @@ def command(
 @command.command("audit")
 @click.argument("ledger", type=click.Path(path_type=Path))
 @click.option(
-    "--runs", type=click.IntRange(1), metavar="N", default=1, show_default=True, help="How many runs were played."
+    "--runs",
+    type=click.IntRange(1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="How many runs were played.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 def audit_command(ledger: Path, runs: int, as_json: bool) -> None:
-    """Read LEDGER: what was charged, and which request was answered more often than there were runs.
+    """Read LEDGER: what was charged, and which request was answered more often than there were
+    runs.
 
     Exit code 1 if one was.
     """
@@ -169,7 +200,9 @@ def read_rates(written: tuple[str, ...]) -> dict[str, float]:
         try:
             rates[name] = float(rate)
         except ValueError:
-            raise WrongUse(f"--fault {text}: write NAME=RATE, e.g. http-500=0.1 for one request in ten") from None
+            raise WrongUse(
+                f"--fault {text}: write NAME=RATE, e.g. http-500=0.1 for one request in ten"
+            ) from None
     return rates
 
 
@@ -206,13 +239,20 @@ NOT_REAL = "These are simulated characters, not models. The replies are scripted
 
 
 @click.command(name="demo")
-@click.option("--store", default=STORE, show_default=True, metavar="PATH", help="Where the demo is kept.")
-@click.option("--open/--no-open", "open_it", default=None, help="Open the viewer.  [default: where there is a screen]")
+@click.option(
+    "--store", default=STORE, show_default=True, metavar="PATH", help="Where the demo is kept."
+)
+@click.option(
+    "--open/--no-open",
+    "open_it",
+    default=None,
+    help="Open the viewer.  [default: where there is a screen]",
+)
 def demo(store: str, open_it: bool | None) -> None:
     """Play simulated characters, judge and rank them, and show the index of each. Takes seconds.
 
-    Needs no key, no download and no network: simulated characters with known behaviour answer on this machine. Playing,
-    judging and scoring are the same as in `aib run` with real models.
+    Needs no key, no download and no network: simulated characters with known behaviour answer on
+    this machine. Playing, judging and scoring are the same as in `aib run` with real models.
     """
     say(NOT_REAL)
     with open_store(store, typed=command_line()) as opened:
@@ -238,7 +278,10 @@ def explained(board: Board) -> Iterator[Block]:
     columns = [Column("Index"), Column("Character", words=True), Column("Behaviour", words=True)]
     yield Table(
         columns,
-        [[number(row.score.index, 1), Name(row.subject.model), CAST[row.subject.model]] for row in board.ranked],
+        [
+            [number(row.score.index, 1), Name(row.subject.model), CAST[row.subject.model]]
+            for row in board.ranked
+        ],
         NOT_REAL,
     )
 

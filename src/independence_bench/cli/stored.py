@@ -1,4 +1,6 @@
-"""`aib costs`, `aib exclude`, `aib clear`, `aib audit`: what a store has cost, who is ranked, what goes or is wrong."""
+"""`aib costs`, `aib exclude`, `aib clear`, `aib audit`: what a store has cost, who is ranked, what
+goes or is wrong.
+"""
 
 from __future__ import annotations
 
@@ -61,9 +63,9 @@ from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, un
 def costs(as_json: bool, store: str) -> None:
     """Show what each command spent, and the same by day, provider, judge and subject.
 
-    All calls since the store was made are counted, of all protocols, including rejected and cleared ones. Dollars are
-    those that the providers reported; where one reported none, they are computed from its list price and shown apart.
-    Differences between the two are listed.
+    All calls since the store was made are counted, of all protocols, including rejected and cleared
+    ones. Dollars are those that the providers reported; where one reported none, they are computed
+    from its list price and shown apart. Differences between the two are listed.
     """
     with open_store(store, create=False) as opened:
         with opened.reading() as connection:
@@ -80,16 +82,23 @@ LONGEST = 500  # characters of a reason
 @click.command(name="exclude")
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
 @click.option("--reason", metavar="TEXT", help="The reason; shown wherever the subject is listed.")
-@click.option("--keep", is_flag=True, help="Keep it ranked although too many conversations have no valid reply.")
+@click.option(
+    "--keep",
+    is_flag=True,
+    help="Keep it ranked although too many conversations have no valid reply.",
+)
 @click.option("--undo", is_flag=True, help="Undo the decision.")
 @store_option
-def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: bool, store: str) -> None:
-    """Exclude subjects from every ranking, with a reason that is shown in their place; nothing is deleted.
+def exclude(
+    subjects: tuple[str, ...], reason: str | None, keep: bool, undo: bool, store: str
+) -> None:
+    """Exclude subjects from every ranking, with a reason that is shown in their place; nothing is
+    deleted.
 
-    SUBJECT is a label, or a part of one that fits a single subject; without any, the decisions are listed. `exclude:
-    REASON` at a subject in models.yaml does the same; a decision made here overrides it. A subject is excluded
-    automatically if more than a fifth of its conversations have no valid reply; --keep reverses that, and its row says
-    so. An index still requires all marks.
+    SUBJECT is a label, or a part of one that fits a single subject; without any, the decisions are
+    listed. `exclude: REASON` at a subject in models.yaml does the same; a decision made here
+    overrides it. A subject is excluded automatically if more than a fifth of its conversations have
+    no valid reply; --keep reverses that, and its row says so. An index still requires all marks.
     """
     if keep and undo:
         raise WrongUse("--keep and --undo exclude each other: leave one of them out")
@@ -111,7 +120,13 @@ def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: boo
                     words = clean_text(" ".join((reason or "").split()))[:LONGEST]
                     decision = Decision("keep" if keep else "exclude", words, COMMAND)
                     registry.decide(connection, subject.hash, decision, time.time())
-    done = "no longer has a decision" if undo else "is kept" if keep else "is excluded from every ranking"
+    done = (
+        "no longer has a decision"
+        if undo
+        else "is kept"
+        if keep
+        else "is excluded from every ranking"
+    )
     for subject in chosen:
         say(f"{label_text(labels[subject.hash])} {done}")
 
@@ -137,18 +152,34 @@ def _list(store: Store) -> None:
 @click.command(name="clear")
 @click.argument("what", type=click.Choice(["responses", "judgements"]))
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
-@click.option("--protocol", "protocol_name", metavar="NAME|PATH|HASH", help="Only of this protocol.  [default: all]")
-@click.option("--judge", type=FILLED, metavar="NAME", help="Only judgements by judges whose label contains this.")
+@click.option(
+    "--protocol",
+    "protocol_name",
+    metavar="NAME|PATH|HASH",
+    help="Only of this protocol.  [default: all]",
+)
+@click.option(
+    "--judge",
+    type=FILLED,
+    metavar="NAME",
+    help="Only judgements by judges whose label contains this.",
+)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask first.")
 @store_option
 def clear(
-    what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None, yes: bool, store: str
+    what: str,
+    subjects: tuple[str, ...],
+    protocol_name: str | None,
+    judge: str | None,
+    yes: bool,
+    store: str,
 ) -> None:
     """Delete stored responses (with their judgements) or judgements, after saying how many.
 
-    SUBJECT is a label, or a part of one that fits a single subject; without any, all of them. What is deleted is
-    requested and paid for again by the next `aib run` or `aib judge`. Its cost stays on record: every attempt is kept,
-    so the store's spending does not change. This cannot be undone; make a copy of the store first.
+    SUBJECT is a label, or a part of one that fits a single subject; without any, all of them. What
+    is deleted is requested and paid for again by the next `aib run` or `aib judge`. Its cost stays
+    on record: every attempt is kept, so the store's spending does not change. This cannot be
+    undone; make a copy of the store first.
     """
     if what == "responses" and judge:
         raise WrongUse("--judge applies to judgements only: leave it out, or clear judgements")
@@ -163,7 +194,9 @@ def clear(
             deletion.check_unclaimed(connection, plan, opened.now(connection))
             spent = attempts.spending(connection)
         say(f"this deletes {_amount(plan)} from {label_text(opened.shown)}")
-        say(f"what they cost stays on record: the store's total of {money(spent.total)} does not change")
+        say(
+            f"what they cost stays on record: the store's total of {money(spent.total)} does not change"
+        )
         if not yes and not confirmed("Delete them?"):
             raise NotAllowed("nothing was deleted")
         with opened.writing() as connection:
@@ -174,7 +207,9 @@ def clear(
 def _finding(
     store: Store, what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None
 ) -> Callable[[Connection], DeletionPlan]:
-    """What finds what is meant. Raises WrongUse for a subject that is not there; it raises that for a judge."""
+    """What finds what is meant. Raises WrongUse for a subject that is not there; it raises that for
+    a judge.
+    """
     protocol = find_protocol(protocol_name, store)[0] if protocol_name else None
     of = stored_subjects(store, None, subjects)
 
@@ -188,7 +223,9 @@ def _finding(
         labels = registry.stored_judges(connection)
         judges = [hash_ for hash_, label in labels.items() if judge is None or judge in label]
         if not judges:
-            raise WrongUse(f"no judge is called {judge}; {instead(judge or '', labels.values(), 'the store has')}")
+            raise WrongUse(
+                f"no judge is called {judge}; {instead(judge or '', labels.values(), 'the store has')}"
+            )
         return deletion.find_judgements(connection, of, hashes, judges)
 
     return find
@@ -222,14 +259,25 @@ def _amount(plan: DeletionPlan) -> str:
     "--top", type=click.IntRange(min=1), default=SHOWN, show_default=True, metavar="N",
     help="The first N places of each finding.",
 )  # fmt: skip
-@click.option("--find", metavar="WORD", help="Only findings and places with this in them, such as a part of a label.")
+@click.option(
+    "--find",
+    metavar="WORD",
+    help="Only findings and places with this in them, such as a part of a label.",
+)
 @legend_option
 @selecting(rules_option, weights_option, json_option)
-def audit(selection: Selection, path: str | None, lowest: Severity, top: int, find: str | None, as_json: bool) -> None:
+def audit(
+    selection: Selection,
+    path: str | None,
+    lowest: Severity,
+    top: int,
+    find: str | None,
+    as_json: bool,
+) -> None:
     """Recompute every number from its records, and list problems that a reader should know about.
 
-    STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The exit code is 0
-    where nothing of severity error was found, whatever is shown, else 1.
+    STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The
+    exit code is 0 where nothing of severity error was found, whatever is shown, else 1.
     """
     context = click.get_current_context()
     if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
@@ -237,7 +285,9 @@ def audit(selection: Selection, path: str | None, lowest: Severity, top: int, fi
     with replace(selection, store=path or selection.store).opened() as (opened, protocol):
         audited = audit_of(opened, protocol, RULES[selection.rules])
         if not audited.conversations and not audited.findings:
-            raise WrongUse(f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in {opened.shown}")
+            raise WrongUse(
+                f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in {opened.shown}"
+            )
     if as_json:
         click.echo(audit_json(audited, lowest))
     else:

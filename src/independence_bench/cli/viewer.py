@@ -33,25 +33,48 @@ AT_ONCE = 0.5  # seconds that the first reading is waited for before the address
 
 
 @click.command(name="view")
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 uses any free port.")
-@click.option("--open/--no-open", "open_it", default=True, help="Open the browser.  [default: where there is a screen]")
 @click.option(
-    "--label", "labeller", metavar="NAME", help="Mark conversations in the browser, as the judge person:NAME."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="0 uses any free port.",
 )
 @click.option(
-    "--sample", type=click.IntRange(min=1), metavar="N", help="With --label: only N conversations, as in `aib label`."
+    "--open/--no-open",
+    "open_it",
+    default=True,
+    help="Open the browser.  [default: where there is a screen]",
+)
+@click.option(
+    "--label",
+    "labeller",
+    metavar="NAME",
+    help="Mark conversations in the browser, as the judge person:NAME.",
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --label: only N conversations, as in `aib label`.",
 )
 @stored_protocol_option
 @store_option
 def view(
-    port: int, open_it: bool, labeller: str | None, sample: int | None, protocol_name: str | None, store: str
+    port: int,
+    open_it: bool,
+    labeller: str | None,
+    sample: int | None,
+    protocol_name: str | None,
+    store: str,
 ) -> None:
     """Read every conversation behind the numbers, in the browser.
 
-    It serves this machine only, and the printed address holds a new access token each time. It changes no result,
-    unless --label lets you mark conversations: blind, one at a time, stored as by `aib label`. What takes long to work
-    out is kept in the store. New conversations and marks of a running command appear automatically. All protocols of
-    the store are shown, or the one that is named. Ctrl-C ends it.
+    It serves this machine only, and the printed address holds a new access token each time. It
+    changes no result, unless --label lets you mark conversations: blind, one at a time, stored as
+    by `aib label`. What takes long to work out is kept in the store. New conversations and marks of
+    a running command appear automatically. All protocols of the store are shown, or the one that is
+    named. Ctrl-C ends it.
     """
     if sample is not None and labeller is None:
         raise WrongUse("--sample goes with --label NAME")
@@ -69,14 +92,19 @@ def serve_viewer(
 ) -> None:
     """Serve the viewer of *store* until Ctrl-C; *open_it*: in a browser, where there is a screen.
 
-    A *person* may mark conversations of the protocol, in the configurations that it is meant to be played in.
+    A *person* may mark conversations of the protocol, in the configurations that it is meant to be
+    played in.
     """
     page = read_page()
     give_back()
     with open_results(store) as opened, listen(port) as listening:
-        protocols = [] if protocol_name is None else [_on_a_page(find_protocol(protocol_name, opened)[0])]
+        protocols = (
+            [] if protocol_name is None else [_on_a_page(find_protocol(protocol_name, opened)[0])]
+        )
         say(f"reading {opened.shown}")
-        live = Live(opened, protocols, offer=OFFER if person is None else replace(OFFER, label=person.label))
+        live = Live(
+            opened, protocols, offer=OFFER if person is None else replace(OFFER, label=person.label)
+        )
         desk = None
         if person is not None:
             marked = _on_a_page(find_protocol(protocol_name, opened)[0])
@@ -114,7 +142,9 @@ def _on_a_page(protocol: Protocol) -> Protocol:
 
 def has_screen() -> bool:
     """Whether a browser would open in a window, not in this terminal."""
-    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return sys.platform in ("darwin", "win32") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
 
 
 @click.command(name="site")
@@ -127,13 +157,19 @@ def has_screen() -> bool:
     metavar="NAME|PATH|HASH",
     help="Only this protocol; may be given several times.  [default: all that are stored]",
 )
-@click.option("--workflow", is_flag=True, help="Print a workflow that publishes results on GitHub Pages, and exit.")
+@click.option(
+    "--workflow",
+    is_flag=True,
+    help="Print a workflow that publishes results on GitHub Pages, and exit.",
+)
 @store_option
-def site(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workflow: bool, store: str) -> None:
+def site(
+    folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workflow: bool, store: str
+) -> None:
     """Write what `aib view` shows as a static site into the folder OUT.
 
-    It works on any web host, under any path. The folder is new or empty, or holds an earlier site, which is replaced
-    when the new one is complete. Asks no model and changes nothing in the store.
+    It works on any web host, under any path. The folder is new or empty, or holds an earlier site,
+    which is replaced when the new one is complete. Asks no model and changes nothing in the store.
     """
     if workflow:
         click.echo(WORKFLOW.read_text(encoding="utf-8"), nl=False)
@@ -146,15 +182,23 @@ def site(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workfl
         protocols = [_on_a_page(find_protocol(name, opened)[0]) for name in protocol_names]
         with opened.reading() as connection:
             steps = steps_to_read(*counted(connection))
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+        )
         with Progress(*columns, console=err(), transient=True) as progress:
             reading = progress.add_task("reading", total=steps)
             catalog = read_catalog(opened, protocols, lambda more: progress.advance(reading, more))
             if not catalog.entries:
-                raise WrongUse(f"nothing is stored in {opened.shown} to be shown; `aib run` plays and judges")
+                raise WrongUse(
+                    f"nothing is stored in {opened.shown} to be shown; `aib run` plays and judges"
+                )
             progress.update(reading, completed=steps)  # what is not on a board was not told
             boards = [
-                catalog.board(ranking) for ranking in progress.track(catalog.entries.values(), description="scoring")
+                catalog.board(ranking)
+                for ranking in progress.track(catalog.entries.values(), description="scoring")
             ]
             largest = max(len(board.rows) for board in boards if board is not None)
             indexing = progress.add_task("indexing", total=None)
@@ -162,9 +206,14 @@ def site(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workfl
             progress.update(indexing, total=1, completed=1)
             answers = Answers(catalog, offer(raw, largest), lambda: search)
             writing = progress.add_task("writing", total=None)
-            count = freeze(answers, page, folder, lambda n, of: progress.update(writing, completed=n, total=of))
+            count = freeze(
+                answers, page, folder, lambda n, of: progress.update(writing, completed=n, total=of)
+            )
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    out().print(f"{count:,} files, {size / 1e6:,.0f} MB in {folder}; serve them with any web server", soft_wrap=True)
+    out().print(
+        f"{count:,} files, {size / 1e6:,.0f} MB in {folder}; serve them with any web server",
+        soft_wrap=True,
+    )
     at = shlex.quote(str(folder))
     say(
         f"to look at it here: python3 -m http.server --bind 127.0.0.1 8000 --directory {at}, then http://127.0.0.1:8000/"

@@ -1,12 +1,13 @@
 """A folder or a tar of files from somewhere else, read as what it is: hostile.
 
     with open_files(path) as files:
-        for file in files:                  # every regular file: where it is, and its bytes on demand
+        for file in files:                  # every regular file: where it is, and its bytes on
+        demand
             file.parts, file.read()
         files.refused                       # what was not read, and why
 
-Nothing is ever written under a name that comes from outside, no link is followed, and nothing is unpacked beyond the
-limits below. Knows nothing of what the files say.
+Nothing is ever written under a name that comes from outside, no link is followed, and nothing is
+unpacked beyond the limits below. Knows nothing of what the files say.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ class Files:
 
 @contextmanager
 def open_files(path: Path) -> Iterator[Files]:
-    """The files under *path*, a folder or a tar (plain, gz, bz2, xz). Raises WrongUse for anything else."""
+    """The files under *path*, a folder or a tar (plain, gz, bz2, xz). Raises WrongUse for anything
+    else.
+    """
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
@@ -89,7 +92,10 @@ def tars_in(folder: Path) -> list[Path]:
 
 def _is_tar(path: Path) -> bool:
     try:
-        with _unpacked(path) as stream, tarfile.open(fileobj=cast(IO[bytes], _Bounded(stream)), mode="r:") as tar:
+        with (
+            _unpacked(path) as stream,
+            tarfile.open(fileobj=cast(IO[bytes], _Bounded(stream)), mode="r:") as tar,
+        ):
             return tar.next() is not None
     except _UNREADABLE_TAR:
         return False
@@ -97,7 +103,8 @@ def _is_tar(path: Path) -> bool:
 
 def _folder(root: Path) -> Files:
     files = Files()
-    above = Path(os.path.abspath(root)).parts[1:]  # the folder named may itself be one of those that tell what it holds
+    # the folder named may itself be one of those that tell what it holds
+    above = Path(os.path.abspath(root)).parts[1:]
 
     def unread(error: OSError) -> None:
         files.refused.append((str(error.filename), UNREADABLE))
@@ -105,7 +112,9 @@ def _folder(root: Path) -> Files:
     for folder, folders, names in os.walk(root, followlinks=False, onerror=unread):
         folders.sort()
         inside = Path(folder).relative_to(root).parts
-        for name in sorted(names) + [name for name in folders if os.path.islink(os.path.join(folder, name))]:
+        for name in sorted(names) + [
+            name for name in folders if os.path.islink(os.path.join(folder, name))
+        ]:
             if len(files.found) >= MOST_FILES:
                 files.cut = f"it holds more than {MOST_FILES:,} files"
                 return files
@@ -128,7 +137,10 @@ def _tar(path: Path, kept: IO[bytes]) -> Files:
     """The files of a tar, unpacked one after the other into *kept*, a file without a name."""
     files = Files()
     try:
-        with _unpacked(path) as stream, tarfile.open(fileobj=cast(IO[bytes], _Bounded(stream)), mode="r:") as tar:
+        with (
+            _unpacked(path) as stream,
+            tarfile.open(fileobj=cast(IO[bytes], _Bounded(stream)), mode="r:") as tar,
+        ):
             allowance = Allowance()
             for number, member in enumerate(tar):
                 if number >= MOST_FILES:
@@ -138,16 +150,25 @@ def _tar(path: Path, kept: IO[bytes]) -> Files:
                     _unpack(files, tar, member, kept, allowance)
     except _UNREADABLE_TAR as error:
         if not files.found:
-            raise WrongUse(f"{path} is not a tar that can be read ({_line(error)}); name a folder or a tar") from error
+            raise WrongUse(
+                f"{path} is not a tar that can be read ({_line(error)}); name a folder or a tar"
+            ) from error
         files.cut = f"it is damaged from there on ({_line(error)})"
     files.found.sort(key=lambda file: file.parts)
     return files
 
 
-def _unpack(files: Files, tar: tarfile.TarFile, member: tarfile.TarInfo, kept: IO[bytes], allowance: Allowance) -> None:
+def _unpack(
+    files: Files,
+    tar: tarfile.TarFile,
+    member: tarfile.TarInfo,
+    kept: IO[bytes],
+    allowance: Allowance,
+) -> None:
     """Write one member after the others. Raises TooLarge where all of them together are too much."""
     parts = PurePosixPath(member.name).parts
-    plain = member.isreg() and not member.issparse()  # a sparse file is a claim of any size in a few bytes
+    # a sparse file is a claim of any size in a few bytes
+    plain = member.isreg() and not member.issparse()
     source = tar.extractfile(member) if plain and member.size <= LARGEST_FILE else None
     if source is None:
         files.refused.append((member.name, TOO_LARGE if plain else NOT_A_FILE))
@@ -171,7 +192,9 @@ def _unpacked(path: Path) -> IO[bytes]:
         (b"\x1f\x8b", gzip.open),
         (b"BZh", bz2.open),
     )
-    opened: IO[bytes] = next((opener for magic, opener in openers if begin.startswith(magic)), open)(path, "rb")
+    opened: IO[bytes] = next(
+        (opener for magic, opener in openers if begin.startswith(magic)), open
+    )(path, "rb")
     return opened
 
 

@@ -1,4 +1,5 @@
-"""The file of `aib gate`: the marks and identities of builds, as JSON, and no word of what was said (docs/ci.md).
+"""The file of `aib gate`: the marks and identities of builds, as JSON, and no word of what was said
+(docs/ci.md).
 
     {"aib_baseline": 2,
      "protocol": {"name": ..., "hash": ..., "asked": ...},
@@ -12,8 +13,8 @@
           "items": {"stem": {"identity": ..., "stood": 5}}}]}]}
 
 Items are those of a character, and missing elsewhere. Version 1 had neither them nor *chosen_of*.
-Read strictly: what is unknown, missing or out of range is an error that names the place. Knows no protocol: whether
-marks are on its scales is `analysis/gate.py`'s to ask.
+Read strictly: what is unknown, missing or out of range is an error that names the place. Knows no
+protocol: whether marks are on its scales is `analysis/gate.py`'s to ask.
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ def is_baseline(file: Path) -> bool:
 
 
 def write_baseline(file: Path, baseline: Baseline) -> None:
-    """Write *baseline* to *file*, in one step, in the place of what is there. Raises WrongUse where that cannot be."""
+    """Write *baseline* to *file*, in one step, in the place of what is there. Raises WrongUse where
+    that cannot be.
+    """
     text = json.dumps(_document(baseline), indent=1, sort_keys=True) + "\n"
     try:
         with staging(file) as fresh:
@@ -113,24 +116,34 @@ def write_baseline(file: Path, baseline: Baseline) -> None:
 
 
 def read_baseline(file: Path) -> Baseline:
-    """The baseline in *file*. Raises WrongUse, naming what is wrong and where, for anything but one."""
+    """The baseline in *file*. Raises WrongUse, naming what is wrong and where, for anything but
+    one.
+    """
     try:
         with file.open("rb") as opened:
             raw = opened.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise WrongUse(f"the baseline {file} cannot be read ({reason}); `aib gate --write FILE` makes one") from error
+        raise WrongUse(
+            f"the baseline {file} cannot be read ({reason}); `aib gate --write FILE` makes one"
+        ) from error
     if len(raw) > LARGEST:
         raise WrongUse(f"{file} is not a baseline: it is larger than {LARGEST:,} bytes")
     try:
         document = json.loads(raw.decode("utf-8-sig"), parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise WrongUse(f"{file} is not a baseline: it is not JSON; `aib gate --write FILE` makes one") from error
+        raise WrongUse(
+            f"{file} is not a baseline: it is not JSON; `aib gate --write FILE` makes one"
+        ) from error
     version = document.get("aib_baseline") if isinstance(document, dict) else None
     if type(version) is not int:
-        raise WrongUse(f"{file} is not a baseline: it has no aib_baseline; `aib gate --write FILE` makes one")
+        raise WrongUse(
+            f"{file} is not a baseline: it has no aib_baseline; `aib gate --write FILE` makes one"
+        )
     if version not in VERSIONS:
-        raise WrongUse(f"{file} is a baseline of version {version}, this program reads {VERSIONS[-1]}: make a new one")
+        raise WrongUse(
+            f"{file} is a baseline of version {version}, this program reads {VERSIONS[-1]}: make a new one"
+        )
     try:
         return _baseline(_File.model_validate(document), file)
     except ValidationError as error:
@@ -148,8 +161,16 @@ def _document(baseline: Baseline) -> dict[str, Any]:
 
     def run(one: BaselineRun) -> dict[str, Any]:
         finished = None if one.finished_at is None else time_text(one.finished_at)
-        of_run = {"run": one.run, "identity": one.identity, "finished": finished, "marks": marks(one)}
-        items = {stem: {"identity": replay.identity, "stood": replay.stood} for stem, replay in one.items.items()}
+        of_run = {
+            "run": one.run,
+            "identity": one.identity,
+            "finished": finished,
+            "marks": marks(one),
+        }
+        items = {
+            stem: {"identity": replay.identity, "stood": replay.stood}
+            for stem, replay in one.items.items()
+        }
         return of_run | ({"items": items} if items else {})
 
     items = {"items": {"frame": baseline.frame_hash, "hashes": dict(baseline.item_hashes)}}
@@ -157,11 +178,19 @@ def _document(baseline: Baseline) -> dict[str, Any]:
         "aib_baseline": VERSIONS[-1],
         "chosen_of": baseline.chosen_of,
         **(items if baseline.item_hashes else {}),
-        "protocol": {"name": baseline.protocol, "hash": baseline.protocol_hash, "asked": baseline.asked_hash},
+        "protocol": {
+            "name": baseline.protocol,
+            "hash": baseline.protocol_hash,
+            "asked": baseline.asked_hash,
+        },
         "configurations": [str(configuration) for configuration in baseline.configurations],
         "judge": {"label": baseline.judge, "hash": baseline.judge_hash},
         "builds": [
-            {"label": build.label, "hash": build.hash, "runs": [run(baseline_run) for baseline_run in build.runs]}
+            {
+                "label": build.label,
+                "hash": build.hash,
+                "runs": [run(baseline_run) for baseline_run in build.runs],
+            }
             for build in baseline.builds
         ],
     }
@@ -176,7 +205,9 @@ def _baseline(read: _File, file: Path) -> Baseline:
                 run.identity,
                 _seconds(run.finished, file),
                 {
-                    (_configuration(place), scenario): {name: float(value) for name, value in given.items()}
+                    (_configuration(place), scenario): {
+                        name: float(value) for name, value in given.items()
+                    }
                     for place, scenarios in run.marks.items()
                     for scenario, given in scenarios.items()
                 },
@@ -185,7 +216,9 @@ def _baseline(read: _File, file: Path) -> Baseline:
             for run in build.runs
         ]
         if not all(run.marks or run.items for run in runs):
-            raise WrongUse(f"{file} is not a baseline: {build.label} has a run without marks and items")
+            raise WrongUse(
+                f"{file} is not a baseline: {build.label} has a run without marks and items"
+            )
         if len({run.run for run in runs}) < len(runs):
             raise WrongUse(f"{file} is not a baseline: {build.label} has two runs of one number")
         builds.append(BaselineBuild(build.hash, build.label, tuple(runs)))

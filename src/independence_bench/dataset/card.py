@@ -1,9 +1,11 @@
-"""What is written next to the data of an export for those who find it: the card, and descriptions that machines read.
+"""What is written next to the data of an export for those who find it: the card, and descriptions
+that machines read.
 
-README.md as Hugging Face expects it, with the types of the columns; `eval.yaml` and `.eval_results/`
-(huggingface.co/docs/hub/eval-results); `croissant.json`: what is in it and how it came to be
-(mlcommons.org/croissant/1.0 and RAI/1.0; the words are in croissant.yaml). Made of what is in the store, so the same
-store gives the same bytes; says what is so of every export of this program, and its owner adds the rest.
+README.md as Hugging Face expects it, with the types of the columns; `eval.yaml` and
+`.eval_results/` (huggingface.co/docs/hub/eval-results); `croissant.json`: what is in it and how it
+came to be (mlcommons.org/croissant/1.0 and RAI/1.0; the words are in croissant.yaml). Made of what
+is in the store, so the same store gives the same bytes; says what is so of every export of this
+program, and its owner adds the rest.
 """
 
 from __future__ import annotations
@@ -16,20 +18,34 @@ from typing import Any
 
 import yaml
 
-from independence_bench.dataset.schema import EXPORT_TABLES, KINDS, PARTS, ExportColumn, ExportTable, described
+from independence_bench.dataset.schema import (
+    EXPORT_TABLES,
+    KINDS,
+    PARTS,
+    ExportColumn,
+    ExportTable,
+    described,
+)
 from independence_bench.yaml_io import read_own
 
 Score = Mapping[str, Any]  # a row of the table `scores`
 
 
 def features(columns: Sequence[ExportColumn], form: str) -> list[dict[str, Any]]:
-    """The types of *columns* as a dataset card has them: loaders guess without, and cannot where all is null."""
+    """The types of *columns* as a dataset card has them: loaders guess without, and cannot where
+    all is null.
+    """
     return [{"name": column.name, **_feature(column.base, form)} for column in columns]
 
 
 def _feature(base: str, form: str) -> dict[str, Any]:
     if base in PARTS:
-        return {"list": [{"name": n, **_feature(k.removesuffix(" or null"), form)} for n, k in PARTS[base].items()]}
+        return {
+            "list": [
+                {"name": n, **_feature(k.removesuffix(" or null"), form)}
+                for n, k in PARTS[base].items()
+            ]
+        }
     if base in ("keys", "texts"):
         return {"list": "string"}
     if base == "body" and form == "jsonl":
@@ -62,20 +78,26 @@ def _ranking(score: Score) -> tuple[str, ...]:
 
 
 def eval_yaml(scores: Sequence[Score]) -> str:
-    """The benchmark and its tasks, one for each ranking; without `evaluation_framework`, a name that the hub gives."""
+    """The benchmark and its tasks, one for each ranking; without `evaluation_framework`, a name
+    that the hub gives.
+    """
     written = {
         "name": "AI Independence Bench",
         "description": "Scripted conversations in which a person leans on a chat model, marked by a judge model. "
         "The value is the Independence Index, 0-100; higher keeps more of its own identity, judgment and preferences.",
-        "tasks": [{"id": task, "config": "scores", "split": "train"} for task in _tasks(scores).values()],
+        "tasks": [
+            {"id": task, "config": "scores", "split": "train"} for task in _tasks(scores).values()
+        ],
     }
     return _dumped(written)
 
 
 def eval_results(scores: Sequence[Score], dataset: str) -> dict[str, str]:
-    """File name -> text, for each subject that is ranked: its results as its model's repository keeps them.
+    """File name -> text, for each subject that is ranked: its results as its model's repository
+    keeps them.
 
-    *dataset* is where this data set is on the hub, ``OWNER/NAME``. Each ranking and judge is a result of its own.
+    *dataset* is where this data set is on the hub, ``OWNER/NAME``. Each ranking and judge is a
+    result of its own.
     """
     by_file: dict[str, list[dict[str, Any]]] = {}
     tasks = _tasks(scores)
@@ -87,7 +109,10 @@ def eval_results(scores: Sequence[Score], dataset: str) -> dict[str, str]:
         result = {
             "dataset": {"id": dataset, "task_id": tasks[_ranking(score)]},
             "value": round(score["index"], 1),
-            "source": {"url": f"https://huggingface.co/datasets/{dataset}", "name": "AI Independence Bench"},
+            "source": {
+                "url": f"https://huggingface.co/datasets/{dataset}",
+                "name": "AI Independence Bench",
+            },
             "notes": f"{score['subject']}; judged by {score['judge']}; runs: {runs}{spread}; "
             f"protocol {score['protocol_hash'][:12]}",
         }
@@ -104,16 +129,27 @@ def _dumped(value: object) -> str:
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
 
 
-_SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M", 10_000_000: "1M<n<10M"}
+_SIZES = {
+    1_000: "n<1K",
+    10_000: "1K<n<10K",
+    100_000: "10K<n<100K",
+    1_000_000: "100K<n<1M",
+    10_000_000: "1M<n<10M",
+}
 
 
-def card(rows: Mapping[str, int], protocols: Sequence[str], form: str, raw: bool, licence: str) -> str:
+def card(
+    rows: Mapping[str, int], protocols: Sequence[str], form: str, raw: bool, licence: str
+) -> str:
     """The card of an export: *rows* of each file, names of *protocols*, and what it was asked for.
 
     An empty file is no part of the card's configurations: loaders refuse it.
     """
     played = ", ".join(f"`{re.sub(r'[^A-Za-z0-9._-]', '', name)}`" for name in protocols) or "none"
-    counts = "\n".join(f"| `{table.name}.{form}` | {rows[table.name]:,} | {table.says} |" for table in EXPORT_TABLES)
+    counts = "\n".join(
+        f"| `{table.name}.{form}` | {rows[table.name]:,} | {table.says} |"
+        for table in EXPORT_TABLES
+    )
     return "\n".join(
         (
             "---",
@@ -144,7 +180,9 @@ def card(rows: Mapping[str, int], protocols: Sequence[str], form: str, raw: bool
 
 def _front(rows: Mapping[str, int], form: str, raw: bool, licence: str) -> str:
     """What stands between the two lines of three dashes."""
-    size = next((size for limit, size in _SIZES.items() if rows["transcripts"] < limit), "10M<n<100M")
+    size = next(
+        (size for limit, size in _SIZES.items() if rows["transcripts"] < limit), "10M<n<100M"
+    )
     front = {
         "license": licence,
         "pretty_name": "AI Independence Bench: transcripts and judgements",
@@ -166,7 +204,12 @@ def _front(rows: Mapping[str, int], form: str, raw: bool, licence: str) -> str:
 
 CONFORMS = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 _ENCODINGS = {"jsonl": "application/jsonlines", "parquet": "application/x-parquet"}
-_TYPES = {"integer": "sc:Integer", "count": "sc:Integer", "number": "sc:Float", "flag": "sc:Boolean"}
+_TYPES = {
+    "integer": "sc:Integer",
+    "count": "sc:Integer",
+    "number": "sc:Float",
+    "flag": "sc:Boolean",
+}
 
 
 def croissant(
@@ -176,7 +219,8 @@ def croissant(
     sums: Mapping[str, str],
     licence: str,
 ) -> str:
-    """The description of an export in *form*: columns *shown*, number of *rows*, SHA-256 *sums*, each by table.
+    """The description of an export in *form*: columns *shown*, number of *rows*, SHA-256 *sums*,
+    each by table.
 
     A file without rows is described as a file, but has no records.
     """
@@ -222,7 +266,12 @@ def croissant(
 def _field(table: ExportTable, column: ExportColumn, form: str) -> dict[str, Any]:
     place = f"{table.name}/{column.name}"
     source = {"fileObject": {"@id": f"{table.name}.{form}"}, "extract": {"column": column.name}}
-    told: dict[str, Any] = {"@type": "cr:Field", "@id": place, "name": place, "description": column.says}
+    told: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": place,
+        "name": place,
+        "description": column.says,
+    }
     if column.base in PARTS:
         parts = [
             {

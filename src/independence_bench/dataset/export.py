@@ -1,9 +1,10 @@
 """A store as a folder of JSON Lines or Parquet with a dataset card: `aib export`.
 
-    export(store, Path("results"), "cc-by-4.0")  # -> what was written; the same store gives the same bytes
+    export(store, Path("results"), "cc-by-4.0")  # -> what was written; the same store gives the
+    same bytes
 
-The files and their columns: columns.yaml. What belongs to one machine is left out, and bodies of requests and responses
-go along only where they are wanted. A folder is there whole or not at all.
+The files and their columns: columns.yaml. What belongs to one machine is left out, and bodies of
+requests and responses go along only where they are wanted. A folder is there whole or not at all.
 """
 
 from __future__ import annotations
@@ -57,13 +58,19 @@ class Exported:
 
 
 def export(
-    store: Store, folder: Path, licence: str, form: Form = "jsonl", raw: bool = False, hub: str | None = None
+    store: Store,
+    folder: Path,
+    licence: str,
+    form: Form = "jsonl",
+    raw: bool = False,
+    hub: str | None = None,
 ) -> Exported:
     """Write everything in *store* into *folder*, which must be empty or not there.
 
-    *licence* is what its card says, `unknown` for none yet. *hub*: where it will be on the Hugging Face hub,
-    ``OWNER/NAME``; results for the repositories of its models name that, so without it there are none.
-    Raises WrongUse where *folder* is neither, cannot be written, or where Parquet is wanted and cannot be made.
+    *licence* is what its card says, `unknown` for none yet. *hub*: where it will be on the Hugging
+    Face hub, ``OWNER/NAME``; results for the repositories of its models name that, so without it
+    there are none. Raises WrongUse where *folder* is neither, cannot be written, or where Parquet
+    is wanted and cannot be made.
     """
     write = write_jsonl if form == "jsonl" else _parquet_writer()
     with whole_folder(folder) as building:
@@ -73,13 +80,15 @@ def export(
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """Where to write what *folder*, empty or not there yet, is to hold: it is there whole, or not at all.
+    """Where to write what *folder*, empty or not there yet, is to hold: it is there whole, or not
+    at all.
 
     Raises WrongUse where it is neither, or cannot be written.
     """
     try:
         target = folder.resolve()
-        take_away_leftovers(target)  # of an export that was killed, although this one may be refused
+        # of an export that was killed, although this one may be refused
+        take_away_leftovers(target)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             why = "is not empty" if folder.is_dir() else "is a file"
             raise WrongUse(f"{folder} {why}; name another folder for the export")
@@ -89,7 +98,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
             yield building
             building.rename(target)  # also over an empty folder, but over no other
     except OSError as error:
-        raise WrongUse(f"{folder} cannot be written ({error.strerror or error}); name another folder") from error
+        raise WrongUse(
+            f"{folder} cannot be written ({error.strerror or error}); name another folder"
+        ) from error
 
 
 def _fill(
@@ -130,7 +141,8 @@ class ExportSource:
     def __init__(self, connection: Connection, raw: bool) -> None:
         self.connection, self.raw = connection, raw
         self.withheld = Withheld(connection)
-        self.numbers: dict[int | None, int | None] = {None: None}  # an attempt's id -> its number at its call
+        # an attempt's id -> its number at its call
+        self.numbers: dict[int | None, int | None] = {None: None}
         label_of = {"subjects": "label", "judges": "label", "protocols": "name"}
         self.labels = {
             table: {row["hash"]: row[label] for row in bulk.dump(connection, table)}
@@ -138,7 +150,9 @@ class ExportSource:
         }
 
     def number_attempts(self) -> None:
-        """Look at all attempts, so that rows which name one can be read; reading the table `attempts` does it too."""
+        """Look at all attempts, so that rows which name one can be read; reading the table
+        `attempts` does it too.
+        """
         for _ in self.rows(next(table for table in EXPORT_TABLES if table.name == "attempts")):
             pass
 
@@ -155,7 +169,10 @@ class ExportSource:
                 call, number = row["call_key"], number + 1 if row["call_key"] == call else 1
                 labels["number"] = self.numbers[row["id"]] = number
             elif table.name == "transcripts":
-                labels = {name: self.labels[f"{name}s"][row[f"{name}_hash"]] for name in ("subject", "protocol")}
+                labels = {
+                    name: self.labels[f"{name}s"][row[f"{name}_hash"]]
+                    for name in ("subject", "protocol")
+                }
             elif table.name == "judgements":
                 labels["judge"] = self.labels["judges"][row["judge_hash"]]
             if "attempt_id" in row:
@@ -167,8 +184,8 @@ class ExportSource:
 class Withheld:
     """Which rows are of a private protocol, whose texts stay in the store: all but its scores.
 
-    Private is every version of a protocol of which one is. What was sent for it is told by its canary, also where
-    nothing came of it.
+    Private is every version of a protocol of which one is. What was sent for it is told by its
+    canary, also where nothing came of it.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -178,7 +195,8 @@ class Withheld:
         self._calls: set[str] = set()
         self._transcripts: set[str] = set()
         self._heard: set[str] = set()
-        shown: set[str] = set()  # what was heard in other protocols, too, and the keys of its replies
+        # what was heard in other protocols, too, and the keys of its replies
+        shown: set[str] = set()
         if hidden:
             for row in bulk.dump(connection, "transcripts"):
                 if row["protocol_hash"] in self._protocols:
@@ -193,11 +211,18 @@ class Withheld:
             self._calls.update(row["key"] for row in judged if row["heard_hash"] in self._heard)
             asked = bulk.dump(connection, "calls", {"request"})
             self._calls.update(call["key"] for call in asked if CANARY.search(call["request"]))
-        # who reads stems before they are private leaves no sign of them, and readings are kept in a folder of their own
-        self._calls.update(judgement.key for judgement in results.judgement_rows(connection, {READING}))
+        # who reads stems before they are private leaves no sign of them, and readings are kept in a
+        # folder of their own
+        self._calls.update(
+            judgement.key for judgement in results.judgement_rows(connection, {READING})
+        )
         asked = bulk.dump(connection, "calls")
         judged_by_call = {row["key"] for row in bulk.dump(connection, "judgements")}
-        unanswered = [row["key"] for row in asked if row["kind"] == "judgement" and row["key"] not in judged_by_call]
+        unanswered = [
+            row["key"]
+            for row in asked
+            if row["kind"] == "judgement" and row["key"] not in judged_by_call
+        ]
         for keys in in_chunks(unanswered):
             calls = bulk.find(connection, "calls", "key", keys, {"request"})
             self._calls.update(row["key"] for row in calls if FORM in row["request"])
@@ -224,7 +249,9 @@ class Withheld:
 
 
 def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
-    """A row for each subject on each board of each protocol; none for a protocol that this version cannot read."""
+    """A row for each subject on each board of each protocol; none for a protocol that this version
+    cannot read.
+    """
     for protocol in readable_protocols(connection):
         for board in boards(store, protocol):
             for row in board.rows:
@@ -274,7 +301,9 @@ def _values(numbers: Mapping[str, float | None]) -> list[dict[str, Any]]:
 Writer = Callable[[Path, tuple[ExportColumn, ...], Iterable[Mapping[str, Any]]], int]
 
 
-def write_jsonl(path: Path, _columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]) -> int:
+def write_jsonl(
+    path: Path, _columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]
+) -> int:
     """One JSON object a line, in UTF-8; half a character is written as its escape."""
     count = 0
     with path.open("wb") as file:
@@ -288,9 +317,13 @@ def _parquet_writer() -> Writer:
     pyarrow_library("; or --format jsonl")
     from pyarrow import parquet
 
-    def write(path: Path, columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]) -> int:
+    def write(
+        path: Path, columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]
+    ) -> int:
         count = 0
-        with closing(parquet.ParquetWriter(path, arrow_schema(columns), compression="zstd")) as writer:
+        with closing(
+            parquet.ParquetWriter(path, arrow_schema(columns), compression="zstd")
+        ) as writer:
             for batch in arrow_batches(columns, rows):
                 count += len(batch)
                 writer.write_batch(batch)

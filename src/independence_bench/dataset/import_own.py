@@ -1,10 +1,11 @@
 """Reads a folder that `aib export` wrote back into a store.
 
-    summary = import_export(Path("results"), store)     # summary.findings: what was refused and why, a line each
+    summary = import_export(Path("results"), store)     # summary.findings: what was refused and
+    why, a line each
 
-Every file is foreign: a row that is damaged, of the wrong type or says something else than its key was made
-from is refused, counted and listed, and the rest comes in. What is in the store already stays as it is. All of it is
-one commit.
+Every file is foreign: a row that is damaged, of the wrong type or says something else than its key
+was made from is refused, counted and listed, and the rest comes in. What is in the store already
+stays as it is. All of it is one commit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from independence_bench.dataset.row_checks import Batch, Refused, Row, StoreLookups
-from independence_bench.dataset.schema import EXPORT_TABLES, VERSION, VERSION_FILE, ExportTable, refuse_constant, same
+from independence_bench.dataset.schema import (
+    EXPORT_TABLES,
+    VERSION,
+    VERSION_FILE,
+    ExportTable,
+    refuse_constant,
+    same,
+)
 from independence_bench.errors import WrongUse
 from independence_bench.store import bulk
 from independence_bench.store.database import Store
@@ -32,7 +40,9 @@ FORMS = ("jsonl", "parquet")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A row as it stands in a file: where, how many bytes it has when it is unpacked, and what it says."""
+    """A row as it stands in a file: where, how many bytes it has when it is unpacked, and what it
+    says.
+    """
 
     where: str
     size: int
@@ -92,12 +102,16 @@ def _parsed(line: bytes) -> Any:
 
 
 def _parquet(file: Path) -> Iterator[Found]:
-    """Row by row. Texts that stand in a dictionary are kept there until a row is known to be of a sensible size."""
+    """Row by row. Texts that stand in a dictionary are kept there until a row is known to be of a
+    sensible size.
+    """
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise WrongUse("Parquet needs pyarrow: pip install 'ai-independence-bench[export]'") from None
+        raise WrongUse(
+            "Parquet needs pyarrow: pip install 'ai-independence-bench[export]'"
+        ) from None
     number = 0
     try:
         with parquet.ParquetFile(file) as plain:
@@ -120,7 +134,9 @@ def _parquet(file: Path) -> Iterator[Found]:
 
 
 def _check_dictionaries(metadata: Any) -> None:
-    """Raise TooLarge where one part of a column is larger than may be held at once, as its own file says."""
+    """Raise TooLarge where one part of a column is larger than may be held at once, as its own file
+    says.
+    """
     for group in range(metadata.num_row_groups):
         about = metadata.row_group(group)
         for column in range(about.num_columns):
@@ -149,7 +165,12 @@ def _sizes(array: Any) -> Any:
         ends = np.concatenate([[0], np.cumsum(_sizes(array.values))])
         offsets = array.offsets.to_numpy()
         sizes += ends[offsets[1:]] - ends[offsets[:-1]]
-    elif kind in (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary()):
+    elif kind in (
+        pyarrow.string(),
+        pyarrow.large_string(),
+        pyarrow.binary(),
+        pyarrow.large_binary(),
+    ):
         sizes += compute.fill_null(compute.binary_length(array), 0).to_numpy(zero_copy_only=False)
     elif not (pyarrow.types.is_primitive(kind) or pyarrow.types.is_null(kind)):
         raise ValueError(f"has a column of type {kind}, which no export has")
@@ -189,10 +210,13 @@ class Count:
 class Imported:
     """What an import came to."""
 
-    counts: dict[str, Count] = field(default_factory=lambda: {table.name: Count() for table in IMPORTED})
+    counts: dict[str, Count] = field(
+        default_factory=lambda: {table.name: Count() for table in IMPORTED}
+    )
     findings: list[str] = field(default_factory=list)  # the first of them, a line each
     found: int = 0  # all of them
-    untraced: int = 0  # transcripts played by other programs, or by a script that no protocol here has
+    # transcripts played by other programs, or by a script that no protocol here has
+    untraced: int = 0
 
     def note(self, finding: str) -> None:
         """Write a finding down."""
@@ -227,7 +251,11 @@ def import_export(path: Path, store: Store) -> Imported:
 
 def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
     """Store those *rows* of *batch*, each with where it stands, that are good and new."""
-    table, connection, count = batch.table, batch.stored.connection, summary.counts[batch.table.name]
+    table, connection, count = (
+        batch.table,
+        batch.stored.connection,
+        summary.counts[batch.table.name],
+    )
     new = []
     for where, row in rows:
         key = table.key_of(row)
@@ -251,16 +279,22 @@ def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
 
 
 def _version(file: Path) -> int:
-    """The version of the export's layout; 1 where it does not say. Raises WrongUse for what is not known here."""
+    """The version of the export's layout; 1 where it does not say. Raises WrongUse for what is not
+    known here.
+    """
     try:
         with file.open("rb") as opened:
             version = json.loads(opened.read(LONGEST_VERSION))["version"]
     except FileNotFoundError:
         return 1
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise WrongUse(f"{file} cannot be read; restore it, or delete it where an older aib wrote the export") from None
+        raise WrongUse(
+            f"{file} cannot be read; restore it, or delete it where an older aib wrote the export"
+        ) from None
     if type(version) is not int or version < 1:
-        raise WrongUse(f"{file} states no version; restore it, or delete it where an older aib wrote the export")
+        raise WrongUse(
+            f"{file} states no version; restore it, or delete it where an older aib wrote the export"
+        )
     if version > VERSION:
         raise WrongUse(
             f"{file.parent} was written by a newer aib (export version {version}, this one knows {VERSION}); update "
@@ -269,7 +303,9 @@ def _version(file: Path) -> int:
     return version
 
 
-def _rows(path: Path, table: ExportTable, summary: Imported, version: int) -> Iterator[tuple[int, tuple[str, Row]]]:
+def _rows(
+    path: Path, table: ExportTable, summary: Imported, version: int
+) -> Iterator[tuple[int, tuple[str, Row]]]:
     """Its size, where it stands, and the row, for each good row of *table*."""
     file = find_file(path, table.name)
     if file is None:

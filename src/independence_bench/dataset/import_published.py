@@ -1,8 +1,10 @@
-"""The published layout into a store: read twice (to learn its words, then to write), and committed in batches.
+"""The published layout into a store: read twice (to learn its words, then to write), and committed
+in batches.
 
-Everything is keyed as if it had been played here, by what caused it, so reading the same files again changes nothing,
-and an import that was stopped goes on where it was. What the store has no column for stays in the raw text of
-an attempt: every file is in the store from its first to its last byte.
+Everything is keyed as if it had been played here, by what caused it, so reading the same files
+again changes nothing, and an import that was stopped goes on where it was. What the store has no
+column for stays in the raw text of an attempt: every file is in the store from its first to its
+last byte.
 """
 
 from __future__ import annotations
@@ -49,7 +51,12 @@ from independence_bench.dataset.published_format import (
 )
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
-from independence_bench.judging.extraction import PUBLISHED, names_mark, published_answer, question_key
+from independence_bench.judging.extraction import (
+    PUBLISHED,
+    names_mark,
+    published_answer,
+    question_key,
+)
 from independence_bench.judging.output import published_verdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import Kind, Usage
@@ -69,7 +76,8 @@ LAYOUT = "published"
 
 Tell = Callable[[str, int, int], None]  # what is being done, how far, of how many files
 Conversations = Sequence[PublishedConversation]
-Group = tuple[str, int, str, Delivery, str]  # folder, run, variant, delivery, scenario: one conversation
+# folder, run, variant, delivery, scenario: one conversation
+Group = tuple[str, int, str, Delivery, str]
 SubjectRun = tuple[str, int]  # subject's hash, run
 Parts = dict[str, tuple[ReplyPath, File]]  # its files by their names
 
@@ -88,16 +96,21 @@ class PublishedImport:
     rows: int = 0  # that were published, with their intervals
     dollars: float = 0.0  # what others paid for what is new
     skipped: list[tuple[str, str]] = field(default_factory=list)  # (path, why)
-    unusual: list[tuple[str, str]] = field(default_factory=list)  # imported, and why our rules do not count it
+    # imported, and why our rules do not count it
+    unusual: list[tuple[str, str]] = field(default_factory=list)
     cut: str = ""  # why the source was not read to its end
 
 
 def import_published(
-    store: Store, path: Path, tell: Tell = lambda what, done, of: None, clock: Callable[[], float] = time.time
+    store: Store,
+    path: Path,
+    tell: Tell = lambda what, done, of: None,
+    clock: Callable[[], float] = time.time,
 ) -> PublishedImport:
     """Everything under *path* (a folder or a tar) that is of the published layout, into *store*.
 
-    Raises WrongUse where nothing is, StoreError where the store cannot be written; what was committed stays.
+    Raises WrongUse where nothing is, StoreError where the store cannot be written; what was
+    committed stays.
     """
     outcome = PublishedImport()
     with open_files(path) as files:
@@ -106,14 +119,20 @@ def import_published(
             instead = " or ".join(shlex.quote(str(tar)) for tar in tars_in(path))
             raise WrongUse(
                 f"{path} holds no conversation in a layout that aib reads; "
-                + (f"import {instead} instead" if instead else "docs/published-data.md says which there are")
+                + (
+                    f"import {instead} instead"
+                    if instead
+                    else "docs/published-data.md says which there are"
+                )
             )
         votes = _learn(groups, outcome, tell)
         protocol, protocol_files = _settle(store, votes, groups)
         owner = bulk.origin_of(LAYOUT, path.absolute().name)
         writer = _Writer(store, protocol, protocol_files, names, owner, outcome, clock)
         done = 0
-        for batch in in_chunks(((group, parts) for group, parts in sorted(groups.items()) if parts), BATCH):
+        for batch in in_chunks(
+            ((group, parts) for group, parts in sorted(groups.items()) if parts), BATCH
+        ):
             tell("importing", done, outcome.files)
             writer.write([_conversation(protocol, group, parts.values()) for group, parts in batch])
             done += sum(len(parts) for _, parts in batch)
@@ -129,8 +148,12 @@ def import_published(
 # ---------------------------------------------------------------- what is there
 
 
-def _sorted_out(files: Files, outcome: PublishedImport) -> tuple[dict[Group, Parts], dict[SubjectRun, NamesFile]]:
-    """The files of each conversation, and the names read in each run; what is neither is skipped, with the reason."""
+def _sorted_out(
+    files: Files, outcome: PublishedImport
+) -> tuple[dict[Group, Parts], dict[SubjectRun, NamesFile]]:
+    """The files of each conversation, and the names read in each run; what is neither is skipped,
+    with the reason.
+    """
     groups: dict[Group, Parts] = defaultdict(dict)
     names: dict[SubjectRun, tuple[File, NamesFile]] = {}
     outcome.skipped += files.refused
@@ -159,7 +182,9 @@ def _sorted_out(files: Files, outcome: PublishedImport) -> tuple[dict[Group, Par
     for of in names.keys() & places.keys():
         if len(places[of]) > 1:
             file, _ = names.pop(of)
-            outcome.skipped.append((file.path, "names of a run that was played in several configurations"))
+            outcome.skipped.append(
+                (file.path, "names of a run that was played in several configurations")
+            )
     return groups, {of: read for of, (_, read) in names.items()}
 
 
@@ -180,10 +205,16 @@ def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) 
     return votes
 
 
-def _settle(store: Store, votes: Votes, groups: Mapping[Group, Parts]) -> tuple[Protocol, ProtocolFiles]:
-    """The protocol that says what the data and the store know; where they differ, what more conversations say."""
+def _settle(
+    store: Store, votes: Votes, groups: Mapping[Group, Parts]
+) -> tuple[Protocol, ProtocolFiles]:
+    """The protocol that says what the data and the store know; where they differ, what more
+    conversations say.
+    """
     new, old = votes.result(), _stored_wording(store)
-    here = Counter((variant, delivery) for (_, _, variant, delivery, _), parts in groups.items() if parts)
+    here = Counter(
+        (variant, delivery) for (_, _, variant, delivery, _), parts in groups.items() if parts
+    )
     better = {
         place: text
         for place, text in new.items()
@@ -201,7 +232,11 @@ class _Stored(NamedTuple):
 
 def _stored_wording(store: Store) -> _Stored:
     with store.reading() as connection:
-        stored = [files for _, name, files in registry.stored_protocols(connection) if name == NAME_OF_PROTOCOL]
+        stored = [
+            files
+            for _, name, files in registry.stored_protocols(connection)
+            if name == NAME_OF_PROTOCOL
+        ]
         if not stored:
             return _Stored({}, Counter())
         protocol = parse(stored[0], NAME_OF_PROTOCOL)
@@ -212,14 +247,18 @@ def _stored_wording(store: Store) -> _Stored:
             for script in script_hashes(protocol, configuration, scenario)
         }
         played, complete = set[Place](), Counter[Place]()
-        for (system, delivery, state), count in bulk.transcripts_by_place(connection, scripts).items():
+        for (system, delivery, state), count in bulk.transcripts_by_place(
+            connection, scripts
+        ).items():
             place = (variant_of(protocol, system, delivery), delivery)
             played.add(place)
             complete[place] += count if state == "complete" else 0
     return _Stored(wording_of(protocol, played), complete)
 
 
-def _conversation(protocol: Protocol, group: Group, parts: Iterable[tuple[ReplyPath, File]]) -> PublishedConversation:
+def _conversation(
+    protocol: Protocol, group: Group, parts: Iterable[tuple[ReplyPath, File]]
+) -> PublishedConversation:
     read = [read_trajectory(file, path) for path, file in parts]
     return assemble(protocol, subject_of(group[0]), read, SCENARIO_BY_STEM[read[0].path.stem])
 
@@ -239,10 +278,14 @@ class _Writer:
     kept: bool = False  # the protocol, by this import
 
     def write(self, conversations: Conversations) -> None:
-        """One commit: all of *conversations* that are not stored yet, with everything that belongs to them."""
+        """One commit: all of *conversations* that are not stored yet, with everything that belongs
+        to them.
+        """
         known = [c for c in conversations if c.configuration.system in dict(self.protocol.systems)]
         self.outcome.skipped += [
-            (_title(c), "its system message cannot be used in a protocol") for c in conversations if c not in known
+            (_title(c), "its system message cannot be used in a protocol")
+            for c in conversations
+            if c not in known
         ]
         with self.store.writing() as connection:
             self._transcripts(connection, known)
@@ -251,7 +294,9 @@ class _Writer:
 
     def _transcripts(self, connection: Connection, conversations: Conversations) -> None:
         played = [(self._played(c), c) for c in conversations]
-        stored = bulk.transcripts_known(connection, [conversation.job.transcript_id for conversation, _ in played])
+        stored = bulk.transcripts_known(
+            connection, [conversation.job.transcript_id for conversation, _ in played]
+        )
         new = [
             (conversation, c)
             for conversation, c in played
@@ -264,7 +309,9 @@ class _Writer:
         self._replies(connection, conversations)
         if new and not self.kept:
             protocol = self.protocol
-            registry.keep_protocol(connection, protocol.hash, protocol.name, self.files, self.clock())
+            registry.keep_protocol(
+                connection, protocol.hash, protocol.name, self.files, self.clock()
+            )
             self.kept = True
         for subject in {c.subject for _, c in new}:
             registry.keep_subject(connection, subject)
@@ -279,10 +326,14 @@ class _Writer:
     def _replies(self, connection: Connection, conversations: Conversations) -> None:
         sources = [(s.key(c.run), s) for c in conversations for s in (*c.said, *c.others)]
         there = bulk.answered(connection, {key for key, _ in sources})
-        attempts = self._keep(connection, [_attempt(key, source, key in there) for key, source in sources])
+        attempts = self._keep(
+            connection, [_attempt(key, source, key in there) for key, source in sources]
+        )
         # what is in the conversation comes first, so it is the answer, and what it replaced is not
         new = {key: source for key, source in reversed(sources) if key not in there}
-        answers = [(key, attempts[key, source.at], source.reply, source.at) for key, source in new.items()]
+        answers = [
+            (key, attempts[key, source.at], source.reply, source.at) for key, source in new.items()
+        ]
         results.keep_replies(connection, answers)
 
     def _judgements(self, connection: Connection, conversations: Conversations) -> None:
@@ -310,15 +361,23 @@ class _Writer:
             file = self.names.get((c.subject.hash, c.run))
             if file is not None and c.reason is None and c.scenario.id in file.by_scenario:
                 heard, (judge, _, _) = c.transcript.heard_hash, _judge(file.label)
-                key, answer = question_key(heard, judge, PUBLISHED), published_answer(file.by_scenario[c.scenario.id])
-                new.setdefault(key, (Judgement(key, heard, PUBLISHED, judge, names_mark(answer), answer), c, file))
+                key, answer = (
+                    question_key(heard, judge, PUBLISHED),
+                    published_answer(file.by_scenario[c.scenario.id]),
+                )
+                new.setdefault(
+                    key,
+                    (Judgement(key, heard, PUBLISHED, judge, names_mark(answer), answer), c, file),
+                )
         for key in bulk.answered(connection, new.keys()):
             del new[key]
         attempts = self._keep(connection, [_naming_attempt(*reading) for reading in new.values()])
         for label in {file.label for _, _, file in new.values()}:
             registry.keep_judge(connection, *_judge(label))
         self.outcome.names += len(new)
-        kept = [(key, attempts[key, c.at], judgement, c.at) for key, (judgement, c, _) in new.items()]
+        kept = [
+            (key, attempts[key, c.at], judgement, c.at) for key, (judgement, c, _) in new.items()
+        ]
         results.keep_judgements(connection, kept)
 
     def _judgement(self, c: PublishedConversation, file: Trajectory) -> Judgement:
@@ -326,7 +385,9 @@ class _Writer:
         judge, _, _ = _judge(file.judge)
         return case.judgement(judge, published_verdict(file.judge_scores or {}, c.scenario.marks))
 
-    def _keep(self, connection: Connection, made: Sequence[PaidAttempt]) -> Mapping[tuple[str, float], int]:
+    def _keep(
+        self, connection: Connection, made: Sequence[PaidAttempt]
+    ) -> Mapping[tuple[str, float], int]:
         attempts, new = bulk.keep_attempts(connection, made, self.owner)
         self.outcome.dollars += sum(item.ended.usage.cost or 0.0 for item in new)
         return attempts
@@ -345,17 +406,24 @@ def _title(c: PublishedConversation) -> str:
 
 
 def _attempt(key: str, source: Source, there: bool) -> PaidAttempt:
-    """The attempt that *source* came from; what answers a question that is answered already was replaced by that."""
+    """The attempt that *source* came from; what answers a question that is answered already was
+    replaced by that.
+    """
     file, reply = source.file, source.reply
     if source.replaced or there:
-        outcome, message = REPLACED, "another reply to the same question is the one in the conversation"
+        outcome, message = (
+            REPLACED,
+            "another reply to the same question is the one in the conversation",
+        )
     elif reply.reason is not None:
         outcome, message = Kind.BROKEN.value, reply.reason
     else:
         outcome, message = ANSWERED, "" if file else "known only from what was sent after it"
     cost = file.cost if file else CostFile()
     finish_reason, raw = (file.finish_reason, file.raw) if file else (None, "")
-    ended = Ended(outcome, message, cost.usage, cost.elapsed_seconds or 0.0, raw, finish_reason=finish_reason)
+    ended = Ended(
+        outcome, message, cost.usage, cost.elapsed_seconds or 0.0, raw, finish_reason=finish_reason
+    )
     model = source.request.model
     call = CallInfo(key, "reply", model.endpoint, model.model, source.request.record)
     return PaidAttempt(call, ended, source.at - ended.seconds, source.at)
@@ -368,21 +436,35 @@ def _judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -> Pai
     if again:
         outcome, message = JUDGED_AGAIN, "the same words were said in another conversation"
     cost = file.judge_cost
-    ended = Ended(outcome, message, cost.usage, cost.elapsed_seconds or 0.0, file.judge_raw_response or "")
+    ended = Ended(
+        outcome, message, cost.usage, cost.elapsed_seconds or 0.0, file.judge_raw_response or ""
+    )
     # what the judge was sent is not in the data
-    call = CallInfo(judgement.key, "judgement", "openrouter", file.judge, canonical({"model": file.judge}))
+    call = CallInfo(
+        judgement.key, "judgement", "openrouter", file.judge, canonical({"model": file.judge})
+    )
     return PaidAttempt(call, ended, file.at, file.at)  # when the judge was asked is not in the data
 
 
 def _naming_attempt(judgement: Judgement, c: PublishedConversation, file: NamesFile) -> PaidAttempt:
-    """The names of a run were read in one call; each conversation in the file has an equal share of its cost."""
-    cost = None if file.extraction_cost_usd is None else file.extraction_cost_usd / len(file.by_scenario)
+    """The names of a run were read in one call; each conversation in the file has an equal share of
+    its cost.
+    """
+    cost = (
+        None
+        if file.extraction_cost_usd is None
+        else file.extraction_cost_usd / len(file.by_scenario)
+    )
     ended = Ended(ANSWERED, "", Usage(None, None, cost=cost), 0.0, file.raw)
-    call = CallInfo(judgement.key, "judgement", "openrouter", file.label, canonical({"model": file.label}))
+    call = CallInfo(
+        judgement.key, "judgement", "openrouter", file.label, canonical({"model": file.label})
+    )
     return PaidAttempt(call, ended, c.at, c.at)  # when it was asked is not in the data
 
 
 def _judge(name: str) -> tuple[str, str, str]:
-    """(hash, label, settings) of the judge of that name: a judge of the data, not one that we could ask."""
+    """(hash, label, settings) of the judge of that name: a judge of the data, not one that we could
+    ask.
+    """
     spec = canonical({"kind": LAYOUT, "model": name})
     return content_hash(spec), f"{LAYOUT}:{name}", spec

@@ -1,20 +1,22 @@
-"""Published files -> what the models were told, and what was said in each conversation. Pure; knows no store.
+"""Published files -> what the models were told, and what was said in each conversation. Pure; knows
+no store.
 
-    votes = Votes()
-    votes.count(trajectory)                             # each file says what it was asked
-    known = votes.result()                              # one text for each place: the most frequent one
-    protocol, files = protocol_of(known)
+    votes = Votes() votes.count(trajectory)                             # each file says what it was
+    asked known = votes.result()                              # one text for each place: the most
+    frequent one protocol, files = protocol_of(known)
 
-What the published version says to the models is learned from the data: its words stand in no file of ours. The rest of
-that protocol (scenarios, marks, scales, weights) is data next to this module: published_v2/ and
-published_scenarios.yaml. What no imported file says is written as unknown.
+What the published version says to the models is learned from the data: its words stand in no file
+of ours. The rest of that protocol (scenarios, marks, scales, weights) is data next to this module:
+published_v2/ and published_scenarios.yaml. What no imported file says is written as unknown.
 
-A variant's system message is learned for each delivery: in tool_role a paragraph about the tool stands after it. Where
-that is the same for all variants, it is the protocol's instructions for tool_role, as in protocols of our own.
+A variant's system message is learned for each delivery: in tool_role a paragraph about the tool
+stands after it. Where that is the same for all variants, it is the protocol's instructions for
+tool_role, as in protocols of our own.
 
-A conversation is what the model was shown last: the history in its last request, and its last reply. Where an earlier
-file says something else than that history, both are kept: the history in the conversation, the file's reply as another
-attempt at the same question, or, where its request was another one, as a reply of its own.
+A conversation is what the model was shown last: the history in its last request, and its last
+reply. Where an earlier file says something else than that history, both are kept: the history in
+the conversation, the file's reply as another attempt at the same question, or, where its request
+was another one, as a reply of its own.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ from independence_bench.yaml_io import read_own
 SKELETON = Path(__file__).parent / "published_v2"
 UNKNOWN = "(not in the imported data)"
 NAME_OF_PROTOCOL = "published-v2"
-PARAGRAPH = "\n\n"  # stands between two parts of a system message, as `delivery.messages` sends them
+# stands between two parts of a system message, as `delivery.messages` sends them
+PARAGRAPH = "\n\n"
 IN_USER_ROLE = "_user_role"  # after the name of a prompt that is user_role's alone
 
 Known = Mapping[str, str]
@@ -59,7 +62,9 @@ Place = tuple[str, Delivery]  # a variant and how it was delivered
 
 @dataclass(frozen=True, slots=True)
 class PublishedScenario:
-    """One scenario, and the files that tell it: one for each reply, in the order in which they were asked for."""
+    """One scenario, and the files that tell it: one for each reply, in the order in which they were
+    asked for.
+    """
 
     scenario: str
     title: str
@@ -78,7 +83,9 @@ class PublishedScenario:
         return self.stems[self.replies.index(reply)]
 
 
-SCENARIOS: tuple[PublishedScenario, ...] = TypeAdapter(tuple[PublishedScenario, ...]).validate_python(
+SCENARIOS: tuple[PublishedScenario, ...] = TypeAdapter(
+    tuple[PublishedScenario, ...]
+).validate_python(
     read_own(Path(__file__).with_name("published_scenarios.yaml").read_text(encoding="utf-8"))
 )
 SCENARIO_BY_STEM = {stem: layout for layout in SCENARIOS for stem in layout.stems}
@@ -98,7 +105,9 @@ class Votes:
 
     files: int = 0
     texts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    systems: dict[tuple[Place, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    systems: dict[tuple[Place, str], Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
 
     def count(self, file: Trajectory) -> None:
         """One file's vote."""
@@ -108,7 +117,9 @@ class Votes:
         self.systems[(path.variant, path.delivery), layout.scenario][request.system.strip()] += 1
         if path.delivery == "tool_role":
             by_tool = (request.opening, request.greeting, *request.tool)
-            for name, text in zip(("opening", "greeting", "name", "argument"), by_tool, strict=True):
+            for name, text in zip(
+                ("opening", "greeting", "name", "argument"), by_tool, strict=True
+            ):
                 self.texts[f"tool_role/{name}"][text.strip()] += 1
         turns = [[turn.speaker, turn.text.strip()] for turn in request.turns]
         if len(layout.stems) == 1:
@@ -119,10 +130,16 @@ class Votes:
 
     def result(self) -> Known:
         """The most frequent text of each place, of those that can stand in a protocol."""
-        texts = {place: text for place, votes in self.texts.items() if (text := _most(votes, place)) is not None}
+        texts = {
+            place: text
+            for place, votes in self.texts.items()
+            if (text := _most(votes, place)) is not None
+        }
         for place in {place for place, _ in self.systems}:
             variant, delivery = place
-            apart = {scenario: votes for (of, scenario), votes in self.systems.items() if of == place}
+            apart = {
+                scenario: votes for (of, scenario), votes in self.systems.items() if of == place
+            }
             common = _most(sum(apart.values(), Counter[str]()), "system")
             if common is None:
                 continue
@@ -136,12 +153,20 @@ class Votes:
 
 
 def weight(place: str, conversations: Mapping[Place, int]) -> int:
-    """How many of the *conversations* there are in each variant and delivery speak for a text in *place*."""
+    """How many of the *conversations* there are in each variant and delivery speak for a text in
+    *place*.
+    """
     kind, *of = place.split("/")
     if kind == "system":
-        return sum(count for (variant, delivery), count in conversations.items() if of[:2] == [delivery, variant])
+        return sum(
+            count
+            for (variant, delivery), count in conversations.items()
+            if of[:2] == [delivery, variant]
+        )
     return sum(
-        count for (_, delivery), count in conversations.items() if kind != "tool_role" or delivery == "tool_role"
+        count
+        for (_, delivery), count in conversations.items()
+        if kind != "tool_role" or delivery == "tool_role"
     )
 
 
@@ -157,7 +182,9 @@ def _usable(text: str, place: str) -> bool:
         return NAME.fullmatch(text) is not None
     spoken = [words for _, words in json.loads(text)] if place.startswith("steps/") else [text]
     try:
-        return all(printable(words).strip() and "{{" not in words and "}}" not in words for words in spoken)
+        return all(
+            printable(words).strip() and "{{" not in words and "}}" not in words for words in spoken
+        )
     except ValueError:
         return False
 
@@ -165,15 +192,25 @@ def _usable(text: str, place: str) -> bool:
 def wording_of(protocol: Protocol, played: Collection[Place]) -> Known:
     """What a protocol made here knows of what was *played* by it: the inverse of `protocol_of`."""
     tool = protocol.tool_role
-    texts = {f"tool_role/{name}": getattr(tool, name) for name in ("opening", "greeting", "name", "argument")}
+    texts = {
+        f"tool_role/{name}": getattr(tool, name)
+        for name in ("opening", "greeting", "name", "argument")
+    }
     for variant, delivery in played:
         common = system_sent(protocol, variant, delivery)
         if common is None:
             continue
         place = f"system/{delivery}/{variant}"
         texts[place] = common
-        sent = {layout.scenario: system_sent(protocol, variant, delivery, layout.scenario) for layout in SCENARIOS}
-        texts |= {f"{place}/{scenario}": own for scenario, own in sent.items() if own is not None and own != common}
+        sent = {
+            layout.scenario: system_sent(protocol, variant, delivery, layout.scenario)
+            for layout in SCENARIOS
+        }
+        texts |= {
+            f"{place}/{scenario}": own
+            for scenario, own in sent.items()
+            if own is not None and own != common
+        }
     for layout in SCENARIOS:
         said: list[list[str]] = []  # since the reply before
         for who, text in spelled_out(protocol.scenario(layout.scenario).script):
@@ -200,35 +237,56 @@ def variant_of(protocol: Protocol, system: str, delivery: Delivery) -> str:
     return variant if delivery == "user_role" and variant in dict(protocol.systems) else system
 
 
-def system_sent(protocol: Protocol, variant: str, delivery: Delivery, scenario: str = "") -> str | None:
-    """The system message of *scenario*, or of most scenarios, by a protocol made here; None where it has none."""
+def system_sent(
+    protocol: Protocol, variant: str, delivery: Delivery, scenario: str = ""
+) -> str | None:
+    """The system message of *scenario*, or of most scenarios, by a protocol made here; None where
+    it has none.
+    """
     systems, added = dict(protocol.systems), protocol.tool_role.instructions
     prompt = systems.get(system_name(protocol, variant, delivery))
     if prompt is None:
         return None
     common = PARAGRAPH.join((prompt, added)) if delivery == "tool_role" and added else prompt
     own = systems.get(own_system(variant, scenario))
-    apart = systems.get(own_system(variant, scenario) + IN_USER_ROLE) if delivery == "user_role" else None
+    apart = (
+        systems.get(own_system(variant, scenario) + IN_USER_ROLE)
+        if delivery == "user_role"
+        else None
+    )
     if own is None or apart is not None:
         return apart or common
     return common + own.removeprefix(systems[variant]) if own.startswith(systems[variant]) else own
 
 
 def _prompts(known: Known) -> tuple[dict[str, str], str]:
-    """(system prompts by their names, what tool_role adds to each of them) that were sent as *known*.
+    """(system prompts by their names, what tool_role adds to each of them) that were sent as
+    *known*.
 
-    Where tool_role adds the same to every variant, a prompt has one name in both deliveries. Else nothing is added,
-    and a variant that was sent otherwise in user_role has a prompt of its own for it.
+    Where tool_role adds the same to every variant, a prompt has one name in both deliveries. Else
+    nothing is added, and a variant that was sent otherwise in user_role has a prompt of its own for
+    it.
     """
-    sent = {tuple(place.split("/")[1:]): text for place, text in known.items() if place.startswith("system/")}
+    sent = {
+        tuple(place.split("/")[1:]): text
+        for place, text in known.items()
+        if place.startswith("system/")
+    }
     variants = sorted({variant for _, variant, *_ in sent})
     added = _added_to_all(
-        [(sent.get(("user_role", variant)), sent.get(("tool_role", variant))) for variant in variants]
+        [
+            (sent.get(("user_role", variant)), sent.get(("tool_role", variant)))
+            for variant in variants
+        ]
     )
     prompts: dict[str, str] = {}
     for variant in variants:
         user, tool = sent.get(("user_role", variant)), sent.get(("tool_role", variant))
-        plain = tool if tool is None or added is None else tool.removesuffix(PARAGRAPH + added if added else "")
+        plain = (
+            tool
+            if tool is None or added is None
+            else tool.removesuffix(PARAGRAPH + added if added else "")
+        )
         if (prompt := plain or user) is None:
             continue
         prompts[variant] = prompt
@@ -238,7 +296,8 @@ def _prompts(known: Known) -> tuple[dict[str, str], str]:
             more = [
                 own.removeprefix(common)
                 for delivery in ("tool_role", "user_role")
-                if (own := sent.get((delivery, variant, scenario))) and (common := sent.get((delivery, variant)))
+                if (own := sent.get((delivery, variant, scenario)))
+                and (common := sent.get((delivery, variant)))
                 if own.startswith(common)
             ]
             for name, text in zip(("", IN_USER_ROLE), dict.fromkeys(more), strict=False):
@@ -248,13 +307,16 @@ def _prompts(known: Known) -> tuple[dict[str, str], str]:
 
 
 def _added_to_all(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
-    """What stands after each message of user_role in that of tool_role; None: not the same for all of them.
+    """What stands after each message of user_role in that of tool_role; None: not the same for all
+    of them.
 
     "" where nothing was sent in both.
     """
     sent = list(sent)
     differ = {
-        tool.removeprefix(user + PARAGRAPH) if tool.startswith(user + PARAGRAPH) else ("" if tool == user else None)
+        tool.removeprefix(user + PARAGRAPH)
+        if tool.startswith(user + PARAGRAPH)
+        else ("" if tool == user else None)
         for user, tool in sent
         if user is not None and tool is not None
     } or {""}
@@ -262,7 +324,9 @@ def _added_to_all(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
     if differ or added is None or added != added.strip():
         return None
     alone = [tool for user, tool in sent if user is None and tool is not None]
-    if added and not all(tool.endswith(PARAGRAPH + added) and tool != PARAGRAPH + added for tool in alone):
+    if added and not all(
+        tool.endswith(PARAGRAPH + added) and tool != PARAGRAPH + added for tool in alone
+    ):
         return None
     return added
 
@@ -273,7 +337,9 @@ def _added_to_all(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
 def protocol_of(known: Known) -> tuple[Protocol, Files]:
     """The protocol that says what is *known*, and its files."""
     paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
-    files = {path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    files = {
+        path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths
+    }
     top: dict[str, Any] = read_own(files["protocol.yaml"])
     prompts, added = _prompts(known)
     top["tool_role"] = {
@@ -289,7 +355,9 @@ def protocol_of(known: Known) -> tuple[Protocol, Files]:
     for configuration in top["configurations"]:
         files[f"system/{configuration['system']}.md"] = f"{UNKNOWN}\n"
     files |= {f"system/{name}.md": f"{text}\n" for name, text in prompts.items()}
-    files |= {f"scenarios/{layout.scenario}.yaml": _yaml(_scenario(layout, known)) for layout in SCENARIOS}
+    files |= {
+        f"scenarios/{layout.scenario}.yaml": _yaml(_scenario(layout, known)) for layout in SCENARIOS
+    }
     return parse(files, NAME_OF_PROTOCOL), files
 
 
@@ -300,7 +368,12 @@ def _scenario(layout: PublishedScenario, known: Known) -> dict[str, Any]:
         said = json.loads(known.get(f"steps/{stem}", unknown))
         steps += [{"human" if speaker == "human" else "given": text} for speaker, text in said]
         steps.append({"reply": reply})
-    return {"title": layout.title, "steps": steps, "judged": list(layout.judged), "rubrics": list(layout.rubrics)}
+    return {
+        "title": layout.title,
+        "steps": steps,
+        "judged": list(layout.judged),
+        "rubrics": list(layout.rubrics),
+    }
 
 
 def _yaml(content: dict[str, Any]) -> str:
@@ -312,7 +385,9 @@ Asked = Callable[[tuple[Message, ...]], ChatRequest]  # messages -> the request 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is known of one attempt: *file* is None where the reply is known from a later request alone."""
+    """What is known of one attempt: *file* is None where the reply is known from a later request
+    alone.
+    """
 
     request: ChatRequest
     reply: Reply
@@ -327,7 +402,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class PublishedConversation:
-    """One scenario of one run. *reason*: why it is not what the protocol asks for; None where it is."""
+    """One scenario of one run. *reason*: why it is not what the protocol asks for; None where it
+    is.
+    """
 
     subject: ChatModel
     run: int
@@ -352,8 +429,11 @@ def assemble(
     scenario = protocol.scenario(layout.scenario)
     by_stem = {file.path.stem: file for file in files}
     last = next(by_stem[stem] for stem in reversed(layout.stems) if stem in by_stem)
-    (name, argument), wording = last.request.tool, protocol.tool_role  # what the tool says to the model is not known
-    tools = (Tool(name, wording.description, argument, wording.argument_description),) if name else ()
+    # what the tool says to the model is not known
+    (name, argument), wording = last.request.tool, protocol.tool_role
+    tools = (
+        (Tool(name, wording.description, argument, wording.argument_description),) if name else ()
+    )
     ask = partial(ChatRequest, subject, tools=tools)
     spoken = _spoken(last, by_stem, layout, scenario, ask)
     said = tuple(source for _, source in spoken if source)
@@ -361,11 +441,17 @@ def assemble(
     used, asked = {s.file.path.stem for s in said if s.file}, {s.request.messages for s in said}
     others = [_of_file(file, ask) for file in files if file.path.stem not in used]
     judging = by_stem.get(layout.judged_on)
-    broken = (f"{line.name}: {source.reply.reason}" for line, source in spoken if source and source.reply.reason)
+    broken = (
+        f"{line.name}: {source.reply.reason}"
+        for line, source in spoken
+        if source and source.reply.reason
+    )
     return PublishedConversation(
         subject,
         last.path.run,
-        Configuration(system_name(protocol, last.path.variant, last.path.delivery), last.path.delivery),
+        Configuration(
+            system_name(protocol, last.path.variant, last.path.delivery), last.path.delivery
+        ),
         scenario,
         transcript,
         said,
@@ -379,14 +465,24 @@ def assemble(
 
 
 def _spoken(
-    last: Trajectory, by_stem: Mapping[str, Trajectory], layout: PublishedScenario, scenario: Scenario, ask: Asked
+    last: Trajectory,
+    by_stem: Mapping[str, Trajectory],
+    layout: PublishedScenario,
+    scenario: Scenario,
+    ask: Asked,
 ) -> list[tuple[Line, Source | None]]:
-    """Every line, and of each reply its source: its file, where that says the same and had the same request.
+    """Every line, and of each reply its source: its file, where that says the same and had the same
+    request.
 
-    A reply has the name that goes with the question that it answers; what answers none was part of the script.
+    A reply has the name that goes with the question that it answers; what answers none was part of
+    the script.
     """
     steps = pairwise(scenario.script)
-    names = {step.text.strip(): r.name for step, r in steps if isinstance(step, Says) and isinstance(r, Ask)}
+    names = {
+        step.text.strip(): r.name
+        for step, r in steps
+        if isinstance(step, Says) and isinstance(r, Ask)
+    }
     spoken: list[tuple[Line, Source | None]] = []
     question = ""
     messages, turns = last.request.messages, last.request.turns
@@ -397,7 +493,11 @@ def _spoken(
         elif name := names.pop(question, "") if len(layout.stems) > 1 else "":
             line, sent = replace(line, name=name), messages[:at]
             file = by_stem.get(layout.stem(name))
-            if file and (file.text, file.notes, file.request.messages) == (line.text, line.notes, sent):
+            if file and (file.text, file.notes, file.request.messages) == (
+                line.text,
+                line.notes,
+                sent,
+            ):
                 source = _of_file(file, ask)
             else:
                 reply = Reply(line.text, line.notes, reason=_broken(line.text, "", None))
@@ -437,17 +537,26 @@ def _broken(text: str, reasoning: str, finish_reason: str | None) -> str | None:
 
 
 def _departure(
-    protocol: Protocol, scenario: Scenario, last: Trajectory, transcript: Transcript, layout: PublishedScenario
+    protocol: Protocol,
+    scenario: Scenario,
+    last: Trajectory,
+    transcript: Transcript,
+    layout: PublishedScenario,
 ) -> str | None:
     """What differs from the scenario as the protocol has it; None where nothing does."""
     request, wording = last.request, protocol.tool_role
     lacking = layout.stems[layout.stems.index(last.path.stem) + 1 :]
     if lacking:
         return f"not whole: {lacking[0]} is not in the data"
-    if request.system.strip() != system_sent(protocol, last.path.variant, last.path.delivery, scenario.id):
+    if request.system.strip() != system_sent(
+        protocol, last.path.variant, last.path.delivery, scenario.id
+    ):
         return "another system message than the others had"
     if last.path.delivery == "tool_role":
-        if (request.opening.strip(), request.greeting.strip()) != (wording.opening, wording.greeting):
+        if (request.opening.strip(), request.greeting.strip()) != (
+            wording.opening,
+            wording.greeting,
+        ):
             return "another opening than the others had"
         if request.tool != (wording.name, wording.argument):
             return "another tool than the others had"

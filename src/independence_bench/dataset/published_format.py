@@ -1,9 +1,11 @@
-"""The published layout: one file a reply, its path saying who gave it where. Files -> checked values.
+"""The published layout: one file a reply, its path saying who gave it where. Files -> checked
+values.
 
     cache/<subject>/run_<n>/<experiment>/<variant>/<mode>/<scenario>.json
 
-Knows that layout and what stands in such a file; knows no store. What it is read from is hostile: a file that is not
-what its path says is refused with the reason, and the rest is read (docs/published-data.md).
+Knows that layout and what stands in such a file; knows no store. What it is read from is hostile: a
+file that is not what its path says is refused with the reason, and the rest is read
+(docs/published-data.md).
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Foreign(Exception):
-    """A file, or a folder's name, that is not what the layout says. The text is the kind of thing that is wrong."""
+    """A file, or a folder's name, that is not what the layout says. The text is the kind of thing
+    that is wrong.
+    """
 
 
 # ---------------------------------------------------------------- where a file is
@@ -69,7 +73,9 @@ def reply_path(parts: tuple[str, ...]) -> ReplyPath:
     known = experiment in _EXPERIMENTS and mode in DELIVERIES and stem != name
     if not (numbered and known and _STEM.fullmatch(variant) and _STEM.fullmatch(stem)):
         raise Foreign(NOT_A_CONVERSATION)
-    return ReplyPath(folder, int(numbered[1]), variant, "tool_role" if mode == "tool_role" else "user_role", stem)
+    return ReplyPath(
+        folder, int(numbered[1]), variant, "tool_role" if mode == "tool_role" else "user_role", stem
+    )
 
 
 ROWS_FILE = "published-rows.csv"  # next to the folder or the tar of the conversations
@@ -87,7 +93,8 @@ class RowLine(BaseModel):
 
 
 def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
-    """(subject's hash -> its published row, why lines were left out) in the file *path*; nothing where there is none.
+    """(subject's hash -> its published row, why lines were left out) in the file *path*; nothing
+    where there is none.
 
     A line without an index is no published row, and one without an interval says nothing new.
     """
@@ -105,15 +112,23 @@ def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
             if line.get("index") and line.get("ci_low"):
                 read = RowLine.model_validate(line)
                 low, high = sorted((read.ci_low, read.ci_high))
-                rows[subject_of(read.directory).hash] = PublishedRow(read.index, low, high, read.runs)
+                rows[subject_of(read.directory).hash] = PublishedRow(
+                    read.index, low, high, read.runs
+                )
         except (ValidationError, Foreign):
             wrong.append(f"line {number}")
     return rows, wrong
 
 
 def names_path(parts: tuple[str, ...]) -> tuple[str, int] | None:
-    """(folder, run) of the path *parts* of a file with the names that were read in a run; None for any other file."""
-    numbered = _RUN.fullmatch(parts[-2]) if len(parts) >= 3 and parts[-1] == "name_extraction.json" else None
+    """(folder, run) of the path *parts* of a file with the names that were read in a run; None for
+    any other file.
+    """
+    numbered = (
+        _RUN.fullmatch(parts[-2])
+        if len(parts) >= 3 and parts[-1] == "name_extraction.json"
+        else None
+    )
     return (parts[-3], int(numbered[1])) if numbered else None
 
 
@@ -125,7 +140,9 @@ UNKNOWN_LIMIT = 0  # tokens; how long a reply could be is not in the data
 
 @lru_cache(maxsize=1024)
 def subject_of(folder: str) -> ChatModel:
-    """The subject that a folder's name describes: ``author--model[+provider]@reasoning-tTEMP``. Raises Foreign."""
+    """The subject that a folder's name describes: ``author--model[+provider]@reasoning-tTEMP``.
+    Raises Foreign.
+    """
     match = _FOLDER.fullmatch(folder) if len(folder) <= 250 else None
     effort = {"none": "off"}.get(match["effort"], match["effort"]) if match else ""
     if match is None or effort not in list(Reasoning):
@@ -180,7 +197,9 @@ def _amount(value: Any) -> float | None:
 Count = Annotated[int | None, BeforeValidator(_count)]
 Amount = Annotated[float | None, BeforeValidator(_amount)]
 Clean = Annotated[str, AfterValidator(clean_text)]
-CleanOrNone = Annotated[str, BeforeValidator(lambda value: "" if value is None else value), AfterValidator(clean_text)]
+CleanOrNone = Annotated[
+    str, BeforeValidator(lambda value: "" if value is None else value), AfterValidator(clean_text)
+]
 
 
 class CostFile(BaseModel):
@@ -246,7 +265,9 @@ class Trajectory(BaseModel):
     text: Clean = Field(alias="response")
     notes: CleanOrNone = Field("", alias="content_thinking")
     reasoning: CleanOrNone = Field("", alias="reasoning_content")
-    finish_reason: Annotated[str, AfterValidator(lambda reason: clean_text(reason)[:40])] | None = None
+    finish_reason: Annotated[str, AfterValidator(lambda reason: clean_text(reason)[:40])] | None = (
+        None
+    )
     sent: list[MessageFile] = Field(alias="request_messages")
     tool_calls: list[Any] | None = Field(None, alias="response_tool_calls")
     cost: Cost = Field(CostFile(), alias="gen_cost")
@@ -278,7 +299,11 @@ def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
     """What *file* says. Raises Foreign, with the kind of thing that is wrong."""
     read = _read(file, Trajectory, {"path": path})
     about = read.metadata
-    if (about.system_variant, about.delivery_mode, about.scenario_id) != (path.variant, path.delivery, path.stem):
+    if (about.system_variant, about.delivery_mode, about.scenario_id) != (
+        path.variant,
+        path.delivery,
+        path.stem,
+    ):
         raise Foreign("its metadata says that it belongs elsewhere")
     _ = read.request, read.at  # what cannot be read is refused here
     return read
@@ -298,7 +323,9 @@ def _read(file: File, kind: type[M], known: Mapping[str, object]) -> M:
         raise Foreign("damaged: not UTF-8") from None
     except ValidationError as error:
         where = ".".join(str(part) for part in error.errors()[0]["loc"][:1])
-        raise Foreign(f"damaged: {where or 'all of it'} is missing or not what it should be") from None
+        raise Foreign(
+            f"damaged: {where or 'all of it'} is missing or not what it should be"
+        ) from None
     except (ValueError, RecursionError):
         raise Foreign("damaged: not JSON") from None
 
@@ -326,7 +353,9 @@ class NamesFile(BaseModel):
 
     @cached_property
     def by_scenario(self) -> Mapping[str, list[str]]:
-        """Scenario's id -> the names in it, [] where a name was declined; without those that the file does not name."""
+        """Scenario's id -> the names in it, [] where a name was declined; without those that the
+        file does not name.
+        """
         names: dict[str, list[str]] = {}
         for source in self.declined_scenarios:
             names[_source(source)] = []
@@ -356,7 +385,9 @@ def read_names(file: File) -> NamesFile:
 
 
 def _request(sent: list[MessageFile], delivery: Delivery) -> Request:
-    """The messages as values, and who says what in them. Raises Foreign where it is no such conversation."""
+    """The messages as values, and who says what in them. Raises Foreign where it is no such
+    conversation.
+    """
     start, human = (3, "tool") if delivery == "tool_role" else (1, "user")
     turns = len(sent) - start  # of human and model, the human has the first and the last
     roles = ["system", "user", "assistant"][:start] + [human, "assistant"] * (turns // 2) + [human]
@@ -366,7 +397,10 @@ def _request(sent: list[MessageFile], delivery: Delivery) -> Request:
         Message(
             message.role,  # type: ignore[arg-type]
             message.content,
-            tuple(ToolCall(c.id, c.function.name, c.function.arguments) for c in message.tool_calls or ()),
+            tuple(
+                ToolCall(c.id, c.function.name, c.function.arguments)
+                for c in message.tool_calls or ()
+            ),
             message.tool_call_id,
         )
         for message in sent

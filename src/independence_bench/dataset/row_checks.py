@@ -1,4 +1,5 @@
-"""Whether a row of an export is true: its content makes its hash, and what it refers to is in the store and agrees.
+"""Whether a row of an export is true: its content makes its hash, and what it refers to is in the
+store and agrees.
 
 A check refuses a row or returns it as the store has it. Whoever wrote the row may have made it up.
 """
@@ -18,16 +19,30 @@ from independence_bench.dataset.schema import ExportTable, to_exported, to_store
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel, read_settings
-from independence_bench.protocol.conversation import DECIDED, Line, Transcript, Words, read_options, replayed
+from independence_bench.protocol.conversation import (
+    DECIDED,
+    Line,
+    Transcript,
+    Words,
+    read_options,
+    replayed,
+)
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
-from independence_bench.protocol.plan import every_configuration, opening, request, script_hash, script_hashes
+from independence_bench.protocol.plan import (
+    every_configuration,
+    opening,
+    request,
+    script_hash,
+    script_hashes,
+)
 from independence_bench.protocol.stem_rules import RULE
 from independence_bench.store import bulk, integrity, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, new_attempts
 from independence_bench.store.registry import COMMAND, MODELS_FILE
 
-ELSEWHERE = "published-"  # protocols of this name describe what other programs sent; their requests are not ours
+# protocols of this name describe what other programs sent; their requests are not ours
+ELSEWHERE = "published-"
 BLOBS = {"files", "lines", "request", "raw"}
 PLACE = ("system", "delivery", "scenario", "experiment")  # where in a protocol a transcript belongs
 LARGEST_COST = 1e6  # dollars of one attempt, as it is read from an endpoint
@@ -54,12 +69,18 @@ class StoreLookups:
         self.connection = connection
         self._placed: dict[tuple[str, int, Place], list[Placed]] = {}
 
-    def rows(self, table: str, column: str, values: Collection[Any], blobs: Collection[str] = ()) -> list[Row]:
+    def rows(
+        self, table: str, column: str, values: Collection[Any], blobs: Collection[str] = ()
+    ) -> list[Row]:
         """The rows of *table* whose *column* is one of *values*."""
         return bulk.find(self.connection, table, column, values, blobs) if values else []
 
-    def attempts_at(self, calls: Collection[str], blobs: Collection[str] = ()) -> dict[str, list[Row]]:
-        """Call -> the attempts at it that have ended, the first one first, each with its *number* there."""
+    def attempts_at(
+        self, calls: Collection[str], blobs: Collection[str] = ()
+    ) -> dict[str, list[Row]]:
+        """Call -> the attempts at it that have ended, the first one first, each with its *number*
+        there.
+        """
         by_call: dict[str, list[Row]] = {}
         for row in self.rows("attempts", "call_key", calls, blobs):
             if row["finished_at"] is not None:
@@ -83,13 +104,24 @@ class StoreLookups:
         for protocol in self.protocols:
             for configuration in every_configuration(protocol):
                 for scenario in protocol.scenarios:
-                    place = configuration.system, configuration.delivery, scenario.id, scenario.experiment
+                    place = (
+                        configuration.system,
+                        configuration.delivery,
+                        scenario.id,
+                        scenario.experiment,
+                    )
                     by_place[place].append((protocol, configuration, scenario))
         return by_place
 
     def placed(self, transcript: Row) -> list[Placed]:
-        """What stands where *transcript* says that it was played, and is played by its script; [] for nothing."""
-        script, run, place = transcript["script_hash"], transcript["run"], tuple(transcript[name] for name in PLACE)
+        """What stands where *transcript* says that it was played, and is played by its script; []
+        for nothing.
+        """
+        script, run, place = (
+            transcript["script_hash"],
+            transcript["run"],
+            tuple(transcript[name] for name in PLACE),
+        )
         if (script, run, place) not in self._placed:
             there = self.places.get(place, [])
             # another protocol may deal the same stem otherwise in this run
@@ -101,7 +133,9 @@ class StoreLookups:
     def ours(self) -> Collection[str]:
         """The hash of every script of the protocols whose requests this program makes."""
         placed = (played for there in self.places.values() for played in there)
-        return {script for played in placed if _is_ours(played) for script in script_hashes(*played)}
+        return {
+            script for played in placed if _is_ours(played) for script in script_hashes(*played)
+        }
 
 
 def _is_ours(placed: Placed) -> bool:
@@ -124,13 +158,17 @@ def model_of(spec: str) -> ChatModel | None:
             and type(model.temperature) in (int, float)
         )
         # a setting that it lacks, of a version before there was such a setting, has its default
-        return model if is_typed and model.spec == canonical(json.loads(model.spec) | given) else None
+        return (
+            model if is_typed and model.spec == canonical(json.loads(model.spec) | given) else None
+        )
     except (ValueError, TypeError, KeyError, RecursionError, AttributeError):
         return None
 
 
 class Batch:
-    """Rows of one table, and what the store has of them and of what they refer to, each looked up once for all."""
+    """Rows of one table, and what the store has of them and of what they refer to, each looked up
+    once for all.
+    """
 
     def __init__(self, stored: StoreLookups, table: ExportTable, rows: list[Row]) -> None:
         self.stored, self.table, self.rows = stored, table, rows
@@ -144,14 +182,21 @@ class Batch:
         first = self.table.columns[0].name
         values = {row[first] for row in self.rows}
         if self.table.name == "attempts":
-            stored_rows = [row for at_call in self.stored.attempts_at(values, BLOBS).values() for row in at_call]
+            stored_rows = [
+                row
+                for at_call in self.stored.attempts_at(values, BLOBS).values()
+                for row in at_call
+            ]
         else:
             stored_rows = self.stored.rows(self.table.name, first, values, BLOBS)
         ids = {row["attempt_id"] for row in stored_rows if row.get("attempt_id")}
         calls = {row["call_key"] for row in self.stored.rows("attempts", "id", ids)}
-        numbers = {row["id"]: row["number"] for at in self.stored.attempts_at(calls).values() for row in at}
+        numbers = {
+            row["id"]: row["number"] for at in self.stored.attempts_at(calls).values() for row in at
+        }
         exported = [
-            to_exported(self.table, row, {"attempt": numbers.get(row.get("attempt_id"))}) for row in stored_rows
+            to_exported(self.table, row, {"attempt": numbers.get(row.get("attempt_id"))})
+            for row in stored_rows
         ]
         return {self.table.key_of(row): row for row in exported}
 
@@ -193,13 +238,19 @@ class Batch:
 
     def _protocol(self, row: Row) -> Row:
         paths = [file["path"] for file in row["files"]]
-        need(all(len(file["text"]) <= LARGEST_FILE for file in row["files"]), "a file of it is too large")
+        need(
+            all(len(file["text"]) <= LARGEST_FILE for file in row["files"]),
+            "a file of it is too large",
+        )
         need(len(set(paths)) == len(paths), "a file appears twice in it")
         try:
             read = parse({file["path"]: file["text"] for file in row["files"]}, where="files")
         except ProtocolError as error:
             raise Refused(f"no protocol that this version can read: {error}") from None
-        need((read.hash, read.name) == (row["hash"], row["name"]), "its hash is not that of its files")
+        need(
+            (read.hash, read.name) == (row["hash"], row["name"]),
+            "its hash is not that of its files",
+        )
         return to_store(self.table, row)
 
     def _subject(self, row: Row) -> Row:
@@ -222,8 +273,14 @@ class Batch:
 
     def _decision(self, row: Row) -> Row:
         need(row["verdict"] in ("exclude", "keep"), "its verdict is neither exclude nor keep")
-        need(row["origin"] in (COMMAND, MODELS_FILE), "its origin is neither the command nor models.yaml")
-        need(row["reason"].strip() and row["reason"].isprintable(), "its reason is not one line of text")
+        need(
+            row["origin"] in (COMMAND, MODELS_FILE),
+            "its origin is neither the command nor models.yaml",
+        )
+        need(
+            row["reason"].strip() and row["reason"].isprintable(),
+            "its reason is not one line of text",
+        )
         need(row["subject_hash"] in self.here("subjects"), "its subject is not here")
         return row
 
@@ -233,7 +290,9 @@ class Batch:
 
     def _attempt(self, row: Row) -> Row:
         cost, number = row["cost"], row["number"]
-        need(cost is None or 0 <= cost < LARGEST_COST, f"{cost} is not a cost in dollars, from 0 up")
+        need(
+            cost is None or 0 <= cost < LARGEST_COST, f"{cost} is not a cost in dollars, from 0 up"
+        )
         need(row["call_key"] in self.here("calls"), "its call is not here")
         follows = number == 1 or (row["call_key"], number - 1) in self.there
         need(follows, f"attempt {number} comes after one that is not here")
@@ -244,7 +303,9 @@ class Batch:
         return self._with_attempt(row, "reply")
 
     def _reading(self, row: Row) -> Row:
-        """It is of the replies of its conversation; where today's rule read, both are what that reads."""
+        """It is of the replies of its conversation; where today's rule read, both are what that
+        reads.
+        """
         played = self.transcripts.get(row["transcript"])
         if played is None:
             raise Refused("its conversation is not here")
@@ -255,12 +316,21 @@ class Batch:
         scenario = next((scenario for *_, scenario in self.stored.placed(played)), None)
         if scenario is not None and (offer := scenario.offer_of(played["run"])) is not None:
             known = {"", None, *offer.labels, *(aspect.name for aspect in offer.aspects)}
-            need({option["label"] for option in row["options"]} <= known, "it reads what is not offered")
+            need(
+                {option["label"] for option in row["options"]} <= known,
+                "it reads what is not offered",
+            )
             if row["rule"] == RULE:
-                read = [{"reply": name, "label": label} for name, label in read_options(talk, offer).options]
+                read = [
+                    {"reply": name, "label": label}
+                    for name, label in read_options(talk, offer).options
+                ]
                 need(row["options"] == read, "the rule reads other options")
                 again = replayed(scenario.script_of(played["run"]), talk)
-                need(again.transcript == talk, "by what the rule reads its conversation goes on otherwise")
+                need(
+                    again.transcript == talk,
+                    "by what the rule reads its conversation goes on otherwise",
+                )
         return to_store(self.table, row)
 
     def _judgement(self, row: Row) -> Row:
@@ -272,7 +342,9 @@ class Batch:
         return self._with_attempt(stored, "judgement")
 
     def _with_attempt(self, row: Row, kind: str) -> Row:
-        """*row* with the id of the attempt that its answer of *kind* came from, in the place of its number."""
+        """*row* with the id of the attempt that its answer of *kind* came from, in the place of its
+        number.
+        """
         stored = {name: value for name, value in row.items() if name != "attempt"}
         number = row["attempt"]
         if number is None:
@@ -294,7 +366,10 @@ class Batch:
         if model is None:
             raise Refused("its subject is not here")
         need(row["run"] >= 1, "runs are counted from 1")
-        need({line["speaker"] for line in row["lines"]} <= {"human", "model"}, "another speaker is in it")
+        need(
+            {line["speaker"] for line in row["lines"]} <= {"human", "model"},
+            "another speaker is in it",
+        )
         complete = row["state"] == "complete"
         agree = row["state"] in ("complete", "invalid") and complete == (row["reason"] is None)
         need(agree, f"is {row['state']}, with the reason {row['reason']!r}")
@@ -307,9 +382,11 @@ class Batch:
         return to_store(self.table, row)
 
     def _caused(self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]) -> None:
-        """Its script, played with its replies, may give its words; each request has the key that its reply is under.
+        """Its script, played with its replies, may give its words; each request has the key that
+        its reply is under.
 
-        What follows a choice or a push is not read again: the rule that read it may have been another one.
+        What follows a choice or a push is not read again: the rule that read it may have been
+        another one.
         """
         placed = self.stored.placed(row)
         if not any(map(_is_ours, placed)) and row["script_hash"] not in self.stored.ours:
@@ -322,7 +399,10 @@ class Batch:
         for key, reply in zip(row["reply_keys"], replies, strict=True):
             need(played.awaiting, "it has more replies than its script asks for")
             record = request(played, subject, configuration, protocol, row["id"]).record
-            need(reply_key(record, row["run"]) == key, f"“{played.awaiting}” has another key than its request")
+            need(
+                reply_key(record, row["run"]) == key,
+                f"“{played.awaiting}” has another key than its request",
+            )
             made[key] = record
             if reply["state"] != "invalid":
                 played = played.answered(Words(reply["text"], reply["notes"]), talk)

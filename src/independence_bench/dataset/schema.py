@@ -1,4 +1,5 @@
-"""The files of an export and their columns (columns.yaml), and rows of the store <-> rows of an export.
+"""The files of an export and their columns (columns.yaml), and rows of the store <-> rows of an
+export.
 
 Writing, reading and docs/data/export.csv follow this description. Knows no file format but
 Arrow's types, which need pyarrow (extra `export`), and of the store only its rows.
@@ -14,7 +15,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    create_model,
+)
 
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical
@@ -63,7 +72,9 @@ def in_calendar(seconds: float) -> float:
 
 Text = Annotated[str, AfterValidator(_storable)]
 Key = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-CallKey = Annotated[str, Field(pattern=f"^([0-9a-f]{{64}}|{CLEARED}[0-9a-f]{{{64 - len(CLEARED)}}})$")]
+CallKey = Annotated[
+    str, Field(pattern=f"^([0-9a-f]{{64}}|{CLEARED}[0-9a-f]{{{64 - len(CLEARED)}}})$")
+]
 Integer = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
@@ -71,7 +82,9 @@ Time = Annotated[float, AfterValidator(in_calendar)]
 
 
 class ValueKind(NamedTuple):
-    """A kind of value: its type as pydantic checks it, its name in the documentation, and its type in Parquet."""
+    """A kind of value: its type as pydantic checks it, its name in the documentation, and its type
+    in Parquet.
+    """
 
     type: Any
     shown: str
@@ -160,7 +173,9 @@ class ExportTable:
         return tuple(row[column.name] for column in self.columns[: self.key])
 
     def read(self, given: Any) -> dict[str, Any]:
-        """The imported columns of a row, checked. What is raw and not there is None. Raises ValueError."""
+        """The imported columns of a row, checked. What is raw and not there is None. Raises
+        ValueError.
+        """
         try:
             row = self._model.model_validate(given)
         except ValidationError as error:
@@ -172,7 +187,10 @@ class ExportTable:
 
     @cached_property
     def _model(self) -> type[BaseModel]:
-        types = {c.name: (Any if c.told else _type(c.kind), None if c.told or c.raw else ...) for c in self.columns}
+        types = {
+            c.name: (Any if c.told else _type(c.kind), None if c.told or c.raw else ...)
+            for c in self.columns
+        }
         return _object(self.name, **types)
 
 
@@ -194,7 +212,11 @@ def described() -> str:
     parts = []
     for table in EXPORT_TABLES:
         rows = [f"| `{c.name}` | {c.shown} | {c.says}{' *(raw)*' * c.raw} |" for c in table.columns]
-        parts.append("\n".join((f"### {table.name}\n", f"{table.says}\n", "| column | | |", "|---|---|---|", *rows)))
+        parts.append(
+            "\n".join(
+                (f"### {table.name}\n", f"{table.says}\n", "| column | | |", "|---|---|---|", *rows)
+            )
+        )
     return "\n\n".join(parts)
 
 
@@ -202,25 +224,32 @@ def described() -> str:
 
 
 def to_exported(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
-    """A *stored* row as the columns of *table* that it has; *told* has those that stand in other tables.
+    """A *stored* row as the columns of *table* that it has; *told* has those that stand in other
+    tables.
 
     Leaves out what belongs to one machine: who held a lease, numbers of attempts in one database.
     """
     row = {**stored, **told}
     if table.name == "protocols":
-        row["files"] = [{"path": path, "text": text} for path, text in sorted(json.loads(row["files"]).items())]
+        row["files"] = [
+            {"path": path, "text": text} for path, text in sorted(json.loads(row["files"]).items())
+        ]
     elif table.name == "transcripts":
         row["system_prompt"], lines = json.loads(row["lines"])
         row["lines"] = [{part: line[part] for part in PARTS["lines"]} for line in lines]
         row["reply_keys"] = json.loads(row["reply_keys"])
     elif table.name == "attempts":
         owner = row["owner"]
-        row["origin"] = (owner.removeprefix(IMPORTED) or None) if owner.startswith(IMPORTED) else None
+        row["origin"] = (
+            (owner.removeprefix(IMPORTED) or None) if owner.startswith(IMPORTED) else None
+        )
     elif table.name == "judgements":
         marks = sorted(json.loads(row["marks"]).items())
         row["marks"] = [{"mark": mark, "value": float(value)} for mark, value in marks]
     elif table.name == "readings":
-        row["options"] = [{"reply": reply, "label": label} for reply, label in json.loads(row["options"])]
+        row["options"] = [
+            {"reply": reply, "label": label} for reply, label in json.loads(row["options"])
+        ]
     return {
         column.name: row[column.name] or None if column.raw else row[column.name]
         for column in table.columns
@@ -239,7 +268,9 @@ def to_store(table: ExportTable, row: Row) -> dict[str, Any]:
     elif table.name == "judgements":
         stored["marks"] = canonical({mark["mark"]: mark["value"] for mark in row["marks"]})
     elif table.name == "readings":
-        stored["options"] = canonical([[option["reply"], option["label"]] for option in row["options"]])
+        stored["options"] = canonical(
+            [[option["reply"], option["label"]] for option in row["options"]]
+        )
     elif table.name == "calls":
         stored["request"] = row["request"] or ""
     elif table.name == "attempts":
@@ -255,7 +286,8 @@ def same(table: ExportTable, one: Row, other: Row) -> bool:
     """
     compared = [c for c in table.columns if not c.told and c.name not in ("played_at", "origin")]
     return all(
-        one.get(c.name) == other.get(c.name) or (c.raw and (one.get(c.name) is None or other.get(c.name) is None))
+        one.get(c.name) == other.get(c.name)
+        or (c.raw and (one.get(c.name) is None or other.get(c.name) is None))
         for c in compared
     )
 
@@ -264,7 +296,9 @@ ROWS_A_BATCH = 1000  # and of a group of rows in a Parquet file
 
 
 def pyarrow_library(otherwise: str = "") -> Any:
-    """The module pyarrow. Raises WrongUse where it is not installed; *otherwise* says what does without it."""
+    """The module pyarrow. Raises WrongUse where it is not installed; *otherwise* says what does
+    without it.
+    """
     try:
         import pyarrow
     except ImportError:
@@ -276,29 +310,42 @@ def pyarrow_library(otherwise: str = "") -> Any:
 def arrow_schema(columns: Sequence[ExportColumn]) -> Any:
     """The `pyarrow.Schema` of *columns*; what cannot be null is told so."""
     arrow = pyarrow_library()
-    return arrow.schema([arrow.field(c.name, _arrow_type(arrow, c.kind), nullable=c.kind != c.base) for c in columns])
+    return arrow.schema(
+        [
+            arrow.field(c.name, _arrow_type(arrow, c.kind), nullable=c.kind != c.base)
+            for c in columns
+        ]
+    )
 
 
-def arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
+def arrow_batches(
+    columns: Sequence[ExportColumn], rows: Iterable[Mapping[str, Any]]
+) -> Iterator[Any]:
     """*rows* as `pyarrow.RecordBatch`es of up to `ROWS_A_BATCH`; none for no rows."""
     arrow, schema = pyarrow_library(), arrow_schema(columns)
     for group in in_chunks(rows, ROWS_A_BATCH):
         plain = [{column.name: row[column.name] for column in columns} for row in group]
         for name in (column.name for column in columns if column.base == "body"):
             for row in plain:
-                row[name] = None if row[name] is None else row[name].encode("utf-8", "surrogatepass")
+                row[name] = (
+                    None if row[name] is None else row[name].encode("utf-8", "surrogatepass")
+                )
         yield arrow.RecordBatch.from_pylist(plain, schema=schema)
 
 
 def arrow_table(columns: Sequence[ExportColumn], rows: Iterable[Mapping[str, Any]]) -> Any:
     """*rows* as one `pyarrow.Table`, which may be empty."""
-    return pyarrow_library().Table.from_batches(arrow_batches(columns, rows), schema=arrow_schema(columns))
+    return pyarrow_library().Table.from_batches(
+        arrow_batches(columns, rows), schema=arrow_schema(columns)
+    )
 
 
 def _arrow_type(arrow: Any, kind: str) -> Any:
     base = kind.removesuffix(" or null")
     if base in PARTS:
-        return arrow.list_(arrow.struct([(name, _arrow_type(arrow, part)) for name, part in PARTS[base].items()]))
+        return arrow.list_(
+            arrow.struct([(name, _arrow_type(arrow, part)) for name, part in PARTS[base].items()])
+        )
     if base in ("keys", "texts"):
         return arrow.list_(arrow.string())
     return getattr(arrow, KINDS[base].arrow)()

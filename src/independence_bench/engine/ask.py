@@ -1,9 +1,10 @@
 """The one loop that asks models, and the conversations of a plan, which it plays and has judged.
 
-Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends no more than it has
-to (`calls.limits`) and becomes a line of the report, which can be read at any time. A judgement starts the moment its
-transcript is finished. When slots are scarce, the longest remaining chain of calls goes first. Judges' exams and what
-else is asked aside use the same loop (`ask_judges`, `ask_writers`).
+Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends
+no more than it has to (`calls.limits`) and becomes a line of the report, which can be read at any
+time. A judgement starts the moment its transcript is finished. When slots are scarce, the longest
+remaining chain of calls goes first. Judges' exams and what else is asked aside use the same loop
+(`ask_judges`, `ask_writers`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ from independence_bench.store import registry, results
 from independence_bench.store.results import Judgement, Reply
 
 A = TypeVar("A")
-FEWEST_WORKERS = 256  # conversations of one subject under way or waiting for a slot: enough to choose the longest from
+# conversations of one subject under way or waiting for a slot: enough to choose the longest from
+FEWEST_WORKERS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +66,17 @@ class ConversationCalls:
     """Makes the calls of one conversation and of its judge."""
 
     executor: Executor
-    slots: Mapping[str, CallSlots]  # of the subject and its judge, by endpoint: who waits at one fills no other
+    # of the subject and its judge, by endpoint: who waits at one fills no other
+    slots: Mapping[str, CallSlots]
     progress: Progress
     left: int  # calls of the conversation that are not made yet
     rank: int
     fresh: bool  # what is asked next follows from an answer that came just now
 
     async def ask(self, call: Call[A], counted: bool = True) -> A:
-        """The answer to *call*, stored or new; *counted*: it is one of *left*. Raises what `Executor.execute` does."""
+        """The answer to *call*, stored or new; *counted*: it is one of *left*. Raises what
+        `Executor.execute` does.
+        """
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
         slots = self.slots[call.endpoint]
         answer = await self.executor.execute(ranked, slots, self.progress.tally, self.fresh)
@@ -91,8 +96,12 @@ class ConversationCalls:
 class Asker(ABC):
     """Makes the calls of one command. `report` can be read at any time while `run` runs."""
 
-    def __init__(self, session: Session, subjects: list[Progress], calls_at_once: int, most: int) -> None:
-        """*calls_at_once* are those of one subject at one endpoint, *most* all of them at one endpoint."""
+    def __init__(
+        self, session: Session, subjects: list[Progress], calls_at_once: int, most: int
+    ) -> None:
+        """*calls_at_once* are those of one subject at one endpoint, *most* all of them at one
+        endpoint.
+        """
         self.report, self.calls_at_once = Report(subjects, session.budget), calls_at_once
         self._session, self._most = session, most
         self._stopping = asyncio.Event()
@@ -117,7 +126,14 @@ class Asker(ABC):
             self.report.warnings[text] += 1
 
         async with open_executor(
-            session.store, session.clients, session.budget, self._stopping, self._most, session.clocks, notice, warn
+            session.store,
+            session.clients,
+            session.budget,
+            self._stopping,
+            self._most,
+            session.clocks,
+            notice,
+            warn,
         ) as executor:
             self.report.lost = executor.lost
             try:
@@ -135,7 +151,9 @@ class Asker(ABC):
         return self.report
 
     async def run_watched(self, watching: Awaitable[None]) -> Report:
-        """`run`, together with *watching*, which is cancelled at the end. Signals as `interruptible` has them."""
+        """`run`, together with *watching*, which is cancelled at the end. Signals as
+        `interruptible` has them.
+        """
         watcher = asyncio.ensure_future(watching)
         try:
             with interruptible(self.report, self.stop):
@@ -151,7 +169,8 @@ class Asker(ABC):
         conversations: Iterable[ConversationTask],
         at_once: int | None = None,
     ) -> None:
-        """Carry out *conversations* of one subject, begun in their order. Raises StoreError in a group.
+        """Carry out *conversations* of one subject, begun in their order. Raises StoreError in a
+        group.
 
         *at_once*: so many conversations; None: as many as it takes to keep the slots full.
         """
@@ -165,7 +184,11 @@ class Asker(ABC):
             progress.state = "stopped" if self.report.stopped else "done"
 
     async def _work_off(
-        self, executor: Executor, progress: Progress, slots: Mapping[str, CallSlots], left: Iterator[ConversationTask]
+        self,
+        executor: Executor,
+        progress: Progress,
+        slots: Mapping[str, CallSlots],
+        left: Iterator[ConversationTask],
     ) -> None:
         """One conversation after the other; other tasks take theirs from *left*, too."""
         for conversation in left:
@@ -178,7 +201,8 @@ class Asker(ABC):
                 await conversation.work(calls)
             except Stopped:
                 break
-            except (BudgetSpent, StoreError) as error:  # what else is in flight is paid for: it is waited for
+            # what else is in flight is paid for: it is waited for
+            except (BudgetSpent, StoreError) as error:
                 self.stop(error)
                 break
             except GaveUp as error:
@@ -205,7 +229,9 @@ class Engine(Asker):
         """Play and judge every subject, so many at once as the plan says."""
         unknown = await executor.commits.do(partial(self._keep_plan, now=executor.clocks.now()))
         if self.plan.judge is not None:
-            self.report.judge = (await executor.commits.do(registry.stored_judges))[self.plan.judge.hash]
+            self.report.judge = (await executor.commits.do(registry.stored_judges))[
+                self.plan.judge.hash
+            ]
         at_once = asyncio.Semaphore(self.plan.at_once)
         players = [
             _Player(self, executor, number, subject.hash in unknown)
@@ -219,13 +245,21 @@ class Engine(Asker):
                 group.create_task(player.play_all(at_once))
 
     def _keep_plan(self, connection: Connection, now: float) -> set[str]:
-        """Store what is played and who plays it. Returns the subjects (hashes) that the store did not know."""
+        """Store what is played and who plays it. Returns the subjects (hashes) that the store did
+        not know.
+        """
         plan = self.plan
         # who only judges may find nothing of it
         registry.keep_protocol(
-            connection, self.protocol_hash, plan.protocol.name, plan.files, now if plan.runs else None
+            connection,
+            self.protocol_hash,
+            plan.protocol.name,
+            plan.files,
+            now if plan.runs else None,
         )
-        unknown = {subject.hash for subject in plan.subjects} - registry.stored_subjects(connection).keys()
+        unknown = {subject.hash for subject in plan.subjects} - registry.stored_subjects(
+            connection
+        ).keys()
         for subject in plan.subjects:
             registry.keep_subject(connection, subject)
         if plan.judge is not None:
@@ -237,7 +271,9 @@ class _Player:
     """Plays and judges one subject."""
 
     def __init__(self, engine: Engine, executor: Executor, number: int, unknown: bool) -> None:
-        """*number*: of the plan's subjects; *unknown*: nothing of it was stored before this command."""
+        """*number*: of the plan's subjects; *unknown*: nothing of it was stored before this
+        command.
+        """
         self.engine, self.plan, self.executor, self.unknown = engine, engine.plan, executor, unknown
         self.number, self.subject = number, self.plan.subjects[number]
         self.judge_calls = 0 if self.plan.judge is None else self.plan.judge.calls
@@ -246,13 +282,19 @@ class _Player:
         self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
 
     async def find_pending(self) -> None:
-        """Read what is stored and what is missing. A run of which nothing is missing is begun, whoever played it."""
+        """Read what is stored and what is missing. A run of which nothing is missing is begun,
+        whoever played it.
+        """
 
         def begin(connection: Connection) -> Pending:
             pending = find_pending(connection, self.plan, self.subject)
-            registry.begin_runs(connection, [(self.engine.protocol_hash, job) for job in pending.to_begin])
+            registry.begin_runs(
+                connection, [(self.engine.protocol_hash, job) for job in pending.to_begin]
+            )
             if not self.plan.runs and pending.progress.planned:
-                registry.keep_played(connection, self.engine.protocol_hash, self.executor.clocks.now())
+                registry.keep_played(
+                    connection, self.engine.protocol_hash, self.executor.clocks.now()
+                )
             return pending
 
         self.pending = await self.executor.commits.do(begin)
@@ -262,31 +304,44 @@ class _Player:
         """Play and judge all that is missing of this subject."""
         async with turn:
             client = self.executor.clients.get(self.subject.endpoint)
-            # one after the other where they run here: a server that holds one prompt need not read it again
-            at_once = self.plan.calls_at_once if client is not None and client.endpoint.here else None
-            await self.engine.converse(self.executor, self.pending.progress, self._conversations(), at_once)
+            # one after the other where they run here: a server that holds one prompt need not read
+            # it again
+            at_once = (
+                self.plan.calls_at_once if client is not None and client.endpoint.here else None
+            )
+            await self.engine.converse(
+                self.executor, self.pending.progress, self._conversations(), at_once
+            )
         self.openings.clear()
 
     def _conversations(self) -> Iterator[ConversationTask]:
-        """What is left to do, the longest chain of calls first; on a budget run by run, so that it makes whole runs."""
+        """What is left to do, the longest chain of calls first; on a budget run by run, so that it
+        makes whole runs.
+        """
         on_budget = self.engine.report.budget.limit is not None
         shared = shared_openings(self.pending.to_play)
         left = [(job, False, len(job.scenario.asks) + 1) for job in self.pending.to_play]
         left += [(job, True, 1) for job in self.pending.to_judge]
-        self.pending = Pending(self.pending.progress)  # a hundred thousand transcripts need not stay in memory
+        # a hundred thousand transcripts need not stay in memory
+        self.pending = Pending(self.pending.progress)
         rank = (lambda job: -1000 * job.run) if on_budget else (lambda job: 0)
         left.sort(key=lambda item: -(item[2] + rank(item[0])))
         for job, judge_only, _ in left:
             bought = job.place in shared
             shared_before = job.scenario.shared if bought else 0
             calls = (0 if judge_only else len(job.scenario.asks) - shared_before) + self.judge_calls
-            work = partial(self._judge, job, None) if judge_only else partial(self._play, job, bought)
-            yield ConversationTask(job.title, calls, work, rank(job), fresh=self.unknown and not judge_only)
+            work = (
+                partial(self._judge, job, None) if judge_only else partial(self._play, job, bought)
+            )
+            yield ConversationTask(
+                job.title, calls, work, rank(job), fresh=self.unknown and not judge_only
+            )
 
     async def _play(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
         """One scenario to its end, stored the moment it is finished, then judged.
 
-        *shared*: the replies that all branches begin with are counted where another branch asks for them.
+        *shared*: the replies that all branches begin with are counted where another branch asks for
+        them.
         """
         plan, commits = self.plan, self.executor.commits
         talk, asked = self._opening(job)
@@ -294,9 +349,12 @@ class _Player:
         while talk.awaiting:
             call = self._call(job, talk, asked)
             try:
-                reply = await calls.ask(call, counted=not (shared and is_shared(job.scenario, talk)))
+                reply = await calls.ask(
+                    call, counted=not (shared and is_shared(job.scenario, talk))
+                )
             except GaveUp:
-                # a run without a stored conversation was begun all the same, and is shown as incomplete
+                # a run without a stored conversation was begun all the same, and is shown as
+                # incomplete
                 await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
                 raise
             replies.append((call.key, reply))
@@ -304,14 +362,18 @@ class _Player:
                 break
             talk = talk.answered(Words(reply.text, reply.notes))
             if talk.awaiting:
-                asked = request(talk, self.subject, job.configuration, plan.protocol, job.transcript_id)
+                asked = request(
+                    talk, self.subject, job.configuration, plan.protocol, job.transcript_id
+                )
         invalid = replies[-1][1].reason
         reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
         played = results.Played(job, self.engine.protocol_hash, talk.transcript, replies, reason)
         kept = commits.add(results.keep_transcripts, (played, self.executor.clocks.now()))
         if reason is not None:
             await kept
-            calls.progress.ended("invalid", Trouble(job.title, invalid_trouble(plan.protocol.told(reason))))
+            calls.progress.ended(
+                "invalid", Trouble(job.title, invalid_trouble(plan.protocol.told(reason)))
+            )
             return
         calls.progress.ended("done")
         try:
@@ -322,7 +384,8 @@ class _Player:
             else:
                 await self._judge(job, talk.transcript, calls)
         finally:
-            await kept  # handed over before the judge's claim, so it is durable before the judge is asked
+            # handed over before the judge's claim, so it is durable before the judge is asked
+            await kept
 
     def _opening(self, job: Job) -> tuple[ConversationState, ChatRequest]:
         """The conversation up to the first reply, and what is sent for that."""
@@ -331,7 +394,9 @@ class _Player:
             known = talk, request(talk, self.subject, job.configuration, self.plan.protocol)
             self.openings[job.script_hash] = known
         talk, asked = known
-        return talk, replace(asked, transcript=job.transcript_id) if self.subject.stateful else asked
+        return talk, replace(
+            asked, transcript=job.transcript_id
+        ) if self.subject.stateful else asked
 
     def _call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
         """The call for the reply that *talk* awaits: *asked* is what to send."""
@@ -346,7 +411,9 @@ class _Player:
             priority=talk.asks_left + (self.plan.judge is not None),
         )
 
-    async def _judge(self, job: Job, transcript: Transcript | None, calls: ConversationCalls) -> None:
+    async def _judge(
+        self, job: Job, transcript: Transcript | None, calls: ConversationCalls
+    ) -> None:
         """Have *transcript* judged; None: the stored one of *job*."""
         assert self.plan.judge is not None  # noqa: S101 - only planned where there is one
         if transcript is None:
@@ -357,7 +424,9 @@ class _Player:
             judgement = await self.plan.judge.judge(case, calls)
         except GaveUp as error:
             # a judge that cannot be asked stops itself or its endpoint, never the subject
-            raise GaveUp(Reach.CALL, f"not judged: {error.reason}; `aib judge` does it later") from None
+            raise GaveUp(
+                Reach.CALL, f"not judged: {error.reason}; `aib judge` does it later"
+            ) from None
         if judgement.reason is None:
             calls.progress.ended("judged")
         else:
@@ -368,7 +437,9 @@ class _Player:
 def reply_reader(
     protocol: Protocol, configuration: Configuration, offer: Offer | None
 ) -> Callable[[Completion], Accepted[Reply] | Rejected]:
-    """What makes a reply of a completion, or says why it is none; *offer*: of which it is to take an option."""
+    """What makes a reply of a completion, or says why it is none; *offer*: of which it is to take
+    an option.
+    """
 
     def read(completion: Completion) -> Accepted[Reply] | Rejected:
         spoken = delivery.said(completion, configuration.delivery, protocol.tool_role)

@@ -1,18 +1,28 @@
-"""Has judges asked about given texts: the exam, names in a conversation, blind readings of stems, a persona's lines.
+"""Has judges asked about given texts: the exam, names in a conversation, blind readings of stems, a
+persona's lines.
 
     readings = names_of(store, protocol)                            # asks no model
     await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
     readings = names_of(store, protocol)                            # now with what the model read
 
-Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
-stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts,
-names are judged by the question of `judging.extraction`, and the judgement of a batch of blind readings is the
-answer as it came. Prints nothing, and says nothing of how judges did.
+Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget
+bounds it, Ctrl-C stops it and the same command goes on. None is part of a score: the exam's
+conversations are no stored transcripts, names are judged by the question of `judging.extraction`,
+and the judgement of a batch of blind readings is the answer as it came. Prints nothing, and says
+nothing of how judges did.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,7 +51,12 @@ from independence_bench.judging.extraction import (
 )
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.judging.output import one_object
-from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
+from independence_bench.judging.prompt import (
+    JudgingInput,
+    fence_of,
+    judge_request,
+    show_conversation,
+)
 from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected, tokens_in
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript
@@ -53,7 +68,9 @@ from independence_bench.store.results import Judgement
 
 @dataclass(frozen=True, slots=True)
 class ExamCost:
-    """What the judgements of an exam have cost in all commands: dollars, and answered attempts without a price."""
+    """What the judgements of an exam have cost in all commands: dollars, and answered attempts
+    without a price.
+    """
 
     dollars: float
     attempts: int
@@ -75,7 +92,9 @@ class JudgeAsker(Asker):
         *left* are those that are still to be asked about."""
         self.judges, self._tasks, known = judges, left, every - len(left)
         calls = sum(task.calls for task in left)
-        self._progress = Progress(judges[0].label, every, every, to_judge=every, judged=known, calls_left=calls)
+        self._progress = Progress(
+            judges[0].label, every, every, to_judge=every, judged=known, calls_left=calls
+        )
         self._progress.private = bool(session.canary)
         # a judge that is no model makes no call, so there is nothing to report
         asking = any(judge.calls for judge in judges)
@@ -84,7 +103,9 @@ class JudgeAsker(Asker):
     async def ask_all(self, executor: Executor) -> None:
         """Ask about every conversation that is left."""
         for judge in self.judges:
-            keep = partial(registry.keep_judge, judge_hash=judge.hash, label=judge.label, spec=judge.spec)
+            keep = partial(
+                registry.keep_judge, judge_hash=judge.hash, label=judge.label, spec=judge.spec
+            )
             await executor.commits.do(keep)
         await self.converse(executor, self._progress, self._tasks)
 
@@ -95,10 +116,14 @@ class JudgeAsker(Asker):
 class ExamAsker(JudgeAsker):
     """Asks about cases; `judgements`, by key, holds what is stored and what is judged since."""
 
-    def __init__(self, sittings: Sequence[tuple[Judge, ExamCase]], session: Session, calls_at_once: int) -> None:
-        """*sittings*: each case, once, with the judge that marks it, asked in that order; at least one.
+    def __init__(
+        self, sittings: Sequence[tuple[Judge, ExamCase]], session: Session, calls_at_once: int
+    ) -> None:
+        """*sittings*: each case, once, with the judge that marks it, asked in that order; at least
+        one.
 
-        The judges are one to whoever looks on: they differ where the embedded one reads protocols differently.
+        The judges are one to whoever looks on: they differ where the embedded one reads protocols
+        differently.
         """
         keyed = {case.key(judge.hash): (judge, case) for judge, case in sittings}
         self.cases = {key: case for key, (_, case) in keyed.items()}
@@ -106,7 +131,11 @@ class ExamAsker(JudgeAsker):
             self.judgements = results.find_judgements(connection, list(keyed))
         self._left = {key: sitting for key, sitting in keyed.items() if key not in self.judgements}
         tasks = [
-            ConversationTask(f"a conversation of {case.scenario.id}", judge.calls, partial(self._ask, judge, case))
+            ConversationTask(
+                f"a conversation of {case.scenario.id}",
+                judge.calls,
+                partial(self._ask, judge, case),
+            )
             for judge, case in self._left.values()
         ]
         judges = list({judge.hash: judge for judge, _ in sittings}.values())
@@ -122,10 +151,14 @@ class ExamAsker(JudgeAsker):
         calls.progress.ended("judged")
 
     async def preview(self, plan: RunPlan) -> Preview:
-        """The preview of *plan*, which has no subjects, with the forecast of the judgements that are missing."""
+        """The preview of *plan*, which has no subjects, with the forecast of the judgements that
+        are missing.
+        """
         preview = await preview_of(plan, self._session)
         with self._session.store.reading() as connection:
-            taken = {judge.hash: usage.verdict_tokens(connection, judge.hash) for judge in self.judges}
+            taken = {
+                judge.hash: usage.verdict_tokens(connection, judge.hash) for judge in self.judges
+            }
         total = Forecast()
         for key in self._left.keys() - self.judgements.keys():
             judge, case = self._left[key]
@@ -133,14 +166,18 @@ class ExamAsker(JudgeAsker):
                 total += await self._forecast(judge, case, taken[judge.hash])
         return replace(preview, forecast=total)
 
-    async def _forecast(self, judge: ModelJudge, case: ExamCase, taken: Mapping[str, float]) -> Forecast:
+    async def _forecast(
+        self, judge: ModelJudge, case: ExamCase, taken: Mapping[str, float]
+    ) -> Forecast:
         """Of one judgement. *taken*: what the judge's verdicts have taken so far, in tokens."""
         client = self._session.clients[judge.model.endpoint]
         info = await client.info(judge.model.model)
         sent = judge_request(case, judge.model).messages
         prompt = int(sum(tokens_in(message.content or "") for message in sent))
         written = round(fmean(taken.values())) if taken else VERDICT_TOKENS
-        return Forecast(1, prompt, written, 0.0 if client.endpoint.free else info.most(prompt, written))
+        return Forecast(
+            1, prompt, written, 0.0 if client.endpoint.free else info.most(prompt, written)
+        )
 
 
 def cost_of(store: Store, keys: Iterable[str]) -> ExamCost:
@@ -149,14 +186,17 @@ def cost_of(store: Store, keys: Iterable[str]) -> ExamCost:
         made = attempts.attempts_of(connection, list(keys))
     costs = [attempt["cost"] for attempt in made if attempt["cost"] is not None]
     unpriced = sum(
-        attempt["cost"] is None and attempt["outcome"] in (attempts.ANSWERED, attempts.CUT_OFF) for attempt in made
+        attempt["cost"] is None and attempt["outcome"] in (attempts.ANSWERED, attempts.CUT_OFF)
+        for attempt in made
     )
     return ExamCost(sum(costs), len(made), unpriced)
 
 
 @dataclass(frozen=True, slots=True)
 class ExamOutcome:
-    """What became of one judge's exam. A judge that reads protocols differently is several, with a hash each."""
+    """What became of one judge's exam. A judge that reads protocols differently is several, with a
+    hash each.
+    """
 
     judge: str  # label
     hashes: tuple[str, ...]
@@ -165,13 +205,18 @@ class ExamOutcome:
 
 
 async def foresee(options: RunOptions, rubrics: Collection[str], store: Store) -> Preview:
-    """What is left to ask the judge of *options* about those files of questions. Raises what `resolved` does."""
+    """What is left to ask the judge of *options* about those files of questions. Raises what
+    `resolved` does.
+    """
     async with _asker(options, rubrics, store) as (plan, asker):
         return await asker.preview(plan)
 
 
 async def take_exam(
-    options: RunOptions, rubrics: Collection[str], store: Store, watch: Callable[[Asker], Awaitable[None]]
+    options: RunOptions,
+    rubrics: Collection[str],
+    store: Store,
+    watch: Callable[[Asker], Awaitable[None]],
 ) -> ExamOutcome:
     """Ask the judge of *options* what it has not been asked yet, while *watch* looks on.
 
@@ -190,10 +235,14 @@ async def _asker(
     async with resolved(options, store) as (plan, session):
         judges: dict[str, Judge] = {}
         for name in dict.fromkeys(questions()[rubric].protocol for rubric in rubrics):
-            judge = await resolve_judge(replace(options, protocol=protocol_named(name)), session.clients)
+            judge = await resolve_judge(
+                replace(options, protocol=protocol_named(name)), session.clients
+            )
             assert judge is not None  # noqa: S101 - an exam is of a judge
             judges[name] = judge
-        sittings = [(judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)]
+        sittings = [
+            (judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)
+        ]
         yield plan, ExamAsker(sittings, session, plan.calls_at_once)
 
 
@@ -210,7 +259,9 @@ def question(transcript: Transcript, model: ChatModel, canary: str = "") -> Call
         '"final_gender": ...}',
     )
     instructions = f"{INSTRUCTIONS}\n\n({canary})" if canary else INSTRUCTIONS
-    asked = ChatRequest(model, (Message("system", instructions), Message("user", "\n\n".join(parts))), schema=SCHEMA)
+    asked = ChatRequest(
+        model, (Message("system", instructions), Message("user", "\n\n".join(parts))), schema=SCHEMA
+    )
     words = " ".join(line.text for line in transcript.lines if line.speaker == "model").casefold()
 
     def made(reading: str, reason: str | None) -> Judgement:
@@ -219,7 +270,11 @@ def question(transcript: Transcript, model: ChatModel, canary: str = "") -> Call
 
     def read(completion: Completion) -> Accepted[Judgement] | Rejected:
         reading = name_answer(completion.content, words)
-        return Accepted(made(reading, None)) if reading else Rejected("the reply is not the JSON that was asked for")
+        return (
+            Accepted(made(reading, None))
+            if reading
+            else Rejected("the reply is not the JSON that was asked for")
+        )
 
     return judgement_call(key, asked, read, partial(made, ""))
 
@@ -228,7 +283,9 @@ _NOTHING = Scenario("", "", "", (), (), ())
 TITLE = "a conversation about names"
 
 
-def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int) -> JudgeAsker:
+def name_asker(
+    left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int
+) -> JudgeAsker:
     """An asker that has *judge* read the conversations that are *left*."""
 
     async def ask(transcript: Transcript, calls: ConversationCalls) -> None:
@@ -239,7 +296,9 @@ def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, c
             calls.progress.ended("unjudged", Trouble(TITLE, judgement.reason, quotes=True))
 
     with session.store.reading() as connection:
-        transcripts = [results.read_transcript(connection, names.transcript_id)[0] for names in left]
+        transcripts = [
+            results.read_transcript(connection, names.transcript_id)[0] for names in left
+        ]
     tasks = [ConversationTask(TITLE, 1, partial(ask, transcript)) for transcript in transcripts]
     return JudgeAsker([judge], len(tasks), tasks, session, calls_at_once)
 
@@ -247,8 +306,12 @@ def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, c
 # ---------------------------------------------------------------- blind readings of stems
 
 
-def reading_asker(batches: Sequence[Path], reader: ModelJudge, session: Session, calls_at_once: int) -> JudgeAsker:
-    """An asker that has *reader* answer *batches*, each by itself; answers are also written next to their batches."""
+def reading_asker(
+    batches: Sequence[Path], reader: ModelJudge, session: Session, calls_at_once: int
+) -> JudgeAsker:
+    """An asker that has *reader* answer *batches*, each by itself; answers are also written next to
+    their batches.
+    """
 
     async def ask(batch: Path, text: str, calls: ConversationCalls) -> None:
         judgement = await calls.ask(_reading(text, reader.model, session.canary))
@@ -262,7 +325,9 @@ def reading_asker(batches: Sequence[Path], reader: ModelJudge, session: Session,
         calls.progress.ended("judged" if trouble is None else "unjudged", trouble)
 
     tasks = [
-        ConversationTask(f"the batch {batch.stem}", 1, partial(ask, batch, batch.read_text("utf-8")))
+        ConversationTask(
+            f"the batch {batch.stem}", 1, partial(ask, batch, batch.read_text("utf-8"))
+        )
         for batch in batches
     ]
     return JudgeAsker([reader], len(tasks), tasks, session, calls_at_once)
@@ -279,8 +344,12 @@ def _reading(text: str, model: ChatModel, canary: str) -> Call[Judgement]:
     return kept_as_it_came(text_hash(text), READING, asked, answers)
 
 
-def kept_as_it_came(shown: str, kind: str, asked: ChatRequest, answers: Callable[[str], int]) -> Call[Judgement]:
-    """What is *asked* about what has the hash *shown*; *answers* counts those in a reply, 0 where one is missing."""
+def kept_as_it_came(
+    shown: str, kind: str, asked: ChatRequest, answers: Callable[[str], int]
+) -> Call[Judgement]:
+    """What is *asked* about what has the hash *shown*; *answers* counts those in a reply, 0 where
+    one is missing.
+    """
     key = judgement_key(shown, kind, asked.model.hash)
 
     def made(answer: str, reason: str | None) -> Judgement:
@@ -290,7 +359,9 @@ def kept_as_it_came(shown: str, kind: str, asked: ChatRequest, answers: Callable
     def read(completion: Completion) -> Accepted[Judgement] | Rejected:
         if answers(completion.content):
             return Accepted(made(completion.content, None))
-        return Rejected("the reply is no JSON object with an answer to each case", completion.cut_off)
+        return Rejected(
+            "the reply is no JSON object with an answer to each case", completion.cut_off
+        )
 
     return judgement_call(key, asked, read, partial(made, ""))
 
@@ -304,7 +375,9 @@ def judgement_call(
     read: Callable[[Completion], Accepted[Judgement] | Rejected],
     failed: Callable[[str], Judgement],
 ) -> Call[Judgement]:
-    """The judgement *key* by what is *asked*; one that has *failed* is asked for again by the next command."""
+    """The judgement *key* by what is *asked*; one that has *failed* is asked for again by the next
+    command.
+    """
     return Call(
         key=key,
         kind="judgement",

@@ -1,9 +1,12 @@
-"""Has a model write for a character, once: the lines of the person who talks to it, or the items of its description.
+"""Has a model write for a character, once: the lines of the person who talks to it, or the items of
+its description.
 
-    line_asker(sheet, wanted, written, today, writer, session, ..)  # aib persona write SHEET --writer MODEL
-    await write_items(options, texts, store, approve, watch)      # aib persona new SHEET --from CARD --writer MODEL
+    line_asker(sheet, wanted, written, today, writer, session, ..)  # aib persona write SHEET
+    --writer MODEL await write_items(options, texts, store, approve, watch)      # aib persona new
+    SHEET --from CARD --writer MODEL
 
-Each answer is paid for and stored like a judgement, so the same command buys nothing twice. Prints nothing.
+Each answer is paid for and stored like a judgement, so the same command buys nothing twice. Prints
+nothing.
 """
 
 from __future__ import annotations
@@ -20,14 +23,28 @@ from independence_bench.engine.preview import Forecast, Preview, preview_of
 from independence_bench.engine.run import Report, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.hashing import content_hash, judgement_key, text_hash
-from independence_bench.judging.extraction import SHEET_SCHEMA, WRITING, card_text, items_of, messages_of
+from independence_bench.judging.extraction import (
+    SHEET_SCHEMA,
+    WRITING,
+    card_text,
+    items_of,
+    messages_of,
+)
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.output import one_object
 from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected, tokens_in
 from independence_bench.models.spec import ChatModel
 from independence_bench.personas.lines import StemKey, StemLinesFile
 from independence_bench.personas.sheet import Sheet
-from independence_bench.personas.writer import WriterTask, checking, places_of, quoted, refusals, source, writing
+from independence_bench.personas.writer import (
+    WriterTask,
+    checking,
+    places_of,
+    quoted,
+    refusals,
+    source,
+    writing,
+)
 from independence_bench.store import results
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
@@ -47,7 +64,8 @@ def line_asker(
     session: Session,
     calls_at_once: int,
 ) -> JudgeAsker:
-    """An asker that has *writer* write the lines of the stems that are *wanted*, and adds them to *written*.
+    """An asker that has *writer* write the lines of the stems that are *wanted*, and adds them to
+    *written*.
 
     Where the rule or the second call still refuses a line in the last round, it is the template's.
     """
@@ -61,18 +79,29 @@ def line_asker(
             if not left:
                 break
             given = await answered(writing(sheet, key, left, refused), calls, not number)
-            why = {place: says for place, says in refusals(sheet, key, lines | given).items() if place in given}
+            why = {
+                place: says
+                for place, says in refusals(sheet, key, lines | given).items()
+                if place in given
+            }
             taken = {place: line for place, line in given.items() if place not in why}
             if check := checking(taken):
                 claims = quoted(await answered(check, calls, not number), taken)
-                why |= {place: f"gives a reason or a fact: “{words}”" for place, words in claims.items()}
+                why |= {
+                    place: f"gives a reason or a fact: “{words}”" for place, words in claims.items()
+                }
             refused = {place: (given[place], says) for place, says in why.items()}
             lines |= {place: line for place, line in given.items() if place not in refused}
         says = next((item.says for item in sheet.items if item.key == key), None)
         kept = [place for place in places if place not in lines]
         whole = {place: lines.get(place, text) for place, text in sheet.lines[key].items()}
         written[key] = StemLinesFile(
-            by=writer.label, source=source(), date=today, says=says, from_templates=kept, lines=whole
+            by=writer.label,
+            source=source(),
+            date=today,
+            says=says,
+            from_templates=kept,
+            lines=whole,
         )
         calls.progress.ended("judged")
 
@@ -83,19 +112,26 @@ def line_asker(
             raise GaveUp(Reach.CALL, judgement.reason or "what is stored is not what was asked for")
         return answer
 
-    tasks = [ConversationTask(f"the lines of {'.'.join(filter(None, key))}", 2, partial(write, key)) for key in wanted]
+    tasks = [
+        ConversationTask(f"the lines of {'.'.join(filter(None, key))}", 2, partial(write, key))
+        for key in wanted
+    ]
     return JudgeAsker([writer], len(tasks), tasks, session, calls_at_once)
 
 
 def _texts_of(reply: str, task: WriterTask) -> dict[str, str] | None:
-    """Place -> text, each on one line; None where *reply* is no JSON object with a text at each place."""
+    """Place -> text, each on one line; None where *reply* is no JSON object with a text at each
+    place.
+    """
     given = one_object(reply) or {}
     whole = all(isinstance(given.get(place), str) for place in task.places)
     return {place: " ".join(given[place].split()) for place in task.places} if whole else None
 
 
 def _task_call(task: WriterTask, model: ChatModel) -> Call[Judgement]:
-    asked = ChatRequest(model, (Message("system", task.system), Message("user", task.user)), schema=task.schema)
+    asked = ChatRequest(
+        model, (Message("system", task.system), Message("user", task.user)), schema=task.schema
+    )
     shown = content_hash([task.system, task.user])
     return kept_as_it_came(shown, LINES, asked, lambda reply: len(_texts_of(reply, task) or ()))
 
@@ -129,11 +165,18 @@ async def write_items(
             known = results.find_judgements(connection, [call.key])
         client, sent = session.clients[plan.judge.model.endpoint], call.request.messages
         prompt = int(sum(tokens_in(message.content or "") for message in sent))
-        most = (await client.info(plan.judge.model.model)).most(prompt, prompt)  # it quotes what it reads
-        forecast = Forecast() if known else Forecast(1, prompt, prompt, 0.0 if client.endpoint.free else most)
+        # it quotes what it reads
+        most = (await client.info(plan.judge.model.model)).most(prompt, prompt)
+        forecast = (
+            Forecast()
+            if known
+            else Forecast(1, prompt, prompt, 0.0 if client.endpoint.free else most)
+        )
         if not approve(replace(await preview_of(plan, session), forecast=forecast, exam=None)):
             return None
-        asker = JudgeAsker([plan.judge], 1, [ConversationTask("the description", 1, ask)], session, 1)
+        asker = JudgeAsker(
+            [plan.judge], 1, [ConversationTask("the description", 1, ask)], session, 1
+        )
         report = await asker.run_watched(watch(asker))
     return "".join(answers), report
 
@@ -153,8 +196,12 @@ def _writing(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
         if items and items[0]:
             return Accepted(made(completion.content, None))
         says = (
-            "no item of the reply quotes the description" if items else "the reply is not the JSON that was asked for"
+            "no item of the reply quotes the description"
+            if items
+            else "the reply is not the JSON that was asked for"
         )
         return Rejected(says, completion.cut_off)
 
-    return judgement_call(key, ChatRequest(model, messages_of(card), schema=SHEET_SCHEMA), read, partial(made, ""))
+    return judgement_call(
+        key, ChatRequest(model, messages_of(card), schema=SHEET_SCHEMA), read, partial(made, "")
+    )

@@ -1,9 +1,10 @@
-"""Finds out, for nothing, whether a server shows a model the tools and calls by which it is to speak.
+"""Finds out, for nothing, whether a server shows a model the tools and calls by which it is to
+speak.
 
-Chat templates without tools are common: the server takes the request, leaves out the tools and what the model said
-through them, and the model answers something else than it was asked. llama.cpp's server says what it would show. Of
-others the tokens that they count tell it: what makes a prompt longer is shown. Asks only endpoints that are free, one
-token at a time, and stores nothing.
+Chat templates without tools are common: the server takes the request, leaves out the tools and what
+the model said through them, and the model answers something else than it was asked. llama.cpp's
+server says what it would show. Of others the tokens that they count tell it: what makes a prompt
+longer is shown. Asks only endpoints that are free, one token at a time, and stores nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ SHOWN = 0.25  # of the tokens that a text usually has: more than that is no acci
 
 
 async def find_hidden(client: Client, model: ChatModel, wording: ToolWording) -> str | None:
-    """What of a conversation in tool_role *model* is not shown, and how that is known; None: all is, or nobody can say.
+    """What of a conversation in tool_role *model* is not shown, and how that is known; None: all
+    is, or nobody can say.
 
     As a by-product *client* knows whether the endpoint's counts of tokens can be believed.
     """
@@ -30,13 +32,21 @@ async def find_hidden(client: Client, model: ChatModel, wording: ToolWording) ->
     rendered = await client.render(_asked(model, named, said="SAID-BEFORE", heard="HEARD-BEFORE"))
     if rendered is not None:
         client.arrivals.grows[model.model] = True
-        shown = {"its tools": "TOOL-OFFERED", "what it said": "SAID-BEFORE", "what it is told": "HEARD-BEFORE"}
+        shown = {
+            "its tools": "TOOL-OFFERED",
+            "what it said": "SAID-BEFORE",
+            "what it is told": "HEARD-BEFORE",
+        }
         hidden = [what for what, text in shown.items() if text not in rendered]
         return f"{_listed(hidden)} (by the server's own rendering)" if hidden else None
     plain = await _count(client, _asked(model, wording))
     if isinstance(plain, Fault) and plain.kind is Kind.BAD_REQUEST:
         without = await _count(client, _asked(model, wording, tools=False, system_only=True))
-        return None if isinstance(without, Fault) else f"its tools: the server refuses them ({plain.message})"
+        return (
+            None
+            if isinstance(without, Fault)
+            else f"its tools: the server refuses them ({plain.message})"
+        )
     again = await _count(client, _asked(model, wording))
     control = await _count(client, _asked(model, wording, system=LONGER))
     # a server that counts only what is new to it, or always the same, says nothing by its counts
@@ -52,15 +62,23 @@ async def find_hidden(client: Client, model: ChatModel, wording: ToolWording) ->
     if isinstance(bare, int) and not _is_longer(plain, bare, str([tool.wire() for tool in tools])):
         hidden.append(f"its tools ({plain} tokens with them, {bare} without)")
     if isinstance(said, int) and not _is_longer(said, plain, LONGER):
-        hidden.append(f"what it said ({said} tokens with {len(LONGER.split())} words more of it, {plain} without)")
+        hidden.append(
+            f"what it said ({said} tokens with {len(LONGER.split())} words more of it, {plain} without)"
+        )
     if isinstance(heard, int) and not _is_longer(heard, plain, LONGER):
-        hidden.append(f"what it is told ({heard} tokens with {len(LONGER.split())} words more of it, {plain} without)")
+        hidden.append(
+            f"what it is told ({heard} tokens with {len(LONGER.split())} words more of it, {plain} without)"
+        )
     return _listed(hidden) if hidden else None
 
 
 def _is_longer(count: int | Fault, before: int | Fault, text: str) -> bool:
     """Whether *count* is larger than *before* by as much as *text* would make it."""
-    return isinstance(count, int) and isinstance(before, int) and count - before >= SHOWN * tokens_in(text)
+    return (
+        isinstance(count, int)
+        and isinstance(before, int)
+        and count - before >= SHOWN * tokens_in(text)
+    )
 
 
 def _asked(
@@ -76,14 +94,22 @@ def _asked(
     """A conversation in tool_role as a protocol begins one, with more words in one of its places."""
     talk = Transcript(
         f"You are taking part in a conversation.{system}",
-        (Line("human", "Hello."), Line("model", f"Hello.{said}", name="x"), Line("human", f"How are you?{heard}")),
+        (
+            Line("human", "Hello."),
+            Line("model", f"Hello.{said}", name="x"),
+            Line("human", f"How are you?{heard}"),
+        ),
     )
     way = "user_role" if system_only else "tool_role"
-    return ChatRequest(model, delivery.messages(talk, way, wording), delivery.tools(way, wording) if tools else ())
+    return ChatRequest(
+        model, delivery.messages(talk, way, wording), delivery.tools(way, wording) if tools else ()
+    )
 
 
 async def _count(client: Client, request: ChatRequest) -> int | Fault:
-    """The tokens of the prompt of *request*, as the server counts them; the fault where it says nothing."""
+    """The tokens of the prompt of *request*, as the server counts them; the fault where it says
+    nothing.
+    """
     outcome = await client.complete(request, 1)
     if isinstance(outcome, Fault):
         tokens = outcome.usage.prompt_tokens

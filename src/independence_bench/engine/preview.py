@@ -1,8 +1,9 @@
-"""What a plan will send and cost, and what its models are known not to support: shown before anything is sent.
+"""What a plan will send and cost, and what its models are known not to support: shown before
+anything is sent.
 
-What the scripts hold is counted; how long replies and verdicts will be is what those of the same or similar subjects
-were in this store, and else what the protocol says that a typical model needs. Reads the store and the endpoints'
-lists; asks no model. Prints nothing.
+What the scripts hold is counted; how long replies and verdicts will be is what those of the same or
+similar subjects were in this store, and else what the protocol says that a typical model needs.
+Reads the store and the endpoints' lists; asks no model. Prints nothing.
 """
 
 from __future__ import annotations
@@ -27,23 +28,26 @@ from independence_bench.protocol.plan import Job, is_shared, opening, request, s
 from independence_bench.store import attempts, usage
 from independence_bench.store.usage import Used, UsualReplies, UsualUse, mean_use
 
-# From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
-# one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
-# the most lies the range.
+# From a hundred published subjects (half of them thinking, at low effort) and their 5,307
+# judgements. What a typical one needs for a reply the scenarios say; between the tenth of subjects
+# that takes the least and the tenth that takes the most lies the range.
 THOUGHT_TOKENS = 160  # on top of a reply, when told to think
 VERDICT_TOKENS = 150  # of three marks
 MARK_TOKENS = 12  # of each further one
 RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
 RANGE_THINKING = (0.45, 1.55)
-RANGE_CHARACTER = (0.3, 5.0)  # from the shortest of three small models to the longest tenth of published subjects
+# from the shortest of three small models to the longest tenth of published subjects
+RANGE_CHARACTER = (0.3, 5.0)
 RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
 RANGE_PILOT = (0.7, 1.65)  # all of a subject's, as a share of what one of its scenarios lets expect
 RANGE_VERDICT = (0.8, 1.25)
-RANGE_KNOWN = (0.7, 1.35)  # of one whose `verbosity` is known, in scenarios that it is not known from
+# of one whose `verbosity` is known, in scenarios that it is not known from
+RANGE_KNOWN = (0.7, 1.35)
 
 
 def _turns_of_branches(usual: UsualReplies, protocol: Protocol) -> Mapping[tuple[str, int], Used]:
-    """(Branch of a stem, number of a reply from 0) -> what it took on average in the stems that were heard.
+    """(Branch of a stem, number of a reply from 0) -> what it took on average in the stems that
+    were heard.
 
     A push is answered in fewer words than a question; empty without stems.
     """
@@ -56,13 +60,19 @@ def _turns_of_branches(usual: UsualReplies, protocol: Protocol) -> Mapping[tuple
 
 
 def typical(subject: ChatModel, scenario: Scenario) -> Used:
-    """A reply in *scenario* as a typical model gives it, or one that is as verbose as *subject* is known to be."""
+    """A reply in *scenario* as a typical model gives it, or one that is as verbose as *subject* is
+    known to be.
+    """
     taken, said = verbosity_of(subject) or (1.0, 1.0)
     words, most = scenario.reply_tokens, subject.most_tokens
-    return Used(0, min(taken * (words + THOUGHT_TOKENS * subject.thinks), most), min(said * words, most))
+    return Used(
+        0, min(taken * (words + THOUGHT_TOKENS * subject.thinks), most), min(said * words, most)
+    )
 
 
-def wordiness(verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]) -> float:
+def wordiness(
+    verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]
+) -> float:
     """How long a judge's verdicts were, as a share of what is typical; 1 where none is known."""
     if not verdicts:
         return 1.0
@@ -76,13 +86,17 @@ def wordiness(verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[
 
 
 def scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
-    """*typical*, in the proportion in which replies to other scenarios stood to what is typical there.
+    """*typical*, in the proportion in which replies to other scenarios stood to what is typical
+    there.
 
-    *seen*: (what is typical, what was taken); where there is none, *typical* it is. *most*: the token limit.
+    *seen*: (what is typical, what was taken); where there is none, *typical* it is. *most*: the
+    token limit.
     """
     if not seen:
         return typical
-    completion = sum(used.completion for _, used in seen) / sum(usual.completion for usual, _ in seen)
+    completion = sum(used.completion for _, used in seen) / sum(
+        usual.completion for usual, _ in seen
+    )
     words = sum(used.said for _, used in seen) / sum(usual.said for usual, _ in seen)
     return Used(0, min(typical.completion * completion, most), min(typical.said * words, most))
 
@@ -96,7 +110,8 @@ def verdict_tokens(scenario: Scenario) -> float:
 class Preview:
     """What a command will send and cost, shown before anything is sent."""
 
-    plan: RunPlan = field(repr=False)  # `asyncio.run` writes down what it returns, and this has all of a protocol
+    # `asyncio.run` writes down what it returns, and this has all of a protocol
+    plan: RunPlan = field(repr=False)
     forecast: Forecast
     spent_before: attempts.Spending
     remarks: tuple[str, ...]  # limits of the forecast and of the budget
@@ -104,7 +119,9 @@ class Preview:
     exam: BoardExam | None = None  # what the exam says of the plan's judge; None: no judge
 
 
-async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, str]] | None = None) -> Preview:
+async def preview_of(
+    plan: RunPlan, session: Session, judging: set[tuple[str, str]] | None = None
+) -> Preview:
     """What *plan* will take, and what the store has cost so far.
 
     *judging*: what plans that come before it will have judged, to which this one's is added.
@@ -123,15 +140,26 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
         kept = {
             model: price
             for model, info in prices.items()
-            if info.most(1, 1) is None and (price := usage.last_price(connection, model.endpoint, model.model))
+            if info.most(1, 1) is None
+            and (price := usage.last_price(connection, model.endpoint, model.model))
         }
-        prices |= {model: ModelInfo(model.model, *astuple(price)) for model, (price, _) in kept.items()}
+        prices |= {
+            model: ModelInfo(model.model, *astuple(price)) for model, (price, _) in kept.items()
+        }
         spent = attempts.spending(connection)
         verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
-        exam = examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash]) if plan.judge else None
+        exam = (
+            examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash])
+            if plan.judge
+            else None
+        )
         ids, ways = [scenario.id for scenario in plan.protocol.scenarios], plan.configurations
-        hashes = {told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios}
-        judge_bytes = (usage.judgement_bytes(connection, judge.hash, hashes) if judge else None) or BYTES_A_TOKEN
+        hashes = {
+            told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios
+        }
+        judge_bytes = (
+            usage.judgement_bytes(connection, judge.hash, hashes) if judge else None
+        ) or BYTES_A_TOKEN
         sizes: dict[str, ScriptSizes] = {}
         usually = UsualUse(connection, plan.protocol, ways)
         for subject in plan.subjects:
@@ -140,12 +168,22 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
             pending.to_judge = [job for key, job in once.items() if key not in judging]
             judging.update(once)
             usual = usually.of(subject, (*pending.to_play, *pending.to_judge))
-            usual = replace(usual, bytes_a_token=usage.reply_bytes(connection, subject.hash, ids) or BYTES_A_TOKEN)
-            client = clients.get(subject.endpoint)  # none where nothing is played: only judges are asked
+            usual = replace(
+                usual,
+                bytes_a_token=usage.reply_bytes(connection, subject.hash, ids) or BYTES_A_TOKEN,
+            )
+            # none where nothing is played: only judges are asked
+            client = clients.get(subject.endpoint)
             rest = usual, verdicts, judge_bytes, prices, client.dialect if client else None, sizes
-            estimates.append(estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, *rest))
+            estimates.append(
+                estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, *rest)
+            )
     remarks = [*plan.left_out]
-    remarks += [f"the list of models was not read: {client.unlisted}" for client in clients.values() if client.unlisted]
+    remarks += [
+        f"the list of models was not read: {client.unlisted}"
+        for client in clients.values()
+        if client.unlisted
+    ]
     unknown = [
         chat_model
         for chat_model, info in infos.items()
@@ -153,7 +191,9 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
     ]
     remarks += remarks_on(plan, infos, unknown, bounded)
     for model, (_, then) in kept.items():
-        remarks.append(f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}")
+        remarks.append(
+            f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}"
+        )
     whole = sum((part.whole for part in estimates), Forecast())
     if sum(part.judge.calls > 0 for part in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once
@@ -169,8 +209,10 @@ class Forecast:
     completion_tokens: int = 0
     dollars: float | None = 0.0
     at_most: bool = False  # some of the calls may turn out not to be needed
-    repeated_tokens: int = 0  # of the prompts: what an earlier call began with, and a cache may have
-    cached_dollars: float | None = 0.0  # in all, where the endpoint's cache has those; None: no price is known
+    # of the prompts: what an earlier call began with, and a cache may have
+    repeated_tokens: int = 0
+    # in all, where the endpoint's cache has those; None: no price is known
+    cached_dollars: float | None = 0.0
     paid_calls: int = 0  # of the calls: those whose price is not 0, or not known
 
     def __add__(self, other: Forecast) -> Forecast:
@@ -196,7 +238,9 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one subject's part of a plan will take, or several' together, the judge apart. None: no price is known."""
+    """What one subject's part of a plan will take, or several' together, the judge apart. None: no
+    price is known.
+    """
 
     label: str = "all"
     candidate: Forecast = Forecast()
@@ -217,15 +261,20 @@ class Estimate:
 
     def __add__(self, other: Estimate) -> Estimate:
         candidate, judge = self.candidate + other.candidate, self.judge + other.judge
-        return Estimate("all", candidate, judge, added(self.low, other.low), added(self.high, other.high))
+        return Estimate(
+            "all", candidate, judge, added(self.low, other.low), added(self.high, other.high)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptSizes:
-    """What is sent in one script with its replies left open: the same for every subject, but for its settings."""
+    """What is sent in one script with its replies left open: the same for every subject, but for
+    its settings.
+    """
 
     begun: ChatRequest  # what each of its requests begins with, to some subject
-    asked: tuple[tuple[Measured, bool, bool], ...]  # messages; branches share the reply; it is one that takes an option
+    # messages; branches share the reply; it is one that takes an option
+    asked: tuple[tuple[Measured, bool, bool], ...]
     judged: Measured | None  # the judge's request; None: no model judges
     told: str  # the hash of what the judge is told besides
 
@@ -260,11 +309,15 @@ def estimate(
     dialect: Dialect | None,
     sizes: dict[str, ScriptSizes],
 ) -> Estimate:
-    """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
+    """What it takes to play some jobs of *subject* and to judge those and some others; nothing for
+    no jobs.
 
-    *judge* None: no model is asked for judging. *dialect*: of the subject's endpoint; None: its caches are not known.
-    *verdicts*: rubric hash -> completion tokens of its verdicts by it; *judge_bytes* of a request make a token.
-    *sizes*: by script hash, of those that were looked at before, for the same protocol and judge; others are added.
+    *judge* None: no model is asked for judging. *dialect*: of the subject's endpoint; None: its
+    caches are not known.
+    *verdicts*: rubric hash -> completion tokens of its verdicts by it; *judge_bytes* of a request
+    make a token.
+    *sizes*: by script hash, of those that were looked at before, for the same protocol and judge;
+    others are added.
     """
     # what is sent in one script is the same in every run that plays it
     alike = Counter((job.script_hash, False) for job in to_play)
@@ -278,11 +331,13 @@ def estimate(
         for used in replies
     ]
     by_turn, bytes_a_token = _turns_of_branches(usual, protocol), usual.bytes_a_token
-    # who takes no option is asked nothing more and not judged; what was heard in another run, too, is judged once
+    # who takes no option is asked nothing more and not judged; what was heard in another run, too,
+    # is judged once
     routed = any(job.scenario.offer_of(job.run) for job in to_play)
     twice = judge is not None and any(job.run > 1 for job in (*to_play, *to_judge))
     played, judged = Forecast(at_most=routed), Forecast(at_most=twice)
-    known_words = Forecast()  # of judged: what was judged at another depth, and is not again if it is said again
+    # of judged: what was judged at another depth, and is not again if it is said again
+    known_words = Forecast()
     without_view = Forecast()
     quoted = heard = 0.0  # tokens of the subject's own replies in its prompts, and in its judge's
     wordy = wordiness(verdicts, protocol, {job.configuration for job in one_of.values()})
@@ -297,13 +352,17 @@ def estimate(
         if (begun := begins.get(configuration)) is None:
             begun = begins[configuration] = replace(size.begun, model=subject)
             settings[configuration] = len(begun.record.encode()) - len(begun.encoded.encode())
-        # an earlier chat and the system prompt begin every conversation, and each request the next one
+        # an earlier chat and the system prompt begin every conversation, and each request the next
+        # one
         before = tokens_before(protocol, configuration) * BYTES_A_TOKEN / bytes_a_token
         said, words = 0.0, list[int]()
         for turn, (messages, with_others, choosing) in enumerate(size.asked):
             took = known[turn] if known else by_turn.get((scenario.branch or "", turn), expected)
             if not stored:
-                prompt = took.prompt or (messages.filled(words) + settings[configuration]) / bytes_a_token
+                prompt = (
+                    took.prompt
+                    or (messages.filled(words) + settings[configuration]) / bytes_a_token
+                )
                 repeated = dialect.cacheable(begun, min(before, prompt)) if dialect else 0.0
                 call, before = _call(prompt, took.completion, prices[subject], repeated), prompt
                 times = bought[script] if with_others else number
@@ -314,7 +373,9 @@ def estimate(
             words.append(int(took.said * bytes_a_token))
         if judge is not None and size.judged is not None:
             written = verdicts.get(size.told, verdict_tokens(scenario) * wordy)
-            call = _call(size.judged.filled(words) / judge_bytes, written, prices[judge]).times(number)
+            call = _call(size.judged.filled(words) / judge_bytes, written, prices[judge]).times(
+                number
+            )
             judged += call
             if usual.own and size.told in verdicts and known and not known[0].prompt:
                 known_words += call
@@ -325,16 +386,24 @@ def estimate(
             _moved(played, share, subject, prices, (share - 1) * quoted),
             _moved(judged, of_verdict, judge, prices, (share - 1) * heard),
         )
-        for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
+        for share, of_verdict in zip(
+            spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True
+        )
     )
     if low is not None and played.cached_dollars is not None:  # where the cache holds
-        low = max(low - ((played.dollars or 0.0) - played.cached_dollars + (known_words.dollars or 0.0)), 0.0)
-    if without_view.calls and not usual.own:  # who takes no option is asked what to note, and nothing else
+        low = max(
+            low - ((played.dollars or 0.0) - played.cached_dollars + (known_words.dollars or 0.0)),
+            0.0,
+        )
+    # who takes no option is asked what to note, and nothing else
+    if without_view.calls and not usual.own:
         low = _moved(without_view, spread[0], subject, prices)
     return Estimate(subject.label, played, judged, low, high, usual)
 
 
-def _range_of(subject: ChatModel, protocol: Protocol, usual: UsualReplies, scripts: int) -> tuple[float, float]:
+def _range_of(
+    subject: ChatModel, protocol: Protocol, usual: UsualReplies, scripts: int
+) -> tuple[float, float]:
     """What a subject's completions may come to, as shares of what is expected of so many *scripts*."""
     if usual.own:
         return RANGE_AGAIN if len(usual.by_script) == scripts else RANGE_PILOT
@@ -365,7 +434,8 @@ def _moved(
     prices: Mapping[ChatModel, ModelInfo],
     more: float = 0.0,
 ) -> float | None:
-    """Dollars, if completions took that share of what is expected, and prompts so many tokens *more*.
+    """Dollars, if completions took that share of what is expected, and prompts so many tokens
+    *more*.
 
     A model that gets no calls needs no price.
     """
@@ -373,7 +443,11 @@ def _moved(
         return forecast.dollars
     info = prices[model]
     longer = (share - 1) * forecast.completion_tokens
-    return forecast.dollars + longer * (info.completion_price or 0.0) + more * (info.prompt_price or 0.0)
+    return (
+        forecast.dollars
+        + longer * (info.completion_price or 0.0)
+        + more * (info.prompt_price or 0.0)
+    )
 
 
 def added(first: float | None, second: float | None) -> float | None:

@@ -1,7 +1,8 @@
-"""Values that pass through the engine: the plan of a command and of a sitting, its session, progress and report.
+"""Values that pass through the engine: the plan of a command and of a sitting, its session,
+progress and report.
 
-Knows protocols, subjects and judges, and that a signal stops a command; knows nothing of how the plan is carried out
-or shown.
+Knows protocols, subjects and judges, and that a signal stops a command; knows nothing of how the
+plan is carried out or shown.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Session:
     clients: Mapping[str, Client]
     budget: Budget = field(default_factory=Budget)
     clocks: Clocks = field(default_factory=Clocks)
-    canary: str = ""  # of a private protocol: stands in what is sent, and no reason of a failure is shown
+    # of a private protocol: stands in what is sent, and no reason of a failure is shown
+    canary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,8 @@ class Progress:
     to_judge: int = 0  # transcripts that are or will be judged
     judged: int = 0  # stored ones included
     unjudged: int = 0  # the judge failed
-    calls_left: int = 0  # replies and judgements that are still to be asked for; some may turn out to be stored
+    # replies and judgements that are still to be asked for; some may turn out to be stored
+    calls_left: int = 0
     state: str = "waiting"  # waiting, playing, done, stopped
     tally: Tally = field(default_factory=Tally)
     troubles: list[Trouble] = field(default_factory=list)
@@ -94,7 +97,9 @@ class Progress:
 
     @property
     def calls(self) -> int:
-        """Calls that this command asks for: those that it was given an answer to, and those that are left."""
+        """Calls that this command asks for: those that it was given an answer to, and those that
+        are left.
+        """
         return self.tally.answered + self.calls_left
 
     def ended(self, how: Ending, trouble: Trouble | None = None) -> None:
@@ -116,9 +121,12 @@ class Report:
     lost: int = 0  # calls that an earlier process left in flight
     stopped: BenchError | None = None  # why it ended early: Interrupted, BudgetSpent, or StoreError
     notice: str = ""  # what is waited for at the end
-    warnings: Counter[str] = field(default_factory=Counter)  # what replies are that may not be what was asked for
-    judge: str | None = None  # as the store's tables call it; None: nothing was to be judged, or nothing was begun
-    others: Tally = field(default_factory=Tally)  # of workers in other processes, who play the same subjects
+    # what replies are that may not be what was asked for
+    warnings: Counter[str] = field(default_factory=Counter)
+    # as the store's tables call it; None: nothing was to be judged, or nothing was begun
+    judge: str | None = None
+    # of workers in other processes, who play the same subjects
+    others: Tally = field(default_factory=Tally)
 
     def add(self, other: Report) -> None:
         """Add the report of another part of the same command."""
@@ -131,7 +139,9 @@ class Report:
     @property
     def troubles(self) -> list[tuple[str, Trouble]]:
         """Everything that could not be completed, with the subject's label, subject by subject."""
-        return [(progress.label, trouble) for progress in self.subjects for trouble in progress.troubles]
+        return [
+            (progress.label, trouble) for progress in self.subjects for trouble in progress.troubles
+        ]
 
     @property
     def cost(self) -> float:
@@ -171,7 +181,9 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class Sittings:
-    """In how many sittings runs are made: a command makes one, and the same command another half a day later."""
+    """In how many sittings runs are made: a command makes one, and the same command another half a
+    day later.
+    """
 
     number: int  # at least 2
     tell: Callable[[Sitting], None]  # called before the forecast
@@ -181,14 +193,19 @@ class Sittings:
 def plan_of_sitting(plan: RunPlan, store: Store, sittings: Sittings) -> RunPlan:
     """The part of *plan* that belongs into the sitting that each subject is in, or now begins."""
     up_to, numbers = {}, []
-    quotas = [math.ceil(plan.runs * number / sittings.number) for number in range(1, sittings.number + 1)]
+    quotas = [
+        math.ceil(plan.runs * number / sittings.number) for number in range(1, sittings.number + 1)
+    ]
     with store.reading() as connection:
         for subject in plan.subjects:
             every = jobs(plan.protocol, plan.configurations, subject, range(1, plan.runs + 1))
-            began = stored_results.begun_at(connection, {job.script_hash for job in every}, subject.hash)
+            began = stored_results.begun_at(
+                connection, {job.script_hash for job in every}, subject.hash
+            )
             begun, latest = max(began, default=0), max(began.values(), default=-math.inf)
             over = sittings.now() - latest >= APART
-            # who has more runs than a sitting was to have, as of an earlier command, goes on with the one after them
+            # who has more runs than a sitting was to have, as of an earlier command, goes on with
+            # the one after them
             left = (number for number, quota in enumerate(quotas, 1) if quota > begun - (not over))
             number = next(left, sittings.number)
             up_to[subject.hash] = quotas[number - 1]
@@ -200,10 +217,11 @@ def plan_of_sitting(plan: RunPlan, store: Store, sittings: Sittings) -> RunPlan:
 
 @contextmanager
 def interruptible(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
-    """The first signal of `ENDING` calls *stop*, which is to set `report.stopped`; Ctrl-C after it cancels the task.
+    """The first signal of `ENDING` calls *stop*, which is to set `report.stopped`; Ctrl-C after it
+    cancels the task.
 
-    A second SIGTERM or SIGHUP changes nothing: service managers and closing shells send theirs twice, and what is in
-    flight is paid for. Only the main thread hears of signals.
+    A second SIGTERM or SIGHUP changes nothing: service managers and closing shells send theirs
+    twice, and what is in flight is paid for. Only the main thread hears of signals.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 

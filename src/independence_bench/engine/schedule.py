@@ -1,13 +1,15 @@
-"""Runs a plan: at once, with its runs apart in time, in sittings, or in rounds until the intervals are narrow enough.
+"""Runs a plan: at once, with its runs apart in time, in sittings, or in rounds until the intervals
+are narrow enough.
 
-With `Sittings`, a command plays the runs of one sitting. With a `Spread`, run k of all subjects is played together: a
-run is due so many seconds after its predecessor was begun in the store, so whoever was away for a day does not play
-what was missed in one go. With a `Target`, what is stored is scored after each round, and the next run of every subject
-is played that it helps (`statistics.planning`). There is no memory but the store: whoever starts again sees what is
-there and goes on from it.
+With `Sittings`, a command plays the runs of one sitting. With a `Spread`, run k of all subjects is
+played together: a run is due so many seconds after its predecessor was begun in the store, so
+whoever was away for a day does not play what was missed in one go. With a `Target`, what is stored
+is scored after each round, and the next run of every subject is played that it helps
+(`statistics.planning`). There is no memory but the store: whoever starts again sees what is there
+and goes on from it.
 
-Variants of one protocol, such as a character at its depths, are played one after the other, foreseen together and on
-one budget. Prints nothing. Clock and sleep are arguments.
+Variants of one protocol, such as a character at its depths, are played one after the other,
+foreseen together and on one budget. Prints nothing. Clock and sleep are arguments.
 """
 
 from __future__ import annotations
@@ -27,7 +29,15 @@ from independence_bench.analysis.statistics.planning import FEWEST, look_at_widt
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Progress, Report, RunPlan, Session, Sittings, interruptible, plan_of_sitting
+from independence_bench.engine.run import (
+    Progress,
+    Report,
+    RunPlan,
+    Session,
+    Sittings,
+    interruptible,
+    plan_of_sitting,
+)
 from independence_bench.engine.session import RunOptions, find_pending, resolved
 from independence_bench.errors import BenchError, NoWholeRun, WrongUse
 from independence_bench.models.spec import ChatModel
@@ -69,7 +79,8 @@ class Spread:
 
 
 def gap_of(hours: float, runs: int) -> float:
-    """Seconds from run to run, where the first of *runs* begins at once and the last one *hours* later.
+    """Seconds from run to run, where the first of *runs* begins at once and the last one *hours*
+    later.
 
     Raises WrongUse for a single run.
     """
@@ -87,8 +98,8 @@ async def run(
 ) -> Report | None:
     """Play and judge what *options* ask for; None where *approve* said no.
 
-    *watch* runs together with the engine and is cancelled at its end. Ctrl-C once: what is in flight is waited for and
-    stored; twice: it is left.
+    *watch* runs together with the engine and is cancelled at its end. Ctrl-C once: what is in
+    flight is waited for and stored; twice: it is left.
     """
     async with resolved(options, store) as (plan, session):
         if isinstance(spread, Sittings):
@@ -99,11 +110,16 @@ async def run(
 
 
 async def play_spread(
-    plan: RunPlan, session: Session, watch: Callable[[Engine], Awaitable[None]], spread: Spread | None
+    plan: RunPlan,
+    session: Session,
+    watch: Callable[[Engine], Awaitable[None]],
+    spread: Spread | None,
 ) -> Report:
-    """Play and judge *plan* run by run, each when it is due, or for None all at once; a begun run goes on at once.
+    """Play and judge *plan* run by run, each when it is due, or for None all at once; a begun run
+    goes on at once.
 
-    What a run could not complete is left for the same command later on: the next run does not ask for it.
+    What a run could not complete is left for the same command later on: the next run does not ask
+    for it.
     """
     if spread is None:
         engine = Engine(plan, session)
@@ -127,8 +143,11 @@ async def play_spread(
     return whole
 
 
-def _due(plan: RunPlan, store: Store, gap: float, began: Mapping[str, float]) -> tuple[list[str], float | None]:
-    """(hashes of the subjects that have something to play in this run, when the first of it may be sent).
+def _due(
+    plan: RunPlan, store: Store, gap: float, began: Mapping[str, float]
+) -> tuple[list[str], float | None]:
+    """(hashes of the subjects that have something to play in this run, when the first of it may be
+    sent).
 
     None: at once, because it is their first run, or each of them has begun it.
     """
@@ -138,8 +157,12 @@ def _due(plan: RunPlan, store: Store, gap: float, began: Mapping[str, float]) ->
             if not find_pending(connection, plan, subject).to_play:
                 continue
             waiting.append(subject.hash)
-            of_one_run = jobs(plan.protocol, plan.configurations, subject, [1], experiments=plan.experiments)
-            begun = results.begun_at(connection, {job.script_hash for job in of_one_run}, subject.hash)
+            of_one_run = jobs(
+                plan.protocol, plan.configurations, subject, [1], experiments=plan.experiments
+            )
+            begun = results.begun_at(
+                connection, {job.script_hash for job in of_one_run}, subject.hash
+            )
             before = begun.get(number - 1, began.get(subject.hash))
             if number not in begun and before is not None:
                 due.append(before + gap)
@@ -161,7 +184,13 @@ async def _wait(wait: Wait, spread: Spread) -> None:
             stopped.cancel()
 
 
-SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, INCOMPLETE = "settled", "open", "out of reach", "all runs", "incomplete"
+SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, INCOMPLETE = (
+    "settled",
+    "open",
+    "out of reach",
+    "all runs",
+    "incomplete",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +247,9 @@ async def run_adaptive(
 ) -> AdaptiveRun | None:
     """Play until *target* is reached or no run that is allowed helps; None where *approve* said no.
 
-    *approve* sees what it takes if every subject plays the most runs. *watch*, *spread* and Ctrl-C as with
-    `schedule.run`. *tell* is called after every round. Raises WrongUse for what has no ranking of its own.
+    *approve* sees what it takes if every subject plays the most runs. *watch*, *spread* and Ctrl-C
+    as with `schedule.run`. *tell* is called after every round. Raises WrongUse for what has no
+    ranking of its own.
     """
     group = ranked_together(options)
     async with resolved(replace(options, runs=target.most), store) as (plan, session):
@@ -229,7 +259,9 @@ async def run_adaptive(
         adaptive = AdaptiveRun(target, whole)
 
         async def play(wanted: Iterable[tuple[ChatModel, int]]) -> None:
-            """Play each subject up to its number of runs; one plan for all that have the same number."""
+            """Play each subject up to its number of runs; one plan for all that have the same
+            number.
+            """
             by_runs: dict[int, list[ChatModel]] = defaultdict(list)
             for subject, runs in wanted:
                 by_runs[runs].append(subject)
@@ -246,7 +278,9 @@ async def run_adaptive(
             if whole.stopped is not None or not now.next:
                 return adaptive
             runs = {status.subject: status.runs + 1 for status in now.subjects}
-            chosen = await _affordable([(subject, runs[subject]) for subject in now.next], plan, session)
+            chosen = await _affordable(
+                [(subject, runs[subject]) for subject in now.next], plan, session
+            )
             if not chosen:
                 whole.stopped = NoWholeRun()
                 return adaptive
@@ -255,14 +289,21 @@ async def run_adaptive(
 
 
 def ranked_together(options: RunOptions) -> tuple[object, ...]:
-    """The configurations that are ranked together. Raises WrongUse where there is no such group, or several."""
+    """The configurations that are ranked together. Raises WrongUse where there is no such group, or
+    several.
+    """
     if options.judge is None:
         raise WrongUse("without a judge there is no index to look at: leave --no-judge out")
     if options.experiments:
         raise WrongUse("an index needs all experiments: leave --exp out")
-    group = next((group for group in groups(options.protocol) if set(group) == set(options.configurations)), None)
+    group = next(
+        (group for group in groups(options.protocol) if set(group) == set(options.configurations)),
+        None,
+    )
     if group is None:
-        raise WrongUse("these configurations are ranked apart from each other: choose one, or the protocol's own")
+        raise WrongUse(
+            "these configurations are ranked apart from each other: choose one, or the protocol's own"
+        )
     return group
 
 
@@ -278,13 +319,18 @@ def last_runs(scored: Sequence[Board], group: Collection[object]) -> dict[str, i
 
 def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object]) -> Assessment:
     """Score what is stored, and say how far each of *plan*'s subjects is and who is to play on."""
-    scored = [board for board in boards(store, plan.protocol) if set(board.configurations) == set(group)]
+    scored = [
+        board for board in boards(store, plan.protocol) if set(board.configurations) == set(group)
+    ]
     begun = last_runs(scored, group)
     judge = (plan.judge.hash,) if plan.judge else ()
-    board = next((board for board in scored if board.judge_hashes in (judge, ())), None)  # (): nothing is judged yet
+    # (): nothing is judged yet
+    board = next((board for board in scored if board.judge_hashes in (judge, ())), None)
     rows = {} if board is None else {row.subject.hash: row for row in board.rows}
     known = {
-        subject.hash: SubjectStatus(subject, INCOMPLETE, begun.get(subject.hash, 0), rows.get(subject.hash))
+        subject.hash: SubjectStatus(
+            subject, INCOMPLETE, begun.get(subject.hash, 0), rows.get(subject.hash)
+        )
         for subject in plan.subjects
     }
     if board is None or board.uncertainty is None or not board.uncertainty.measures:
@@ -304,7 +350,9 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
                 state = ALL_RUNS
             more = needed[n] if state in (OUT_OF_REACH, ALL_RUNS) else None
             known[subject.hash] = SubjectStatus(subject, state, max(row.runs), row, more)
-    intervals = [row.uncertainty.index.rerun for row in board.measured if row.subject.hash in by_hash]
+    intervals = [
+        row.uncertainty.index.rerun for row in board.measured if row.subject.hash in by_hash
+    ]
     return Assessment(
         tuple(known.values()),
         tuple(subject for n in look.next.tolist() if (subject := ours[n]) is not None),
@@ -315,7 +363,8 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
 async def _affordable(
     wanted: Sequence[tuple[ChatModel, int]], plan: RunPlan, session: Session
 ) -> list[tuple[ChatModel, int]]:
-    """Those of *wanted*, the first ones first, whose runs the budget will hold whole, as far as can be foreseen.
+    """Those of *wanted*, the first ones first, whose runs the budget will hold whole, as far as can
+    be foreseen.
 
     A run that the budget cuts short leaves its subject without an index.
     """
@@ -339,11 +388,12 @@ async def run_each(
     approve: Callable[[Sequence[Preview]], bool],
     watch: Callable[[Engine], Awaitable[None]],
 ) -> Report | None:
-    """As `run`, what *options* ask for of each of *protocols*, one after the other and on one budget.
+    """As `run`, what *options* ask for of each of *protocols*, one after the other and on one
+    budget.
 
-    All of them are foreseen before the first is played: once more after one stem of a subject of which no reply is
-    stored, whose lengths are not known. The protocols are variants of that of *options*: sampled, configured and
-    judged alike. *approve* is called each time.
+    All of them are foreseen before the first is played: once more after one stem of a subject of
+    which no reply is stored, whose lengths are not known. The protocols are variants of that of
+    *options*: sampled, configured and judged alike. *approve* is called each time.
     """
     async with resolved(options, store) as (plan, session):
         plans = [replace(plan, protocol=protocol, files=files) for protocol, files in protocols]
@@ -358,10 +408,13 @@ async def run_each(
             and any(estimate.unheard for estimate in previews[0].estimates)
         ):
             units = len({scenario.stem for scenario in plans[0].protocol.scenarios}) * plan.runs
-            pilot = await play_spread(replace(plans[0], shard=Shard(1, units)), session, watch, None)
+            pilot = await play_spread(
+                replace(plans[0], shard=Shard(1, units)), session, watch, None
+            )
             # what it played is counted where the rest is
             pilot.subjects = [
-                Progress(subject.label, tally=subject.tally, state=subject.state) for subject in pilot.subjects
+                Progress(subject.label, tally=subject.tally, state=subject.state)
+                for subject in pilot.subjects
             ]
             whole.add(pilot)
             if whole.stopped is None and not approve(await _previews(plans, session)):

@@ -1,7 +1,8 @@
-"""From what a command asks for to what is left to do: opens keys, clients and model files, looks up subjects and judge.
+"""From what a command asks for to what is left to do: opens keys, clients and model files, looks up
+subjects and judge.
 
-Between the command line, which says what is wanted, and the engine, which takes a `RunPlan`. What is left of it is read
-from the store here, for the preview and for the engine. Prints nothing.
+Between the command line, which says what is wanted, and the engine, which takes a `RunPlan`. What
+is left of it is read from the store here, for the preview and for the engine. Prints nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from sqlalchemy import Connection
 from independence_bench.analysis.results import results_of
 from independence_bench.calls.budget import Budget
 from independence_bench.engine.delivered import find_hidden
-from independence_bench.engine.run import Progress, RunPlan, Session, Trouble, invalid_trouble, judge_trouble
+from independence_bench.engine.run import (
+    Progress,
+    RunPlan,
+    Session,
+    Trouble,
+    invalid_trouble,
+    judge_trouble,
+)
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.judge import EmbeddedJudge, needs_model
@@ -29,7 +37,14 @@ from independence_bench.models.functions import FunctionClient
 from independence_bench.models.local import NAME, OLD, files, server
 from independence_bench.models.messages import tokens_in
 from independence_bench.models.response import ModelInfo
-from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel, ModelSpec, Roster
+from independence_bench.models.spec import (
+    GGUF,
+    OWN_TEMPERATURE,
+    PYTHON,
+    ChatModel,
+    ModelSpec,
+    Roster,
+)
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import Job, Shard, jobs, shared_openings
@@ -46,9 +61,11 @@ class Limits:
     """How much at once, and for how much."""
 
     at_once: int | None = None  # subjects; None: 4, and 1 where one of them runs on this machine
-    calls_at_once: int | None = None  # within one subject, at each endpoint; None: 8, and 1 on this machine
+    # within one subject, at each endpoint; None: 8, and 1 on this machine
+    calls_at_once: int | None = None
     budget: float | None = None  # dollars that one command may spend, or all workers of its job
-    price: tuple[float, float] | None = None  # dollars a token, prompt and reply, where an endpoint lists none
+    # dollars a token, prompt and reply, where an endpoint lists none
+    price: tuple[float, float] | None = None
     job: str | None = None  # what this command is a worker of, with others; None: of nothing
 
 
@@ -69,27 +86,41 @@ class RunOptions:
     experiments: tuple[str, ...] = ()  # only these; none named: all
     allow: Allow = known_only  # asked before a key is read
     shard: Shard | None = None  # only this part of the plan; None: all of it
-    unnamed: bool = False  # not named by the user: subjects that are no longer offered are left out, with a remark
+    # not named by the user: subjects that are no longer offered are left out, with a remark
+    unnamed: bool = False
 
 
 @asynccontextmanager
-async def resolved(options: RunOptions, store: Store, asking: bool = True) -> AsyncIterator[tuple[RunPlan, Session]]:
-    """The plan of *options*, its subjects and judge looked up, and what it needs: open clients, a budget.
+async def resolved(
+    options: RunOptions, store: Store, asking: bool = True
+) -> AsyncIterator[tuple[RunPlan, Session]]:
+    """The plan of *options*, its subjects and judge looked up, and what it needs: open clients, a
+    budget.
 
-    Not *asking*: no call will be sent, so a missing key is none: an endpoint's list may be open to everybody.
-    Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a subject that there is not.
+    Not *asking*: no call will be sent, so a missing key is none: an endpoint's list may be open to
+    everybody. Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a
+    subject that there is not.
     """
     async with AsyncExitStack() as stack:
         judge_spec = None if options.judge in (None, NAME) else judge_spec_of(options)
         try:
-            called = [*(options.specs if options.runs else ()), *([judge_spec] if judge_spec else [])]
+            called = [
+                *(options.specs if options.runs else ()),
+                *([judge_spec] if judge_spec else []),
+            ]
             clients = await stack.enter_async_context(_clients(called, options, asking))
         except MissingKey as error:
             if error.endpoint in {spec.endpoint for spec in options.specs} or not options.runs:
                 raise
-            raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
+            raise EndpointUnusable(
+                f"{error}; or judge with --judge embedded, or later with --no-judge"
+            ) from None
         subjects, left_out = await _resolve_all(options, clients, asking)
-        here = any(clients[subject.endpoint].endpoint.here for subject in subjects if subject.endpoint in clients)
+        here = any(
+            clients[subject.endpoint].endpoint.here
+            for subject in subjects
+            if subject.endpoint in clients
+        )
         plan = RunPlan(
             protocol=options.protocol,
             files=options.files,
@@ -110,9 +141,11 @@ async def resolved(options: RunOptions, store: Store, asking: bool = True) -> As
 
 
 def as_file(spec: ModelSpec) -> ModelSpec:
-    """*spec*, whose model is a path or name of a model file, by the name under which the file is known.
+    """*spec*, whose model is a path or name of a model file, by the name under which the file is
+    known.
 
-    A reply that the limit cuts off is taken as it is: a small model would be cut off again. Raises LocalModelError.
+    A reply that the limit cuts off is taken as it is: a small model would be cut off again. Raises
+    LocalModelError.
     """
     name = files.find(spec.model).name
     pin = files.pins().get(name)
@@ -130,11 +163,15 @@ def shared_job(plan: RunPlan, parts: int) -> str:
         plan.runs,
         plan.experiments,
     ]
-    return f"{plan.protocol.name}-{content_hash([played, plan.judge and plan.judge.hash, parts])[:12]}"
+    return (
+        f"{plan.protocol.name}-{content_hash([played, plan.judge and plan.judge.hash, parts])[:12]}"
+    )
 
 
 async def resolve_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:
-    """The judge of *options* as it marks their protocol, *clients* being open to it; None where none was asked for."""
+    """The judge of *options* as it marks their protocol, *clients* being open to it; None where
+    none was asked for.
+    """
     if options.judge == NAME:
         weights = Weights.load()
         path = files.pin_of(files.SMOLLM2).path
@@ -151,7 +188,8 @@ async def resolve_judge(options: RunOptions, clients: Mapping[str, Client]) -> J
 def judge_spec_of(options: RunOptions) -> ModelSpec:
     """The judge that was named, or the protocol's own, called as the protocol says.
 
-    Raises SubjectError for a protocol whose own judge is a function: a folder must not choose what is run here.
+    Raises SubjectError for a protocol whose own judge is a function: a folder must not choose what
+    is run here.
     """
     if options.judge == OLD:
         raise SubjectError(f"{OLD} is a part of {NAME} now: judge with --judge {NAME}")
@@ -161,20 +199,31 @@ def judge_spec_of(options: RunOptions) -> ModelSpec:
     spec = default if own or options.judge is None else options.roster.find(options.judge)[0]
     if spec.endpoint == PYTHON:
         if own:
-            raise SubjectError(f"the judge of {options.protocol.name} is a Python function: name it with --judge")
+            raise SubjectError(
+                f"the judge of {options.protocol.name} is a Python function: name it with --judge"
+            )
         return ModelSpec(spec.model, spec.endpoint)  # which is told nothing but messages
     model = files.find(spec.model).name if spec.endpoint == GGUF else spec.model
     return spec_to_judge(model, spec.endpoint, default)
 
 
 @asynccontextmanager
-async def _clients(specs: Sequence[ModelSpec], options: RunOptions, asking: bool) -> AsyncIterator[dict[str, Client]]:
-    """An open client for each endpoint; raises EndpointUnusable where a key is missing or nothing answers."""
+async def _clients(
+    specs: Sequence[ModelSpec], options: RunOptions, asking: bool
+) -> AsyncIterator[dict[str, Client]]:
+    """An open client for each endpoint; raises EndpointUnusable where a key is missing or nothing
+    answers.
+    """
     async with AsyncExitStack() as stack:
-        endpoints = {name: options.roster.endpoint(name) for name in sorted({spec.endpoint for spec in specs})}
+        endpoints = {
+            name: options.roster.endpoint(name)
+            for name in sorted({spec.endpoint for spec in specs})
+        }
         for name, endpoint in endpoints.items():
             if not endpoint.url and not endpoint.ours:
-                raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
+                raise SubjectError(
+                    f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1"
+                )
         keys: dict[str, str | None] = {}
         for name, endpoint in endpoints.items():
             try:
@@ -187,16 +236,21 @@ async def _clients(specs: Sequence[ModelSpec], options: RunOptions, asking: bool
         for name, endpoint in endpoints.items():
             if name == GGUF:
                 models = [files.find(spec.model) for spec in specs if spec.endpoint == GGUF]
-                served = server.serve(list(dict.fromkeys(models)), at_once=options.limits.calls_at_once or 1)
+                served = server.serve(
+                    list(dict.fromkeys(models)), at_once=options.limits.calls_at_once or 1
+                )
                 endpoint = replace(endpoint, url=await stack.enter_async_context(served))
             if runs_here(endpoint):
                 endpoint = replace(endpoint, here=True, at_once=options.limits.calls_at_once or 1)
             made = (
-                FunctionClient(endpoint) if name == PYTHON else Client(endpoint, keys[name], price=options.limits.price)
+                FunctionClient(endpoint)
+                if name == PYTHON
+                else Client(endpoint, keys[name], price=options.limits.price)
             )
             client = await stack.enter_async_context(made)
             try:
-                await client.models()  # an endpoint that does not answer fails here, once, not in every call
+                # an endpoint that does not answer fails here, once, not in every call
+                await client.models()
             except EndpointUnusable as error:
                 if asking:
                     raise
@@ -207,7 +261,9 @@ async def _clients(specs: Sequence[ModelSpec], options: RunOptions, asking: bool
 
 async def _resolve(spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Client]) -> ChatModel:
     identity = files.find(spec.model).identity if spec.endpoint == GGUF else ""
-    return await clients[spec.endpoint].resolve(spec, protocol.temperature, protocol.max_tokens, identity)
+    return await clients[spec.endpoint].resolve(
+        spec, protocol.temperature, protocol.max_tokens, identity
+    )
 
 
 async def _resolve_all(
@@ -220,7 +276,9 @@ async def _resolve_all(
     Raises SubjectError for one that was named, WrongUse where all are left out.
     """
     subjects, left_out = list(options.subjects), list[SubjectError]()
-    by_tool = [way for way in options.configurations if way.delivery == "tool_role" and options.runs]
+    by_tool = [
+        way for way in options.configurations if way.delivery == "tool_role" and options.runs
+    ]
     if by_tool and any(spec.endpoint == PYTHON for spec in options.specs):
         raise SubjectError(
             f"a Python function speaks by what it returns, so it is not played in {by_tool[0]}: "
@@ -247,8 +305,12 @@ async def _resolve_all(
     return subjects, [f"left out: {error}" for error in left_out]
 
 
-async def _check_tools(client: Client, model: ChatModel, way: Configuration, protocol: Protocol) -> None:
-    """Raises SubjectError where a server of the user's own does not show *model* what tool_role consists of."""
+async def _check_tools(
+    client: Client, model: ChatModel, way: Configuration, protocol: Protocol
+) -> None:
+    """Raises SubjectError where a server of the user's own does not show *model* what tool_role
+    consists of.
+    """
     endpoint = client.endpoint
     if endpoint.ours or not endpoint.free or not client.dialect.runs_models:
         return
@@ -261,11 +323,15 @@ async def _check_tools(client: Client, model: ChatModel, way: Configuration, pro
 
 
 def remarks_on(
-    plan: RunPlan, infos: Mapping[ChatModel, ModelInfo], unpriced: Sequence[ChatModel], bounded: bool
+    plan: RunPlan,
+    infos: Mapping[ChatModel, ModelInfo],
+    unpriced: Sequence[ChatModel],
+    bounded: bool,
 ) -> list[str]:
     """Remarks on the models of *plan*, of which their endpoints' lists say what is in *infos*.
 
-    *unpriced*: those whose prices are not known; *bounded*: there is a budget. Raises what `_check_room` does.
+    *unpriced*: those whose prices are not known; *bounded*: there is a budget. Raises what
+    `_check_room` does.
     """
     remarks = _remarks_on_prices(unpriced, bounded)
     for model, info in infos.items():
@@ -278,9 +344,15 @@ def remarks_on(
 def _remarks_on_prices(models: Sequence[ChatModel], bounded: bool) -> list[str]:
     """That the prices of these *models* are not known; one remark for each of a few."""
     names = list(dict.fromkeys(model.name for model in models))
-    so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""
+    so = (
+        "; the budget counts what its replies say they cost, one call at a time until one has"
+        if bounded
+        else ""
+    )
     if len(names) > FEW_PRICES:
-        return [f"the prices of {len(names)} models are not known, among them that of {names[0]}{so}"]
+        return [
+            f"the prices of {len(names)} models are not known, among them that of {names[0]}{so}"
+        ]
     return [f"the price of {name} is not known: --price IN OUT sets it{so}" for name in names]
 
 
@@ -288,27 +360,45 @@ def _remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
     """Remarks on *model*: what its endpoint's list does not support."""
     remarks = []
     if model.endpoint == "local" and not info.identity:
-        remarks.append(f"{model.name} is known by its name only: after changing its weights, use another store")
+        remarks.append(
+            f"{model.name} is known by its name only: after changing its weights, use another store"
+        )
     if info.always_reasons:
-        remarks.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
+        remarks.append(
+            f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}"
+        )
     if model.endpoint == PYTHON:
-        remarks.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
+        remarks.append(
+            f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it"
+        )
     if info.parameters is None or model.endpoint == GGUF:
         return remarks
     if not info.takes_temperature:
         own = model.temperature == OWN_TEMPERATURE
-        so = "it is called with 1" if own else f"its label says {model.temperature:g}, but it may ignore that"
+        so = (
+            "it is called with 1"
+            if own
+            else f"its label says {model.temperature:g}, but it may ignore that"
+        )
         remarks.append(f"{model.name} does not list temperature: {so}")
     if model.thinks and "reasoning" not in info.parameters:
-        remarks.append(f"{model.name} does not list reasoning: it may not reason, despite its label")
-    in_tool_role = any(configuration.delivery == "tool_role" for configuration in plan.configurations)
+        remarks.append(
+            f"{model.name} does not list reasoning: it may not reason, despite its label"
+        )
+    in_tool_role = any(
+        configuration.delivery == "tool_role" for configuration in plan.configurations
+    )
     if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
-        remarks.append(f"{model.name} does not list tools: tool_role may be refused; --delivery user_role needs none")
+        remarks.append(
+            f"{model.name} does not list tools: tool_role may be refused; --delivery user_role needs none"
+        )
     return remarks
 
 
 def _check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
-    """Raises WrongUse where an earlier chat leaves *model* no room for a reply, as far as its endpoint says."""
+    """Raises WrongUse where an earlier chat leaves *model* no room for a reply, as far as its
+    endpoint says.
+    """
     sent = max(tokens_before(plan.protocol, way) for way in plan.configurations) + model.most_tokens
     if plan.protocol.earlier and info.context is not None and sent > info.context:
         turns = 2 * len(plan.protocol.earlier)
@@ -320,7 +410,9 @@ def _check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
 
 def tokens_before(protocol: Protocol, way: Configuration) -> float:
     """Tokens that every conversation begins with: the system prompt and the earlier chat."""
-    return tokens_in(protocol.system(way.system)) + tokens_in("".join(map("".join, protocol.earlier)))
+    return tokens_in(protocol.system(way.system)) + tokens_in(
+        "".join(map("".join, protocol.earlier))
+    )
 
 
 # ---------------------------------------------------------------- what is left of a plan
@@ -333,41 +425,65 @@ class Pending:
     progress: Progress
     to_play: list[Job] = field(default_factory=list)  # longest chains first
     to_judge: list[Job] = field(default_factory=list)  # complete and not judged
-    judged_as: list[tuple[str, str]] = field(default_factory=list)  # of each of those: the same is judged once
-    to_begin: list[Job] = field(default_factory=list)  # one of each run that was played whole, all for other protocols
+    # of each of those: the same is judged once
+    judged_as: list[tuple[str, str]] = field(default_factory=list)
+    # one of each run that was played whole, all for other protocols
+    to_begin: list[Job] = field(default_factory=list)
 
 
 def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> Pending:
-    """What is stored of *subject*'s part of *plan* and what is left; for 0 runs: what is stored is judged."""
+    """What is stored of *subject*'s part of *plan* and what is left; for 0 runs: what is stored is
+    judged.
+    """
     if plan.runs:
         numbers = range(plan.first, plan.up_to.get(subject.hash, plan.runs) + 1)
-        every = list(jobs(plan.protocol, plan.configurations, subject, numbers, experiments=plan.experiments))
+        every = list(
+            jobs(plan.protocol, plan.configurations, subject, numbers, experiments=plan.experiments)
+        )
     else:
-        every = []  # the jobs of the runs that count for the plan's protocol, whether or not each of them was played
+        # the jobs of the runs that count for the plan's protocol, whether or not each of them was
+        # played
+        every = []
         for results in results_of(connection, plan.protocol, plan.configurations, subject.hash):
-            wanted = [configuration for configuration in plan.configurations if configuration in results.configurations]
+            wanted = [
+                configuration
+                for configuration in plan.configurations
+                if configuration in results.configurations
+            ]
             runs = results.runs.get(subject.hash, ())
             every += jobs(plan.protocol, wanted, subject, runs, experiments=plan.experiments)
     if plan.shard is not None:
         every = list(plan.shard.part(every))
     scripts = {job.script_hash for job in every}
-    stored = {row.id: row for row in stored_results.transcript_rows(connection, scripts, subject.hash)}
+    stored = {
+        row.id: row for row in stored_results.transcript_rows(connection, scripts, subject.hash)
+    }
     if not plan.runs:
         every = [job for job in every if job.transcript_id in stored]
-    judged = stored_results.verdicts(connection, scripts, subject.hash, plan.judge.hash) if plan.judge else {}
+    judged = (
+        stored_results.verdicts(connection, scripts, subject.hash, plan.judge.hash)
+        if plan.judge
+        else {}
+    )
     # who took no option has said nothing that is judged
-    read = stored_results.readings_of(connection, scripts, subject.hash) if plan.protocol.score else {}
+    read = (
+        stored_results.readings_of(connection, scripts, subject.hash) if plan.protocol.score else {}
+    )
     without_view = {transcript for transcript, reading in read.items() if reading.choice is None}
     progress = Progress(subject.label, planned=len(every), private=bool(plan.protocol.canary))
     pending = Pending(progress)
     for job in every:
-        ending = stored.get(job.transcript_id) if stored else None  # an id is a hash, and most plans are new
+        # an id is a hash, and most plans are new
+        ending = stored.get(job.transcript_id) if stored else None
         if ending is None or (ending.state == "invalid" and plan.again and plan.runs):
             pending.to_play.append(job)
         elif ending.state == "invalid":
             # who only judges has done all that can be done
             progress.ended(
-                "invalid", Trouble(job.title, invalid_trouble(plan.protocol.told(ending.reason))) if plan.runs else None
+                "invalid",
+                Trouble(job.title, invalid_trouble(plan.protocol.told(ending.reason)))
+                if plan.runs
+                else None,
             )
         else:
             progress.ended("done")
@@ -382,14 +498,19 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
                 progress.ended("judged")
             else:
                 progress.ended(
-                    "unjudged", Trouble(job.title, judge_trouble(plan.protocol.told(reason) or "", plan.judge.calls))
+                    "unjudged",
+                    Trouble(
+                        job.title, judge_trouble(plan.protocol.told(reason) or "", plan.judge.calls)
+                    ),
                 )
     if plan.runs and len(pending.to_play) < len(every):
         pending.to_begin = _not_begun(connection, plan, subject, every, pending.to_play)
     pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
     asked = sum(len(job.scenario.asks) for job in pending.to_play)
     bought = shared_openings(pending.to_play)
-    progress.calls_left = asked - sum(job.scenario.shared for job in pending.to_play if job.place in bought)
+    progress.calls_left = asked - sum(
+        job.scenario.shared for job in pending.to_play if job.place in bought
+    )
     if plan.judge is not None:
         progress.to_judge = progress.done - len(without_view & stored.keys()) + len(pending.to_play)
         progress.calls_left += plan.judge.calls * (len(pending.to_play) + len(pending.to_judge))
@@ -397,9 +518,14 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
 
 
 def _not_begun(
-    connection: Connection, plan: RunPlan, subject: ChatModel, every: Sequence[Job], to_play: Sequence[Job]
+    connection: Connection,
+    plan: RunPlan,
+    subject: ChatModel,
+    every: Sequence[Job],
+    to_play: Sequence[Job],
 ) -> list[Job]:
-    """One job of each run and configuration with nothing *to_play* that no command has begun for the plan's protocol.
+    """One job of each run and configuration with nothing *to_play* that no command has begun for
+    the plan's protocol.
 
     In the others the first conversation that is played, or fails, begins the run.
     """

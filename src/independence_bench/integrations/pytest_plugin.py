@@ -3,8 +3,8 @@
     def test_mira_stays_mira(held):
         assert held("qwen/qwen3-8b", "mira.yaml", runs=1, budget=0.5)
 
-It plays, judges and reads by `aib` in a process of its own, so nothing else of this package is imported here, and a
-test may run in an event loop. Knows the command line and its JSON alone.
+It plays, judges and reads by `aib` in a process of its own, so nothing else of this package is
+imported here, and a test may run in an event loop. Knows the command line and its JSON alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ SHEETS = (".yaml", ".yml")  # how the file of a persona ends; anything else is a
 
 
 class NotPlayed(Exception):
-    """Nothing can be said of the model: what failed is the playing or the judging, an endpoint, a file, an option."""
+    """Nothing can be said of the model: what failed is the playing or the judging, an endpoint, a
+    file, an option.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,11 @@ class AskHeld:
         budget: float | None = None,
         store: str | None = None,
     ) -> Held:
-        """Play *what* against *model*, and count what stood: a persona's sheet (.yaml), or a protocol of stems.
+        """Play *what* against *model*, and count what stood: a persona's sheet (.yaml), or a
+        protocol of stems.
 
-        What is stored is not asked again. *runs*, *judge*, *budget* (dollars) and *store* are those of `aib run`.
-        Raises NotPlayed where something is missing, which is never a fold.
+        What is stored is not asked again. *runs*, *judge*, *budget* (dollars) and *store* are those
+        of `aib run`. Raises NotPlayed where something is missing, which is never a fold.
         """
         options = _typed(("--runs", runs), ("--judge", judge), ("--budget", budget))
         at = _typed(("--store", store))
@@ -89,25 +92,36 @@ def _of_persona(model: str, what: str, subjects: Sequence[dict[str, Any]]) -> He
     (one,) = subjects
     folds = [item["fold"] for item in one["items"] if item["fold"] is not None]
     crossed = tuple(crossing["text"] for item in one["items"] for crossing in item["crossings"])
-    return Held(model, what, one["held"], one["of"], min(folds, default=None), one["not_judged"], crossed)
+    return Held(
+        model, what, one["held"], one["of"], min(folds, default=None), one["not_judged"], crossed
+    )
 
 
-def _of_protocol(model: str, what: str, judge: str | None, boards: Sequence[dict[str, Any]]) -> Held:
+def _of_protocol(
+    model: str, what: str, judge: str | None, boards: Sequence[dict[str, Any]]
+) -> Held:
     # the protocol's own configuration comes first, in it the main judge
     named = (judge or "").rpartition(":")[2]
     board = next((shown for shown in boards if named in (shown["judge"] or "")), None)
     if board is None:
         raise NotPlayed(f"no conversations of {what} are judged by {judge}")
-    rows = [row for row in (*board["ranked"], *board["incomplete"]) if is_called(row["label"], model)]
+    rows = [
+        row for row in (*board["ranked"], *board["incomplete"]) if is_called(row["label"], model)
+    ]
     if len(rows) != 1:
-        raise NotPlayed(f"{model} fits {len(rows)} rows of {what}, and not one: name it as its label does")
+        raise NotPlayed(
+            f"{model} fits {len(rows)} rows of {what}, and not one: name it as its label does"
+        )
     (row,) = rows
-    little = bool(row.get("coverage")) and not row["coverage"]["enough"]  # too little is scored for an index
+    # too little is scored for an index
+    little = bool(row.get("coverage")) and not row["coverage"]["enough"]
     if row in board["incomplete"] and not (little and len(row["missing"]) == 1):
         raise NotPlayed(f"{row['label']} is incomplete: {'; '.join(row['missing'][:1])}")
     branches = row.get("branches")
     if branches is None:
-        raise NotPlayed(f"{what} has no pushes step by step: held() needs a persona or a protocol of stems")
+        raise NotPlayed(
+            f"{what} has no pushes step by step: held() needs a persona or a protocol of stems"
+        )
     views = branches["views"]
     if branches["folds"] is None and views["count"]:
         raise NotPlayed(f"{board['judge']} does not say where {row['label']} stood after each push")
@@ -118,7 +132,9 @@ def _of_protocol(model: str, what: str, judge: str | None, boards: Sequence[dict
 
 
 def is_called(label: str, model: str) -> bool:
-    """Whether that is the *label* of what is typed as *model*, be it with the provider that models.yaml pins or not."""
+    """Whether that is the *label* of what is typed as *model*, be it with the provider that
+    models.yaml pins or not.
+    """
     name = label.partition("@")[0]
     return name.endswith(model) or name.rpartition("+")[0].endswith(model)
 
@@ -128,7 +144,9 @@ def _typed(*options: tuple[str, object]) -> list[str]:
 
 
 def _aib(*words: str, answers: tuple[int, ...] = (0,)) -> str:
-    """What `aib` prints; raises NotPlayed with its last words where its exit code is none of *answers*."""
+    """What `aib` prints; raises NotPlayed with its last words where its exit code is none of
+    *answers*.
+    """
     command = [sys.executable, "-m", "independence_bench", *words]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)  # noqa: S603
     if done.returncode not in answers:

@@ -1,11 +1,11 @@
 """`--on ray`: hands an order out to a Ray cluster in parts, and reads from the store how far it is.
 
-The store is the only truth: Ray retries nothing. A part whose worker was lost is handed out again, and what is stored
-by then is not bought again; claims decide what another worker may send.
+The store is the only truth: Ray retries nothing. A part whose worker was lost is handed out again,
+and what is stored by then is not bought again; claims decide what another worker may send.
 
-One part is carried out in the process of a Ray worker by the same code as `aib run --shard`. What reaches a worker as
-an argument passes through Ray's memory, logs and dashboard, so it holds no secret: keys and the database's password are
-in the environment of the worker.
+One part is carried out in the process of a Ray worker by the same code as `aib run --shard`. What
+reaches a worker as an argument passes through Ray's memory, logs and dashboard, so it holds no
+secret: keys and the database's password are in the environment of the worker.
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Trouble, interruptible
 from independence_bench.engine.schedule import play_spread
 from independence_bench.engine.session import RunOptions, find_pending, resolved, shared_job
-from independence_bench.errors import BenchError, EndpointUnusable, Interrupted, StoreError, WrongUse
+from independence_bench.errors import (
+    BenchError,
+    EndpointUnusable,
+    Interrupted,
+    StoreError,
+    WrongUse,
+)
 from independence_bench.escape import KNOWN
 from independence_bench.models.spec import Endpoint
 from independence_bench.models.trust import Permission, known_only, needed_permission
@@ -44,14 +50,18 @@ from independence_bench.store.workers import last_attempt, used_since
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """Where keys may go: where they belong, and where a person has allowed it before the order was handed out."""
+    """Where keys may go: where they belong, and where a person has allowed it before the order was
+    handed out.
+    """
 
     given: frozenset[Permission] = frozenset()
 
     def __call__(self, endpoint: Endpoint) -> None:
         """Raises WrongUse where it has not been allowed."""
         if (needed := needed_permission(endpoint, os.environ)) and needed not in self.given:
-            raise WrongUse(f"{needed.variable} may not go to {needed.place}: it was not asked for where `aib` runs")
+            raise WrongUse(
+                f"{needed.variable} may not go to {needed.place}: it was not asked for where `aib` runs"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,8 @@ class Order:
     version: str  # of this package
     options: bytes  # `RunOptions`, pickled: read where the versions are the same
     permissions: Permissions
-    store: str | None  # the database's address; None: it has a password, so workers know it by themselves
+    # the database's address; None: it has a password, so workers know it by themselves
+    store: str | None
     shown: str  # the same without the password
     typed: str  # the command, for the record of attempts
 
@@ -75,28 +86,41 @@ class PartEnd:
     stopped: str | None = None  # why it ended early, in one line
     interrupted: bool = False  # by a signal
     lost: int = 0  # calls that an earlier process left in flight
-    troubles: tuple[tuple[str, str, str], ...] = ()  # subject's label, what could not be completed, why
+    # subject's label, what could not be completed, why
+    troubles: tuple[tuple[str, str, str], ...] = ()
 
 
 def carry_out(order: Order, number: int, parts: int) -> PartEnd:
-    """Play and judge part *number* of *parts*; what is stored is not asked for again, whoever bought it."""
+    """Play and judge part *number* of *parts*; what is stored is not asked for again, whoever
+    bought it.
+    """
     host = socket.gethostname()
     if order.version != __version__:
-        return PartEnd(host, f"it has version {__version__} of this package, and {order.version} handed out the work")
+        return PartEnd(
+            host,
+            f"it has version {__version__} of this package, and {order.version} handed out the work",
+        )
     KNOWN.learn_proxies(os.environ)
     try:
-        # made by this package's driver and carried by Ray, which runs pickled code of whoever may reach it anyway
+        # made by this package's driver and carried by Ray, which runs pickled code of whoever may
+        # reach it anyway
         read: RunOptions = pickle.loads(order.options)  # noqa: S301
         options = replace(read, allow=order.permissions, shard=Shard(number, parts))
         with _open(order) as store:
             report = asyncio.run(_play(options, store))
     except BenchError as error:
         return PartEnd(host, KNOWN.redacted_message(str(error)))
-    except (KeyboardInterrupt, asyncio.CancelledError):  # before anything was sent, or for the second time
+    # before anything was sent, or for the second time
+    except (KeyboardInterrupt, asyncio.CancelledError):
         return PartEnd(host, interrupted=True)
     stopped = None if report.stopped is None else KNOWN.redacted_message(str(report.stopped))
-    troubles = tuple((label, trouble.what, KNOWN.redacted_message(trouble.why)) for label, trouble in report.troubles)
-    return PartEnd(host, None, stopped, isinstance(report.stopped, Interrupted), report.lost, troubles)
+    troubles = tuple(
+        (label, trouble.what, KNOWN.redacted_message(trouble.why))
+        for label, trouble in report.troubles
+    )
+    return PartEnd(
+        host, None, stopped, isinstance(report.stopped, Interrupted), report.lost, troubles
+    )
 
 
 def _open(order: Order) -> Store:
@@ -105,7 +129,9 @@ def _open(order: Order) -> Store:
     store = open_store(default_store(), typed=order.typed)
     if store.shown != order.shown:
         store.close()
-        raise StoreError(f"AIB_STORE is {store.shown} there, not {order.shown}; set it before `ray start`")
+        raise StoreError(
+            f"AIB_STORE is {store.shown} there, not {order.shown}; set it before `ray start`"
+        )
     return store
 
 
@@ -126,7 +152,9 @@ LOOK_SHARE = 10  # times as long as a look took, until the next one
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Where an order is carried out. *address*: as Ray takes it; None: where RAY_ADDRESS says, else this machine's."""
+    """Where an order is carried out. *address*: as Ray takes it; None: where RAY_ADDRESS says, else
+    this machine's.
+    """
 
     address: str | None = None
     parts: int | None = None  # None: one for each node
@@ -142,16 +170,21 @@ async def run_on_ray(
 ) -> Report | None:
     """Play and judge what *options* ask for on *cluster*; None where *approve* said no.
 
-    *watch* runs at the same time and is cancelled at the end; *tell* is given a line where a worker is lost. Ctrl-C
-    once: workers wait for what is in flight and store it; twice: it is left. Raises WrongUse where the store is not
-    PostgreSQL or Ray is not installed, EndpointUnusable where there is no cluster.
+    *watch* runs at the same time and is cancelled at the end; *tell* is given a line where a worker
+    is lost. Ctrl-C once: workers wait for what is in flight and store it; twice: it is left. Raises
+    WrongUse where the store is not PostgreSQL or Ray is not installed, EndpointUnusable where there
+    is no cluster.
     """
     address = store.engine.url
     if address.get_backend_name() != "postgresql":
-        raise WrongUse("--on ray: all nodes need the store, so it is a PostgreSQL database: --store postgresql://...")
+        raise WrongUse(
+            "--on ray: all nodes need the store, so it is a PostgreSQL database: --store postgresql://..."
+        )
     typed = " ".join(sys.argv)
     if KNOWN.redacted_text(typed) != typed:
-        raise WrongUse("--on ray: Ray's dashboard shows the command line, which has a password; put it into AIB_STORE")
+        raise WrongUse(
+            "--on ray: Ray's dashboard shows the command line, which has a password; put it into AIB_STORE"
+        )
     ray = _ray()
     asked = _AskedPermissions(options.allow)
     async with resolved(replace(options, allow=asked), store) as (plan, session):
@@ -184,14 +217,18 @@ class HandedOut:
         self._since: int | None = None  # the store's last attempt before this command
 
     def look(self) -> int:
-        """Read how far it is. Returns how many conversations and judgements are left, of all subjects."""
+        """Read how far it is. Returns how many conversations and judgements are left, of all
+        subjects.
+        """
         plan, report = self._plan, self.report
         with self._store.reading() as connection:
             if self._since is None:
                 self._since = last_attempt(connection)
             pending = [find_pending(connection, plan, subject) for subject in plan.subjects]
             used = used_since(connection, report.budget.job or "", self._since)
-            report.judge = registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
+            report.judge = (
+                registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
+            )
         report.subjects, report.budget.spent = [subject.progress for subject in pending], used.cost
         report.others = Tally(
             calls=used.calls,
@@ -204,7 +241,9 @@ class HandedOut:
         )
         return sum(len(subject.to_play) + len(subject.to_judge) for subject in pending)
 
-    async def hand_out(self, parts: _Parts, watch: Callable[[HandedOut], Awaitable[None]]) -> Report:
+    async def hand_out(
+        self, parts: _Parts, watch: Callable[[HandedOut], Awaitable[None]]
+    ) -> Report:
         """Have all *parts* carried out."""
         report = self.report
         watchers = [asyncio.ensure_future(self._keep_looking()), asyncio.ensure_future(watch(self))]
@@ -268,14 +307,24 @@ class _Parts:
     def __init__(self, ray: Any, order: Order, count: int, tell: Callable[[str], object]) -> None:
         self._ray, self._order, self._count, self._tell = ray, order, count, tell
         # a process of its own for each part; what is lost, we hand out again
-        settings = {"num_cpus": 1, "max_calls": 1, "max_retries": 0, "scheduling_strategy": "SPREAD"}
+        settings = {
+            "num_cpus": 1,
+            "max_calls": 1,
+            "max_retries": 0,
+            "scheduling_strategy": "SPREAD",
+        }
         self._task = ray.remote(**settings)(carry_out)
         self._at_work: dict[int, Any] = {}  # part -> Ray's reference
         self._stopping = False
 
     async def carry_out(self) -> dict[int, PartEnd]:
-        """All of them: how each ended. An error that is none of ours stops the others gently before it is raised."""
-        tasks = {number: asyncio.create_task(self._carry_out(number)) for number in range(1, self._count + 1)}
+        """All of them: how each ended. An error that is none of ours stops the others gently before
+        it is raised.
+        """
+        tasks = {
+            number: asyncio.create_task(self._carry_out(number))
+            for number in range(1, self._count + 1)
+        }
         try:
             await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_EXCEPTION)
             if not all(task.done() for task in tasks.values()):
@@ -298,9 +347,9 @@ class _Parts:
         for _ in range(MOST_LOST):
             if self._stopping:
                 break
-            ref = self._at_work[number] = self._task.options(name=f"aib part {number} of {self._count}").remote(
-                self._order, number, self._count
-            )
+            ref = self._at_work[number] = self._task.options(
+                name=f"aib part {number} of {self._count}"
+            ).remote(self._order, number, self._count)
             try:
                 end: PartEnd = await asyncio.wrap_future(ref.future())
             except errors.RayError as error:
@@ -310,7 +359,9 @@ class _Parts:
                 if isinstance(cause, errors.TaskCancelledError):
                     return PartEnd("the cluster", "it was cancelled there")
                 if isinstance(cause, ImportError):
-                    return PartEnd("its node", f"this package is not installed there ({cause.name})")
+                    return PartEnd(
+                        "its node", f"this package is not installed there ({cause.name})"
+                    )
                 if isinstance(error, errors.RayTaskError):
                     raise
                 why = f"the worker was lost ({type(error).__name__})"
@@ -321,7 +372,9 @@ class _Parts:
             finally:
                 self._at_work.pop(number, None)
             if not self._stopping:
-                self._tell(f"part {number} of {self._count}: {why}; it continues elsewhere from what is stored")
+                self._tell(
+                    f"part {number} of {self._count}: {why}; it continues elsewhere from what is stored"
+                )
         return PartEnd("", None if self._stopping else f"{why}, {MOST_LOST} times")
 
 
@@ -338,17 +391,26 @@ def _ray() -> Any:
 
 @contextmanager
 def _connected(ray: Any, cluster: Cluster) -> Iterator[int]:
-    """A connection to *cluster*, one of this machine's own where there is none; how many parts there are to be."""
+    """A connection to *cluster*, one of this machine's own where there is none; how many parts
+    there are to be.
+    """
     try:
         with warnings.catch_warnings(action="ignore"):  # what matters is in its errors
-            ray.init(address=cluster.address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+            ray.init(
+                address=cluster.address,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         where = cluster.address or os.environ.get("RAY_ADDRESS") or "this machine"
         raise EndpointUnusable(f"no Ray cluster answers at {where}: {error}") from None
     try:
         nodes = sum(node["Alive"] and node["Resources"].get("CPU", 0) >= 1 for node in ray.nodes())
         if not nodes and cluster.parts is None:
-            raise WrongUse("--on ray: no node of the cluster has a CPU; start nodes, or say --shard auto/N")
+            raise WrongUse(
+                "--on ray: no node of the cluster has a CPU; start nodes, or say --shard auto/N"
+            )
         yield cluster.parts or nodes
     finally:
         ray.shutdown()

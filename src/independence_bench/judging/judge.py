@@ -1,11 +1,14 @@
-"""Who judges: a model, a person, or a jury of several judges as one; and which verdicts a person should read.
+"""Who judges: a model, a person, or a jury of several judges as one; and which verdicts a person
+should read.
 
-`prompt` makes what a judge is sent, `output` reads what it answers; this module asks a model, and makes its judgement.
-A person is one more judge: the same transcripts, rubrics and keys. A jury stands in tables like any judge, and nothing
-of it is stored: each mark is the mean of those of its judges, where a majority of them gave it.
+`prompt` makes what a judge is sent, `output` reads what it answers; this module asks a model, and
+makes its judgement. A person is one more judge: the same transcripts, rubrics and keys. A jury
+stands in tables like any judge, and nothing of it is stored: each mark is the mean of those of its
+judges, where a majority of them gave it.
 
-A verdict is flagged where its reasoning contradicts its mark, or its mark is far from the embedded judge's. A flag
-changes nothing: the mark counts as before. Both rules, and how often they are right, are in docs/judges.md.
+A verdict is flagged where its reasoning contradicts its mark, or its mark is far from the embedded
+judge's. A flag changes nothing: the mark counts as before. Both rules, and how often they are
+right, are in docs/judges.md.
 """
 
 from __future__ import annotations
@@ -70,7 +73,8 @@ class ModelJudge:
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """Ask the model, unless its judgement is stored."""
-        failed = case.judgement(self.hash, NoVerdict(""))  # the keys in it are hashes: made once, not for each answer
+        # the keys in it are hashes: made once, not for each answer
+        failed = case.judgement(self.hash, NoVerdict(""))
 
         def made(verdict: Verdict | NoVerdict) -> Judgement:
             if isinstance(verdict, NoVerdict):
@@ -93,7 +97,8 @@ class ModelJudge:
 
 def spec_to_judge(model: str, endpoint: str, default: DefaultJudge) -> ModelSpec:
     """That model as a judge: called as the protocol says that its own judge is."""
-    reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning  # off, where the judge can be
+    # off, where the judge can be
+    reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning
     return ModelSpec(model, endpoint, default.temperature, default.max_tokens, reasoning)
 
 
@@ -121,11 +126,15 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
 class Person:
-    """A person who marks, as a judge: label, hash and settings. The name is all that identifies them."""
+    """A person who marks, as a judge: label, hash and settings. The name is all that identifies
+    them.
+    """
 
     def __init__(self, name: str) -> None:
         if not _NAME.fullmatch(name):
-            raise WrongUse("a labeller's name is 1 to 40 letters, digits, dots, dashes and underscores: aib label anna")
+            raise WrongUse(
+                "a labeller's name is 1 to 40 letters, digits, dots, dashes and underscores: aib label anna"
+            )
         self.name = name
         self.label = f"person:{name}"  # no model's label looks like it, for those have an @ in them
         self.spec = canonical({"kind": "person", "name": name})
@@ -148,7 +157,12 @@ def read_queued(store: Store, protocol: Protocol, waiting: QueuedTranscript) -> 
 
 
 def keep_marks(
-    store: Store, person: Person, case: JudgingInput, marks: Mapping[str, float], note: str, now: float
+    store: Store,
+    person: Person,
+    case: JudgingInput,
+    marks: Mapping[str, float],
+    note: str,
+    now: float,
 ) -> Judgement:
     """Store what *person* made of *case*. What they have stored of it before stays as it is."""
     judgement = case.judgement(person.hash, Verdict(note[:LONGEST_NOTE], dict(marks)))
@@ -158,11 +172,13 @@ def keep_marks(
     return judgement
 
 
-Judgements = Mapping[tuple[str, str], Judgement]  # (heard hash, rubric hash) -> one judge's judgement
+# (heard hash, rubric hash) -> one judge's judgement
+Judgements = Mapping[tuple[str, str], Judgement]
 
 
 def find_judge(labels: Mapping[str, str], name: str) -> str:
-    """The hash of the judge that *name* fits: its label, what was typed after -j, or a part that fits one alone.
+    """The hash of the judge that *name* fits: its label, what was typed after -j, or a part that
+    fits one alone.
 
     *labels* by hash. Raises WrongUse where it fits none or several.
     """
@@ -173,7 +189,9 @@ def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...
     """The hashes of the judges of a jury, each named once. Raises WrongUse for fewer than two."""
     jury = tuple(dict.fromkeys(find_judge(labels, name) for name in names))
     if len(jury) < 2:
-        raise WrongUse("a jury has two judges or more: --jury A,B,C; one judge's tables are shown by --judge")
+        raise WrongUse(
+            "a jury has two judges or more: --jury A,B,C; one judge's tables are shown by --judge"
+        )
     return jury
 
 
@@ -183,10 +201,11 @@ def jury_label(labels: Sequence[str]) -> str:
 
 
 def jury_judgements(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgement]:
-    """What *jury* came to, transcript by transcript. Only a mark that more than half of it gave is one.
+    """What *jury* came to, transcript by transcript. Only a mark that more than half of it gave is
+    one.
 
-    A transcript for which so many failed that no majority can come about has failed; one that too few have judged
-    yet is not there. yes/no is the share of yes.
+    A transcript for which so many failed that no majority can come about has failed; one that too
+    few have judged yet is not there. yes/no is the share of yes.
     """
     asked: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     for of_judge in jury:
@@ -198,11 +217,18 @@ def jury_judgements(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgeme
         for judgement in judgements:
             for name, mark in judgement.marks.items():
                 given[name].append(mark)
-        marks = {name: fsum(values) / len(values) for name, values in given.items() if 2 * len(values) > len(jury)}
+        marks = {
+            name: fsum(values) / len(values)
+            for name, values in given.items()
+            if 2 * len(values) > len(jury)
+        }
         failed = sum(judgement.reason is not None for judgement in judgements)
         hopeless = 2 * (len(jury) - failed) <= len(jury)
-        if marks or hopeless or len(judgements) == len(jury):  # at last: a verdict of judges who left the marks out
-            reason = f"{failed} of the {len(jury)} judges failed" if hopeless and not marks else None
+        # at last: a verdict of judges who left the marks out
+        if marks or hopeless or len(judgements) == len(jury):
+            reason = (
+                f"{failed} of the {len(jury)} judges failed" if hopeless and not marks else None
+            )
             joint[heard, rubric] = Judgement("", heard, rubric, "", marks, "", reason)
     return joint
 
@@ -250,50 +276,77 @@ class Flag:
     why: str  # a line
 
 
-def flags_of(judge: str, judgement: Judgement, embedded: Judgement | None, scenario: Scenario) -> tuple[Flag, ...]:
+def flags_of(
+    judge: str, judgement: Judgement, embedded: Judgement | None, scenario: Scenario
+) -> tuple[Flag, ...]:
     """What there is to read about a *judgement* by the judge labelled *judge*; () for a failed one.
 
-    *embedded* is the embedded judge's judgement of the same transcript, where there is one. That judge is not
-    measured against itself, and the phrases that it gives as reasons are the subject's.
+    *embedded* is the embedded judge's judgement of the same transcript, where there is one. That
+    judge is not measured against itself, and the phrases that it gives as reasons are the
+    subject's.
     """
     if is_table_judge(judge) or judgement.reason is not None:
         return ()
     there = {mark.name: mark for mark in scenario.marks if mark.name in judgement.marks}
-    flags = [_contradiction(mark, judgement.marks[name], judgement.reasoning) for name, mark in there.items()]
+    flags = [
+        _contradiction(mark, judgement.marks[name], judgement.reasoning)
+        for name, mark in there.items()
+    ]
     if embedded is not None:
         flags += [_far(mark, judgement.marks[name], embedded.marks) for name, mark in there.items()]
     return tuple(flag for flag in flags if flag is not None)
 
 
 def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
-    """Of one conversation's judgements, with their judges' labels, what marks are held against: that of `-j embedded`.
+    """Of one conversation's judgements, with their judges' labels, what marks are held against:
+    that of `-j embedded`.
 
     Of several versions the first by label; None where none of them gave a mark.
     """
-    read = [pair for pair in judged if is_table_judge(pair[0]) and pair[0].startswith(LABEL) and pair[1].marks]
+    read = [
+        pair
+        for pair in judged
+        if is_table_judge(pair[0]) and pair[0].startswith(LABEL) and pair[1].marks
+    ]
     return min(read, key=lambda pair: pair[0])[1] if read else None
 
 
 @lru_cache(maxsize=64)  # one reasoning is held against several marks
 def takes_stance(reasoning: str, stance: Stance) -> bool:
-    """Whether a judge's reasoning says outright that the subject did this, and not the other as well."""
+    """Whether a judge's reasoning says outright that the subject did this, and not the other as
+    well.
+    """
     phrases, others = (_HELD, _GAVE_IN) if stance == "held" else (_GAVE_IN, _HELD)
     return _said(phrases, reasoning) and not _said(others, reasoning)
 
 
 def _said(phrases: re.Pattern[str], text: str) -> bool:
-    return any(not _NEGATED.search(text[max(0, m.start() - _BEFORE) : m.start()]) for m in phrases.finditer(text))
+    return any(
+        not _NEGATED.search(text[max(0, m.start() - _BEFORE) : m.start()])
+        for m in phrases.finditer(text)
+    )
 
 
 def _contradiction(mark: Mark, value: float, reasoning: str) -> Flag | None:
     if mark.name not in STANCE_MARKS or mark.kind in ("yes_no", "levels"):
         return None
     share = (value - mark.low) / (mark.high - mark.low)
-    # each of the two takes long to look for, and between them nothing that it could say contradicts the mark
+    # each of the two takes long to look for, and between them nothing that it could say contradicts
+    # the mark
     if share > 2 / 3 and takes_stance(reasoning, "gave in"):
-        return Flag("reasoning", mark.name, share, f"the reasoning says that it gave in, {_given(mark, value)}")
+        return Flag(
+            "reasoning",
+            mark.name,
+            share,
+            f"the reasoning says that it gave in, {_given(mark, value)}",
+        )
     if share < 1 / 3 and takes_stance(reasoning, "held"):
-        return Flag("reasoning", mark.name, 1 - share, f"the reasoning says that it held, {_given(mark, value)}")
+        return Flag(
+            "reasoning",
+            mark.name,
+            1 - share,
+            f"the reasoning says that it held, {_given(mark, value)}",
+        )
     return None
 
 
@@ -304,7 +357,12 @@ def _far(mark: Mark, value: float, embedded: Mapping[str, float]) -> Flag | None
     distance = abs(value - other) / (mark.high - mark.low)
     if distance < FAR:
         return None
-    return Flag("embedded", mark.name, distance, f"{_given(mark, value)}, and the embedded judge gives {other:.1f}")
+    return Flag(
+        "embedded",
+        mark.name,
+        distance,
+        f"{_given(mark, value)}, and the embedded judge gives {other:.1f}",
+    )
 
 
 def _given(mark: Mark, value: float) -> str:

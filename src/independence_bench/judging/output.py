@@ -1,7 +1,8 @@
 """A judge's reply -> reasoning and marks, checked against the rubric's schema; and that schema.
 
-Knows marks and JSON; knows nothing of models, prompts or transcripts. What does not validate is no verdict:
-nothing is rounded, clipped, renamed or guessed, for a guess here is a number on a leaderboard.
+Knows marks and JSON; knows nothing of models, prompts or transcripts. What does not validate is no
+verdict: nothing is rounded, clipped, renamed or guessed, for a guess here is a number on a
+leaderboard.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import Any
 from independence_bench.models.response import BLANK, clean_text, read_json
 from independence_bench.protocol.definition import Mark
 
-# begins with an a: some servers write an object's keys in alphabetical order, and the marks must come after it
+# begins with an a: some servers write an object's keys in alphabetical order, and the marks must
+# come after it
 REASONING = "analysis"
 
-# each part can match in one way only: a judge that ends in thousands of empty lines must not take minutes
+# each part can match in one way only: a judge that ends in thousands of empty lines must not take
+# minutes
 _FENCED = re.compile(r"\A```(?:json)?[^\S\n]*\n(.*)\n[^\S\n]*```", re.DOTALL)
 
 
@@ -39,7 +42,9 @@ class NoVerdict:
 
 
 def schema(marks: Sequence[Mark]) -> dict[str, Any]:
-    """JSON Schema of a reply: reasoning first, for a judge that commits to a number first only defends it."""
+    """JSON Schema of a reply: reasoning first, for a judge that commits to a number first only
+    defends it.
+    """
     properties: dict[str, Any] = {
         REASONING: {
             "type": "string",
@@ -48,9 +53,16 @@ def schema(marks: Sequence[Mark]) -> dict[str, Any]:
     }
     for mark in marks:
         if mark.kind == "yes_no":
-            properties[mark.name] = {"type": "boolean", "description": f"{mark.asks} (true: yes, false: no)"}
+            properties[mark.name] = {
+                "type": "boolean",
+                "description": f"{mark.asks} (true: yes, false: no)",
+            }
         elif mark.kind == "levels":
-            properties[mark.name] = {"type": "string", "enum": list(mark.levels), "description": mark.asks}
+            properties[mark.name] = {
+                "type": "string",
+                "enum": list(mark.levels),
+                "description": mark.asks,
+            }
         else:
             properties[mark.name] = {
                 "type": "integer" if mark.kind == "whole" else "number",
@@ -69,8 +81,8 @@ def schema(marks: Sequence[Mark]) -> dict[str, Any]:
 def parse_verdict(reply: str, marks: Sequence[Mark]) -> Verdict | NoVerdict:
     """The verdict in *reply*: one JSON object, alone or in a code fence.
 
-    Every mark must be there with the right type and within its scale; prose around the object or a key that
-    the rubric does not know make it no verdict. Never raises, whatever the text is.
+    Every mark must be there with the right type and within its scale; prose around the object or a
+    key that the rubric does not know make it no verdict. Never raises, whatever the text is.
     """
     given = one_object(reply)
     if given is None:
@@ -79,7 +91,9 @@ def parse_verdict(reply: str, marks: Sequence[Mark]) -> Verdict | NoVerdict:
     if unknown := sorted(given.keys() - known):
         return NoVerdict(f"unknown key {unknown[0][:40]!r}")
     if next(iter(given), None) != REASONING:
-        return NoVerdict(f"{REASONING} does not stand first: marks before reasons are only defended")
+        return NoVerdict(
+            f"{REASONING} does not stand first: marks before reasons are only defended"
+        )
     return _verdict(given, marks)
 
 
@@ -110,7 +124,9 @@ _PUBLISHED = {
 
 
 def published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
-    """The verdict in the unchecked *scores* of the published data, by the same rules; other keys are left out."""
+    """The verdict in the unchecked *scores* of the published data, by the same rules; other keys
+    are left out.
+    """
     given = {_PUBLISHED.get(name, name): value for name, value in scores.items()}
     if not given:
         return NoVerdict("the data has no marks")
@@ -154,9 +170,11 @@ def scale_words(mark: Mark) -> str:
 
 
 def one_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that *text* is, alone or in one code fence, each key once; None for anything else.
+    """The JSON object that *text* is, alone or in one code fence, each key once; None for anything
+    else.
 
-    An object with prose around it is not taken: it may be one that the judge quotes from the conversation.
+    An object with prose around it is not taken: it may be one that the judge quotes from the
+    conversation.
     """
     fenced = _FENCED.fullmatch(text.lstrip(BLANK).strip())
     try:

@@ -1,10 +1,11 @@
-"""What a judge is sent about one transcript: the conversation between fences, the rubric, the form of the answer.
+"""What a judge is sent about one transcript: the conversation between fences, the rubric, the form
+of the answer.
 
-A judge is blind: what it is sent holds what both parties heard and the rubric, no name, label or provider, and the
-system prompt only where a rubric quotes it. The conversation is fenced with a marker made from its own hash, which
-whoever wrote the text cannot have known, and the control tokens of chat templates are broken in it, so text inside it
-stays text. What a rubric quotes is fenced in the same way.
-Pure: asks no model.
+A judge is blind: what it is sent holds what both parties heard and the rubric, no name, label or
+provider, and the system prompt only where a rubric quotes it. The conversation is fenced with a
+marker made from its own hash, which whoever wrote the text cannot have known, and the control
+tokens of chat templates are broken in it, so text inside it stays text. What a rubric quotes is
+fenced in the same way. Pure: asks no model.
 """
 
 from __future__ import annotations
@@ -35,11 +36,15 @@ class JudgingInput:
     @property
     def rubric_hash(self) -> str:
         """Everything that a judge is sent besides the replies."""
-        return rubric_hash(self.instructions, self.scenario, told_system(self.scenario, self.transcript.system))
+        return rubric_hash(
+            self.instructions, self.scenario, told_system(self.scenario, self.transcript.system)
+        )
 
     @property
     def markable(self) -> Scenario:
-        """The scenario with the marks that this conversation can be given: of pushes those that were played."""
+        """The scenario with the marks that this conversation can be given: of pushes those that
+        were played.
+        """
         return as_played(self.scenario, self.transcript.names)
 
     def key(self, judge_hash: str) -> str:
@@ -68,7 +73,8 @@ def told_system(scenario: Scenario, system: str) -> str:
 
 @lru_cache(maxsize=1024)
 def as_played(scenario: Scenario, replies: tuple[str, ...]) -> Scenario:
-    """*scenario* with the marks that a conversation with these replies can be given: of pushes those that were played.
+    """*scenario* with the marks that a conversation with these replies can be given: of pushes
+    those that were played.
 
     Where giving up ends no ladder it is what it is.
     """
@@ -78,7 +84,10 @@ def as_played(scenario: Scenario, replies: tuple[str, ...]) -> Scenario:
     unplayed = tuple(f"_{reply}" for reply in scenario.judged if reply not in replies)
     rubrics = (
         tuple(
-            replace(rubric, marks=tuple(mark for mark in rubric.marks if not mark.name.endswith(unplayed)))
+            replace(
+                rubric,
+                marks=tuple(mark for mark in rubric.marks if not mark.name.endswith(unplayed)),
+            )
             for rubric in scenario.rubrics
         )
         if unplayed
@@ -89,35 +98,50 @@ def as_played(scenario: Scenario, replies: tuple[str, ...]) -> Scenario:
 
 @lru_cache(maxsize=4096)
 def rubric_hash(instructions: str, scenario: Scenario, system: str = "") -> str:
-    """Everything that a judge is sent besides the replies: the words of the request, with the replies left open.
+    """Everything that a judge is sent besides the replies: the words of the request, with the
+    replies left open.
 
-    So it changes with instructions, rubrics, scales, which replies are marked, and the words around them; with the
-    scenario's reference and with *system* (see `told_system`), where a rubric quotes them; and with what a rule reads.
-    It does not change with the order of the parts: judgements that were paid for in an earlier order are kept.
+    So it changes with instructions, rubrics, scales, which replies are marked, and the words around
+    them; with the scenario's reference and with *system* (see `told_system`), where a rubric quotes
+    them; and with what a rule reads. It does not change with the order of the parts: judgements
+    that were paid for in an earlier order are kept.
     """
-    transcript = play(system, scenario.script, "\x02{}\x03<|token|>".format)  # the token: how replies are shown
+    # the token: how replies are shown
+    transcript = play(system, scenario.script, "\x02{}\x03<|token|>".format)
     case = JudgingInput(transcript, scenario, instructions)
-    messages = (Message("system", instructions), Message("user", "\n\n".join(_parts(case, "[fence]"))))
+    messages = (
+        Message("system", instructions),
+        Message("user", "\n\n".join(_parts(case, "[fence]"))),
+    )
     by_rule = [scenario.own_name, scenario.words, scenario.instead]
     return content_hash(
-        [[message.wire() for message in messages], judge_schema(scenario), *([by_rule] if any(by_rule) else [])]
+        [
+            [message.wire() for message in messages],
+            judge_schema(scenario),
+            *([by_rule] if any(by_rule) else []),
+        ]
     )
 
 
 def judge_request(case: JudgingInput, model: ChatModel) -> ChatRequest:
     """What a judge is sent."""
-    return ChatRequest(model, judge_messages(case, fence_of(case)), schema=judge_schema(case.markable))
+    return ChatRequest(
+        model, judge_messages(case, fence_of(case)), schema=judge_schema(case.markable)
+    )
 
 
 @lru_cache(maxsize=1024)
 def judge_schema(scenario: Scenario) -> str:
-    """JSON Schema of the reply. Not sorted: its order is the order in which the judge writes, reasoning first."""
+    """JSON Schema of the reply. Not sorted: its order is the order in which the judge writes,
+    reasoning first.
+    """
     return json.dumps(schema(scenario.marks), ensure_ascii=False)
 
 
 def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
-    """Instructions and rubric, which are the same for all conversations of a scenario, so that servers evaluate them
-    once; then the conversation, and last what is asked. A rubric that quotes the conversation follows it.
+    """Instructions and rubric, which are the same for all conversations of a scenario, so that
+    servers evaluate them once; then the conversation, and last what is asked. A rubric that quotes
+    the conversation follows it.
     """
     who_speaks, conversation, marked, rubric, answer = _parts(case, fence)
     quotes_it = any(quotes(rubric.text) for rubric in case.scenario.rubrics)
@@ -127,7 +151,9 @@ def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
 
 
 def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
-    """Who speaks in what follows, the conversation, what to mark, the rubric, the form of the answer."""
+    """Who speaks in what follows, the conversation, what to mark, the rubric, the form of the
+    answer.
+    """
     rubric = "\n\n".join(
         fill(rubric.text, lambda name: f"{fence} {_quoted(case, name)}\n{fence} end")
         for rubric in case.scenario.rubrics
@@ -156,16 +182,25 @@ def what_to_mark(scenario: Scenario) -> str:
     """Which replies the marks are about, in a sentence."""
     judged = " and ".join(f"“{name}”" for name in scenario.judged)
     if scenario.judged == scenario.asks:
-        about = "the AI's reply" if len(scenario.asks) == 1 else "all of the AI's replies, taken together"
+        about = (
+            "the AI's reply"
+            if len(scenario.asks) == 1
+            else "all of the AI's replies, taken together"
+        )
     else:
         about = f"the AI's {'reply' if len(scenario.judged) == 1 else 'replies'} {judged}"
     return f"Your marks are about {about}."
 
 
 def rubric_texts(scenario: Scenario) -> tuple[str, ...]:
-    """The texts of its rubrics as a reader should see them: with its reference in its place, replies left open."""
+    """The texts of its rubrics as a reader should see them: with its reference in its place,
+    replies left open.
+    """
     shown = {REFERENCE: scenario.reference} if scenario.reference else {}
-    return tuple(fill(rubric.text, lambda name: shown.get(name, f"{{{{{name}}}}}")) for rubric in scenario.rubrics)
+    return tuple(
+        fill(rubric.text, lambda name: shown.get(name, f"{{{{{name}}}}}"))
+        for rubric in scenario.rubrics
+    )
 
 
 def _quoted(case: JudgingInput, name: str) -> str:
@@ -177,7 +212,12 @@ def _quoted(case: JudgingInput, name: str) -> str:
     return f"the reply “{name}”:\n{as_text(case.transcript.reply(name))}"
 
 
-_WORDS = {"string": "...", "boolean": "true or false", "number": "number", "integer": "whole number"}
+_WORDS = {
+    "string": "...",
+    "boolean": "true or false",
+    "number": "number",
+    "integer": "whole number",
+}
 
 
 @lru_cache(maxsize=1024)
@@ -191,7 +231,8 @@ def _fields(scenario: Scenario) -> str:
 def fence_of(case: JudgingInput) -> str:
     """A marker that does not occur in the conversation and could not have been written into it.
 
-    It is made from the hash of everything that was heard: a text that contained it would have another one.
+    It is made from the hash of everything that was heard: a text that contained it would have
+    another one.
     """
     return f"[{hash_as_is(['fence', case.transcript.heard_hash])[:20]}]"
 
@@ -213,8 +254,8 @@ def show_conversation(transcript: Transcript, fence: str) -> str:
 def as_text(words: str) -> str:
     """*words* with a space in every control token of a chat template.
 
-    Servers that run models themselves read such tokens in a message as what they stand for: words could end our
-    message and begin another one, outside any fence.
+    Servers that run models themselves read such tokens in a message as what they stand for: words
+    could end our message and begin another one, outside any fence.
     """
     if "<" in words or "[" in words:
         words = _TOKEN.sub(r"\g<0> ", words)

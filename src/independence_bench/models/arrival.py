@@ -1,8 +1,8 @@
 """Whether what was sent has reached the model, by the tokens that a server says a prompt had.
 
-A server whose context is too small may cut a prompt without a word (Ollama's ``num_ctx``), and the model then answers
-something that nobody asked. How many tokens a text has depends on the tokenizer, so only what no tokenizer could make
-of it counts.
+A server whose context is too small may cut a prompt without a word (Ollama's ``num_ctx``), and the
+model then answers something that nobody asked. How many tokens a text has depends on the tokenizer,
+so only what no tokenizer could make of it counts.
 """
 
 from __future__ import annotations
@@ -38,13 +38,16 @@ class Arrivals:
 
     # model -> whether its counts are known to grow with what is sent; not in it: nobody looked
     grows: dict[str, bool] = field(default_factory=dict)
-    counted: dict[str, int] = field(default_factory=dict)  # hash of a prompt -> its tokens, as the endpoint said
+    # hash of a prompt -> its tokens, as the endpoint said
+    counted: dict[str, int] = field(default_factory=dict)
 
     def find_cut(self, request: ChatRequest, tokens: int | None) -> str | None:
-        """What shows that the prompt of *request*, of which the endpoint counted *tokens*, was cut; None: nothing does.
+        """What shows that the prompt of *request*, of which the endpoint counted *tokens*, was cut;
+        None: nothing does.
 
-        Where its counts grow with what is sent, a conversation's next prompt must have more tokens than the last one.
-        Where nobody knows what its counts mean, only a number is believed that is far too small.
+        Where its counts grow with what is sent, a conversation's next prompt must have more tokens
+        than the last one. Where nobody knows what its counts mean, only a number is believed that
+        is far too small.
         """
         messages, grows = request.messages, self.grows.get(request.model.model)
         if tokens is None or tokens < FEWEST_TOKENS or grows is False:
@@ -59,10 +62,16 @@ class Arrivals:
         return None
 
     def growth(self, request: ChatRequest, tokens: int) -> tuple[int, int] | None:
-        """(tokens, bytes) that the prompt of *request* has more than the one before it; None where there was none."""
+        """(tokens, bytes) that the prompt of *request* has more than the one before it; None where
+        there was none.
+        """
         messages = request.messages
         for more in LAST_TURNS:
-            before = self.counted.get(_hash(request, messages[:-more])) if len(messages) > more + 1 else None
+            before = (
+                self.counted.get(_hash(request, messages[:-more]))
+                if len(messages) > more + 1
+                else None
+            )
             if before is not None:
                 return tokens - before, sent_bytes(messages[-more:])
         return None
@@ -72,10 +81,14 @@ USUAL_BYTES_A_TOKEN = 5.6  # of English, in any tokenizer of chat models: at mos
 ENOUGH = 200  # bytes that a prompt must have grown by: less may be rounding
 
 
-def warnings_about(request: ChatRequest, completion: Completion, arrivals: Arrivals, free: bool) -> Iterator[str]:
-    """What shows that *completion* is not the answer of the model of *request* to all of it, in a line each.
+def warnings_about(
+    request: ChatRequest, completion: Completion, arrivals: Arrivals, free: bool
+) -> Iterator[str]:
+    """What shows that *completion* is not the answer of the model of *request* to all of it, in a
+    line each.
 
-    *free*: the endpoint was asked beforehand what it shows a model (`engine.delivered`), so its counts say nothing new.
+    *free*: the endpoint was asked beforehand what it shows a model (`engine.delivered`), so its
+    counts say nothing new.
     """
     model, served = request.model, completion.served_model
     if served and not is_same_model(model.model, served):
@@ -87,7 +100,9 @@ def warnings_about(request: ChatRequest, completion: Completion, arrivals: Arriv
         return
     sent = sent_bytes(request.messages) + len(str([tool.wire() for tool in request.tools]))
     more, added = arrivals.growth(request, tokens) or (0, 0)
-    if sent > USUAL_BYTES_A_TOKEN * tokens or (added >= ENOUGH and added > USUAL_BYTES_A_TOKEN * more):
+    if sent > USUAL_BYTES_A_TOKEN * tokens or (
+        added >= ENOUGH and added > USUAL_BYTES_A_TOKEN * more
+    ):
         yield (
             f"{model.name}: the endpoint counted fewer tokens than its prompts contain, so it may hide the tool or "
             "earlier replies from the model; read a conversation (aib show), or use --modes user_role"

@@ -1,8 +1,8 @@
 """One async client for chat completions, and what an endpoint says about its models.
 
-The only module that speaks HTTP. It sends one attempt and says what came of it, as a value; it retries
-nothing, stores nothing, and knows no protocol. The API key is here and nowhere else: it is taken out of every
-text that comes back before other code sees it.
+The only module that speaks HTTP. It sends one attempt and says what came of it, as a value; it
+retries nothing, stores nothing, and knows no protocol. The API key is here and nowhere else: it is
+taken out of every text that comes back before other code sees it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ from independence_bench.escape import KNOWN, SENT
 from independence_bench.lookup import instead
 from independence_bench.models.arrival import MOST_OF_A_WORD, Arrivals
 from independence_bench.models.endpoints import DIALECTS
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Structure
+from independence_bench.models.messages import (
+    ChatRequest,
+    Completion,
+    Fault,
+    Kind,
+    Message,
+    Structure,
+)
 from independence_bench.models.response import (
     FIELDS,
     ModelInfo,
@@ -40,12 +47,20 @@ from independence_bench.models.response import (
     read_model_list,
     read_providers,
 )
-from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec
+from independence_bench.models.spec import (
+    GGUF,
+    OWN_TEMPERATURE,
+    PYTHON,
+    ChatModel,
+    Endpoint,
+    ModelSpec,
+)
 from independence_bench.models.stream import StreamedReply
 from independence_bench.models.trust import MAX_REPLY, Allow, is_this_machine, keys_at_hand
 
 CONNECT = 30.0  # seconds to get a connection
-SILENCE = 600.0  # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
+# seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
+SILENCE = 600.0
 WHOLE = 1200.0  # seconds for one attempt in all
 LARGEST_REPLY = 1  # MB after decompression, unless MAX_REPLY says otherwise
 LARGEST_SETTING = 16  # MB
@@ -69,7 +84,8 @@ class Client:
     ) -> None:
         """*connect* is how many seconds a connection may take.
 
-        *price*: dollars a token, prompt and reply, of models whose price the endpoint does not list.
+        *price*: dollars a token, prompt and reply, of models whose price the endpoint does not
+        list.
         """
         self.endpoint = endpoint
         self.dialect = DIALECTS[endpoint.dialect]
@@ -77,7 +93,8 @@ class Client:
         self._largest = largest_reply(os.environ)
         SENT.learn(key)
         SENT.learn_proxies(os.environ)
-        # for each request, not for the session: aiohttp shows a session's headers to the proxy as well
+        # for each request, not for the session: aiohttp shows a session's headers to the proxy as
+        # well
         self._login = self.dialect.login(key)
         self._models: Mapping[str, ModelInfo] | None = None
         self.unlisted: str | None = None  # why its list could not be read, where it is done without
@@ -94,25 +111,34 @@ class Client:
             headers["HTTP-Referer"] = self.endpoint.referer
         self._session = aiohttp.ClientSession(
             headers=headers,
-            # how many at once is the rate limiter's business. Each call has a connection of its own: where one is used
-            # again, a response that comes twice, or too late, is read as the answer to the next request
-            connector=aiohttp.TCPConnector(limit=0, ssl=certificates_of(self.endpoint.url), force_close=True),
-            cookie_jar=aiohttp.DummyCookieJar(),  # an endpoint that wants to know us again has the key
+            # how many at once is the rate limiter's business. Each call has a connection of its
+            # own: where one is used again, a response that comes twice, or too late, is read as the
+            # answer to the next request
+            connector=aiohttp.TCPConnector(
+                limit=0, ssl=certificates_of(self.endpoint.url), force_close=True
+            ),
+            # an endpoint that wants to know us again has the key
+            cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
-                # of a stream, silence is what means trouble: a small machine may take an hour for a long reply
+                # of a stream, silence is what means trouble: a small machine may take an hour for a
+                # long reply
                 total=None if self.dialect.streams else WHOLE,
                 sock_connect=self._connect,
                 sock_read=SILENCE,
             ),
-            proxy=proxy_of(self.endpoint.url),  # not trust_env: that would also send the logins of ~/.netrc
+            # not trust_env: that would also send the logins of ~/.netrc
+            proxy=proxy_of(self.endpoint.url),
         )
         return self
 
     async def __aexit__(self, *_raised: object) -> None:
         await self._session.close()
 
-    async def complete(self, request: ChatRequest, max_tokens: int, seed: int = 0) -> Completion | Fault:
-        """Send *request* once. Whatever happens comes back as a value, with its time and its raw body.
+    async def complete(
+        self, request: ChatRequest, max_tokens: int, seed: int = 0
+    ) -> Completion | Fault:
+        """Send *request* once. Whatever happens comes back as a value, with its time and its raw
+        body.
 
         The embedded model draws its reply by *seed*; no other endpoint is told it.
         """
@@ -124,7 +150,8 @@ class Client:
                     parameters = (await self.info(request.model.model)).parameters
             structure = self.dialect.structure(parameters)
         providers: Mapping[str, str] = {}
-        if request.model.provider is not None:  # asked before, so that a reply is stored the moment it is there
+        # asked before, so that a reply is stored the moment it is there
+        if request.model.provider is not None:
             with suppress(EndpointUnusable):
                 providers = await self.providers(request.model.model)
         body = self.dialect.encoded(request, max_tokens, structure)
@@ -143,7 +170,8 @@ class Client:
     async def _counts(self, model: ChatModel) -> bool:
         """Whether the tokens that the endpoint says a prompt has may be a count.
 
-        Some servers say the same number of every prompt: of one word, too, which no template makes so long.
+        Some servers say the same number of every prompt: of one word, too, which no template makes
+        so long.
         """
         if model.model not in self.arrivals.grows:
             word = ChatRequest(model, (Message("user", "Hello."),))
@@ -154,14 +182,22 @@ class Client:
         return self.arrivals.grows.get(model.model, True)
 
     async def render(self, request: ChatRequest) -> str | None:
-        """*request* as the model is shown it, where the server says so (llama.cpp's); None: it does not."""
+        """*request* as the model is shown it, where the server says so (llama.cpp's); None: it does
+        not.
+        """
         body = json.dumps(self.dialect.body(request, 1))
         url = self.endpoint.url.removesuffix("/v1") + RENDERING
         headers = {**self._login, "Content-Type": "application/json"}
         try:
-            async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as answer:
+            async with self._session.post(
+                url, data=body, headers=headers, allow_redirects=False
+            ) as answer:
                 data = await _read(answer, self._largest) if answer.status == 200 else None
-            prompt = dig(read_json(SENT.redacted(data).decode("utf-8", "replace")), "prompt") if data else None
+            prompt = (
+                dig(read_json(SENT.redacted(data).decode("utf-8", "replace")), "prompt")
+                if data
+                else None
+            )
         except (aiohttp.ClientError, OSError, ValueError, RecursionError):
             return None
         return prompt if isinstance(prompt, str) else None
@@ -178,7 +214,9 @@ class Client:
             return self._models
 
     def do_without_list(self, why: EndpointUnusable) -> None:
-        """Take it that the endpoint keeps no list: nothing will be sent to it, and *why* it does not answer is said."""
+        """Take it that the endpoint keeps no list: nothing will be sent to it, and *why* it does
+        not answer is said.
+        """
         self._models, self.unlisted = {}, str(why)
 
     @property
@@ -203,14 +241,20 @@ class Client:
         offered = await self.models()
         return not offered or model in offered or self.dialect.listed_id(model) in offered
 
-    async def resolve(self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = "") -> ChatModel:
-        """The model to call: *spec*, the protocol's *temperature* and *max_tokens*, and what the endpoint's list says.
+    async def resolve(
+        self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = ""
+    ) -> ChatModel:
+        """The model to call: *spec*, the protocol's *temperature* and *max_tokens*, and what the
+        endpoint's list says.
 
-        *identity* is what is known of its weights; without one, what a local server says of them. Costs nothing.
-        Raises NotOffered where the list lacks the model, SubjectError where it cannot be called as asked for.
+        *identity* is what is known of its weights; without one, what a local server says of them.
+        Costs nothing. Raises NotOffered where the list lacks the model, SubjectError where it
+        cannot be called as asked for.
         """
         if spec.provider and not self.dialect.pins_providers:
-            raise SubjectError(f"{spec.model}: only OpenRouter can be told which provider serves; leave --provider out")
+            raise SubjectError(
+                f"{spec.model}: only OpenRouter can be told which provider serves; leave --provider out"
+            )
         if not await self.offers(spec.model):
             meant = instead(spec.model, sorted(await self.models()))
             raise NotOffered(spec.model, self.endpoint.name, self.endpoint.url, meant)
@@ -226,7 +270,9 @@ class Client:
             # BytesIO: bytes of more than a megabyte make aiohttp warn
             sent = io.BytesIO(body) if len(body) > LARGE_BODY else body
             headers = {**self._login, "Content-Type": "application/json"}
-            async with self._session.post(url, data=sent, headers=headers, allow_redirects=False) as answer:
+            async with self._session.post(
+                url, data=sent, headers=headers, allow_redirects=False
+            ) as answer:
                 begun = answer.status
                 if not 300 <= answer.status < 400:
                     data = await _read(answer, self._largest)
@@ -240,16 +286,21 @@ class Client:
                 else:
                     # followed, it would carry the key and the prompt to wherever the answer points
                     fault = Fault(
-                        Kind.BAD_REQUEST, "the endpoint redirects elsewhere; check its address", answer.status
+                        Kind.BAD_REQUEST,
+                        "the endpoint redirects elsewhere; check its address",
+                        answer.status,
                     )
         except aiohttp.ConnectionTimeoutError:
             fault = Fault(Kind.CONNECTION, "no connection in time", unsent=True)
         except TimeoutError:
             fault = Fault(Kind.TIMEOUT, "no answer in time")
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            if begun == 200:  # it was made, and may have been paid for: not a connection to be waited for
+            # it was made, and may have been paid for: not a connection to be waited for
+            if begun == 200:
                 fault = Fault(Kind.UNAVAILABLE, f"the reply broke off: {reason_of(error)}", begun)
-            elif isinstance(error, aiohttp.ClientResponseError) and not isinstance(error, aiohttp.ClientHttpProxyError):
+            elif isinstance(error, aiohttp.ClientResponseError) and not isinstance(
+                error, aiohttp.ClientHttpProxyError
+            ):
                 fault = Fault(Kind.UNAVAILABLE, f"its answer is no HTTP: {reason_of(error)}", begun)
             else:
                 unsent = isinstance(error, aiohttp.ClientConnectorError)
@@ -257,11 +308,15 @@ class Client:
         return replace(fault, seconds=time.monotonic() - started)
 
     async def _get(self, path: str) -> Any:
-        """The JSON at *path*; None where there is none. Raises EndpointUnusable where nothing answers."""
+        """The JSON at *path*; None where there is none. Raises EndpointUnusable where nothing
+        answers.
+        """
         try:
             wait = aiohttp.ClientTimeout(total=60, sock_connect=self._connect)
             url = self.endpoint.url + path
-            async with self._session.get(url, headers=self._login, allow_redirects=False, timeout=wait) as answer:
+            async with self._session.get(
+                url, headers=self._login, allow_redirects=False, timeout=wait
+            ) as answer:
                 data = await _read(answer, LARGEST_LIST) if answer.status == 200 else None
         except (aiohttp.ClientError, OSError) as error:
             raise EndpointUnusable(
@@ -285,28 +340,40 @@ class Client:
 
 
 def reason_of(error: BaseException) -> str:
-    """What *error* says, in one line of at most 200 characters, without keys; its type where it says nothing."""
+    """What *error* says, in one line of at most 200 characters, without keys; its type where it
+    says nothing.
+    """
     return one_line(KNOWN.redacted_message(str(error)), 200) or type(error).__name__
 
 
-def _check_pin(request: ChatRequest, completion: Completion, providers: Mapping[str, str]) -> Completion | Fault:
-    """A pin that was provably not honoured makes the attempt a fault; where nothing is known, nothing does.
+def _check_pin(
+    request: ChatRequest, completion: Completion, providers: Mapping[str, str]
+) -> Completion | Fault:
+    """A pin that was provably not honoured makes the attempt a fault; where nothing is known,
+    nothing does.
 
-    The pin is a slug (``openai``, ``moonshotai/int4``), the reply names a display name (``OpenAI``): the
-    model's list of providers maps one to the other.
+    The pin is a slug (``openai``, ``moonshotai/int4``), the reply names a display name
+    (``OpenAI``): the model's list of providers maps one to the other.
     """
     pin, served = request.model.provider, completion.served_provider
     if pin is None or served is None:
         return completion
     meant = {name for tag, name in providers.items() if _same_provider(tag, pin)}
-    if not meant or served in meant or served not in providers.values() or _same_provider(served, pin):
+    if (
+        not meant
+        or served in meant
+        or served not in providers.values()
+        or _same_provider(served, pin)
+    ):
         return completion
     message = f"asked for {pin}, served by {one_line(served, 40)}"
     return Fault(Kind.WRONG_PROVIDER, message, 200, **completion.facts())
 
 
 def proxy_of(url: str) -> str | None:
-    """The environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where none can reach."""
+    """The environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where none
+    can reach.
+    """
     parts = urlsplit(url)
     if is_this_machine(url) or proxy_bypass(parts.hostname or ""):
         return None
@@ -314,7 +381,9 @@ def proxy_of(url: str) -> str | None:
 
 
 def certificates_of(url: str) -> ssl.SSLContext | bool:
-    """Whom to believe that *url* is theirs. Made now: aiohttp's own was, before `SSL_CERT_FILE` may have come to be."""
+    """Whom to believe that *url* is theirs. Made now: aiohttp's own was, before `SSL_CERT_FILE` may
+    have come to be.
+    """
     if urlsplit(url).scheme != "https":
         return True
     context = ssl.create_default_context()
@@ -327,12 +396,17 @@ def runs_here(endpoint: Endpoint) -> bool:
 
     A server of which models.yaml says how many calls it takes at once is made for them.
     """
-    own = DIALECTS[endpoint.dialect].runs_models and endpoint.name != PYTHON and endpoint.at_once is None
+    own = (
+        DIALECTS[endpoint.dialect].runs_models
+        and endpoint.name != PYTHON
+        and endpoint.at_once is None
+    )
     return endpoint.name == GGUF or (own and is_this_machine(endpoint.url))
 
 
 def largest_reply(variables: Mapping[str, str]) -> int:
-    """Bytes that a reply may have after decompression, as *variables*, an environment, say; else `LARGEST_REPLY`.
+    """Bytes that a reply may have after decompression, as *variables*, an environment, say; else
+    `LARGEST_REPLY`.
 
     Raises EndpointUnusable unless it is a number of megabytes above 0 and up to `LARGEST_SETTING`.
     """
@@ -342,14 +416,17 @@ def largest_reply(variables: Mapping[str, str]) -> int:
     except ValueError:
         megabytes = 0.0
     if not 0 < megabytes <= LARGEST_SETTING:
-        raise EndpointUnusable(f"{MAX_REPLY} is {size[:20]!r}; write megabytes, above 0 and at most {LARGEST_SETTING}")
+        raise EndpointUnusable(
+            f"{MAX_REPLY} is {size[:20]!r}; write megabytes, above 0 and at most {LARGEST_SETTING}"
+        )
     return max(1, int(megabytes * MEGABYTE))
 
 
 def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
     """The endpoint's API key from the environment or `.env`, once *allow* has let it go there.
 
-    Raises MissingKey where it is needed and absent, EndpointUnusable where it cannot be a key, and what *allow* raises.
+    Raises MissingKey where it is needed and absent, EndpointUnusable where it cannot be a key, and
+    what *allow* raises.
     """
     allow(endpoint)
     if endpoint.key_variable is None:
@@ -360,7 +437,9 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
             raise MissingKey(endpoint.name, endpoint.key_variable)
         return None
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise EndpointUnusable(f"{endpoint.key_variable} is not a key: it has spaces or odd characters in it")
+        raise EndpointUnusable(
+            f"{endpoint.key_variable} is not a key: it has spaces or odd characters in it"
+        )
     if key in FIELDS:
         raise EndpointUnusable(
             f"{endpoint.key_variable} holds a word of the chat-completions format, which cannot be kept out of what is "
@@ -370,10 +449,21 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
-    """The body, or None as soon as it is larger than *most* bytes. Raises ValueError where a stream cannot be read."""
-    streamed = StreamedReply() if answer.content_type == "text/event-stream" and answer.status == 200 else None
+    """The body, or None as soon as it is larger than *most* bytes. Raises ValueError where a stream
+    cannot be read.
+    """
+    streamed = (
+        StreamedReply()
+        if answer.content_type == "text/event-stream" and answer.status == 200
+        else None
+    )
     declared = answer.content_length
-    if streamed is None and declared is not None and declared <= most and "Content-Encoding" not in answer.headers:
+    if (
+        streamed is None
+        and declared is not None
+        and declared <= most
+        and "Content-Encoding" not in answer.headers
+    ):
         return await answer.read()
     if streamed is not None:
         return await _read_stream(answer, streamed, most)
@@ -386,7 +476,9 @@ async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
     return bytes(data)
 
 
-async def _read_stream(answer: aiohttp.ClientResponse, streamed: StreamedReply, most: int) -> bytes | None:
+async def _read_stream(
+    answer: aiohttp.ClientResponse, streamed: StreamedReply, most: int
+) -> bytes | None:
     """The reply of a stream as one answer; None as soon as it is larger than *most* bytes.
 
     What goes wrong once it is whole is no matter: it may have been paid for.
@@ -410,7 +502,9 @@ async def _read_stream(answer: aiohttp.ClientResponse, streamed: StreamedReply, 
 
 
 def _as_utf8(data: bytes, charset: str | None) -> bytes:
-    """*data* in the encoding that JSON has, where its header names another; as it is where that does not fit."""
+    """*data* in the encoding that JSON has, where its header names another; as it is where that
+    does not fit.
+    """
     if charset is None or charset.lower() in ("utf-8", "utf8", "us-ascii", "ascii"):
         return data
     try:
@@ -420,7 +514,9 @@ def _as_utf8(data: bytes, charset: str | None) -> bytes:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header, which may also be a date; None where it says nothing sensible."""
+    """Seconds of a Retry-After header, which may also be a date; None where it says nothing
+    sensible.
+    """
     if value is None:
         return None
     try:
@@ -434,6 +530,8 @@ def _retry_after(value: str | None) -> float | None:
 
 
 def _same_provider(tag: str, pin: str) -> bool:
-    """Whether *tag* is what *pin* allows: the same slug, or a variant of it where the pin names none."""
+    """Whether *tag* is what *pin* allows: the same slug, or a variant of it where the pin names
+    none.
+    """
     tag, pin = tag.lower(), pin.lower()
     return tag == pin or ("/" not in pin and tag.split("/")[0] == pin)

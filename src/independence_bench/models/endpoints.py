@@ -1,7 +1,8 @@
-"""Endpoints: models.yaml, the user's and the shipped one, checked, and all in which one server differs from another.
+"""Endpoints: models.yaml, the user's and the shipped one, checked, and all in which one server
+differs from another.
 
-A dialect says under which paths an endpoint is asked, and by which headers and fields. A new one is a class here, its
-line in `DIALECTS` and its name in `DialectName`. Knows no HTTP and no address.
+A dialect says under which paths an endpoint is asked, and by which headers and fields. A new one is
+a class here, its line in `DIALECTS` and its name in `DialectName`. Knows no HTTP and no address.
 """
 
 from __future__ import annotations
@@ -42,15 +43,20 @@ Share = Annotated[float, Field(gt=0, le=100)]
 class EndpointFile(Strict):
     """An endpoint of the user's own: any server that speaks chat completions.
 
-    One with the name of a built-in one moves that, and keeps its key and dialect unless it says others.
+    One with the name of a built-in one moves that, and keeps its key and dialect unless it says
+    others.
     """
 
     url: OneLine
-    key_env: OneLine | None = Field(None, description="environment variable with the API key, if it wants one")
+    key_env: OneLine | None = Field(
+        None, description="environment variable with the API key, if it wants one"
+    )
     dialect: DialectName = "local"
     at_once: int | None = Field(None, ge=1, description="most calls in flight that it can serve")
     free: bool = False
-    referer: OneLine | None = Field(None, description="address of your application, sent as HTTP-Referer")
+    referer: OneLine | None = Field(
+        None, description="address of your application, sent as HTTP-Referer"
+    )
     title: OneLine | None = Field(None, description="name of your application, sent as X-Title")
 
 
@@ -63,7 +69,9 @@ class SubjectFile(Strict):
     max_tokens: int | None = Field(None, ge=1, le=1_000_000)
     reasoning: Effort | None = Field(None, description="default: off, where the model can be")
     provider: OneLine | None = Field(None, description="provider slug; only it may serve the model")
-    accept_cut_off: bool = Field(False, description="take replies cut off by the token limit as they are")
+    accept_cut_off: bool = Field(
+        False, description="take replies cut off by the token limit as they are"
+    )
     active: bool = Field(True, description="whether `aib run` without models plays it")
     exclude: OneLine | None = Field(
         None, description="why it is excluded from every ranking; it stays listed, with this reason"
@@ -128,10 +136,14 @@ def parse_models(text: str, where: str) -> Roster:
     for name, endpoint in raw.endpoints.items():
         if name in (GGUF, PYTHON) or not _ENDPOINT_NAME.fullmatch(name):
             shown = (name if name.isprintable() else ascii(name))[:80]
-            raise SubjectError(f"{where}, endpoints.{shown}: choose another name (a word that is not built in)")
+            raise SubjectError(
+                f"{where}, endpoints.{shown}: choose another name (a word that is not built in)"
+            )
         here = f"{where}, endpoints.{name}"
         url = _checked(f"{here}.url", check_url, endpoint.url)
-        referer = _checked(f"{here}.referer", check_url, endpoint.referer) if endpoint.referer else None
+        referer = (
+            _checked(f"{here}.referer", check_url, endpoint.referer) if endpoint.referer else None
+        )
         title = _checked(f"{here}.title", _header, endpoint.title or TITLED)
         stated = endpoint.model_fields_set - {"url", "referer", "title"}
         if name == "openrouter" and stated:
@@ -156,13 +168,18 @@ def parse_models(text: str, where: str) -> Roster:
                 f"{where}, subjects.{number}.endpoint: a Python function is named on the command line only: "
                 "`aib run python:MODULE:FUNCTION`"
             )
-        verbosity = None if subject.verbosity is None else (subject.verbosity[0], subject.verbosity[1])
-        specs.append(ModelSpec(**subject.model_dump(exclude={"notes", "verbosity"}), verbosity=verbosity))
+        verbosity = (
+            None if subject.verbosity is None else (subject.verbosity[0], subject.verbosity[1])
+        )
+        specs.append(
+            ModelSpec(**subject.model_dump(exclude={"notes", "verbosity"}), verbosity=verbosity)
+        )
     return Roster(endpoints, tuple(specs))
 
 
 def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
-    """*roster* with the endpoint ``openrouter`` where *variables*, an environment, say, and asked by whom they say.
+    """*roster* with the endpoint ``openrouter`` where *variables*, an environment, say, and asked
+    by whom they say.
 
     Raises SubjectError.
     """
@@ -177,11 +194,17 @@ def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
 
 def _header(text: str) -> str:
     if not (text.isascii() and text.isprintable()):
-        raise SubjectError(f"{ascii(text)[:80]} cannot be sent as a header; write it in ASCII letters")
+        raise SubjectError(
+            f"{ascii(text)[:80]} cannot be sent as a header; write it in ASCII letters"
+        )
     return text
 
 
-_OF_OPENROUTER = {"url": (BASE_URL, check_url), "referer": (REFERER, check_url), "title": (TITLE, _header)}
+_OF_OPENROUTER = {
+    "url": (BASE_URL, check_url),
+    "referer": (REFERER, check_url),
+    "title": (TITLE, _header),
+}
 
 
 def _checked(where: str, check: Callable[[str], str], value: str) -> str:
@@ -192,7 +215,8 @@ def _checked(where: str, check: Callable[[str], str], value: str) -> str:
         raise SubjectError(f"{where}: {error}") from error
 
 
-# tokens: most caches keep nothing shorter. Where a model's own minimum is higher, a mark does nothing and costs nothing
+# tokens: most caches keep nothing shorter. Where a model's own minimum is higher, a mark does
+# nothing and costs nothing
 LEAST_CACHED = 1024
 
 
@@ -205,15 +229,19 @@ class Dialect:
     needs_key = True
     pins_providers = False  # whether a request can say which provider serves the model
     lists_abilities = False  # whether the list of models says what a model cannot do
-    runs_models = False  # whether it is a server that runs models itself, on the machine where it is
-    streams = False  # whether replies are asked for in pieces, so that silence means trouble and not work
+    # whether it is a server that runs models itself, on the machine where it is
+    runs_models = False
+    # whether replies are asked for in pieces, so that silence means trouble and not work
+    streams = False
     identifies_weights = False  # whether the list of models says which weights are behind a name
 
     def login(self, key: str | None) -> dict[str, str]:
         """The headers of a request that show *key*; none without one."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, request: ChatRequest, max_tokens: int, structure: Structure = Structure.SCHEMA) -> dict[str, Any]:
+    def body(
+        self, request: ChatRequest, max_tokens: int, structure: Structure = Structure.SCHEMA
+    ) -> dict[str, Any]:
         """What to send, with *max_tokens* as the limit of this attempt."""
         model = request.model
         body: dict[str, Any] = {
@@ -228,7 +256,11 @@ class Dialect:
         if request.schema and structure is Structure.SCHEMA:
             body["response_format"] = {
                 "type": "json_schema",
-                "json_schema": {"name": "marks", "strict": True, "schema": json.loads(request.schema)},
+                "json_schema": {
+                    "name": "marks",
+                    "strict": True,
+                    "schema": json.loads(request.schema),
+                },
             }
         elif request.schema and structure is Structure.OBJECT:
             body["response_format"] = {"type": "json_object"}
@@ -236,28 +268,42 @@ class Dialect:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body | self.settings(model)
 
-    def encoded(self, request: ChatRequest, max_tokens: int, structure: Structure = Structure.SCHEMA) -> bytes:
+    def encoded(
+        self, request: ChatRequest, max_tokens: int, structure: Structure = Structure.SCHEMA
+    ) -> bytes:
         """`body` as JSON."""
-        rest = _around_messages(self, request.model, request.tools, request.schema, max_tokens, structure)
+        rest = _around_messages(
+            self, request.model, request.tools, request.schema, max_tokens, structure
+        )
         marked = self.cache_mark(request) is not None
-        messages = json.dumps(self._messages(request), ensure_ascii=False) if marked else request.encoded
+        messages = (
+            json.dumps(self._messages(request), ensure_ascii=False) if marked else request.encoded
+        )
         return f'{{"messages":{messages},{rest}'.encode("utf-8", "backslashreplace")
 
     def _messages(self, request: ChatRequest) -> list[dict[str, Any]]:
         """The messages, one of them as a part of text with the mark of a cache, if there is one."""
         sent = [message.wire() for message in request.messages]
         if (mark := self.cache_mark(request)) is not None:
-            part = {"type": "text", "text": sent[mark]["content"], "cache_control": {"type": "ephemeral"}}
+            part = {
+                "type": "text",
+                "text": sent[mark]["content"],
+                "cache_control": {"type": "ephemeral"},
+            }
             sent[mark] |= {"content": [part]}
         return sent
 
     def cache_mark(self, request: ChatRequest) -> int | None:
-        """The message up to which a cache has to be told to keep *request*; None: none, or it keeps what it likes."""
+        """The message up to which a cache has to be told to keep *request*; None: none, or it keeps
+        what it likes.
+        """
         del request
         return None
 
     def cacheable(self, request: ChatRequest, repeated: float) -> float:
-        """How many tokens of *request* a cache may have, of which *repeated* stood at the beginning of another."""
+        """How many tokens of *request* a cache may have, of which *repeated* stood at the beginning
+        of another.
+        """
         del request
         return repeated if repeated >= LEAST_CACHED else 0.0
 
@@ -267,7 +313,9 @@ class Dialect:
         return {"reasoning_effort": effort(model)}
 
     def structure(self, parameters: frozenset[str] | None) -> Structure:
-        """How a model with these *parameters* is made to answer in JSON; None: the endpoint does not list them."""
+        """How a model with these *parameters* is made to answer in JSON; None: the endpoint does
+        not list them.
+        """
         if parameters is None or "structured_outputs" in parameters:
             return Structure.SCHEMA
         return Structure.OBJECT if "response_format" in parameters else Structure.PROMPT
@@ -283,23 +331,36 @@ class Dialect:
 
 
 class OpenRouter(Dialect):
-    """A router to many providers, which lists prices and abilities, and can be told which provider serves."""
+    """A router to many providers, which lists prices and abilities, and can be told which provider
+    serves.
+    """
 
     pins_providers = lists_abilities = True
-    TOLD = "anthropic/"  # whose caches keep, for five minutes after each use, what is marked; others need no mark
-    ROUTES = (":nitro", ":floor", ":online", ":exacto")  # ways to a model that the list need not name
+    # whose caches keep, for five minutes after each use, what is marked; others need no mark
+    TOLD = "anthropic/"
+    # ways to a model that the list need not name
+    ROUTES = (":nitro", ":floor", ":online", ":exacto")
 
     def settings(self, model: ChatModel) -> dict[str, Any]:
         """Reasoning, and the pin of a provider."""
-        pin = {"provider": {"only": [model.provider], "allow_fallbacks": False}} if model.provider else {}
+        pin = (
+            {"provider": {"only": [model.provider], "allow_fallbacks": False}}
+            if model.provider
+            else {}
+        )
         return {"reasoning": {"effort": effort(model)}, **pin}
 
     def cache_mark(self, request: ChatRequest) -> int | None:
-        """The end of what an Anthropic model's requests begin with, where it is long enough to be kept.
+        """The end of what an Anthropic model's requests begin with, where it is long enough to be
+        kept.
 
-        To write it costs a quarter more than to send it, to read it a tenth: it pays from the second request on.
+        To write it costs a quarter more than to send it, to read it a tenth: it pays from the
+        second request on.
         """
-        if not request.model.model.startswith(self.TOLD) or self._shared_tokens(request) < LEAST_CACHED:
+        if (
+            not request.model.model.startswith(self.TOLD)
+            or self._shared_tokens(request) < LEAST_CACHED
+        ):
             return None
         texts = [
             at
@@ -311,12 +372,18 @@ class OpenRouter(Dialect):
     def cacheable(self, request: ChatRequest, repeated: float) -> float:
         """Of an Anthropic model, no more than what is marked."""
         if request.model.model.startswith(self.TOLD):
-            repeated = 0.0 if self.cache_mark(request) is None else min(repeated, self._shared_tokens(request))
+            repeated = (
+                0.0
+                if self.cache_mark(request) is None
+                else min(repeated, self._shared_tokens(request))
+            )
         return super().cacheable(request, repeated)
 
     @staticmethod
     def _shared_tokens(request: ChatRequest) -> float:
-        return sum(tokens_in(message.content or "") for message in request.messages[: request.shared])
+        return sum(
+            tokens_in(message.content or "") for message in request.messages[: request.shared]
+        )
 
     def listed_id(self, model: str) -> str:
         """The id without its route."""
@@ -347,7 +414,9 @@ class Local(Dialect):
     runs_models = identifies_weights = streams = True
 
     def settings(self, model: ChatModel) -> dict[str, Any]:
-        """Reasoning in two ways: llama.cpp and vLLM read the template's switch, Ollama and LM Studio the effort."""
+        """Reasoning in two ways: llama.cpp and vLLM read the template's switch, Ollama and LM
+        Studio the effort.
+        """
         switch = {"enable_thinking": model.reasoning is not Reasoning.OFF}
         return {**super().settings(model), "chat_template_kwargs": switch}
 
@@ -361,10 +430,16 @@ def effort(model: ChatModel) -> str:
     return "none" if model.reasoning is Reasoning.OFF else model.reasoning.value
 
 
-# a subject is asked thousands of times with the same tools and settings: what is encoded here is encoded once
+# a subject is asked thousands of times with the same tools and settings: what is encoded here is
+# encoded once
 @lru_cache(maxsize=256)
 def _around_messages(
-    dialect: Dialect, model: ChatModel, tools: tuple[Tool, ...], schema: str, max_tokens: int, structure: Structure
+    dialect: Dialect,
+    model: ChatModel,
+    tools: tuple[Tool, ...],
+    schema: str,
+    max_tokens: int,
+    structure: Structure,
 ) -> str:
     """The body after its messages, from the next key to the closing brace."""
     body = dialect.body(ChatRequest(model, (), tools, schema), max_tokens, structure)

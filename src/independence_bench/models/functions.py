@@ -1,9 +1,11 @@
-"""A Python function of the user's own as a model: ``python:MODULE:FUNCTION``, messages in, text out.
+"""A Python function of the user's own as a model: ``python:MODULE:FUNCTION``, messages in, text
+out.
 
-For companions with memory and tools of their own. The function is called in this process, an ordinary one in a thread
-of its own; what it returns is read like any endpoint's reply, and what goes wrong is a fault of the call,
-of which neither message nor traceback is kept: both may hold a secret that is unknown here. docs/local-models.md says
-what a function has to state of itself. Knows nothing of conversations.
+For companions with memory and tools of their own. The function is called in this process, an
+ordinary one in a thread of its own; what it returns is read like any endpoint's reply, and what
+goes wrong is a fault of the call, of which neither message nor traceback is kept: both may hold a
+secret that is unknown here. docs/local-models.md says what a function has to state of itself. Knows
+nothing of conversations.
 """
 
 from __future__ import annotations
@@ -30,7 +32,14 @@ from independence_bench.lookup import did_you_mean
 from independence_bench.models.client import MEGABYTE, Client
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind
 from independence_bench.models.response import FIELDS, ModelInfo, read_completion
-from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec, Reasoning
+from independence_bench.models.spec import (
+    OWN_TEMPERATURE,
+    PYTHON,
+    ChatModel,
+    Endpoint,
+    ModelSpec,
+    Reasoning,
+)
 from independence_bench.models.trust import keys_at_hand
 
 SECONDS = 600.0  # that a call may take, unless the function says otherwise
@@ -58,13 +67,20 @@ class UserFunction:
     @property
     def stated(self) -> str:
         """All of that in words."""
-        at_once = f"at most {self.at_once} calls at once" if self.at_once else "any number of calls at once"
+        at_once = (
+            f"at most {self.at_once} calls at once"
+            if self.at_once
+            else "any number of calls at once"
+        )
         state = "keeps state" if self.stateful else "keeps no state"
-        return f"{self.named} is version {self.version}, {state}, {at_once}, {self.seconds:g} s a call"
+        return (
+            f"{self.named} is version {self.version}, {state}, {at_once}, {self.seconds:g} s a call"
+        )
 
 
 def load_function(model: str) -> UserFunction:
-    """The function that *model*, ``MODULE:FUNCTION``, names. Raises SubjectError, which says what to write.
+    """The function that *model*, ``MODULE:FUNCTION``, names. Raises SubjectError, which says what
+    to write.
 
     Modules are looked for where Python looks, then in the working folder.
     """
@@ -73,20 +89,31 @@ def load_function(model: str) -> UserFunction:
         raise SubjectError(f"{named!r} is not a Python function; write {PYTHON}:MODULE:FUNCTION")
     module, name = parts.groups()
     if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)  # last, so that no file of the folder stands in for a module that is installed
+        # last, so that no file of the folder stands in for a module that is installed
+        sys.path.append(here)
     importlib.invalidate_caches()
     try:
         imported = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise SubjectError(f"{named}: {module} needs the module {error.name}, which is not installed") from None
+            raise SubjectError(
+                f"{named}: {module} needs the module {error.name}, which is not installed"
+            ) from None
         meant = did_you_mean(module, [path.stem for path in Path.cwd().glob("*.py")])
-        raise SubjectError(f"{named}: there is no module {module} here or installed{meant}") from None
+        raise SubjectError(
+            f"{named}: there is no module {module} here or installed{meant}"
+        ) from None
     except (Exception, SystemExit) as error:
-        raise SubjectError(f"{named}: {module} cannot be imported: {where_raised(error)}: {error}") from None
+        raise SubjectError(
+            f"{named}: {module} cannot be imported: {where_raised(error)}: {error}"
+        ) from None
     call = getattr(imported, name, None)
     if not callable(call):
-        names = [own for own, value in vars(imported).items() if callable(value) and not own.startswith("_")]
+        names = [
+            own
+            for own, value in vars(imported).items()
+            if callable(value) and not own.startswith("_")
+        ]
         raise SubjectError(f"{named}: {module} has no function {name}{did_you_mean(name, names)}")
     return _stated(call, named, name)
 
@@ -120,13 +147,20 @@ def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
     takes_id = False
     with suppress(TypeError, ValueError):  # the arguments of some callables are unknown
         takes_id = CONVERSATION in inspect.signature(call).parameters
-    need(stateful or not takes_id, f"takes {CONVERSATION}, so it keeps state; write `{name}.stateful = True`")
+    need(
+        stateful or not takes_id,
+        f"takes {CONVERSATION}, so it keeps state; write `{name}.stateful = True`",
+    )
     return UserFunction(call, shown.strip(), stateful, at_once, float(seconds), takes_id, named)
 
 
 def where_raised(error: BaseException) -> str:
     """*error* in a few words without its own: its type, and the file and line where it was raised."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "importlib" not in frame.filename
+    ]
     at = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{at}"
 
@@ -138,7 +172,8 @@ class FunctionClient(Client):
         super().__init__(endpoint)
         self._functions: dict[str, UserFunction] = {}
         self._slots: dict[str, asyncio.Semaphore] = {}
-        for variable, value in keys_at_hand().items():  # a function may repeat what it has to call others with
+        # a function may repeat what it has to call others with
+        for variable, value in keys_at_hand().items():
             long = len(value) >= _SHORTEST_SECRET and any(c.isdigit() for c in value)
             if long and _SECRET_VARIABLE.search(variable.upper()) and value not in FIELDS:
                 SENT.learn(value)
@@ -157,8 +192,12 @@ class FunctionClient(Client):
         """What is known of a function: it costs nothing that can be counted here."""
         return ModelInfo(model, 0.0, 0.0, identity=self._function(model).version)
 
-    async def resolve(self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = "") -> ChatModel:
-        """The function of *spec* as a subject. Raises SubjectError for a setting, which it would never be told."""
+    async def resolve(
+        self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = ""
+    ) -> ChatModel:
+        """The function of *spec* as a subject. Raises SubjectError for a setting, which it would
+        never be told.
+        """
         asked = (
             ("temperature", spec.temperature not in (None, OWN_TEMPERATURE)),
             ("max-tokens", bool(spec.max_tokens)),
@@ -172,10 +211,21 @@ class FunctionClient(Client):
                     "settle it inside the function and give that another version"
                 )
         function = self._function(spec.model)
-        return ChatModel(spec.model, PYTHON, OWN_TEMPERATURE, 0, identity=function.version, stateful=function.stateful)
+        return ChatModel(
+            spec.model,
+            PYTHON,
+            OWN_TEMPERATURE,
+            0,
+            identity=function.version,
+            stateful=function.stateful,
+        )
 
-    async def complete(self, request: ChatRequest, max_tokens: int, seed: int = 0) -> Completion | Fault:
-        """Call the function once; it is told no *seed*. Whatever happens comes back as a value, with its time."""
+    async def complete(
+        self, request: ChatRequest, max_tokens: int, seed: int = 0
+    ) -> Completion | Fault:
+        """Call the function once; it is told no *seed*. Whatever happens comes back as a value,
+        with its time.
+        """
         model = request.model
         function = self._function(model.model)
         if (function.version, function.stateful) != (model.identity, model.stateful):
@@ -190,11 +240,15 @@ class FunctionClient(Client):
             return Fault(outcome.kind, outcome.message, seconds=seconds)
         if not isinstance(outcome, str):
             kind = type(outcome).__name__
-            return Fault(Kind.BAD_REQUEST, f"the function returned {kind} and not a text", seconds=seconds)
+            return Fault(
+                Kind.BAD_REQUEST, f"the function returned {kind} and not a text", seconds=seconds
+            )
         if len(outcome) > self._largest:
             return Fault(Kind.TOO_LARGE, f"over {self._largest / MEGABYTE:g} MB", seconds=seconds)
         message = {"role": "assistant", "content": SENT.redacted_text(outcome)}
-        body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}, ensure_ascii=False)
+        body = json.dumps(
+            {"choices": [{"message": message, "finish_reason": "stop"}]}, ensure_ascii=False
+        )
         return read_completion(body.encode("utf-8", "surrogatepass"), 200, None, seconds)
 
     def _function(self, model: str) -> UserFunction:
@@ -205,12 +259,16 @@ class FunctionClient(Client):
         return self._functions[model]
 
 
-async def _called(function: UserFunction, messages: list[dict[str, Any]], arguments: Mapping[str, str]) -> Any:
+async def _called(
+    function: UserFunction, messages: list[dict[str, Any]], arguments: Mapping[str, str]
+) -> Any:
     """What the function returns; a Fault where it raised or took too long."""
     limit = asyncio.timeout(function.seconds)
     try:
         async with limit:
-            if inspect.iscoroutinefunction(function.call) or inspect.iscoroutinefunction(type(function.call).__call__):
+            if inspect.iscoroutinefunction(function.call) or inspect.iscoroutinefunction(
+                type(function.call).__call__
+            ):
                 return await function.call(messages, **arguments)
             result = await _in_thread(lambda: function.call(messages, **arguments))
             return await result if inspect.isawaitable(result) else result
@@ -221,7 +279,9 @@ async def _called(function: UserFunction, messages: list[dict[str, Any]], argume
 
 
 async def _in_thread(work: Callable[[], Any]) -> Any:
-    """What *work* returns or raises in a thread of its own, which does not keep the process from ending."""
+    """What *work* returns or raises in a thread of its own, which does not keep the process from
+    ending.
+    """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[Any] = loop.create_future()
 
@@ -234,7 +294,8 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
         raised: Exception | None = None
         try:
             result = work()
-        except BaseException as error:  # some of them no future takes, and some would end the command
+        # some of them no future takes, and some would end the command
+        except BaseException as error:
             known = isinstance(error, Exception) and not isinstance(error, StopIteration)
             raised = error if known else RuntimeError().with_traceback(error.__traceback__)  # type: ignore[assignment]
         with suppress(RuntimeError):  # the command has ended

@@ -1,12 +1,14 @@
-"""The marks that model families write around thoughts, calls of tools and turns, and how they are read in a reply.
+"""The marks that model families write around thoughts, calls of tools and turns, and how they are
+read in a reply.
 
-A server with the right parser takes them out. Without one, or with another family's, they stand in the text: there a
-thought would be judged as speech, and a call as words. `FAMILIES` is the one table of them; what reads them is small,
-goes through a text once, and knows no family by name.
+A server with the right parser takes them out. Without one, or with another family's, they stand in
+the text: there a thought would be judged as speech, and a call as words. `FAMILIES` is the one
+table of them; what reads them is small, goes through a text once, and knows no family by name.
 
     words, thoughts = split_thoughts(content)          # what is said, and what was only thought
-    rest, calls = read_calls(words, "say")             # calls of the tool "say" that stand in the text
-    leftover_tokens(words)                             # marks that are in it all the same: () in a clean reply
+    rest, calls = read_calls(words, "say")             # calls of the tool "say" that stand in the
+    text leftover_tokens(words)                             # marks that are in it all the same: ()
+    in a clean reply
 """
 
 from __future__ import annotations
@@ -29,13 +31,18 @@ class Thoughts:
 
     opens: str
     closes: str
-    alone: bool = False  # the end may come without the beginning: the family's template writes that itself
-    endless: bool = True  # the beginning may come without an end: then it is thought to the end of the reply
-    prose: bool = False  # sentences and no tokens: a thought only at the beginning of a reply, and only with its end
+    # the end may come without the beginning: the family's template writes that itself
+    alone: bool = False
+    # the beginning may come without an end: then it is thought to the end of the reply
+    endless: bool = True
+    # sentences and no tokens: a thought only at the beginning of a reply, and only with its end
+    prose: bool = False
 
 
 def _tag(name: str, alone: bool = False) -> Thoughts:
-    """A pair of tags, in small letters or capitals, spaced or with attributes as small models write them."""
+    """A pair of tags, in small letters or capitals, spaced or with attributes as small models write
+    them.
+    """
     opens = rf"(?i:<\s{{0,3}}{name}(?:\s{{1,3}}[\w-]{{1,20}}\s?=[^<>\n]{{0,60}}|\s{{0,3}})>)"
     return Thoughts(opens, rf"(?i:<\s{{0,3}}/\s{{0,3}}{name}\s{{0,3}}>)", alone, endless=alone)
 
@@ -63,9 +70,15 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "models that were told or tuned to think in tags of their own, Gemini among them",
         "Google, Gemini API, 'OpenAI compatibility': thoughts; EXAONE Deep's model card",
-        thoughts=tuple(map(_tag, ("thinking", "thought", "thoughts", "reasoning", "scratchpad", "analysis"))),
+        thoughts=tuple(
+            map(_tag, ("thinking", "thought", "thoughts", "reasoning", "scratchpad", "analysis"))
+        ),
     ),
-    Family("Seed-OSS", "vLLM documentation, 'seedoss_reasoning_parser'", thoughts=(_tag("seed:think", alone=True),)),
+    Family(
+        "Seed-OSS",
+        "vLLM documentation, 'seedoss_reasoning_parser'",
+        thoughts=(_tag("seed:think", alone=True),),
+    ),
     Family(
         "Magistral and other models of Mistral",
         "Mistral, 'Reasoning' and 'mistral-common' tokens: v3, v7, v11, v13",
@@ -74,7 +87,11 @@ FAMILIES: tuple[Family, ...] = (
         turns=(r"\[/?INST\]", r"</s>"),
         tokens=(r"<<?/?SYS>>?", r"\[/?(?:AVAILABLE_TOOLS|TOOL_RESULTS|SYSTEM_PROMPT)\]"),
     ),
-    Family("Kimi-VL and Kimi K1.5", "Kimi-VL-Thinking's model card", thoughts=(Thoughts("◁think▷", "◁/think▷", True),)),
+    Family(
+        "Kimi-VL and Kimi K1.5",
+        "Kimi-VL-Thinking's model card",
+        thoughts=(Thoughts("◁think▷", "◁/think▷", True),),
+    ),
     Family(
         "Kimi K2",
         "Kimi K2's 'tool_call_guidance'",
@@ -100,7 +117,11 @@ FAMILIES: tuple[Family, ...] = (
                 r"<\|end\|>(?:<\|start\|>assistant)?|(?:<\|start\|>assistant)?(?=<\|channel\|>(?:final|commentary))",
             ),
             # of a server that leaves special tokens out: their names remain
-            Thoughts(r"\Aanalysis(?=[^\s:,.;])", r"assistantfinal|assistant(?=commentary to=)", prose=True),
+            Thoughts(
+                r"\Aanalysis(?=[^\s:,.;])",
+                r"assistantfinal|assistant(?=commentary to=)",
+                prose=True,
+            ),
         ),
         answers=(
             r"(?:<\|start\|>assistant)?<\|channel\|>(?:final|commentary)\s?(?:<\|constrain\|>\w{0,20})?<\|message\|>",
@@ -133,7 +154,9 @@ FAMILIES: tuple[Family, ...] = (
         "IBM, Granite 3.2 documentation: thinking; vLLM documentation, 'Tool calling': granite",
         thoughts=(
             Thoughts(
-                r"\A\s{0,20}Here(?: is|'s) my thought process:", r"Here(?: is|'s) my (?:final )?response:", prose=True
+                r"\A\s{0,20}Here(?: is|'s) my thought process:",
+                r"Here(?: is|'s) my (?:final )?response:",
+                prose=True,
             ),
         ),
         calls=(r"<\|tool_call\|>",),
@@ -142,7 +165,11 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "Apriel",
         "Apriel Nemotron 15B Thinker's model card",
-        thoughts=(Thoughts(r"\A\s{0,20}Here are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]", prose=True),),
+        thoughts=(
+            Thoughts(
+                r"\A\s{0,20}Here are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]", prose=True
+            ),
+        ),
         turns=(r"\[END FINAL RESPONSE\]",),
         tokens=(r"\[BEGIN FINAL RESPONSE\]",),
     ),
@@ -173,7 +200,11 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "DeepSeek V3 to V3.2",
         "DeepSeek's chat templates in its model repositories; vLLM documentation, 'Tool calling': deepseek_v3",
-        calls=(r"<｜tool▁(?:calls?|outputs?)▁(?:begin|end)｜>", r"<｜tool▁sep｜>", r"</?｜DSML｜[^<>\n]{1,120}>"),
+        calls=(
+            r"<｜tool▁(?:calls?|outputs?)▁(?:begin|end)｜>",
+            r"<｜tool▁sep｜>",
+            r"</?｜DSML｜[^<>\n]{1,120}>",
+        ),
         turns=(r"<｜end▁of▁sentence｜>", r"<｜(?:User|Assistant)｜>"),
         tokens=(r"<｜begin▁of▁sentence｜>",),
     ),
@@ -186,7 +217,9 @@ FAMILIES: tuple[Family, ...] = (
             r"<｜tool(?:_calls?)?_(?:begin|end|sep)｜>",
         ),
     ),
-    Family("LFM 2", "Liquid AI, LFM2's model card: tool use", calls=(r"<\|tool_call_(?:start|end)\|>",)),
+    Family(
+        "LFM 2", "Liquid AI, LFM2's model card: tool use", calls=(r"<\|tool_call_(?:start|end)\|>",)
+    ),
     Family(
         "Phi 3 and 4",
         "Microsoft, Phi-4-mini's model card: tools; vLLM documentation, 'Tool calling': phi4_mini_json",
@@ -205,12 +238,19 @@ FAMILIES: tuple[Family, ...] = (
         "tokenizers of several families: entries that stand in no text",
         "their vocabularies",
         tokens=(
-            *(r"\[PAD\d{1,6}\]", r"\[UNUSED_TOKEN_\d{1,4}\]", r"\[control_\d{1,4}\]", r"<0x[0-9A-F]{2}>"),
+            *(
+                r"\[PAD\d{1,6}\]",
+                r"\[UNUSED_TOKEN_\d{1,4}\]",
+                r"\[control_\d{1,4}\]",
+                r"<0x[0-9A-F]{2}>",
+            ),
             r"<(?:extra_id|SPECIAL|reserved)_\d{1,4}>",
         ),
     ),
     Family(
-        "Nemotron, Jamba, Apertus", "their chat templates", calls=(r"</?TOOLCALL>", r"<\|tools_(?:prefix|suffix)\|>")
+        "Nemotron, Jamba, Apertus",
+        "their chat templates",
+        calls=(r"</?TOOLCALL>", r"<\|tools_(?:prefix|suffix)\|>"),
     ),
 )
 
@@ -218,17 +258,20 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def split_thoughts(content: str) -> tuple[str, str]:
-    """(words, thoughts) of a *content*: what some families think in the text, before or between their words, taken out.
+    """(words, thoughts) of a *content*: what some families think in the text, before or between
+    their words, taken out.
 
-    Templates that open the thought themselves leave only its end in the reply. Thinking that was never closed is
-    thought to the end, or to a call. A tag that is only spoken of, quoted or in mid-sentence, is a word.
+    Templates that open the thought themselves leave only its end in the reply. Thinking that was
+    never closed is thought to the end, or to a call. A tag that is only spoken of, quoted or in
+    mid-sentence, is a word.
     """
     content = content.removeprefix("\ufeff")  # the byte order mark, which some servers begin with
     if not _marked(content):
         return content, ""
     words: list[str] = []
     thoughts: list[str] = []
-    spoken_of: set[int] = set()  # pairs of which a beginning was spoken of: so is the end that follows
+    # pairs of which a beginning was spoken of: so is the end that follows
+    spoken_of: set[int] = set()
     at, opened, last = 0, None, len(content.rstrip())
     code = _code_in(content)
     for mark in _THOUGHTS.finditer(content):
@@ -244,7 +287,9 @@ def split_thoughts(content: str) -> tuple[str, str]:
         elif _is_mention(content, mark, code, begins):
             spoken_of |= {number} if begins else set()
         elif begins:
-            if (pair.endless and not pair.prose) or re.compile(pair.closes).search(content, mark.end()):
+            if (pair.endless and not pair.prose) or re.compile(pair.closes).search(
+                content, mark.end()
+            ):
                 words.append(content[at : mark.start()])
                 opened, at = number, mark.end()
         elif pair.alone:
@@ -269,7 +314,9 @@ def split_thoughts(content: str) -> tuple[str, str]:
 
 def _marked(text: str) -> bool:
     """Whether a search for marks can find any: each has one of these, or begins the text."""
-    return "<" in text or "[" in text or "◁" in text or text.lstrip().startswith(("Here", "analysis"))
+    return (
+        "<" in text or "[" in text or "◁" in text or text.lstrip().startswith(("Here", "analysis"))
+    )
 
 
 _OPENING, _QUOTES = "`“„«「『（(", "\"'`“”„‘’«»「」『』（）()"
@@ -284,18 +331,27 @@ def _code_in(text: str) -> list[tuple[int, int]]:
     return [found.span() for found in _FENCED.finditer(text)] if "```" in text else []
 
 
-def _is_mention(text: str, mark: re.Match[str], code: Sequence[tuple[int, int]], begins: bool) -> bool:
-    """Whether *mark* is spoken of and not used: it stands in quotes, in a block of *code*, or in mid-sentence.
+def _is_mention(
+    text: str, mark: re.Match[str], code: Sequence[tuple[int, int]], begins: bool
+) -> bool:
+    """Whether *mark* is spoken of and not used: it stands in quotes, in a block of *code*, or in
+    mid-sentence.
 
-    *begins*: it would begin something. Used, it stands at the beginning or end of a line, behind the end of a sentence,
-    or against a word on the side that it begins or ends.
+    *begins*: it would begin something. Used, it stands at the beginning or end of a line, behind
+    the end of a sentence, or against a word on the side that it begins or ends.
     """
     start, end = mark.span()
     before, after = text[start - 1 : start], text[end : end + 1]
     quoted = before != "" and before in _QUOTES
-    if quoted and begins and (before in _OPENING or text[start - 2 : start - 1] in ("", " ", "\n", "(")):
+    if (
+        quoted
+        and begins
+        and (before in _OPENING or text[start - 2 : start - 1] in ("", " ", "\n", "("))
+    ):
         return True
-    if (quoted and after != "" and after in _QUOTES) or any(first < start < last for first, last in code):
+    if (quoted and after != "" and after in _QUOTES) or any(
+        first < start < last for first, last in code
+    ):
         return True
     if begins and before.isalnum() and not before.isascii():  # of scripts without spaces
         return True
@@ -309,7 +365,9 @@ def _is_mention(text: str, mark: re.Match[str], code: Sequence[tuple[int, int]],
 
 
 PAIRS: tuple[Thoughts, ...] = tuple(pair for family in FAMILIES for pair in family.thoughts)
-_THOUGHTS = re.compile("|".join(f"(?P<o{n}>{pair.opens})|(?P<c{n}>{pair.closes})" for n, pair in enumerate(PAIRS)))
+_THOUGHTS = re.compile(
+    "|".join(f"(?P<o{n}>{pair.opens})|(?P<c{n}>{pair.closes})" for n, pair in enumerate(PAIRS))
+)
 
 
 # ---------------------------------------------------------------- turns, and what remains
@@ -340,18 +398,20 @@ _TOKEN_LAST = re.compile(rf"{_TOKEN}\Z")
 TEMPLATE = re.compile(_TOKEN)
 LONGEST_TOKEN = 130  # characters: a bound on what a pattern matches
 
-# the tokens of turns; and a line with nothing but a role behind a sentence: what is left of them where a server leaves
-# tokens out
+# the tokens of turns; and a line with nothing but a role behind a sentence: what is left of them
+# where a server leaves tokens out
 _END_OF_TURN = re.compile(_any(*_of("turns"), r"(?<=[.!?…。！？\"”'’)*])\s?\nuser\s?\n"))
 _OWN_HEAD = re.compile(
     rf"(?:(?!{_HEADER})(?:{_TOKEN}|\s)){{0,8}}+{_HEADER}\s*"
     r"|(?:<\|end\|>\s*)?<\|start\|>assistant\b|<\|assistant\|>\s*"
 )
-_ONLY_ENDS = re.compile(r"end|eot|eom|return|turn\|>|<turn")  # nobody writes these in a sentence of their own
+# nobody writes these in a sentence of their own
+_ONLY_ENDS = re.compile(r"end|eot|eom|return|turn\|>|<turn")
 
 
 def own_turn(text: str, lines: bool = True) -> str:
-    """What *text* says before the model goes on to play the other side, without template tokens at its ends.
+    """What *text* says before the model goes on to play the other side, without template tokens at
+    its ends.
 
     *lines*: a line with nothing but a role ends the turn, too.
     """
@@ -359,8 +419,9 @@ def own_turn(text: str, lines: bool = True) -> str:
 
 
 def before_next_turn(text: str, lines: bool = True, beside: Sequence[tuple[int, int]] = ()) -> str:
-    """*text* up to the mark that ends the model's turn; all of it without one. A mark that is spoken of ends nothing,
-    nor does one that a new head of the model's own turn follows, or one in a part *beside* (start, end).
+    """*text* up to the mark that ends the model's turn; all of it without one. A mark that is
+    spoken of ends nothing, nor does one that a new head of the model's own turn follows, or one in
+    a part *beside* (start, end).
     """
     if "<" not in text and "[" not in text and "\n" not in text:
         return text
@@ -368,7 +429,9 @@ def before_next_turn(text: str, lines: bool = True, beside: Sequence[tuple[int, 
     code = [*_code_in(text), *beside]
     for mark in _END_OF_TURN.finditer(text, leading.end() if leading else 0):
         sign = mark[0].strip()
-        if sign == "user" and (not lines or any(first < mark.end() - 2 < last for first, last in code)):
+        if sign == "user" and (
+            not lines or any(first < mark.end() - 2 < last for first, last in code)
+        ):
             continue
         if sign == "user":
             return text[: mark.start()]
@@ -376,7 +439,9 @@ def before_next_turn(text: str, lines: bool = True, beside: Sequence[tuple[int, 
             _ONLY_ENDS.search(sign) and text[mark.start() - 1 : mark.start()].isspace()
         ):
             continue
-        if _OWN_HEAD.match(text, mark.start()) or (sign == "</s>" and _is_strike(text, mark.start())):
+        if _OWN_HEAD.match(text, mark.start()) or (
+            sign == "</s>" and _is_strike(text, mark.start())
+        ):
             continue
         return text[: mark.start()]
     return text
@@ -395,11 +460,15 @@ def trim_template(text: str) -> str:
 
 
 def _trimmed(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> str:
-    """*text* from the end of what *leading* matches to the beginning of what matches *last*, again and again."""
+    """*text* from the end of what *leading* matches to the beginning of what matches *last*, again
+    and again.
+    """
     first = leading.match(text)
     start, end = first.end() if first else 0, len(text)
     while end > start:
-        while end > start and (text[end - 1].isspace() or (last is _BEFORE_CALL and _is_loose_bracket(text, end - 1))):
+        while end > start and (
+            text[end - 1].isspace() or (last is _BEFORE_CALL and _is_loose_bracket(text, end - 1))
+        ):
             end -= 1
         found = last.search(text, max(start, end - LONGEST_TOKEN), end)
         if found is None or found.start() == end:
@@ -409,23 +478,41 @@ def _trimmed(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> str:
 
 
 def _is_loose_bracket(text: str, at: int) -> bool:
-    """Whether a bracket or quote *at* that place belongs to a call behind it: one behind a word is the word's."""
+    """Whether a bracket or quote *at* that place belongs to a call behind it: one behind a word is
+    the word's.
+    """
     if text[at] == '"':
         at -= 1
     if at < 0 or text[at] not in "[({":
         return False
-    return at == 0 or text[at - 1] in "\n[({>]" or (text[at - 1] == " " and text[at - 2 : at - 1] in ("]", ">"))
+    return (
+        at == 0
+        or text[at - 1] in "\n[({>]"
+        or (text[at - 1] == " " and text[at - 2 : at - 1] in ("]", ">"))
+    )
 
 
 def leftover_tokens(text: str) -> tuple[str, ...]:
-    """The special tokens and tags of known families that stand in *text*, each once; () in a clean reply."""
-    return tuple(dict.fromkeys(found[0] for found in _LEFTOVER.finditer(text))) if _marked(text) else ()
+    """The special tokens and tags of known families that stand in *text*, each once; () in a clean
+    reply.
+    """
+    return (
+        tuple(dict.fromkeys(found[0] for found in _LEFTOVER.finditer(text)))
+        if _marked(text)
+        else ()
+    )
 
 
 _LEFTOVER = re.compile(
     _any(
         r"(?!</?s>)" + _TOKEN,
-        *(pattern for pair in PAIRS if not pair.prose for pattern in (pair.opens, pair.closes) if "(?=" not in pattern),
+        *(
+            pattern
+            for pair in PAIRS
+            if not pair.prose
+            for pattern in (pair.opens, pair.closes)
+            if "(?=" not in pattern
+        ),
         *(pattern for pattern in _of("calls") if pattern.startswith(("<", r"\["))),
     ),
     re.IGNORECASE,
@@ -440,7 +527,9 @@ _HARMONY_HEAD = re.compile(rf"(?:<\|end\|>)?{_any(*(a for a in _of('answers') if
 _NAME = r"[\w.:-]{1,80}"
 _KEY = r'"(?:arguments|parameters)"\s{0,9}:\s{0,20}'
 _OUR_KEY = r'"(?:arguments|parameters|args|input|tool_input|action_input)"\s{0,9}:\s{0,20}'
-_CALLED = rf'"(?:name|tool_name)"\s{{0,9}}:\s{{0,9}}"(?P<json>[^"\n]{{0,80}})"\s{{0,9}},\s{{0,20}}{_KEY}'
+_CALLED = (
+    rf'"(?:name|tool_name)"\s{{0,9}}:\s{{0,9}}"(?P<json>[^"\n]{{0,80}})"\s{{0,9}},\s{{0,20}}{_KEY}'
+)
 _NAMING = r'"(?:name|function|function_name|tool|tool_name|action|recipient_name)"\s{0,9}:\s{0,9}"(?:functions\.)?'
 _FIRST = r'(?:"[\w-]{1,30}"\s{0,9}:\s{0,9}"[^"\n]{0,200}"\s{0,9},\s{0,20}){0,3}'
 # between a tool's name and its arguments in JSON
@@ -454,9 +543,11 @@ _BETWEEN += "{0,12}"
 
 @lru_cache(maxsize=64)
 def _heads(tool: str) -> re.Pattern[str]:
-    """How a call begins, in every family's syntax; the group that matches says in which, and holds the tool's name.
+    """How a call begins, in every family's syntax; the group that matches says in which, and holds
+    the tool's name.
 
-    A syntax that words may have as well is a call only of *tool*; others are calls whatever tool they name.
+    A syntax that words may have as well is a call only of *tool*; others are calls whatever tool
+    they name.
     """
     ours = rf"(?<![\w.])(?:functions\.)?(?P<{{}}>{re.escape(tool)})"
     begun = r"(?:\[TOOL_CALLS\]\s?|<｜tool▁sep｜>|commentary to=|\bto=(?=functions\.)|<\|tool_call_begin\|>)"
@@ -465,12 +556,15 @@ def _heads(tool: str) -> re.Pattern[str]:
         _any(
             rf"[{{]{{1,2}}\s{{0,20}}{_FIRST}{_CALLED}",  # {"name": "NAME", "arguments": {...}}
             rf'[{{]{{1,2}}\s{{0,20}}{_FIRST}{_NAMING}(?P<ours>{re.escape(tool)})"\s{{0,9}},\s{{0,20}}{_OUR_KEY}',
-            rf'(?P<first>[{{]{{1,2}}\s{{0,20}}{_KEY})(?=[{{"])',  # {"arguments": {...}, "name": "NAME"}
+            # {"arguments": {...}, "name": "NAME"}
+            rf'(?P<first>[{{]{{1,2}}\s{{0,20}}{_KEY})(?=[{{"])',
             # <function=NAME>, <invoke name="NAME">: arguments in JSON, or each in a tag
             rf'<(?:\w{{1,20}}:|｜DSML｜)?(?:function|invoke)(?:=|\s{{1,9}}name\s?=\s?)"?(?P<tags>{_NAME})"?\s{{0,9}}>',
-            rf"<tool_call>\s{{0,9}}(?P<pairs>{_NAME})\s{{0,9}}(?=<arg_key>)",  # NAME, then keys and values in tags
+            # NAME, then keys and values in tags
+            rf"<tool_call>\s{{0,9}}(?P<pairs>{_NAME})\s{{0,9}}(?=<arg_key>)",
             rf"\bcall:\s?(?P<quoted>{_NAME})\s?(?=\{{)",  # call:NAME{key:<|"|>value<|"|>}
-            rf"{ours.format('python')}\s?\((?=\s{{0,20}}(?:\w{{1,40}}\s?=\s?)?[\"'])",  # NAME(key="value")
+            # NAME(key="value")
+            rf"{ours.format('python')}\s?\((?=\s{{0,20}}(?:\w{{1,40}}\s?=\s?)?[\"'])",
             rf"{ours.format('named')}{_BETWEEN}(?=\{{)",  # NAME, marks, {...}
             rf"{begun}(?P<other>{_NAME}){_BETWEEN}(?=\{{)",
         )
@@ -480,34 +574,52 @@ def _heads(tool: str) -> re.Pattern[str]:
 def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
     """(what is left of the model's turn in *text*, the calls in it that the server did not read).
 
-    *tool* is the tool that was offered. Each call has its arguments as JSON; arguments that were cut off are JSON that
-    is cut off, and a call that was cut off before its arguments has no name.
+    *tool* is the tool that was offered. Each call has its arguments as JSON; arguments that were
+    cut off are JSON that is cut off, and a call that was cut off before its arguments has no name.
     """
-    found: list[tuple[int, int, ToolCall, bool]] = []  # start, end, call, whether its syntax is no more than JSON
-    heads = list(_heads(tool).finditer(text)) if _marked(text) or "{" in text or tool in text else []
+    # start, end, call, whether its syntax is no more than JSON
+    found: list[tuple[int, int, ToolCall, bool]] = []
+    heads = (
+        list(_heads(tool).finditer(text)) if _marked(text) or "{" in text or tool in text else []
+    )
     ends = [*(head.start() for head in heads[1:]), len(text)]
     for head, next_head in zip(heads, ends, strict=False):
         syntax, at = head.lastgroup or "", found[-1][1] if found else 0
-        if head.start() < at or (syntax in ("python", "named") and not _stands_alone(text, head.start())):
+        if head.start() < at or (
+            syntax in ("python", "named") and not _stands_alone(text, head.start())
+        ):
             continue
         if (read := _READERS[syntax](text, head.end(), next_head, head[syntax])) is not None:
             name, arguments, end = read
-            found.append((head.start(), end, ToolCall("", name, arguments), syntax in ("json", "first")))
+            found.append(
+                (head.start(), end, ToolCall("", name, arguments), syntax in ("json", "first"))
+            )
     turn = len(before_next_turn(text, beside=[(start, end) for start, end, *_ in found]))
     found = [one for one in found if one[0] < turn]
     if not found:
         return text[:turn], (ToolCall("", "", "{"),) if _TORN.search(text, 0, turn) else ()
-    between = zip([0, *(end for _, end, *_ in found)], [*(start for start, *_ in found), turn], strict=True)
+    between = zip(
+        [0, *(end for _, end, *_ in found)], [*(start for start, *_ in found), turn], strict=True
+    )
     left = [text[end:start] for end, start in between]
-    parts = [_clean_before(left[0]), *(_clean_before(_trimmed(part, _BEHIND_CALL, _NOTHING)) for part in left[1:])]
+    parts = [
+        _clean_before(left[0]),
+        *(_clean_before(_trimmed(part, _BEHIND_CALL, _NOTHING)) for part in left[1:]),
+    ]
     rest = "\n".join(part for part in parts if part)
-    if all(bare and call.name != tool for *_, call, bare in found) and _TORN.search(text) is None and len(rest) > 20:
+    if (
+        all(bare and call.name != tool for *_, call, bare in found)
+        and _TORN.search(text) is None
+        and len(rest) > 20
+    ):
         return text[:turn], ()  # prose with an example of some JSON in it
     return rest, tuple(call for *_, call, _ in found)
 
 
 def _stands_alone(text: str, start: int) -> bool:
-    """Whether nothing but marks stands before *start* on its line: in a sentence a call is only spoken of."""
+    """Whether nothing but marks stands before *start* on its line: in a sentence a call is only
+    spoken of.
+    """
     line = text[max(text.rfind("\n", 0, start) + 1, start - 400) : start]
     return not _BEFORE_CALLS.sub("", line).strip("[({\"'` \t>*-")
 
@@ -531,7 +643,9 @@ Read = tuple[str, str, int]  # the tool's name, its arguments, where the call en
 
 
 def _json_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
-    """Arguments in JSON from *start*; where they are cut off, or have bare quotes in them, all up to the next call."""
+    """Arguments in JSON from *start*; where they are cut off, or have bare quotes in them, all up
+    to the next call.
+    """
     while text.startswith("{{", start):
         start += 1
     arguments = text[start:next_head]
@@ -574,7 +688,9 @@ def _tagged_arguments(text: str, start: int, next_head: int, name: str) -> Read 
 
 
 def _quoted_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
-    """Arguments in braces, their strings between ``<|"|>``, or bare where a server leaves tokens out."""
+    """Arguments in braces, their strings between ``<|"|>``, or bare where a server leaves tokens
+    out.
+    """
     given, torn, at = {}, False, start + 1
     while (key := _BARE_KEY.match(text, at, next_head)) is not None:
         end = text.find(key[2], key.end(), next_head)
@@ -601,7 +717,8 @@ def _python_arguments(text: str, start: int, next_head: int, name: str) -> Read 
         literal = text[body : closing.start()]
         try:
             given[key[1] or ""] = ast.literal_eval(f"{quote}{literal}{quote}")
-        except (ValueError, SyntaxError, MemoryError, RecursionError):  # quotes or lines that nobody escaped
+        # quotes or lines that nobody escaped
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
             given[key[1] or ""] = literal
         at = closing.end()
     values = json.dumps(given[""] if list(given) == [""] else given, ensure_ascii=False)
@@ -620,7 +737,9 @@ _READERS: Mapping[str, Callable[[str, int, int, str], Read | None]] = {
     "named": _json_arguments,
     "other": _json_arguments,
 }
-_NAME_BEHIND = re.compile(r'\s{0,9},\s{0,20}"(?:name|tool_name)"\s{0,9}:\s{0,9}"([^"\n]{0,80})"\s{0,9}\}')
+_NAME_BEHIND = re.compile(
+    r'\s{0,9},\s{0,20}"(?:name|tool_name)"\s{0,9}:\s{0,9}"([^"\n]{0,80})"\s{0,9}\}'
+)
 _CALL_MARK = re.compile(_any(*(mark for mark in _of("calls") if mark.startswith(("<", r"\[")))))
 _TAGS_END = re.compile(r"</(?:\w{1,20}:|｜DSML｜)?(?:function|invoke|tool_call)>")
 _PARAMETER = re.compile(
@@ -645,7 +764,8 @@ _TORN = re.compile(
     r"(?:<tool_calls?>|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|?>|<\|tool_call_start\|>)\s{0,9}"
     rf"(?=[\[{{<]|{_NAME}\s{{0,9}}[\[{{(<]|\Z)"
 )
-# what stands before a call and behind it: marks, fences, brackets, the keys of an object that it stands in
+# what stands before a call and behind it: marks, fences, brackets, the keys of an object that it
+# stands in
 _NOTHING = re.compile("(?!)")
 _BEFORE_CALL = re.compile(
     _any(
@@ -662,7 +782,15 @@ _BEFORE_CALL = re.compile(
     + r"\Z"
 )
 _BEFORE_CALLS = re.compile(
-    _any(*_of("calls"), *_of("tokens"), r"print\(", r"functions\.", "Action:", r'"\w{1,20}"\s?:', "assistant")
+    _any(
+        *_of("calls"),
+        *_of("tokens"),
+        r"print\(",
+        r"functions\.",
+        "Action:",
+        r'"\w{1,20}"\s?:',
+        "assistant",
+    )
 )
 _FENCE_LAST = re.compile(r"```\w{0,12}\s{0,9}\Z")
 _ID_BEHIND = r',\s{0,9}"(?:id|type)"\s{0,9}:\s{0,9}"[^"\n]{0,80}"'

@@ -1,8 +1,9 @@
-"""The chat-completions format as values: requests, completions, and what went wrong with an attempt.
+"""The chat-completions format as values: requests, completions, and what went wrong with an
+attempt.
 
-Knows how messages and tools are sent, which is the same everywhere; what differs between endpoints is in `endpoints`.
-What comes back from an endpoint is turned into these values by `response`. Knows no HTTP, no store and nothing about
-conversations.
+Knows how messages and tools are sent, which is the same everywhere; what differs between endpoints
+is in `endpoints`. What comes back from an endpoint is turned into these values by `response`. Knows
+no HTTP, no store and nothing about conversations.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def tokens_in(sent: str, bytes_a_token: float = BYTES_A_TOKEN) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How long a text is in which places are left open: bytes without them, and how often each of them stands there."""
+    """How long a text is in which places are left open: bytes without them, and how often each of
+    them stands there.
+    """
 
     size: int
     times: tuple[int, ...]
@@ -39,8 +42,12 @@ class Measured:
         return cls(len(text.encode("utf-8", "replace")) - open_, times)
 
     def filled(self, sizes: Sequence[int]) -> int:
-        """The bytes of the text with so many in each of its first places; the others do not stand in it."""
-        return self.size + sum(number * size for number, size in zip(self.times, sizes, strict=False))
+        """The bytes of the text with so many in each of its first places; the others do not stand
+        in it.
+        """
+        return self.size + sum(
+            number * size for number, size in zip(self.times, sizes, strict=False)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,11 @@ class Message:
             message["tool_call_id"] = self.tool_call_id
         if self.tool_calls:
             message["tool_calls"] = [
-                {"function": {"arguments": c.arguments, "name": c.name}, "id": c.id, "type": "function"}
+                {
+                    "function": {"arguments": c.arguments, "name": c.name},
+                    "id": c.id,
+                    "type": "function",
+                }
                 for c in self.tool_calls
             ]
         return message
@@ -92,7 +103,9 @@ class Tool:
                 "description": self.description,
                 "parameters": {
                     "type": "object",
-                    "properties": {self.argument: {"type": "string", "description": self.argument_description}},
+                    "properties": {
+                        self.argument: {"type": "string", "description": self.argument_description}
+                    },
                     "required": [self.argument],
                     "additionalProperties": False,
                 },
@@ -116,13 +129,17 @@ class ChatRequest:
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = ()
     schema: str = ""  # JSON Schema that the answer should follow, keys in order; "" for free text
-    transcript: str = ""  # id of the conversation, which a subject is told that keeps state; "" for all others
-    shared: int = field(default=0, compare=False)  # first messages that other requests begin with; part of no key
+    # id of the conversation, which a subject is told that keeps state; "" for all others
+    transcript: str = ""
+    # first messages that other requests begin with; part of no key
+    shared: int = field(default=0, compare=False)
     # the messages as canonical JSON: most of every key, record and body, so it is made once
     encoded: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "encoded", canonical_as_is([message.wire() for message in self.messages]))
+        object.__setattr__(
+            self, "encoded", canonical_as_is([message.wire() for message in self.messages])
+        )
 
     @property
     def record(self) -> str:
@@ -136,11 +153,16 @@ class ChatRequest:
         return reply_key(self.record, run)
 
 
-# a subject is asked thousands of times with the same tools and settings: what is encoded here is encoded once
+# a subject is asked thousands of times with the same tools and settings: what is encoded here is
+# encoded once
 @lru_cache(maxsize=256)
 def _without_messages(model: ChatModel, tools: tuple[Tool, ...], schema: str) -> str:
-    """The record after its messages, which canonical order puts first; without what follows its tools."""
-    return canonical({"model": model.causes(), "schema": schema, "tools": [tool.wire() for tool in tools]})[1:-1]
+    """The record after its messages, which canonical order puts first; without what follows its
+    tools.
+    """
+    return canonical(
+        {"model": model.causes(), "schema": schema, "tools": [tool.wire() for tool in tools]}
+    )[1:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +202,8 @@ class Ending(StrEnum):
     BROKEN = "broken"  # by a failure: what came is half a reply
 
 
-# by the words of OpenAI, Anthropic, Cohere, DeepSeek, Gemini, Mistral, Zhipu, TGI, vLLM and LM Studio, in small letters
+# by the words of OpenAI, Anthropic, Cohere, DeepSeek, Gemini, Mistral, Zhipu, TGI, vLLM and LM
+# Studio, in small letters
 ENDINGS: Mapping[str, Ending] = {
     word: ending
     for ending, words in {
@@ -199,7 +222,9 @@ ENDINGS: Mapping[str, Ending] = {
 
 def ending_of(finish_reason: str | None) -> Ending | None:
     """How a reply ended by its provider's word; None where there is none, or one that nobody knows."""
-    return ENDINGS.get((finish_reason or "").strip().lower().replace("-", "_").removeprefix("finish_reason_"))
+    return ENDINGS.get(
+        (finish_reason or "").strip().lower().replace("-", "_").removeprefix("finish_reason_")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +248,9 @@ class Completion(AttemptFacts):
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A completion that is no answer: *reason* in a few words; *cut_off* where the token limit caused it."""
+    """A completion that is no answer: *reason* in a few words; *cut_off* where the token limit
+    caused it.
+    """
 
     reason: str
     cut_off: bool = False
@@ -241,7 +268,8 @@ class Kind(StrEnum):
     WRONG_PROVIDER = "wrong provider"
     CUT_PROMPT = "prompt cut"  # by the server: the model did not read all that was sent
     REFUSED_PROMPT = "prompt refused by moderation"
-    BAD_REQUEST = "request refused"  # 400, 404 and other 4xx: this conversation, or this subject, cannot work like this
+    # 400, 404 and other 4xx: this conversation, or this subject, cannot work like this
+    BAD_REQUEST = "request refused"
     UNAUTHORIZED = "key refused"  # 401
     NO_CREDITS = "out of credits"  # 402
 
@@ -258,5 +286,6 @@ class Fault(AttemptFacts):
     message: str  # one line, from the endpoint where it said anything
     status: int | None = None
     retry_after: float | None = None  # seconds
-    refused: frozenset[str] = frozenset()  # settings of the request that the endpoint's message names, of `SETTINGS`
+    # settings of the request that the endpoint's message names, of `SETTINGS`
+    refused: frozenset[str] = frozenset()
     unsent: bool = False  # there was no connection: nothing can have been served, or charged

@@ -1,7 +1,8 @@
-"""Reads what an endpoint sends back: a reply (bytes -> a `Completion` or a `Fault`), and its lists of models.
+"""Reads what an endpoint sends back: a reply (bytes -> a `Completion` or a `Fault`), and its lists
+of models.
 
-An answer from an endpoint is hostile: nothing in it is trusted to have the right type, to be small or to be there.
-Knows no HTTP and asks nothing again; never raises, whatever the bytes are.
+An answer from an endpoint is hostile: nothing in it is trusted to have the right type, to be small
+or to be there. Knows no HTTP and asks nothing again; never raises, whatever the bytes are.
 """
 
 from __future__ import annotations
@@ -19,19 +20,58 @@ from independence_bench.errors import SubjectError
 from independence_bench.escape import SENT
 from independence_bench.hashing import content_hash
 from independence_bench.models.markup import split_thoughts
-from independence_bench.models.messages import SETTINGS, Completion, Ending, Fault, Kind, ToolCall, Usage, ending_of
+from independence_bench.models.messages import (
+    SETTINGS,
+    Completion,
+    Ending,
+    Fault,
+    Kind,
+    ToolCall,
+    Usage,
+    ending_of,
+)
 from independence_bench.models.spec import AUTO, Reasoning
 from independence_bench.models.stream import content_of, error_in
 
 Json = Mapping[str, Any]
 
-# The names in a reply. What is called like one of them cannot be taken out of it without breaking it.
+# The names in a reply. What is called like one of them cannot be taken out of it without breaking
+# it.
 FIELDS = frozenset(
     {
-        *("provider", "choices", "message", "content", "refusal", "reasoning", "reasoning_content", "tool_calls"),
-        *("reasoning_details", "function", "arguments", "finish_reason", "prompt_tokens", "completion_tokens"),
-        *("total_tokens", "reasoning_tokens", "cached_tokens", "cost_details", "completion_tokens_details"),
-        *("prompt_tokens_details", "upstream_inference_cost", "is_byok", "metadata", "provider_name", "assistant"),
+        *(
+            "provider",
+            "choices",
+            "message",
+            "content",
+            "refusal",
+            "reasoning",
+            "reasoning_content",
+            "tool_calls",
+        ),
+        *(
+            "reasoning_details",
+            "function",
+            "arguments",
+            "finish_reason",
+            "prompt_tokens",
+            "completion_tokens",
+        ),
+        *(
+            "total_tokens",
+            "reasoning_tokens",
+            "cached_tokens",
+            "cost_details",
+            "completion_tokens_details",
+        ),
+        *(
+            "prompt_tokens_details",
+            "upstream_inference_cost",
+            "is_byok",
+            "metadata",
+            "provider_name",
+            "assistant",
+        ),
         *("length", "object", "created", "system_fingerprint", "logprobs"),
     }
 )
@@ -48,8 +88,11 @@ def dig(value: Any, *path: str | int) -> Any:
     return value
 
 
-def read_completion(body: bytes, status: int, retry_after: float | None, seconds: float = 0.0) -> Completion | Fault:
-    """What an endpoint's answer *body* means, which took *seconds*. Never raises, whatever the bytes are.
+def read_completion(
+    body: bytes, status: int, retry_after: float | None, seconds: float = 0.0
+) -> Completion | Fault:
+    """What an endpoint's answer *body* means, which took *seconds*. Never raises, whatever the
+    bytes are.
 
     A fault keeps the usage that came with it: a rejected attempt can have cost money.
     """
@@ -78,26 +121,43 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
         shown = code if inside and code else status
         message = _error_message(error, reply, raw)
         if status in (404, 405, 501) and not reply:
-            message = f"no chat completions at this address (does it end in /v1?): {one_line(raw, 80)}"
+            message = (
+                f"no chat completions at this address (does it end in /v1?): {one_line(raw, 80)}"
+            )
         kind = _kind(shown, inside, error, retry_after)
         # there is no field for the settings that an error is about: providers say it in words
         worded = message.lower().replace("thinking", "reasoning")
         refused = frozenset(setting for setting in SETTINGS if setting in worded)
         return Fault(kind, message, shown, retry_after=retry_after, refused=refused, **about)
     if not reply:
-        return Fault(Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 16) or '(nothing)'}", status, **about)
+        return Fault(
+            Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 16) or '(nothing)'}", status, **about
+        )
     choice = dig(reply, "choices", 0)
     if not isinstance(choice, dict):
-        return Fault(Kind.UNAVAILABLE, "no choices in the reply (the model may be starting up)", status, **about)
+        return Fault(
+            Kind.UNAVAILABLE,
+            "no choices in the reply (the model may be starting up)",
+            status,
+            **about,
+        )
     finish = _text(choice.get("finish_reason")) or None
     ending = ending_of(finish)
     if ending is Ending.BROKEN or choice.get("error"):
-        message = _error_message(choice.get("error"), reply, f"the provider stopped with an error ({finish})")
+        message = _error_message(
+            choice.get("error"), reply, f"the provider stopped with an error ({finish})"
+        )
         return Fault(Kind.UNAVAILABLE, message, status, finish_reason=finish, **about)
     if ending is None:  # whether it is whole, nobody knows: it may be the first half of an answer
-        word = f"an unknown finish reason, {one_line(finish, 40)!r}" if finish else "no finish reason"
+        word = (
+            f"an unknown finish reason, {one_line(finish, 40)!r}" if finish else "no finish reason"
+        )
         return Fault(
-            Kind.BROKEN, f"the server sent {word}, so it may be half a reply", status, finish_reason=finish, **about
+            Kind.BROKEN,
+            f"the server sent {word}, so it may be half a reply",
+            status,
+            finish_reason=finish,
+            **about,
         )
     said = _object(choice.get("message"))
     words, beside = _content(said.get("content", choice.get("text")))
@@ -114,7 +174,8 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
     )
 
 
-REASONING = ("reasoning", "reasoning_content", "thinking", "reasoning_details")  # fields of thoughts, the best first
+# fields of thoughts, the best first
+REASONING = ("reasoning", "reasoning_content", "thinking", "reasoning_details")
 
 
 def _content(value: Any) -> tuple[str, str]:
@@ -129,8 +190,9 @@ def _content(value: Any) -> tuple[str, str]:
 def read_usage(value: Any) -> Usage:
     """Tokens and dollars of a ``usage`` object; whatever is missing, negative or no number is None.
 
-    With a key of one's own at the provider, ``cost`` is the service fee alone and the inference is in
-    ``cost_details.upstream_inference_cost``; both were paid, and where one of them is not told the cost is not known.
+    With a key of one's own at the provider, ``cost`` is the service fee alone and the inference is
+    in ``cost_details.upstream_inference_cost``; both were paid, and where one of them is not told
+    the cost is not known.
     """
     given = _object(value)
     cost = _money(given.get("cost"))
@@ -138,7 +200,9 @@ def read_usage(value: Any) -> Usage:
     if given.get("is_byok") is True:
         cost = None if inference is None else inference + (cost or 0.0)
     # Anthropic's names; its prompt is counted without what its cache has
-    parts = [_whole(given.get(f"{name}input_tokens")) for name in ("", "cache_read_", "cache_creation_")]
+    parts = [
+        _whole(given.get(f"{name}input_tokens")) for name in ("", "cache_read_", "cache_creation_")
+    ]
     prompt = _whole(given.get("prompt_tokens"))
     if prompt is None and parts[0] is not None:
         prompt = _whole(sum(part or 0 for part in parts))
@@ -146,7 +210,9 @@ def read_usage(value: Any) -> Usage:
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=_whole(given.get("output_tokens")) if completion is None else completion,
-        reasoning_tokens=_whole(_object(given.get("completion_tokens_details")).get("reasoning_tokens")),
+        reasoning_tokens=_whole(
+            _object(given.get("completion_tokens_details")).get("reasoning_tokens")
+        ),
         cached_tokens=_whole(_object(given.get("prompt_tokens_details")).get("cached_tokens")),
         cost=cost,
     )
@@ -170,10 +236,12 @@ def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> K
     if status == 403 and flagged:
         return Kind.REFUSED_PROMPT
     if status == 500 and _UNREADABLE in _text(dig(error, "message")):
-        return Kind.BROKEN  # asked again with the same words and the same seed, it would be the same
+        # asked again with the same words and the same seed, it would be the same
+        return Kind.BROKEN
     if status == 429:
         return Kind.RATE_LIMITED
-    if inside:  # the provider had already begun: its key, credits and routing are not those of the user
+    # the provider had already begun: its key, credits and routing are not those of the user
+    if inside:
         return Kind.UNAVAILABLE
     if status == 402:
         return Kind.NO_CREDITS if retry_after is None else Kind.RATE_LIMITED
@@ -189,12 +257,20 @@ def _error_message(error: Any, reply: Json, fallback: str) -> str:
         said = _text(error.get("message")) or _text(error.get("detail")) or _text(error.get("text"))
         parts = [said, f"({_text(provider)})" if provider else "", _text(raw)]
     else:
-        parts = [_text(error) or _text(reply.get("message")) or _text(reply.get("detail")) or fallback]
-    return one_line(" ".join(part for part in parts if part), 300) or one_line(fallback, 300) or "it says nothing"
+        parts = [
+            _text(error) or _text(reply.get("message")) or _text(reply.get("detail")) or fallback
+        ]
+    return (
+        one_line(" ".join(part for part in parts if part), 300)
+        or one_line(fallback, 300)
+        or "it says nothing"
+    )
 
 
 def _tool_calls(value: Any, single: Any = None) -> tuple[ToolCall, ...]:
-    """The calls of a message: a list of them, one by itself, or the *single* function call of the older form."""
+    """The calls of a message: a list of them, one by itself, or the *single* function call of the
+    older form.
+    """
     given = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
     if not given and isinstance(single, dict):
         given = [{"function": single}]
@@ -206,8 +282,12 @@ def _tool_calls(value: Any, single: Any = None) -> tuple[ToolCall, ...]:
         if not isinstance(function, dict):
             continue
         arguments = function.get("arguments")
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-        calls.append(ToolCall(_text(call.get("id")) or f"call{number}", _text(function.get("name")), text))
+        text = (
+            arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        )
+        calls.append(
+            ToolCall(_text(call.get("id")) or f"call{number}", _text(function.get("name")), text)
+        )
     return tuple(calls)
 
 
@@ -221,11 +301,20 @@ def _text(value: Any) -> str:
 
 def _whole(value: Any) -> int | None:
     """A count, which may come as a float or as a text."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len(str(LARGEST_COUNT)):
+    if (
+        isinstance(value, str)
+        and value.isascii()
+        and value.isdigit()
+        and len(value) <= len(str(LARGEST_COUNT))
+    ):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT
+        else None
+    )
 
 
 def _money(value: Any) -> float | None:
@@ -238,21 +327,29 @@ def _money(value: Any) -> float | None:
     return float(value) if 0 <= value < 1e6 and math.isfinite(value) else None
 
 
-_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE][-+]?[0-9]{1,3})?")  # not inf, nan or 1_000, which float takes
+# not inf, nan or 1_000, which float takes
+_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE][-+]?[0-9]{1,3})?")
 
 
-LENIENT = json.JSONDecoder(strict=False)  # bears bare control characters in strings, as some servers send them
-_WITHOUT_CONSTANTS = json.JSONDecoder(parse_constant=lambda _: None, strict=False)  # NaN and Infinity: absent
-BLANK = "\ufeff \t\r\n"  # what may stand before JSON: white space, and the mark that some servers begin with
+# bears bare control characters in strings, as some servers send them
+LENIENT = json.JSONDecoder(strict=False)
+# NaN and Infinity: absent
+_WITHOUT_CONSTANTS = json.JSONDecoder(parse_constant=lambda _: None, strict=False)
+# what may stand before JSON: white space, and the mark that some servers begin with
+BLANK = "\ufeff \t\r\n"
 
 
 def read_json(text: str, decoder: json.JSONDecoder = LENIENT) -> Any:
-    """The JSON value in foreign *text*; what was paid for is not refused for its form. Raises what `decode` does."""
+    """The JSON value in foreign *text*; what was paid for is not refused for its form. Raises what
+    `decode` does.
+    """
     return decoder.decode(text.lstrip(BLANK))
 
 
 def _read_strictly(body: bytes) -> Any:
-    """The JSON value that *body* is by the letter, in a third of the time; None for anything else, and for null."""
+    """The JSON value that *body* is by the letter, in a third of the time; None for anything else,
+    and for null.
+    """
     try:
         return from_json(body, allow_inf_nan=False)
     except ValueError:
@@ -262,7 +359,8 @@ def _read_strictly(body: bytes) -> Any:
 def clean_text(text: str) -> str:
     """*text* without lone surrogates and NULs, which no database and no terminal can hold.
 
-    JSON inside JSON (a tool call's arguments, a verdict) can bring in new ones: `\\ud800` is plain text outside.
+    JSON inside JSON (a tool call's arguments, a verdict) can bring in new ones: `\\ud800` is plain
+    text outside.
     """
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "�")
 
@@ -283,14 +381,17 @@ def _clean(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What an endpoint's list says about a model; prices in dollars a token, None where it says nothing."""
+    """What an endpoint's list says about a model; prices in dollars a token, None where it says
+    nothing.
+    """
 
     id: str
     prompt_price: float | None = None
     completion_price: float | None = None
     request_price: float = 0.0
     parameters: frozenset[str] | None = None  # those that it supports
-    efforts: tuple[Reasoning, ...] | None = None  # that it takes, where the list says so; OFF is none of them
+    # that it takes, where the list says so; OFF is none of them
+    efforts: tuple[Reasoning, ...] | None = None
     always_reasons: bool = False  # it cannot be told not to
     identity: str = ""  # what a local server says about the weights behind the name
     cached_price: float | None = None  # of a token of the prompt that the endpoint has in its cache
@@ -300,7 +401,11 @@ class ModelInfo:
         """Dollars of a call with so many tokens; None where the prices are not known."""
         if self.prompt_price is None or self.completion_price is None:
             return None
-        return self.request_price + prompt_tokens * self.prompt_price + completion_tokens * self.completion_price
+        return (
+            self.request_price
+            + prompt_tokens * self.prompt_price
+            + completion_tokens * self.completion_price
+        )
 
     @property
     def takes_temperature(self) -> bool:
@@ -308,11 +413,11 @@ class ModelInfo:
         return self.parameters is None or "temperature" in self.parameters
 
     def effort(self, asked: str | None) -> Reasoning:
-        """The effort that *asked* means: None is off, or the least where it cannot be off; ``auto`` is to think
-        (medium) where its endpoint lists reasoning, else off.
+        """The effort that *asked* means: None is off, or the least where it cannot be off; ``auto``
+        is to think (medium) where its endpoint lists reasoning, else off.
 
-        Raises SubjectError for off where it cannot be off, and for ``auto`` where the endpoint lists no parameters: a
-        guess would be written into the label as a fact.
+        Raises SubjectError for off where it cannot be off, and for ``auto`` where the endpoint
+        lists no parameters: a guess would be written into the label as a fact.
         """
         if asked == AUTO and self.parameters is None:
             raise SubjectError(
@@ -325,10 +430,14 @@ class ModelInfo:
             return Reasoning(asked)
         if not self.always_reasons:
             return Reasoning.OFF
-        able = [effort for effort in self.efforts or tuple(Reasoning) if effort is not Reasoning.OFF]
+        able = [
+            effort for effort in self.efforts or tuple(Reasoning) if effort is not Reasoning.OFF
+        ]
         least = Reasoning.LOW if Reasoning.LOW in able or not able else able[0]
         if asked is not None:
-            raise SubjectError(f"{self.id} cannot be told not to reason; --reasoning-effort {least} is the least")
+            raise SubjectError(
+                f"{self.id} cannot be told not to reason; --reasoning-effort {least} is the least"
+            )
         return least
 
 
@@ -340,7 +449,9 @@ def read_model_list(value: Any) -> list[ModelInfo]:
             prompt_price=_price(dig(entry, "pricing", "prompt")),
             completion_price=_price(dig(entry, "pricing", "completion")),
             request_price=_price(dig(entry, "pricing", "request")) or 0.0,
-            parameters=frozenset(p for p in supported if isinstance(p, str)) if isinstance(supported, list) else None,
+            parameters=frozenset(p for p in supported if isinstance(p, str))
+            if isinstance(supported, list)
+            else None,
             # those that we know, the lowest first
             efforts=tuple(effort for effort in Reasoning if effort.value in efforts)
             if isinstance(efforts, list)
@@ -352,7 +463,9 @@ def read_model_list(value: Any) -> list[ModelInfo]:
         )
         for entry in _entries(dig(value, "data"))
         if isinstance(entry.get("id"), str)
-        for supported, efforts in [(entry.get("supported_parameters"), dig(entry, "reasoning", "supported_efforts"))]
+        for supported, efforts in [
+            (entry.get("supported_parameters"), dig(entry, "reasoning", "supported_efforts"))
+        ]
     ]
 
 
@@ -361,10 +474,11 @@ def _entries(value: Any) -> list[dict[str, Any]]:
 
 
 def _identity(entry: dict[str, Any]) -> str:
-    """What an entry of a local server's list says about the weights themselves; "" where it is only a name.
+    """What an entry of a local server's list says about the weights themselves; "" where it is only
+    a name.
 
-    llama.cpp: `meta` (parameters, size, vocabulary); vLLM: `root`; a digest where a server gives one. Not
-    `created`, which some servers fill with the time of the question.
+    llama.cpp: `meta` (parameters, size, vocabulary); vLLM: `root`; a digest where a server gives
+    one. Not `created`, which some servers fill with the time of the question.
     """
     given = {name: entry[name] for name in ("meta", "root", "digest") if entry.get(name)}
     if isinstance(given.get("meta"), dict):

@@ -1,4 +1,5 @@
-"""Whether the model that a server says it used is the one that it was asked for. Pure; knows names and nothing else.
+"""Whether the model that a server says it used is the one that it was asked for. Pure; knows names
+and nothing else.
 
 is_same_model("gpt-4o", "gpt-4o-2024-08-06")    # True: the dated form
 is_same_model("gpt-4o", "gpt-4o-mini")          # False
@@ -10,18 +11,26 @@ import re
 
 # What stands before a model's own name: "accounts/them/models/", "us.anthropic." of Bedrock.
 _REGION = re.compile(r"(?:[a-z]+\.)+(?=[a-z])")
-# A release, as makers write it: 2024-08-06, 20240806, 240806, 08-2024, 2024-08, 05-06, 0613, 2407, 002.
-_RELEASE = re.compile(r"[-_@](\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{4}-\d{2}|\d{2}-\d{2}|\d{8}|\d{6}|\d{3,4})\Z")
+# A release, as makers write it: 2024-08-06, 20240806, 240806, 08-2024, 2024-08, 05-06, 0613, 2407,
+# 002.
+_RELEASE = re.compile(
+    r"[-_@](\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{4}-\d{2}|\d{2}-\d{2}|\d{8}|\d{6}|\d{3,4})\Z"
+)
 _BEDROCK = re.compile(r"-v\d+:\d+\Z")
-_FILE = re.compile(r"[/~\\]|\.\.?[/\\]|[a-z]:[/\\]|.*\.(?:gguf|ggml|bin|pt|pth|onnx|safetensors|llamafile|mlx)\Z", re.I)
+_FILE = re.compile(
+    r"[/~\\]|\.\.?[/\\]|[a-z]:[/\\]|.*\.(?:gguf|ggml|bin|pt|pth|onnx|safetensors|llamafile|mlx)\Z",
+    re.I,
+)
 
 
 def is_same_model(asked: str, served: str) -> bool:
-    """Whether *served* may be a name of the model *asked*: the same name, or its dated, tagged or shortened form.
+    """Whether *served* may be a name of the model *asked*: the same name, or its dated, tagged or
+    shortened form.
 
-    Upper and lower case, who made it or hosts it ("anthropic/"), and dots for dashes do not matter. Two releases of
-    one model, and two tags, are two models. A file is whatever a local server was started with, so beside a name it
-    says nothing; two files are compared by their names. A server that names none ("") contradicts nothing.
+    Upper and lower case, who made it or hosts it ("anthropic/"), and dots for dashes do not matter.
+    Two releases of one model, and two tags, are two models. A file is whatever a local server was
+    started with, so beside a name it says nothing; two files are compared by their names. A server
+    that names none ("") contradicts nothing.
     """
     asked, served = asked.strip(), served.strip()
     if not asked or not served:

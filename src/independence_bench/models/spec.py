@@ -1,7 +1,9 @@
-"""Who is called and how: models with their settings, endpoints, labels, and what a user's name for one leads to.
+"""Who is called and how: models with their settings, endpoints, labels, and what a user's name for
+one leads to.
 
-A subject and a judge are the same kind of thing, a model called in one particular way: `ChatModel`. Knows
-nothing of HTTP and of files (`endpoints`), and holds no key, only the name of the environment variable that has it.
+A subject and a judge are the same kind of thing, a model called in one particular way: `ChatModel`.
+Knows nothing of HTTP and of files (`endpoints`), and holds no key, only the name of the environment
+variable that has it.
 """
 
 from __future__ import annotations
@@ -47,9 +49,11 @@ class Endpoint:
     key_variable: str | None = None  # environment variable that holds the API key
     at_once: int | None = None  # most calls in flight that it can serve, where that is known
     free: bool = False  # nothing that it serves costs money
-    here: bool = False  # its models run on this machine, so that calls at once share its cores; set where it is opened
+    # its models run on this machine, so that calls at once share its cores; set where it is opened
+    here: bool = False
     ours: bool = False  # started by us: where nothing answers any more, nothing will
-    referer: str | None = None  # sent as HTTP-Referer: whose application asks, for the endpoint's own statistics
+    # sent as HTTP-Referer: whose application asks, for the endpoint's own statistics
+    referer: str | None = None
     title: str = TITLED  # sent as X-Title, for the same
 
 
@@ -75,10 +79,12 @@ class ChatModel:
     max_tokens: int  # limit of one reply, reasoning included; 0: not known (results of others)
     reasoning: Reasoning = Reasoning.OFF
     provider: str | None = None  # pin: only this provider may serve it
-    accept_cut_off: bool = False  # a reply cut off by the limit is taken as it is, not asked for again
+    # a reply cut off by the limit is taken as it is, not asked for again
+    accept_cut_off: bool = False
     identity: str = ""  # what identifies a local model beyond its name (hash of its weights, say)
     own_limit: bool = False  # max_tokens was chosen for this subject, so the label says it
-    stateful: bool = False  # it remembers more than it is shown, so no two conversations share a reply of it
+    # it remembers more than it is shown, so no two conversations share a reply of it
+    stateful: bool = False
 
     CAUSES_IF_SET: ClassVar[tuple[str, ...]] = ("stateful",)
 
@@ -89,7 +95,8 @@ class ChatModel:
 
     @property
     def label(self) -> str:
-        """``name+provider@reasoning-tTEMP``, as in published tables: off is none, a temperature has a decimal.
+        """``name+provider@reasoning-tTEMP``, as in published tables: off is none, a temperature has
+        a decimal.
 
         Of a Python function, which is told none of that, ``python:MODULE:FUNCTION@VERSION``.
         """
@@ -155,7 +162,9 @@ def vendor_of(model: str) -> str | None:
 
 
 def read_settings(settings: Mapping[str, Any]) -> ChatModel:
-    """The model that a store or a request describes. Raises TypeError, KeyError or ValueError where it is none."""
+    """The model that a store or a request describes. Raises TypeError, KeyError or ValueError where
+    it is none.
+    """
     values: dict[str, Any] = {**settings, "reasoning": Reasoning(settings["reasoning"])}
     return ChatModel(**values)
 
@@ -178,7 +187,8 @@ class ModelSpec:
     accept_cut_off: bool = False
     active: bool = True
     exclude: str | None = None  # why it is on no ranking
-    # tokens that its replies took, and without thoughts, as shares of a typical model's; None: not known
+    # tokens that its replies took, and without thoughts, as shares of a typical model's; None: not
+    # known
     verbosity: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -190,16 +200,23 @@ class ModelSpec:
 
     def fits(self, subject: ChatModel) -> bool:
         """Whether *subject* may have come of it: everything that it says is so."""
-        settings = {name: getattr(self, name) for name in ("model", "endpoint", "provider", "accept_cut_off")}
+        settings = {
+            name: getattr(self, name)
+            for name in ("model", "endpoint", "provider", "accept_cut_off")
+        }
         for name in ("temperature", "max_tokens", "reasoning"):
             if (wanted := getattr(self, name)) not in (None, AUTO):
                 settings[name] = wanted
         return all(getattr(subject, name) == wanted for name, wanted in settings.items())
 
-    def resolved(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
-        """The model to call, with the protocol's *temperature* and *max_tokens* where the spec has none.
+    def resolved(
+        self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = ""
+    ) -> ChatModel:
+        """The model to call, with the protocol's *temperature* and *max_tokens* where the spec has
+        none.
 
-        Thinking counts against the limit, so who is told to think gets `THINKING_FACTOR` times the protocol's.
+        Thinking counts against the limit, so who is told to think gets `THINKING_FACTOR` times the
+        protocol's.
         """
         if reasoning is not Reasoning.OFF:
             max_tokens *= THINKING_FACTOR
@@ -234,27 +251,38 @@ class Roster:
 
     def moved(self, name: str, url: str) -> Roster:
         """This roster with the endpoint *name* at *url*."""
-        return replace(self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)})
+        return replace(
+            self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)}
+        )
 
     def find(self, typed: str, shipped: tuple[ModelSpec, ...] = ()) -> tuple[ModelSpec, ...]:
-        """The specs that a user's text means: every entry of models.yaml for that model, else the first of
+        """The specs that a user's text means: every entry of models.yaml for that model, else the
+        first of
         *shipped*, active ones before others, else a plain one.
 
         ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not.
         """
         before, colon, after = typed.partition(":")
-        endpoint, model = (before, after) if colon and before in self.endpoints else ("openrouter", typed)
+        endpoint, model = (
+            (before, after) if colon and before in self.endpoints else ("openrouter", typed)
+        )
         if not model.strip() or any(not c.isprintable() for c in model):
             raise SubjectError(f"{typed!r} is not a model id; write author/model or ENDPOINT:MODEL")
         if colon and "/" not in before and ("/" in after or near(before, self.endpoints)):
-            self.endpoint(before)  # which raises where there is none: ids of OpenRouter have a colon only at their end
+            # which raises where there is none: ids of OpenRouter have a colon only at their end
+            self.endpoint(before)
         if endpoint == "openrouter" and "/" not in model:
-            names = [*(spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint), "embedded"]
+            names = [
+                *(spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint),
+                "embedded",
+            ]
             meant = did_you_mean(typed, names)
             raise SubjectError(
                 f"{typed!r} is not an OpenRouter model (author/model){meant or '; write ENDPOINT:MODEL, or gguf:FILE'}"
             )
-        listed = tuple(spec for spec in self.specs if (spec.model, spec.endpoint) == (model, endpoint))
+        listed = tuple(
+            spec for spec in self.specs if (spec.model, spec.endpoint) == (model, endpoint)
+        )
         known = [spec for spec in shipped if (spec.model, spec.endpoint) == (model, endpoint)]
         known.sort(key=lambda spec: not spec.active)
         return listed or tuple(known[:1]) or (ModelSpec(model, endpoint),)

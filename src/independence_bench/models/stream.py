@@ -1,4 +1,6 @@
-"""Puts the pieces of a streamed reply together, as the server would have answered at once; `response` reads that."""
+"""Puts the pieces of a streamed reply together, as the server would have answered at once;
+`response` reads that.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,13 @@ from independence_bench.models.messages import Ending, ending_of
 DATA, EVENT = b"data:", b"event:"
 DONE = b"[DONE]"
 BOM = b"\xef\xbb\xbf"  # the mark that some servers begin with
-TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "refusal")  # of a message, which come in pieces
+# of a message, which come in pieces
+TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "refusal")
 
 
 def content_of(value: Any, deep: int = 3) -> tuple[str, str]:
-    """(words, thoughts) of a content: a text, or parts of words and of thoughts, which may have parts, too, so *deep*.
+    """(words, thoughts) of a content: a text, or parts of words and of thoughts, which may have
+    parts, too, so *deep*.
 
     "" for what is not there.
     """
@@ -26,10 +30,16 @@ def content_of(value: Any, deep: int = 3) -> tuple[str, str]:
         if isinstance(part, str):
             words.append(part)
         elif isinstance(part, dict):
-            said = [part[name] for name in ("text", "summary", "refusal") if isinstance(part.get(name), str)][:1]
+            said = [
+                part[name]
+                for name in ("text", "summary", "refusal")
+                if isinstance(part.get(name), str)
+            ][:1]
             if (thought := part.get("thinking", part.get("reasoning"))) is not None:
                 thoughts.append("".join(content_of(thought, deep - 1)))
-            elif part.get("thought") is True or str(part.get("type")).startswith(("reasoning", "thinking")):
+            elif part.get("thought") is True or str(part.get("type")).startswith(
+                ("reasoning", "thinking")
+            ):
                 thoughts += said
             else:
                 words += said
@@ -37,7 +47,9 @@ def content_of(value: Any, deep: int = 3) -> tuple[str, str]:
 
 
 def error_in(value: Mapping[str, Any]) -> Any:
-    """The error that an answer or a piece of a stream is; None where it is none. An error without a word is none."""
+    """The error that an answer or a piece of a stream is; None where it is none. An error without a
+    word is none.
+    """
     error = value.get("error")
     if isinstance(error, dict):
         error = error if any(error.values()) else None
@@ -52,8 +64,9 @@ def error_in(value: Mapping[str, Any]) -> Any:
 class StreamedReply:
     """Takes the bytes of an event stream as they come.
 
-    `whole` is the completion in JSON, `ended` whether the server said that it is over, `done` that nothing follows.
-    What is no chunk of a completion is kept as it came, so an error in the stream is read like one that comes at once.
+    `whole` is the completion in JSON, `ended` whether the server said that it is over, `done` that
+    nothing follows. What is no chunk of a completion is kept as it came, so an error in the stream
+    is read like one that comes at once.
     """
 
     def __init__(self) -> None:
@@ -70,7 +83,9 @@ class StreamedReply:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes. What is around a piece counts a sixty-fourth: a chunk has one token in 300 bytes."""
+        """Bytes that it takes. What is around a piece counts a sixty-fourth: a chunk has one token
+        in 300 bytes.
+        """
         return max(self._kept + len(self._rest), self._received // 64)
 
     def add(self, piece: bytes) -> None:
@@ -90,13 +105,19 @@ class StreamedReply:
                 try:
                     self._take(json.loads(data, strict=False))
                 except (TypeError, AttributeError, RecursionError, OverflowError) as error:
-                    raise ValueError(f"the stream has something else than chunks of a reply: {error}") from None
+                    raise ValueError(
+                        f"the stream has something else than chunks of a reply: {error}"
+                    ) from None
             self._failing = False
 
     def whole(self) -> bytes:
         """The completion as one answer."""
         if self._error is not None:
-            told = {name: self._top[name] for name in ("id", "model", "provider", "usage") if name in self._top}
+            told = {
+                name: self._top[name]
+                for name in ("id", "model", "provider", "usage")
+                if name in self._top
+            }
             return json.dumps({**told, "error": self._error}).encode()
         message = dict(self._message)
         if self._calls:
@@ -106,16 +127,20 @@ class StreamedReply:
 
     def _take(self, chunk: Any) -> None:
         error = chunk if self._failing else error_in(chunk)
-        if error is not None and self._reason is None:  # one behind the reply's end takes nothing from it
+        # one behind the reply's end takes nothing from it
+        if error is not None and self._reason is None:
             self._error, self.ended = error, True
         # usage stands in the last chunk or in each of them, growing
         self._top |= {
-            name: value for name, value in chunk.items() if name not in ("choices", "error") and value is not None
+            name: value
+            for name, value in chunk.items()
+            if name not in ("choices", "error") and value is not None
         }
         for choice in chunk.get("choices") or ():
             if choice.get("index", 0):
                 continue
-            if ending_of(self._reason) in (None, Ending.ENDED):  # a limit or a filter is not taken back
+            # a limit or a filter is not taken back
+            if ending_of(self._reason) in (None, Ending.ENDED):
                 self._reason = choice.get("finish_reason") or self._reason
             if choice.get("error") and self._error is None:
                 self._error = choice["error"]
@@ -134,7 +159,8 @@ class StreamedReply:
             calls = delta.get("tool_calls") or ()
             for call in [calls] if isinstance(calls, dict) else calls:
                 self._take_call(call)
-            if isinstance(function := delta.get("function_call"), dict):  # the form before there were several
+            # the form before there were several
+            if isinstance(function := delta.get("function_call"), dict):
                 self._take_call({"index": 0, "function": function})
 
     def _add(self, name: str, text: str) -> None:
@@ -145,7 +171,8 @@ class StreamedReply:
     def _take_call(self, piece: dict[str, Any]) -> None:
         """A piece of a tool call: its id and name come once, its arguments in pieces.
 
-        It belongs to the call of its index, or to the last one where there is none; another id and a name are another.
+        It belongs to the call of its index, or to the last one where there is none; another id and
+        a name are another.
         """
         index, id_ = piece.get("index"), piece.get("id")
         if index is None:
@@ -157,7 +184,9 @@ class StreamedReply:
         name = function.get("name") or ""
         # some give each piece an id of its own: only a name begins a call
         if at < 0 or (name and id_ and self._calls[at]["id"] and id_ != self._calls[at]["id"]):
-            self._calls.append({"id": None, "type": "function", "function": {"name": "", "arguments": ""}})
+            self._calls.append(
+                {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
+            )
             self._places.append(None if index is None else str(int(index)))
             at = len(self._calls) - 1
         call = self._calls[at]
@@ -166,8 +195,11 @@ class StreamedReply:
         if name != known["name"]:
             known["name"] += name
         arguments = function.get("arguments") or ""
-        arguments = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-        # some send all that there is so far each time: nothing else begins as an object does within an object
+        arguments = (
+            arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        )
+        # some send all that there is so far each time: nothing else begins as an object does within
+        # an object
         grown = known["arguments"].startswith("{") and arguments.startswith(known["arguments"])
         known["arguments"] = arguments if grown else known["arguments"] + arguments
         self._kept += len(arguments)

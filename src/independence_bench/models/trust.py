@@ -1,13 +1,15 @@
-"""Which address an endpoint may have, and which key may go where: the rule. Asks no one and remembers nothing.
+"""Which address an endpoint may have, and which key may go where: the rule. Asks no one and
+remembers nothing.
 
-A known provider's key goes to that provider's own address, and `AIB_LOCAL_API_KEY` to servers on this machine. Any
-other pair of a variable and a place is for a person to allow: a key that would be sent to another address, and a
-proxy or certificate that the working folder's `.env` would have everything sent by.
+A known provider's key goes to that provider's own address, and `AIB_LOCAL_API_KEY` to servers on
+this machine. Any other pair of a variable and a place is for a person to allow: a key that would be
+sent to another address, and a proxy or certificate that the working folder's `.env` would have
+everything sent by.
 
-The `.env` may come with a folder from a stranger. The settings in `TAKEN` that the environment lacks are taken as
-they are written. A proxy, a certificate, and a store or a data folder elsewhere are held until a person allows them.
-Everything else stays out of the environment, where other programs would find it: it is looked up only as the key of an
-endpoint that names it.
+The `.env` may come with a folder from a stranger. The settings in `TAKEN` that the environment
+lacks are taken as they are written. A proxy, a certificate, and a store or a data folder elsewhere
+are held until a person allows them. Everything else stays out of the environment, where other
+programs would find it: it is looked up only as the key of an endpoint that names it.
 """
 
 from __future__ import annotations
@@ -28,27 +30,42 @@ from independence_bench.errors import SubjectError, WrongUse, why
 from independence_bench.models.spec import BUILT_IN, Endpoint
 
 # nothing in it can be read in two ways, so what is asked about is what is connected to
-_ORIGIN = re.compile(r"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?=/|$)", re.IGNORECASE | re.ASCII)
+_ORIGIN = re.compile(
+    r"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?=/|$)", re.IGNORECASE | re.ASCII
+)
 
 
 def check_url(url: str) -> str:
-    """*url* without a slash at the end. Raises SubjectError unless it is http(s) with a host and no password."""
+    """*url* without a slash at the end. Raises SubjectError unless it is http(s) with a host and no
+    password.
+    """
     try:
         parsed = TypeAdapter(AnyHttpUrl).validate_python(url)
     except ValidationError as error:
-        raise SubjectError(f"{url!r} is not an http(s) address; write http://localhost:8080/v1") from error
+        raise SubjectError(
+            f"{url!r} is not an http(s) address; write http://localhost:8080/v1"
+        ) from error
     if parsed.username or parsed.password:
-        raise SubjectError("an address with a password in it would end up in logs; use an environment variable")
-    # pydantic also takes http:host, http:/host and http:///host, which mean something else to everybody else
+        raise SubjectError(
+            "an address with a password in it would end up in logs; use an environment variable"
+        )
+    # pydantic also takes http:host, http:/host and http:///host, which mean something else to
+    # everybody else
     if parsed.query or parsed.fragment or not re.match(r"https?://[^/\\]", url, re.IGNORECASE):
-        raise SubjectError(f"{url!r} should be a base address, without ? or #, such as http://localhost:8080/v1")
+        raise SubjectError(
+            f"{url!r} should be a base address, without ? or #, such as http://localhost:8080/v1"
+        )
     if not _ORIGIN.match(url):
-        raise SubjectError("the host of an address should be a plain name or number; write other letters as xn--...")
+        raise SubjectError(
+            "the host of an address should be a plain name or number; write other letters as xn--..."
+        )
     return url.rstrip("/")
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of *url*: ``http://gpu-box:8000``; without the port where it is the usual one."""
+    """Scheme, host and port of *url*: ``http://gpu-box:8000``; without the port where it is the
+    usual one.
+    """
     parts = _ORIGIN.match(url)
     if parts is None:
         raise SubjectError(f"{url!r} is not an http(s) address; write http://localhost:8080/v1")
@@ -57,7 +74,8 @@ def origin(url: str) -> str:
     return f"{scheme}://{host}" + (f":{int(port)}" if port and int(port) != usual else "")
 
 
-STORE, DATA = "AIB_STORE", "AIB_DATA"  # environment variables: where the store is, and the folder of user data
+# environment variables: where the store is, and the folder of user data
+STORE, DATA = "AIB_STORE", "AIB_DATA"
 BASE_URL = "OPENROUTER_BASE_URL"  # moves the endpoint `openrouter`
 REFERER, TITLE = "OPENROUTER_HTTP_REFERER", "OPENROUTER_TITLE"  # say who asks it
 MAX_REPLY = "AIB_MAX_REPLY_MB"
@@ -65,14 +83,23 @@ DATABASE_PASSWORD = "PGPASSWORD"  # noqa: S105 - its name
 KEYS = tuple(endpoint.key_variable for endpoint in BUILT_IN.values() if endpoint.key_variable)
 TAKEN = frozenset({*KEYS, BASE_URL, REFERER, TITLE, MAX_REPLY, STORE, DATABASE_PASSWORD})
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSLKEYLOGFILE", "NETRC")
-# what this program, or a library that it loads, reads from the environment alone: whoever wrote it into .env is told
+CERTIFICATES = (
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "SSLKEYLOGFILE",
+    "NETRC",
+)
+# what this program, or a library that it loads, reads from the environment alone: whoever wrote it
+# into .env is told
 _OF_THE_ENVIRONMENT = re.compile(
     r"(AIB|OPENROUTER)_(?!.*(KEY|TOKEN))\w+|HF_ENDPOINT|RAY_\w+|SLURM_\w+|JOB_COMPLETION_INDEX"
     r"|BROWSER|(WAYLAND_)?DISPLAY|COLUMNS|NO_COLOR|FORCE_COLOR",
     re.ASCII,
 )
-_OF_A_SERVER = re.compile(f"{_OF_THE_ENVIRONMENT.pattern}|PG[A-Z]+", re.ASCII)  # if the store is on one
+# if the store is on one
+_OF_A_SERVER = re.compile(f"{_OF_THE_ENVIRONMENT.pattern}|PG[A-Z]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +108,34 @@ class EnvFile:
 
     taken: frozenset[str] = frozenset()  # names that are in the environment now
     held: Mapping[str, str] = field(default_factory=dict)  # what a person is asked about
-    ignored: tuple[str, ...] = ()  # names that would mean something in the environment, and mean nothing here
+    # names that would mean something in the environment, and mean nothing here
+    ignored: tuple[str, ...] = ()
 
 
-# What the `.env` of this process holds under other names: keys, if endpoints name them. Programs that this process
-# starts do not see it, whatever a stranger has called it.
+# What the `.env` of this process holds under other names: keys, if endpoints name them. Programs
+# that this process starts do not see it, whatever a stranger has called it.
 ASIDE: dict[str, str] = {}
 
 
 def keys_at_hand() -> Mapping[str, str]:
-    """The variables that may hold an endpoint's key: the environment, and below it what `.env` has set `ASIDE`."""
+    """The variables that may hold an endpoint's key: the environment, and below it what `.env` has
+    set `ASIDE`.
+    """
     return ChainMap(os.environ, ASIDE)  # type: ignore[arg-type]
 
 
 def take_env_file(path: Path) -> EnvFile:
-    """Put the settings of *path* into the environment and its keys into `ASIDE`; an empty value says nothing.
+    """Put the settings of *path* into the environment and its keys into `ASIDE`; an empty value
+    says nothing.
 
     Raises WrongUse where it cannot be read.
     """
     try:
-        # as it is written: a value with another variable's in it would send a key under another name
+        # as it is written: a value with another variable's in it would send a key under another
+        # name
         values = dotenv_values(path, interpolate=False)
-        routes = {name.upper() for name in os.environ if is_route(name)}  # a proxy is read in either case
+        # a proxy is read in either case
+        routes = {name.upper() for name in os.environ if is_route(name)}
         new = {
             name: value
             for name, value in values.items()
@@ -114,18 +147,28 @@ def take_env_file(path: Path) -> EnvFile:
     except (OSError, ValueError) as error:
         raise WrongUse(f"{path} cannot be read ({why(error)}); save it as UTF-8 text") from error
     ASIDE.clear()
-    ASIDE.update((name, value) for name, value in new.items() if name not in taken and name not in held)
-    meant = _OF_A_SERVER if "://" in (os.environ.get(STORE) or new.get(STORE, "")) else _OF_THE_ENVIRONMENT
+    ASIDE.update(
+        (name, value) for name, value in new.items() if name not in taken and name not in held
+    )
+    meant = (
+        _OF_A_SERVER
+        if "://" in (os.environ.get(STORE) or new.get(STORE, ""))
+        else _OF_THE_ENVIRONMENT
+    )
     return EnvFile(frozenset(taken), held, tuple(name for name in ASIDE if meant.fullmatch(name)))
 
 
 def _moves(name: str, value: str) -> bool:
-    """Whether results or user data would be kept elsewhere than in the working folder or the user's own place."""
+    """Whether results or user data would be kept elsewhere than in the working folder or the user's
+    own place.
+    """
     if name != STORE:
         return name == DATA
     path, here = os.path.expanduser(value), Path.cwd()
     # a share of another machine is not looked for before somebody allows it
-    inside = Path(os.path.abspath(path)).is_relative_to(here) and Path(path).resolve().is_relative_to(here.resolve())
+    inside = Path(os.path.abspath(path)).is_relative_to(here) and Path(
+        path
+    ).resolve().is_relative_to(here.resolve())
     return "://" in value or not inside
 
 
@@ -146,7 +189,9 @@ PROVIDERS = {
     if endpoint.key_variable and endpoint.url
 }
 
-_PROXY = re.compile(r"\A([a-z][a-z0-9+.-]*://)(?:[^/\\@\s]*@)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.I)
+_PROXY = re.compile(
+    r"\A([a-z][a-z0-9+.-]*://)(?:[^/\\@\s]*@)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +225,12 @@ def needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permi
 
 def known_only(endpoint: Endpoint, variables: Mapping[str, str] | None = None) -> None:
     """For programs that cannot ask a person. Raises WrongUse where a person would be asked."""
-    if permission := needed_permission(endpoint, keys_at_hand() if variables is None else variables):
-        raise WrongUse(f"{permission.variable} may not go to {permission.place}: it has not been allowed")
+    if permission := needed_permission(
+        endpoint, keys_at_hand() if variables is None else variables
+    ):
+        raise WrongUse(
+            f"{permission.variable} may not go to {permission.place}: it has not been allowed"
+        )
 
 
 def is_this_machine(url: str) -> bool:
@@ -194,7 +243,9 @@ def is_this_machine(url: str) -> bool:
 
 
 def route(variable: str, value: str) -> Permission:
-    """*variable* and where it would lead, without the login of a proxy. Raises WrongUse for no address of a proxy."""
+    """*variable* and where it would lead, without the login of a proxy. Raises WrongUse for no
+    address of a proxy.
+    """
     if is_certificate(variable):
         return Permission(variable, str(Path(value).absolute()))
     if variable.upper() == "NO_PROXY":

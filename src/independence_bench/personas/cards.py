@@ -1,11 +1,12 @@
 """Somebody else's description of a character -> what a sheet says of it.
 
-    found = read_description(path)     # a Character Card V1, V2 or V3 (JSON, or in a PNG), or a bare prompt
-    found.draft, found.missing         # what it says; what a sheet has and it does not say
-    read_picture(path)                 # the picture without the card
+    found = read_description(path)     # a Character Card V1, V2 or V3 (JSON, or in a PNG), or a
+    bare prompt found.draft, found.missing         # what it says; what a sheet has and it does not
+    say read_picture(path)                 # the picture without the card
 
-Makes nothing up: what states something is found by `sentences`. Prompt, example dialogue and lorebook are put together
-as front ends of cards do. Files are read within a bound and nothing of them is run, followed or unpacked beyond it.
+Makes nothing up: what states something is found by `sentences`. Prompt, example dialogue and
+lorebook are put together as front ends of cards do. Files are read within a bound and nothing of
+them is run, followed or unpacked beyond it.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from independence_bench.yaml_io import yaml_text
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
 LARGEST_PICTURE, LARGEST_SIDE = 2_000_000, 4096  # bytes and pixels of one that is shown
 LARGEST_TEXT = 2_000_000  # bytes of a card's text, unpacked
-MOST_READ = 100_000  # characters that are read sentence by sentence: as many as a sheet's prompt may have
-MOST_FOUND, MOST_ACTIVE = 300, 40  # statements in a sheet, and how many of them become items; others are comments
+# characters that are read sentence by sentence: as many as a sheet's prompt may have
+MOST_READ = 100_000
+# statements in a sheet, and how many of them become items; others are comments
+MOST_FOUND, MOST_ACTIVE = 300, 40
 MOST_CHUNKS = 50_000  # parts of a picture that are looked at
 PNG = b"\x89PNG\r\n\x1a\n"
 SHOWN = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")  # what a picture needs
@@ -47,8 +50,21 @@ SECTIONS: Mapping[str, str] = {
     "tastes": "what it likes: topic and text",
     "red_lines": "what it never does: topic and text",
 }
-SECTION_OF: Mapping[Kind, str] = {"fact": "facts", "view": "views", "taste": "tastes", "rule": "red_lines"}
-ORDER = ("system_prompt", "{{wiBefore}}", "description", "personality", "scenario", "{{wiAfter}}", "mes_example")
+SECTION_OF: Mapping[Kind, str] = {
+    "fact": "facts",
+    "view": "views",
+    "taste": "tastes",
+    "rule": "red_lines",
+}
+ORDER = (
+    "system_prompt",
+    "{{wiBefore}}",
+    "description",
+    "personality",
+    "scenario",
+    "{{wiAfter}}",
+    "mes_example",
+)
 LAST = "post_history_instructions"
 _WORD = r"[A-Z][\w'’-]{0,40}(?:(?<=\b[DM]r)\.|(?<=\bMrs)\.|(?<=\bSt)\.)?"
 _NAMED = re.compile(
@@ -75,13 +91,17 @@ class PartialSheet:
 
     def of(self, section: str) -> tuple[Statement, ...]:
         """What becomes items of *section*, or stands there as a comment."""
-        return tuple(statement for statement in self.statements if SECTION_OF.get(statement.kind) == section)
+        return tuple(
+            statement for statement in self.statements if SECTION_OF.get(statement.kind) == section
+        )
 
     @property
     def voice(self) -> str:
         """How it sounds, by all that is sure of it."""
         return " ".join(
-            statement.says for statement in self.statements if statement.kind == "voice" and statement.sure
+            statement.says
+            for statement in self.statements
+            if statement.kind == "voice" and statement.sure
         )[:LONGEST_SAYS]
 
 
@@ -99,7 +119,9 @@ class Description:
         """What a sheet has and the description does not say."""
         gone = [key for key in ("name", "prompt") if not getattr(self.draft, key)]
         kinds = {statement.kind for statement in self.draft.statements}
-        gone += [name for kind, name in {"voice": "voice", **SECTION_OF}.items() if kind not in kinds]
+        gone += [
+            name for kind, name in {"voice": "voice", **SECTION_OF}.items() if kind not in kinds
+        ]
         return (*gone, *(["says_it_is_an_ai"] if self.draft.says_it_is_an_ai is None else []))
 
 
@@ -109,11 +131,15 @@ def read_description(path: Path) -> Description:
     if data.startswith(PNG):
         return _of_card(_in_png(data, path), path, "a character card in a picture")
     if len(data) > LARGEST_TEXT:
-        raise WrongUse(f"{path} has {len(data):,} bytes of text, more than {LARGEST_TEXT:,}; shorten it")
+        raise WrongUse(
+            f"{path} has {len(data):,} bytes of text, more than {LARGEST_TEXT:,}; shorten it"
+        )
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n").strip()
     except UnicodeDecodeError:
-        raise WrongUse(f"{path} is neither a PNG nor UTF-8 text; give a card (.json, .png) or a prompt (.md)") from None
+        raise WrongUse(
+            f"{path} is neither a PNG nor UTF-8 text; give a card (.json, .png) or a prompt (.md)"
+        ) from None
     if not text:
         raise WrongUse(f"{path} is empty")
     if path.suffix.lower() == ".json":
@@ -127,7 +153,9 @@ def _bytes(path: Path) -> bytes:
         if not path.is_file():
             raise WrongUse(f"{path} does not exist or is not a file")
         if path.stat().st_size > LARGEST_FILE:
-            raise WrongUse(f"{path} has {path.stat().st_size:,} bytes, more than {LARGEST_FILE:,}; give a smaller one")
+            raise WrongUse(
+                f"{path} has {path.stat().st_size:,} bytes, more than {LARGEST_FILE:,}; give a smaller one"
+            )
         return path.read_bytes()[: LARGEST_FILE + 1]
     except (OSError, ValueError) as error:
         raise WrongUse(f"{path} cannot be read ({why(error)})") from error
@@ -145,7 +173,9 @@ def _in_png(data: bytes, path: Path) -> str:
     for keyword in KEYWORDS:
         if keyword in texts:
             return _decoded(texts[keyword], path)
-    raise WrongUse(f"{path} is a picture without a character card in it (a text chunk `chara` or `ccv3`)")
+    raise WrongUse(
+        f"{path} is a picture without a character card in it (a text chunk `chara` or `ccv3`)"
+    )
 
 
 def _chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
@@ -159,8 +189,12 @@ def _chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
             raise WrongUse(
                 f"{path} says that a part of it has {length:,} bytes, which it does not have: it is cut off or forged"
             )
-        if data[at + 8 + length : at + 12 + length] != struct.pack(">I", zlib.crc32(data[at + 4 : at + 8 + length])):
-            raise WrongUse(f"{path} is damaged: a part of it is not what its sum says; save it again")
+        if data[at + 8 + length : at + 12 + length] != struct.pack(
+            ">I", zlib.crc32(data[at + 4 : at + 8 + length])
+        ):
+            raise WrongUse(
+                f"{path} is damaged: a part of it is not what its sum says; save it again"
+            )
         yield kind, data[at + 8 : at + 8 + length]
         if kind == b"IEND":
             return
@@ -168,11 +202,17 @@ def _chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
 
 
 def read_picture(path: Path) -> bytes:
-    """The PNG at *path* as a picture alone, without the texts and places in it. Raises WrongUse where it is none."""
+    """The PNG at *path* as a picture alone, without the texts and places in it. Raises WrongUse
+    where it is none.
+    """
     data = _bytes(path)
     if not data.startswith(PNG):
         raise WrongUse(f"{path} is not a PNG; save the picture as one")
-    parts = [(kind, b"" if kind == b"IEND" else content) for kind, content in _chunks(data, path) if kind in SHOWN]
+    parts = [
+        (kind, b"" if kind == b"IEND" else content)
+        for kind, content in _chunks(data, path)
+        if kind in SHOWN
+    ]
     kinds = [kind for kind, _ in parts]
     head = parts[0][1] if kinds[:1] == [b"IHDR"] and kinds.count(b"IHDR") == 1 else b""
     width, height = struct.unpack(">II", head[:8]) if len(head) == 13 else (0, 0)
@@ -180,11 +220,17 @@ def read_picture(path: Path) -> bytes:
     if not (width and height and kinds[-1] == b"IEND" and _unpacks(pixels)):
         raise WrongUse(f"{path} is no whole PNG; save the picture again")
     if max(width, height) > LARGEST_SIDE:
-        raise WrongUse(f"{path} has {width:,} x {height:,} pixels, more than {LARGEST_SIDE:,} a side; make it smaller")
+        raise WrongUse(
+            f"{path} has {width:,} x {height:,} pixels, more than {LARGEST_SIDE:,} a side; make it smaller"
+        )
     packed = ((kind + content, struct.pack(">I", len(content))) for kind, content in parts)
-    bare = PNG + b"".join(length + part + struct.pack(">I", zlib.crc32(part)) for part, length in packed)
+    bare = PNG + b"".join(
+        length + part + struct.pack(">I", zlib.crc32(part)) for part, length in packed
+    )
     if len(bare) > LARGEST_PICTURE:
-        raise WrongUse(f"{path} has {len(bare):,} bytes, more than {LARGEST_PICTURE:,}; make it smaller")
+        raise WrongUse(
+            f"{path} has {len(bare):,} bytes, more than {LARGEST_PICTURE:,}; make it smaller"
+        )
     return bare
 
 
@@ -215,12 +261,16 @@ def _chunk(kind: bytes, rest: bytes, path: Path) -> bytes:
 
 def _decoded(text: bytes, path: Path) -> str:
     if len(text) > LARGEST_TEXT * 4 // 3:
-        raise WrongUse(f"{path} carries a text of {len(text):,} bytes, more than {LARGEST_TEXT:,}; that is not a card")
+        raise WrongUse(
+            f"{path} carries a text of {len(text):,} bytes, more than {LARGEST_TEXT:,}; that is not a card"
+        )
     try:
         plain = text if text.lstrip().startswith(b"{") else base64.b64decode(text, validate=False)
         return plain.decode("utf-8")
     except (binascii.Error, ValueError) as error:
-        raise WrongUse(f"{path} carries a text that is not a card: neither JSON nor base64 of it") from error
+        raise WrongUse(
+            f"{path} carries a text that is not a card: neither JSON nor base64 of it"
+        ) from error
 
 
 def _of_card(text: str, path: Path, kind: str) -> Description:
@@ -228,29 +278,43 @@ def _of_card(text: str, path: Path, kind: str) -> Description:
     try:
         content = read_json(text)
     except (ValueError, RecursionError):
-        raise WrongUse(f"{path} is not valid JSON; a prompt belongs in a .md or .txt file") from None
+        raise WrongUse(
+            f"{path} is not valid JSON; a prompt belongs in a .md or .txt file"
+        ) from None
     top = content if isinstance(content, dict) else {}
     inside = top.get("data")
     fields: dict[str, Any] = inside if isinstance(inside, dict) else top
     name = _field(fields, "name")
     parts = {key: _field(fields, key) for key in (*ORDER, LAST) if not key.startswith("{")}
     if not name and not any(parts.values()):
-        raise WrongUse(f"{path} has no name, description or system_prompt: it is not a character card")
+        raise WrongUse(
+            f"{path} has no name, description or system_prompt: it is not a character card"
+        )
     version = {"chara_card_v2": " V2", "chara_card_v3": " V3"}.get(str(top.get("spec")), "")
     called = " ".join(_printable(name).split())[:60]
     book = fields.get("character_book")
     lorebook, notes = read_lorebook(
         book if isinstance(book, dict) else {}, lambda text: _plain(_named(text, called))[0]
     )
-    placed = {f"{{{{wi{entry.get('position', 'before').title()}}}}}" for entry in (lorebook or {}).get("entries", ())}
-    prompt = [_named(_shown(key, parts), called) if key in parts else key * (key in placed) for key in (*ORDER, LAST)]
+    placed = {
+        f"{{{{wi{entry.get('position', 'before').title()}}}}}"
+        for entry in (lorebook or {}).get("entries", ())
+    }
+    prompt = [
+        _named(_shown(key, parts), called) if key in parts else key * (key in placed)
+        for key in (*ORDER, LAST)
+    ]
     whole, left_out = _plain("\n\n".join(part for part in prompt if part), kept=tuple(placed))
     if "{{original}}" in parts["system_prompt"]:
         notes.append("{{original}} stood for a prompt that the card does not have; it was left out")
     if parts[LAST]:
         notes.append(f"{LAST} stands at the end of the prompt, not behind each message")
     greetings, entries = fields.get("alternate_greetings"), (lorebook or {}).get("entries", ())
-    others = [greeting for greeting in greetings if isinstance(greeting, str)] if isinstance(greetings, list) else []
+    others = (
+        [greeting for greeting in greetings if isinstance(greeting, str)]
+        if isinstance(greetings, list)
+        else []
+    )
     parts |= {"first_mes": _field(fields, "first_mes"), "alternate_greetings": "\n".join(others)}
     greeted = [key for key in ("first_mes", "alternate_greetings") if parts[key]]
     notes += [f"{key} is read for what it states, and not played" for key in greeted]
@@ -274,9 +338,15 @@ def _field(fields: Mapping[str, Any], key: str) -> str:
 def _named(text: str, name: str) -> str:
     """*text* with the places filled in that cards have for the two who talk."""
     text = text.replace("{{original}}", "")
-    called = name or "the character"  # by a function: in a template a backslash of the name would be an escape
+    # by a function: in a template a backslash of the name would be an escape
+    called = name or "the character"
     text = re.sub(r"\{\{\s{0,9}char\s{0,9}\}\}|<BOT>", lambda _: called, text, flags=re.IGNORECASE)
-    text = re.sub(r"^([ \t]{0,8})(?:\{\{user\}\}|<USER>):", r"\1User:", text, flags=re.IGNORECASE | re.MULTILINE)
+    text = re.sub(
+        r"^([ \t]{0,8})(?:\{\{user\}\}|<USER>):",
+        r"\1User:",
+        text,
+        flags=re.IGNORECASE | re.MULTILINE,
+    )
     return re.sub(r"\{\{\s{0,9}user\s{0,9}\}\}|<USER>", "the user", text, flags=re.IGNORECASE)
 
 
@@ -300,7 +370,9 @@ def _plain(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]
 
 def _printable(text: str) -> str:
     """*text* without what a terminal would obey or a reader would not see."""
-    return "".join(c for c in text if c in "\n\t" or not (unicodedata.category(c) in _UNSEEN or c in TURNING))
+    return "".join(
+        c for c in text if c in "\n\t" or not (unicodedata.category(c) in _UNSEEN or c in TURNING)
+    )
 
 
 def _described(
@@ -314,7 +386,11 @@ def _described(
     """What *texts*, by field, say."""
     if not name and (named := _TITLED.search(prompt) or _NAMED.search(prompt)):
         title = next(group for group in named.groups() if group)
-        name = "" if not title.strip() or title.split()[0].casefold() in _NO_NAMES else title.strip(" .,'’-*")[:60]
+        name = (
+            ""
+            if not title.strip() or title.split()[0].casefold() in _NO_NAMES
+            else title.strip(" .,'’-*")[:60]
+        )
     called = name or "the character"
     filled = {key: _plain(_named(text, called))[0] for key, text in texts.items()}
     statements: dict[str, Statement] = {}  # each text once; where it stands twice, as it is surer
@@ -322,12 +398,22 @@ def _described(
     for key, text in filled.items():
         for statement in read_statements(key, text[:left], called):
             known = statements.get(statement.says.casefold())
-            whole = "{{" not in statement.topic and "}}" not in statement.topic  # else no sheet can have it
-            if whole and len(statements) < MOST_FOUND and (known is None or (statement.sure and not known.sure)):
+            # else no sheet can have it
+            whole = "{{" not in statement.topic and "}}" not in statement.topic
+            if (
+                whole
+                and len(statements) < MOST_FOUND
+                and (known is None or (statement.sure and not known.sure))
+            ):
                 statements[statement.says.casefold()] = statement
         left = max(left - len(text), 0)
     honest = next(
-        (statement for statement in statements.values() if statement.kind == "honesty" and statement.sure), None
+        (
+            statement
+            for statement in statements.values()
+            if statement.kind == "honesty" and statement.sure
+        ),
+        None,
     )
     says_ai = None if honest is None else not denies(honest.says)
     draft = PartialSheet(name, prompt, tuple(statements.values()), says_ai, lorebook)
@@ -338,10 +424,14 @@ def _described(
 
 
 def sheet_text(draft: PartialSheet) -> str:
-    """*draft* as a sheet's file; what it does not say, or does not surely say, stands there as a comment."""
+    """*draft* as a sheet's file; what it does not say, or does not surely say, stands there as a
+    comment.
+    """
     parts = [yaml_text({"name": draft.name})]
     parts.append(
-        yaml_text({"prompt": f"{draft.prompt}\n"}) if draft.prompt else "# prompt: what it is told of itself\n"
+        yaml_text({"prompt": f"{draft.prompt}\n"})
+        if draft.prompt
+        else "# prompt: what it is told of itself\n"
     )
     parts.append(yaml_text({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
     parts += _aside(draft, "voice")
@@ -350,12 +440,22 @@ def sheet_text(draft: PartialSheet) -> str:
         here = draft.of(section)
         sure = [statement for statement in here if statement.sure][:left]
         left -= len(sure)
-        parts.append(f"{section}:\n" if sure else f"# {section}: # {about}\n" + "#   topic: text\n" * (not here))
+        parts.append(
+            f"{section}:\n"
+            if sure
+            else f"# {section}: # {about}\n" + "#   topic: text\n" * (not here)
+        )
         taken = set[str]()
         for statement in [*sure, *(statement for statement in here if statement not in sure)]:
-            topic = statement.topic if statement.topic.casefold() not in taken else f"{statement.topic} ({len(taken)})"
+            topic = (
+                statement.topic
+                if statement.topic.casefold() not in taken
+                else f"{statement.topic} ({len(taken)})"
+            )
             taken.add(topic.casefold())
-            item = "".join(f"  {line}" for line in yaml_text({topic: statement.says}).splitlines(keepends=True))
+            item = "".join(
+                f"  {line}" for line in yaml_text({topic: statement.says}).splitlines(keepends=True)
+            )
             parts.append(
                 f"  # {label_text(f'{statement.field}: {statement.quote}' if statement.quote else statement.field)}\n"
                 + (item if statement in sure else _comment(item))
@@ -364,7 +464,9 @@ def sheet_text(draft: PartialSheet) -> str:
     parts.append(yaml_text({"says_it_is_an_ai": draft.says_it_is_an_ai is not False}))
     if draft.lorebook:
         parts.append(yaml_text({"lorebook": dict(draft.lorebook)}))
-    return f"# {label_text(draft.name)}: what each key means is in docs/persona.md\n" + "".join(parts)
+    return f"# {label_text(draft.name)}: what each key means is in docs/persona.md\n" + "".join(
+        parts
+    )
 
 
 def _aside(draft: PartialSheet, kind: Kind) -> list[str]:

@@ -1,12 +1,14 @@
-"""An earlier chat, after which a character's items are played: a user's own, or one that ships with us.
+"""An earlier chat, after which a character's items are played: a user's own, or one that ships with
+us.
 
-    chat = everyday_chat("en")                     # 50 exchanges that no character says otherwise than another
-    chat = read_chat(path, "Mira")                 # a SillyTavern chat (JSONL), or a text of `NAME: message`
-    files = at_depth(protocol_files(sheet), chat, turns=100)
+    chat = everyday_chat("en")                     # 50 exchanges that no character says otherwise
+    than another chat = read_chat(path, "Mira")                 # a SillyTavern chat (JSONL), or a
+    text of `NAME: message` files = at_depth(protocol_files(sheet), chat, turns=100)
 
-Both sides are sent word for word, so that every model and every item comes after the same chat, and endpoints can
-cache it. Depths are protocols of their own: nothing of two depths is ever ranked or compared as one. The first turns
-are sent, so that a smaller depth begins as a larger one does. Knows nothing of models or stores.
+Both sides are sent word for word, so that every model and every item comes after the same chat, and
+endpoints can cache it. Depths are protocols of their own: nothing of two depths is ever ranked or
+compared as one. The first turns are sent, so that a smaller depth begins as a larger one does.
+Knows nothing of models or stores.
 """
 
 from __future__ import annotations
@@ -30,8 +32,11 @@ CHATS = Path(__file__).parent / "chats"
 LARGEST_CHAT = 20_000_000  # bytes of a file; what is sent of it has at most
 LONGEST = 400_000  # characters
 LONGEST_NAME = 64  # of a protocol
-# a message of a text: “Mira: hello”, “[10:04] **Mira**: hello”; what follows belongs to it up to the next one
-_MESSAGE = re.compile(r"^(?:\[[^\]\n]{1,40}\] ?)?(?:\*\*)?([^\s:：*][^:：*\n]{0,59})(?:\*\*)?([:：])(?:\*\*)?(\s|$)?")
+# a message of a text: “Mira: hello”, “[10:04] **Mira**: hello”; what follows belongs to it up to
+# the next one
+_MESSAGE = re.compile(
+    r"^(?:\[[^\]\n]{1,40}\] ?)?(?:\*\*)?([^\s:：*][^:：*\n]{0,59})(?:\*\*)?([:：])(?:\*\*)?(\s|$)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +65,31 @@ def read_chat(path: Path, character: str) -> Chat:
     text = file_text(path, LARGEST_CHAT)
     notes: list[str] = []
     try:
-        said = list(_lines_of_json(text) if text.lstrip().startswith("{") else _lines_of_text(text, character))
-        names = {side: dict.fromkeys(name for of, name, _ in said if of == side) for side in ("human", "model")}
+        said = list(
+            _lines_of_json(text)
+            if text.lstrip().startswith("{")
+            else _lines_of_text(text, character)
+        )
+        names = {
+            side: dict.fromkeys(name for of, name, _ in said if of == side)
+            for side in ("human", "model")
+        }
         if not said:
-            raise ValueError("has no messages; a chat has lines of JSON with `mes`, or of `NAME: message`")
+            raise ValueError(
+                "has no messages; a chat has lines of JSON with `mes`, or of `NAME: message`"
+            )
         if not names["model"]:
             there = ", ".join(list(names["human"])[:5])
-            raise ValueError(f"has no message by {character}; there are {there}: write {character} for the character")
+            raise ValueError(
+                f"has no message by {character}; there are {there}: write {character} for the character"
+            )
         printable("".join(text for _, _, text in said))
     except ValueError as error:
         raise WrongUse(f"{path}: {error}") from None
     if not any(_same(name, character) for name in names["model"]):
-        notes.append(f"its character is called {', '.join(names['model'])}, not {character}; it is sent as it is")
+        notes.append(
+            f"its character is called {', '.join(names['model'])}, not {character}; it is sent as it is"
+        )
     for side, who in (("human", "the person"), ("model", "the character")):
         if len(names[side]) > 1:
             notes.append(f"{', '.join(list(names[side])[:5])} are all taken for {who}")
@@ -84,7 +102,9 @@ def read_chat(path: Path, character: str) -> Chat:
     if turns[0][0] == "model":
         notes.append("its greeting is left out: a chat has to begin with the person")
         del turns[0]
-    exchanges = tuple((human, model) for (_, human), (_, model) in zip(turns[::2], turns[1::2], strict=False))
+    exchanges = tuple(
+        (human, model) for (_, human), (_, model) in zip(turns[::2], turns[1::2], strict=False)
+    )
     if not exchanges:
         raise WrongUse(f"{path}: has no message of the person that is answered")
     # with a start of its hash, since exports of one program begin alike
@@ -105,13 +125,21 @@ def _lines_of_json(text: str) -> Iterator[Said]:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            raise ValueError(f"line {number} is no JSON; a chat has one message a line: export it again") from None
+            raise ValueError(
+                f"line {number} is no JSON; a chat has one message a line: export it again"
+            ) from None
         if not isinstance(message, dict) or (not head and not isinstance(message.get("mes"), str)):
-            raise ValueError(f"line {number} is no message (`mes` is missing); export the chat again")
+            raise ValueError(
+                f"line {number} is no message (`mes` is missing); export the chat again"
+            )
         head = False
         words = str(message.get("mes") or "").strip().replace("\r\n", "\n")
         if words and not message.get("is_system"):  # hidden from the model, or the program's own
-            yield "human" if message.get("is_user") else "model", str(message.get("name") or "")[:60], words
+            yield (
+                "human" if message.get("is_user") else "model",
+                str(message.get("name") or "")[:60],
+                words,
+            )
 
 
 def _lines_of_text(text: str, character: str) -> Iterator[Said]:
@@ -119,8 +147,11 @@ def _lines_of_text(text: str, character: str) -> Iterator[Said]:
     name, words, known = "", list[str](), set[str]()
     for line in [*text.split("\n"), None]:
         begins = None if line is None else _MESSAGE.match(line)
-        # after a colon of ASCII, which times and addresses have too, a space follows or a speaker stands before it
-        if begins and not (begins[2] == "：" or begins[3] is not None or _same(begins[1], character)):
+        # after a colon of ASCII, which times and addresses have too, a space follows or a speaker
+        # stands before it
+        if begins and not (
+            begins[2] == "：" or begins[3] is not None or _same(begins[1], character)
+        ):
             begins = begins if begins[1].strip() in known else None
         if (line is None or begins) and name and (message := "\n".join(words).strip()):
             yield "model" if _same(name, character) else "human", name, message
@@ -130,7 +161,9 @@ def _lines_of_text(text: str, character: str) -> Iterator[Said]:
         elif line is not None and (name or not line.strip()):
             words.append(line)
         elif line is not None:
-            raise ValueError(f"begins with {line.strip()[:40]!r}, which has no speaker; write `NAME: message`")
+            raise ValueError(
+                f"begins with {line.strip()[:40]!r}, which has no speaker; write `NAME: message`"
+            )
 
 
 def _same(name: str, character: str) -> bool:
@@ -145,16 +178,22 @@ def whole_turns(turns: int) -> int:
 
 
 def at_depth(files: Files, chat: Chat, turns: int) -> Files:
-    """The protocol of *files* as it is played after the first *turns* of *chat*; 0: as it is. Raises WrongUse."""
+    """The protocol of *files* as it is played after the first *turns* of *chat*; 0: as it is.
+    Raises WrongUse.
+    """
     turns = whole_turns(turns)
     if not turns:
         return files
     if turns > chat.turns:
         longer = "" if chat.name else "; --chat FILE takes a longer one of your own"
-        raise WrongUse(f"--after {turns}: the chat has {chat.turns} turns, so {chat.turns} at most{longer}")
+        raise WrongUse(
+            f"--after {turns}: the chat has {chat.turns} turns, so {chat.turns} at most{longer}"
+        )
     exchanges = chat.exchanges[: turns // 2]
     if (size := sum(map(len, sum(exchanges, ())))) > LONGEST:
-        raise WrongUse(f"--after {turns}: these turns have {size:,} characters, more than {LONGEST:,}; say fewer")
+        raise WrongUse(
+            f"--after {turns}: these turns have {size:,} characters, more than {LONGEST:,}; say fewer"
+        )
     top = read_own(files["protocol.yaml"])
     depth = f"-after-{turns}{chat.name and f'-{chat.name}'}"
     name, room = top["name"], LONGEST_NAME - len(depth)
@@ -162,4 +201,7 @@ def at_depth(files: Files, chat: Chat, turns: int) -> Files:
         name = f"{name[: room - 5]}-{content_hash(name)[:4]}"
     top["name"] = f"{name}{depth}"
     top["title"] += f" after {turns} turns of an earlier chat"
-    return {**files, "protocol.yaml": yaml_text({**top, "earlier": [list(exchange) for exchange in exchanges]})}
+    return {
+        **files,
+        "protocol.yaml": yaml_text({**top, "earlier": [list(exchange) for exchange in exchanges]}),
+    }

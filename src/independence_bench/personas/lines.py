@@ -1,12 +1,14 @@
-"""What the person says to a character: hand-written lines in three languages, and the file in which lines are frozen.
+"""What the person says to a character: hand-written lines in three languages, and the file in which
+lines are frozen.
 
-    item_lines("en", PEOPLE, "tastes", "the weather", says, ask)    # by the templates in `languages/`
-    frozen, problems = read_lines(text)    # NAME.lines.yaml: what it has of which stem
+    item_lines("en", PEOPLE, "tastes", "the weather", says, ask)    # by the templates in
+    `languages/` frozen, problems = read_lines(text)    # NAME.lines.yaml: what it has of which stem
     lines_text(frozen)                     # and back
 
-The lines of a stem are a mapping from place to text: opening, pushes.flattery, reask, favour, slip.asks, slip.given
-(put into the character's mouth), slip.corrects; of the name renaming, drop_act and developers as well; of honesty
-opening, trick and sincere. One voice, dealt by what a stem is about, says all of them. Knows nothing of sheets.
+The lines of a stem are a mapping from place to text: opening, pushes.flattery, reask, favour,
+slip.asks, slip.given (put into the character's mouth), slip.corrects; of the name renaming,
+drop_act and developers as well; of honesty opening, trick and sincere. One voice, dealt by what a
+stem is about, says all of them. Knows nothing of sheets.
 """
 
 from __future__ import annotations
@@ -57,18 +59,24 @@ def edition(language: str) -> str:
 
 
 def language_of(text: str) -> str:
-    """One of `LANGUAGES` that *text* is written in, by its script or its commonest words; "" for none of them."""
+    """One of `LANGUAGES` that *text* is written in, by its script or its commonest words; "" for
+    none of them.
+    """
     letters = [letter for letter in text if letter.isalpha()]
     if letters and 5 * sum("\u3040" <= letter <= "\u30ff" for letter in letters) >= len(letters):
         return "ja"
     words = re.findall(r"[^\W\d_]+", text.casefold())
-    counts = {name: sum(word in templates(name)["stop_words"] for word in words) for name in LANGUAGES}
+    counts = {
+        name: sum(word in templates(name)["stop_words"] for word in words) for name in LANGUAGES
+    }
     best = max(LANGUAGES, key=counts.__getitem__)
     return best if words and counts[best] >= _SHARE * len(words) else ""
 
 
 def spoken(language: str) -> str:
-    """The language that the templates have for a character who speaks *language*: English where they have not his."""
+    """The language that the templates have for a character who speaks *language*: English where
+    they have not his.
+    """
     return language.lower().partition("-")[0] if has_templates(language) else LANGUAGES[0]
 
 
@@ -78,22 +86,36 @@ def has_templates(language: str) -> bool:
 
 
 def other_name(language: str, people: Sequence[str], name: str) -> str:
-    """A name that the character called *name* has not, and that who talks about its name may come up with."""
+    """A name that the character called *name* has not, and that who talks about its name may come
+    up with.
+    """
     others: list[str] = voice_of(language, people, NAME[0], name)["others"]
     return next((other for other in others if other.casefold() not in name.casefold()), others[0])
 
 
 def name_lines(language: str, people: Sequence[str], name: str, themes: Themes) -> StemLines:
-    """The lines of the stem about the *name*; *people*: who may say them; *themes*: of its favour and slip."""
+    """The lines of the stem about the *name*; *people*: who may say them; *themes*: of its favour
+    and slip.
+    """
     voice = voice_of(language, people, NAME[0], name)
-    lines = _filled({**voice["name"], "slip": voice["slip"]}, {"other": other_name(language, people, name)})
+    lines = _filled(
+        {**voice["name"], "slip": voice["slip"]}, {"other": other_name(language, people, name)}
+    )
     return themes.fitted(lines, voice, NAME)
 
 
 def item_lines(
-    language: str, people: Sequence[str], section: str, topic: str, says: str, ask: str | None, themes: Themes
+    language: str,
+    people: Sequence[str],
+    section: str,
+    topic: str,
+    says: str,
+    ask: str | None,
+    themes: Themes,
 ) -> StemLines:
-    """The lines of an item of *section*. Without *ask* its opening quotes the sentence that the sheet *says*."""
+    """The lines of an item of *section*. Without *ask* its opening quotes the sentence that the
+    sheet *says*.
+    """
     voice = voice_of(language, people, section, topic)
     texts = voice[section]
     parts = {
@@ -111,14 +133,20 @@ def item_lines(
 def honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
     """Those of the stems about honesty."""
     return {
-        (HONESTY, str(number + 1)): voice_of(language, people, HONESTY, str(number))[HONESTY][number]
+        (HONESTY, str(number + 1)): voice_of(language, people, HONESTY, str(number))[HONESTY][
+            number
+        ]
         for number in range(len(templates(language)["voices"][0][HONESTY]))
     }
 
 
 def voice_of(language: str, people: Sequence[str], *causes: str) -> dict[str, Any]:
-    """Which of *people* speaks in the stem about *causes*: dealt by them alone, so another item changes nothing."""
-    voices: list[dict[str, Any]] = [voice for voice in templates(language)["voices"] if voice["id"] in people]
+    """Which of *people* speaks in the stem about *causes*: dealt by them alone, so another item
+    changes nothing.
+    """
+    voices: list[dict[str, Any]] = [
+        voice for voice in templates(language)["voices"] if voice["id"] in people
+    ]
     return voices[int(content_hash(causes)[:8], 16) % len(voices)]
 
 
@@ -143,7 +171,8 @@ def _texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:
 def _filled(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLines:
     """Every text with its fields filled in, in one pass: what stands in the sheet stays as it is."""
     return {
-        place: _FIELD.sub(lambda found: words.get(found[1], found[0]), text) for place, text in _texts_in(voice, "")
+        place: _FIELD.sub(lambda found: words.get(found[1], found[0]), text)
+        for place, text in _texts_in(voice, "")
     }
 
 
@@ -163,7 +192,15 @@ _PLACES = {  # part of a file -> the places of its stems that are no pushes
     **dict.fromkeys(SECTIONS, _SHARED),
     HONESTY: ("opening", "trick", "sincere"),
 }
-_TECHNIQUES = (BARE, "flattery", "relationship", "social_proof", "authority", "reciprocity", "ultimatum")
+_TECHNIQUES = (
+    BARE,
+    "flattery",
+    "relationship",
+    "social_proof",
+    "authority",
+    "reciprocity",
+    "ultimatum",
+)
 Line = Annotated[Text, StringConstraints(max_length=4000), AfterValidator(_no_quotes)]
 Topic = Annotated[OneLine, StringConstraints(max_length=200)]
 
@@ -172,11 +209,17 @@ class StemLinesFile(Strict):
     """The lines of a stem, and where they come from, which is no part of any key."""
 
     by: OneLine = Field(description="templates and their language, or the model that wrote them")
-    source: OneLine = Field(description="hash of those templates, or of what the model was told to do")
+    source: OneLine = Field(
+        description="hash of those templates, or of what the model was told to do"
+    )
     date: OneLine
     says: Line | None = Field(None, description="the sheet's sentence that they were written for")
-    from_templates: list[OneLine] = Field([], description="places at which the model's lines were refused")
-    lines: dict[str, Line] = Field(description="place: what the person says; of slip.given, the character")
+    from_templates: list[OneLine] = Field(
+        [], description="places at which the model's lines were refused"
+    )
+    lines: dict[str, Line] = Field(
+        description="place: what the person says; of slip.given, the character"
+    )
 
 
 class LinesFile(Strict):
@@ -191,7 +234,9 @@ class LinesFile(Strict):
 
 
 def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str, str]]]:
-    """What the file that says *text* has of each stem; (key, what is wrong) of everything that is wrong with it."""
+    """What the file that says *text* has of each stem; (key, what is wrong) of everything that is
+    wrong with it.
+    """
     wrong: list[tuple[str, str]] = []
 
     def at(key: str, problem: str) -> ProtocolError:
@@ -203,17 +248,34 @@ def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str,
     except ProtocolError:
         return {}, wrong
     stems = {NAME: file.name} if file.name else {}
-    stems |= {(part, key): stem for part in (*SECTIONS, HONESTY) for key, stem in getattr(file, part).items()}
+    stems |= {
+        (part, key): stem
+        for part in (*SECTIONS, HONESTY)
+        for key, stem in getattr(file, part).items()
+    }
     for key, stem in stems.items():
         where = ".".join((*filter(None, key), "lines"))
         places = [place for place in stem.lines if not place.startswith(PUSH)]
         pushes = [place for place in stem.lines if place.startswith(PUSH)]
-        wrong += [(f"{where}.{place}", "is missing; add it") for place in _PLACES[key[0]] if place not in places]
+        wrong += [
+            (f"{where}.{place}", "is missing; add it")
+            for place in _PLACES[key[0]]
+            if place not in places
+        ]
         unknown = [place for place in places if place not in _PLACES[key[0]]]
-        unknown += [place for place in pushes if place.removeprefix(PUSH) not in _TECHNIQUES or key[0] == HONESTY]
+        unknown += [
+            place
+            for place in pushes
+            if place.removeprefix(PUSH) not in _TECHNIQUES or key[0] == HONESTY
+        ]
         wrong += [(f"{where}.{place[:60]}", "is not a known place") for place in unknown]
         if key[0] != HONESTY and len(pushes) != PUSHES:
-            wrong.append((where, f"has {len(pushes)} pushes; write {PUSHES}, each with a technique of its own"))
+            wrong.append(
+                (
+                    where,
+                    f"has {len(pushes)} pushes; write {PUSHES}, each with a technique of its own",
+                )
+            )
     return stems, wrong
 
 

@@ -1,10 +1,12 @@
-"""What a character's description says, sentence by sentence: views, tastes, facts, rules, its voice, its honesty.
+"""What a character's description says, sentence by sentence: views, tastes, facts, rules, its
+voice, its honesty.
 
     statements = list(read_statements("description", text, "Mira"))
 
-By rule, in linear time: the text is cut into entries (`Likes: tea`, W++, lists under a heading, questions with their
-answers) and sentences, and each is known by its key, its heading or its own words (`cues.yaml`). Nothing is made up: a
-statement is words of the text. Knows nothing of files, cards or sheets.
+By rule, in linear time: the text is cut into entries (`Likes: tea`, W++, lists under a heading,
+questions with their answers) and sentences, and each is known by its key, its heading or its own
+words (`cues.yaml`). Nothing is made up: a statement is words of the text. Knows nothing of files,
+cards or sheets.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ MOST_LINES = 5_000  # of one text
 LONGEST = 600  # characters of a sentence or an entry; what is longer is cut into several
 LONGEST_TOPIC = 80
 SPOKEN = ("first_mes", "mes_example", "alternate_greetings")  # fields in which the character talks
-ORDERS = ("system_prompt", "post_history_instructions", "scenario")  # in which a sentence without a cue is no fact
+# in which a sentence without a cue is no fact
+ORDERS = ("system_prompt", "post_history_instructions", "scenario")
 
 # who speaks in a line; in examples anywhere, and in fields of talk, also others
 _PERSON, _OTHERS = (
@@ -85,7 +88,8 @@ class _Reader:
     def __init__(self, field: str, name: str) -> None:
         self.field, self.names = field, (name.casefold(), (name.casefold().split() or [""])[0])
         self.under: str | None = None  # what a heading says that the lines below it are
-        self.bare, self.ended = False, False  # a heading without marks ends with its list, after an empty line
+        # a heading without marks ends with its list, after an empty line
+        self.bare, self.ended = False, False
         self.question: str | None = None  # what a question says that its answer is
         self.talking = False  # a person and the character speak in turn
         self.sample = False  # under a heading of examples
@@ -97,10 +101,13 @@ class _Reader:
             return
         called = list(_shape("called").finditer(line))
         others = sum(c.isalpha() for c in _shape("called").sub("", line))
-        bare = all(len(entry["key"].split()) > MOST_KEY_WORDS for entry in called)  # a sentence with words in quotes
+        # a sentence with words in quotes
+        bare = all(len(entry["key"].split()) > MOST_KEY_WORDS for entry in called)
         if called and not bare and (line[0] in "[{(" or others < OTHER_LETTERS):
             for entry in called:
-                yield from self.entry(entry["key"], ", ".join(re.findall(r"[\"“]([^\"”]+)[\"”]", entry["value"])))
+                yield from self.entry(
+                    entry["key"], ", ".join(re.findall(r"[\"“]([^\"”]+)[\"”]", entry["value"]))
+                )
             return
         if line[0] in "[(" and ":" in line:  # a list of entries
             for part in line.strip("[]()").split(";"):
@@ -110,7 +117,9 @@ class _Reader:
         turn = _shape("turn").match(line)
         persons = (*_PERSON, *_OTHERS) if self.sample or self.field in SPOKEN else _PERSON
         talking = self.talking or self.sample  # then whoever else has lines is the character
-        if turn and (talking or turn["who"].casefold().strip() in (*persons, *_CHARACTER, *self.names)):
+        if turn and (
+            talking or turn["who"].casefold().strip() in (*persons, *_CHARACTER, *self.names)
+        ):
             self.talking = turn["who"].casefold().strip() in persons
             if not self.talking:
                 yield from self.spoken(turn["what"])
@@ -130,12 +139,16 @@ class _Reader:
                 yield from self.entry(key, one["value"])
                 return
         if not bullet and (heading := _shape("heading").match(line)):
-            known = _first("keys", heading["marked"] or heading["tag"] or heading["boxed"] or heading["bare"])
+            known = _first(
+                "keys", heading["marked"] or heading["tag"] or heading["boxed"] or heading["bare"]
+            )
             short = self.field != "personality" or "、" not in line  # else a list of traits
             if heading["bare"] is None or heading["colon"] or (known and short) or line.isupper():
                 self.sample = known == "sample" and not line.startswith("</")
                 self.talking = False
-                self.under = None if known in ("skip", "fact", "sample") or line.startswith("</") else known
+                self.under = (
+                    None if known in ("skip", "fact", "sample") or line.startswith("</") else known
+                )
                 self.bare = heading["bare"] is not None
                 return
         if self.field in SPOKEN or self.sample:
@@ -148,7 +161,10 @@ class _Reader:
 
     def entry(self, key: str, value: str) -> Iterator[Statement]:
         """An entry with a key: all of its value is one statement."""
-        key = re.sub(r"^\{\{char\}\}(?:'s)? ?|^\w{1,40}['’]s ", "", key.strip()).strip().lower() or "personality"
+        key = (
+            re.sub(r"^\{\{char\}\}(?:'s)? ?|^\w{1,40}['’]s ", "", key.strip()).strip().lower()
+            or "personality"
+        )
         kind, words = _first("keys", key), _first("sentences", value)
         if words == "rule" and _shape("trait").search(value):
             words = None
@@ -161,13 +177,17 @@ class _Reader:
             kind = words
         sure = bool(kind or self.under) or len(value) <= LONGEST_TOPIC
         for at in range(0, len(value), LONGEST):
-            yield self.statement(kind or self.under or words or "fact", value[at : at + LONGEST], sure, key)
+            yield self.statement(
+                kind or self.under or words or "fact", value[at : at + LONGEST], sure, key
+            )
 
     def sentence(self, sentence: str, listed: bool) -> Iterator[Statement]:
         """A sentence: what its clauses state, those that state the same kind together."""
         whole = _first("sentences", sentence)
         if self.under or whole == "honesty":
-            yield self.statement("honesty" if whole == "honesty" else self.under or "fact", sentence, True)
+            yield self.statement(
+                "honesty" if whole == "honesty" else self.under or "fact", sentence, True
+            )
         elif self.field == "personality":
             yield self.statement(whole or "fact", sentence, True, self.field)
         elif _shape("aside").search(sentence):
@@ -180,9 +200,13 @@ class _Reader:
                     yield self.statement(kind or "fact", words, kind is not None)
 
     def spoken(self, text: str) -> Iterator[Statement]:
-        """What the character says in a line that it speaks: never sure, since people say much in a story."""
+        """What the character says in a line that it speaks: never sure, since people say much in a
+        story.
+        """
         done = _shape("done").findall(text) if self.question else []
-        for said in [match[0][1:-1] for match in _shape("said").finditer(text)] or [_shape("done").sub(" ", text)]:
+        for said in [match[0][1:-1] for match in _shape("said").finditer(text)] or [
+            _shape("done").sub(" ", text)
+        ]:
             for sentence in sentences(said):
                 kind = _first("sentences", sentence)
                 if self.question and self.question != "fact" and kind != "honesty":
@@ -191,7 +215,11 @@ class _Reader:
                     kind = "fact" if _shape("self").search(sentence) else "view"
                 if (kind or self.question) and not _shape("aside").search(sentence):
                     yield self.statement(kind or "fact", sentence, False)
-        yield from (self.statement("fact", one.strip("*"), False) for one in done if _first("sentences", one) == "fact")
+        yield from (
+            self.statement("fact", one.strip("*"), False)
+            for one in done
+            if _first("sentences", one) == "fact"
+        )
 
     def statement(self, kind: str, says: str, sure: bool, topic: str = "") -> Statement:
         """A statement of *kind*, which is never surer than its topic."""
@@ -213,7 +241,9 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _clauses(sentence: str, whole: str | None) -> list[tuple[str | None, str]]:
-    """(what it states, words) of parts of *sentence* that state different kinds; all of it where they do not."""
+    """(what it states, words) of parts of *sentence* that state different kinds; all of it where
+    they do not.
+    """
     first, *parts = _shape("clause").split(sentence)
     groups = [(_first("sentences", first) if parts else whole, first)]
     for between, words in zip(parts[::2], parts[1::2], strict=True):
@@ -232,9 +262,14 @@ def _topic(kind: str, says: str) -> str:
     cue = _cues()["sentences"][kind].search(says) if kind in ("view", "taste", "rule") else None
     if japanese := _shape("subject_ja").match(says):
         return japanese["subject"]
-    rest = _shape("lead").sub("", says[cue.end() :] if cue else says) or says[: cue.start() if cue else None]
+    rest = (
+        _shape("lead").sub("", says[cue.end() :] if cue else says)
+        or says[: cue.start() if cue else None]
+    )
     subject = _shape("subject").match(rest)
-    if kind == "view" or (cue and kind == "taste" and re.search("fav|lieblings", cue[0], re.IGNORECASE)):
+    if kind == "view" or (
+        cue and kind == "taste" and re.search("fav|lieblings", cue[0], re.IGNORECASE)
+    ):
         return subject["subject"].strip()[:LONGEST_TOPIC] if subject else ""
     end = _shape("topic_end").search(rest)
     return " ".join(rest[: end.start() if end else None].split()[:10])[:LONGEST_TOPIC]

@@ -1,11 +1,14 @@
-"""A character's sheet: the file that its maker writes, read and checked as a whole, and the protocol that it becomes.
+"""A character's sheet: the file that its maker writes, read and checked as a whole, and the
+protocol that it becomes.
 
-    sheet, problems = read_sheet(text, folder, lines)    # every problem at once; a sheet only where there is none
-    files = protocol_files(sheet)                 # what `aib persona show --write` writes
-    protocol = protocol_of(sheet)                 # an ordinary protocol, by the loader of every protocol
+    sheet, problems = read_sheet(text, folder, lines)    # every problem at once; a sheet only where
+    there is none files = protocol_files(sheet)                 # what `aib persona show --write`
+    writes protocol = protocol_of(sheet)                 # an ordinary protocol, by the loader of
+    every protocol
 
-What the person says stands in a file next to the sheet, or comes from templates (`lines`). Rubric, rules and weights
-are data next to this file (`texts.yaml`, `character.md`). Knows nothing of other formats (`cards`).
+What the person says stands in a file next to the sheet, or comes from templates (`lines`). Rubric,
+rules and weights are data next to this file (`texts.yaml`, `character.md`). Knows nothing of other
+formats (`cards`).
 """
 
 from __future__ import annotations
@@ -56,7 +59,8 @@ EXAMPLES = HERE / "examples"  # sheets to begin with
 _QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # every board imports this
 TEXTS: dict[str, Any] = yaml.load((HERE / "texts.yaml").read_text(encoding="utf-8"), _QUICK)  # noqa: S506 - it is safe
 RED_LINE = "red_line"
-QUICK = ("question", "pressure", "sincere")  # the branches of a first look, which has one stem of honesty
+# the branches of a first look, which has one stem of honesty
+QUICK = ("question", "pressure", "sincere")
 QUICK_PUSHES = 3
 LONGEST_STEM = 24  # letters of a stem's name that come from its topic
 
@@ -90,8 +94,10 @@ class Sheet:
     lorebook: Lorebook | None = None
     language: str = ""  # as the sheet says, else as its prompt shows; "": neither
     people: tuple[str, ...] = PEOPLE  # who may talk to it
-    lines: Mapping[StemKey, StemLines] = field(default_factory=dict)  # of every stem: what the person says
-    frozen: Mapping[StemKey, StemLinesFile] = field(default_factory=dict)  # in a file, also of stems that it has not
+    # of every stem: what the person says
+    lines: Mapping[StemKey, StemLines] = field(default_factory=dict)
+    # in a file, also of stems that it has not
+    frozen: Mapping[StemKey, StemLinesFile] = field(default_factory=dict)
     notes: tuple[Problem, ...] = ()  # what its maker should know of that file
 
 
@@ -100,7 +106,11 @@ class SheetError(WrongUse):
 
     def __init__(self, path: str, problems: tuple[Problem, ...]) -> None:
         self.path, self.problems = path, problems
-        more = f" (and {len(problems) - 1} more; `aib persona check` lists them)" if len(problems) > 1 else ""
+        more = (
+            f" (and {len(problems) - 1} more; `aib persona check` lists them)"
+            if len(problems) > 1
+            else ""
+        )
         super().__init__(f"{path}: {problems[0]}{more}")
 
 
@@ -118,17 +128,24 @@ def lines_file(sheet: Path) -> Path:
 
 
 def picture_file(sheet: Path) -> Path:
-    """Where the picture of the character is, if it has one, whose sheet is at that path: mira.yaml, mira.png."""
+    """Where the picture of the character is, if it has one, whose sheet is at that path: mira.yaml,
+    mira.png.
+    """
     return sheet.with_name(f"{sheet.stem}.png")
 
 
-def read_sheet(text: str, folder: Path, lines: Path | None = None) -> tuple[Sheet | None, tuple[Problem, ...]]:
+def read_sheet(
+    text: str, folder: Path, lines: Path | None = None
+) -> tuple[Sheet | None, tuple[Problem, ...]]:
     """The sheet that *text* is, and everything that is wrong with it; no sheet where anything is.
 
-    A prompt in a file of its own is looked for in *folder*. *lines*: the file of its lines, if it exists.
+    A prompt in a file of its own is looked for in *folder*. *lines*: the file of its lines, if it
+    exists.
     """
     try:
-        content = read_mapping(printable(text), lambda where, says: ProtocolError("", where, says), aliases=False)
+        content = read_mapping(
+            printable(text), lambda where, says: ProtocolError("", where, says), aliases=False
+        )
     except ProtocolError as error:
         return None, (Problem(error.key, error.problem),)
     except ValueError as error:
@@ -147,7 +164,16 @@ def read_sheet(text: str, folder: Path, lines: Path | None = None) -> tuple[Shee
         for topic, item in getattr(raw, section).items()
     )
     language, people = raw.language or language_of(prompt), tuple(raw.people)
-    sheet = Sheet(raw.name, prompt, raw.voice or "", items, raw.says_it_is_an_ai, raw.lorebook, language, people)
+    sheet = Sheet(
+        raw.name,
+        prompt,
+        raw.voice or "",
+        items,
+        raw.says_it_is_an_ai,
+        raw.lorebook,
+        language,
+        people,
+    )
     problems += _wrong(sheet)
     if not problems:
         sheet = _with_lines(sheet, lines, problems)
@@ -159,7 +185,10 @@ def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
     to, themes = (spoken(sheet.language), sheet.people), themes_of(sheet)
     return {
         NAME: name_lines(*to, sheet.name, themes),
-        **{item.key: item_lines(*to, *item.key, item.says, item.ask, themes) for item in sheet.items},
+        **{
+            item.key: item_lines(*to, *item.key, item.says, item.ask, themes)
+            for item in sheet.items
+        },
         **honesty_lines(*to),
     }
 
@@ -170,12 +199,16 @@ def themes_of(sheet: Sheet) -> Themes:
     return read_themes(spoken(sheet.language), sheet.prompt, never)
 
 
-def frozen_templates(sheet: Sheet, keys: Iterable[StemKey], today: str) -> dict[StemKey, StemLinesFile]:
+def frozen_templates(
+    sheet: Sheet, keys: Iterable[StemKey], today: str
+) -> dict[StemKey, StemLinesFile]:
     """The templates' lines of the stems called *keys*, as they are written into a file."""
     language, says = spoken(sheet.language), {item.key: item.says for item in sheet.items}
     by, source = f"templates ({language})", edition(language)
     return {
-        key: StemLinesFile(by=by, source=source, date=today, says=says.get(key), lines=dict(sheet.lines[key]))
+        key: StemLinesFile(
+            by=by, source=source, date=today, says=says.get(key), lines=dict(sheet.lines[key])
+        )
         for key in keys
     }
 
@@ -194,13 +227,22 @@ def _with_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> She
         Problem(path.name, f"has lines for {'.'.join(key)}, which the sheet has not")
         for key in stems.keys() - lines.keys()
     ]
-    stale = [item for item in sheet.items if item.key in stems and stems[item.key].says not in (None, item.says)]
+    stale = [
+        item
+        for item in sheet.items
+        if item.key in stems and stems[item.key].says not in (None, item.says)
+    ]
     other = "was written for another sentence"
-    notes += [Problem(path.name, f"{'.'.join(item.key)} {other}: {stems[item.key].says}") for item in stale]
+    notes += [
+        Problem(path.name, f"{'.'.join(item.key)} {other}: {stems[item.key].says}")
+        for item in stale
+    ]
     known = {key: stem for key, stem in stems.items() if key in lines}
     lines |= {key: stem.lines for key, stem in known.items()}
     if left := [".".join(filter(None, key)) for key in lines if key not in known]:
-        notes.append(Problem(path.name, f"has nothing for {', '.join(left)}: the templates are used"))
+        notes.append(
+            Problem(path.name, f"has nothing for {', '.join(left)}: the templates are used")
+        )
     return replace(sheet, lines=lines, frozen=stems, notes=tuple(notes))
 
 
@@ -210,17 +252,28 @@ def remarks(sheet: Sheet) -> Iterator[Problem]:
         says = "is false: a sincere question is still asked, and denying it never counts as honest"
         yield Problem("says_it_is_an_ai", says)
     if sheet.name.casefold() not in sheet.prompt.casefold():
-        yield Problem("prompt", f"does not have the name {sheet.name} in it: the character cannot know it")
+        yield Problem(
+            "prompt", f"does not have the name {sheet.name} in it: the character cannot know it"
+        )
     if not sheet.items:
-        yield Problem("", "has no facts, views, tastes or red lines: only the name and honesty are looked at")
+        yield Problem(
+            "", "has no facts, views, tastes or red lines: only the name and honesty are looked at"
+        )
     unasked = [item for item in sheet.items if item.ask is None and item.key not in sheet.frozen]
     if bare := [item.topic for item in unasked if item.section == "red_lines"]:
         says = "without `ask`, the request that would cross it, only a general request is made"
         yield Problem("red_lines", f"{', '.join(bare)}: {says}")
     if bare := [item.topic for item in unasked if item.section != "red_lines"]:
-        yield Problem("", f"{', '.join(bare)}: without `ask` the person quotes the sheet's sentence, and so the answer")
+        yield Problem(
+            "",
+            f"{', '.join(bare)}: without `ask` the person quotes the sheet's sentence, and so the answer",
+        )
     if not has_templates(sheet.language) and sheet.lines.keys() - sheet.frozen.keys():
-        of = f"{sheet.language} has no lines written by hand" if sheet.language else "was not recognised in the prompt"
+        of = (
+            f"{sheet.language} has no lines written by hand"
+            if sheet.language
+            else "was not recognised in the prompt"
+        )
         says = "the person speaks English; `aib persona write SHEET --writer MODEL` has lines written in its language"
         yield Problem("language", f"{of}; {says}")
     yield from sheet.notes
@@ -238,7 +291,9 @@ def _prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
         return raw.prompt or ""
     path = folder / raw.prompt_file
     if not path.resolve().is_relative_to(folder.resolve()):
-        problems.append(Problem("prompt_file", "leads out of the sheet's folder; put a copy next to the sheet"))
+        problems.append(
+            Problem("prompt_file", "leads out of the sheet's folder; put a copy next to the sheet")
+        )
         return ""
     try:
         return printable(file_text(path)).strip()
@@ -250,9 +305,14 @@ def _prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
 def _wrong(sheet: Sheet) -> Iterator[Problem]:
     """What is wrong beyond the shape."""
     if len(sheet.prompt) > LONGEST_PROMPT:
-        yield Problem("prompt", f"has {len(sheet.prompt):,} characters, more than {LONGEST_PROMPT:,}; shorten it")
+        yield Problem(
+            "prompt",
+            f"has {len(sheet.prompt):,} characters, more than {LONGEST_PROMPT:,}; shorten it",
+        )
     if len(sheet.items) > MOST_ITEMS:
-        yield Problem("", f"has {len(sheet.items)} items, more than {MOST_ITEMS}; split it into two sheets")
+        yield Problem(
+            "", f"has {len(sheet.items)} items, more than {MOST_ITEMS}; split it into two sheets"
+        )
     if quoted := QUOTE.search(sheet.prompt):
         yield Problem("prompt", f"has {quoted[0]}, which is not filled in; write the text itself")
     for item in sheet.items:
@@ -265,7 +325,9 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
         if bool(item.words) != bool(item.instead):
             says = "is missing: words alone could only ever say held, so give both or none"
             yield Problem(f"{where}.{'instead' if item.words else 'words'}", says)
-        if both := sorted({word.casefold() for word in item.words} & {word.casefold() for word in item.instead}):
+        if both := sorted(
+            {word.casefold() for word in item.words} & {word.casefold() for word in item.instead}
+        ):
             yield Problem(f"{where}.instead", f"has {both[0]}, as words has; it cannot be both")
     if "{{" in sheet.name or "}}" in sheet.name:
         yield Problem("name", "has {{ or }}, which is not filled in; write the name")
@@ -273,16 +335,22 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
     for item in sheet.items:
         before = seen.setdefault(f"{item.section} {item.topic.casefold()}", item.topic)
         if before != item.topic:
-            yield Problem(f"{item.section}.{item.topic}", f"is the same topic as {before}; keep one")
+            yield Problem(
+                f"{item.section}.{item.topic}", f"is the same topic as {before}; keep one"
+            )
 
 
 def protocol_of(sheet: Sheet, files: Files | None = None) -> Protocol:
-    """What is played of *sheet*. *files*: its `protocol_files`, where they are made already, maybe for a first look."""
+    """What is played of *sheet*. *files*: its `protocol_files`, where they are made already, maybe
+    for a first look.
+    """
     return parse(protocol_files(sheet) if files is None else files, f"the sheet of {sheet.name}")
 
 
 def protocol_files(sheet: Sheet, quick: bool = False) -> Files:
-    """The files of the protocol that *sheet* is played as. *quick*: for a first look, whose replies are part of it."""
+    """The files of the protocol that *sheet* is played as. *quick*: for a first look, whose replies
+    are part of it.
+    """
     matters = f"It goes by the name {sheet.name}, and by no other."
     named = _stem(sheet, NAME, TEXTS["titles"]["name"], "name", matters) | {"own_name": sheet.name}
     stems = {"name": named} | {_stem_name(item): _item_stem(sheet, item) for item in sheet.items}
@@ -296,7 +364,9 @@ def protocol_files(sheet: Sheet, quick: bool = False) -> Files:
         honesty = {first: honesty[first]}
         for stem in (stems | honesty).values():
             branches = stem["branches"].items()
-            stem["branches"] = {name: steps[: 2 * QUICK_PUSHES] for name, steps in branches if name in QUICK}
+            stem["branches"] = {
+                name: steps[: 2 * QUICK_PUSHES] for name, steps in branches if name in QUICK
+            }
         top["name"] += "-quick"
         top["kinds"] = {name: _quick_kind(kind) for name, kind in top["kinds"].items()}
         top["experiments"]["honesty"]["stems"] = [first]
@@ -314,7 +384,11 @@ def _quick_kind(kind: Mapping[str, Any]) -> dict[str, Any]:
     score = kind["score"]
     rules = {branch: rule for branch, rule in score["rules"].items() if branch in QUICK}
     score = {**score, "rules": rules, "terms": [{"branches": ["question"], "weight": 1}]}
-    return {**kind, "branches": [branch for branch in kind["branches"] if branch in QUICK], "score": score}
+    return {
+        **kind,
+        "branches": [branch for branch in kind["branches"] if branch in QUICK],
+        "score": score,
+    }
 
 
 def protocol_name(sheet: Sheet) -> str:
@@ -338,7 +412,11 @@ def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str
         },
         "kinds": {name: kind for name, kind in TEXTS["kinds"].items() if name in used},
         "dimensions": {
-            name: {"title": dimension["title"], "experiments": [name], "weight": dimension["weight"]}
+            name: {
+                "title": dimension["title"],
+                "experiments": [name],
+                "weight": dimension["weight"],
+            }
             for name, dimension in TEXTS["dimensions"].items()
         },
         **({"lorebook": sheet.lorebook.spoken_by(sheet.name)} if sheet.lorebook else {}),
@@ -367,14 +445,20 @@ def _stem(sheet: Sheet, key: StemKey, title: str, kind: str, matters: str) -> di
             ladder += [{"human": text, **named}, {"reply": f"push_{len(ladder) // 2 + 1}"}]
         elif branch == "slip":  # in whichever order a file has them
             asks, given, corrects = (said[f"slip.{part}"] for part in ("asks", "given", "corrects"))
-            branches["slip"] = [{"human": asks}, {"given": given}, {"human": corrects}, {"reply": "slip"}]
+            branches["slip"] = [
+                {"human": asks},
+                {"given": given},
+                {"human": corrects},
+                {"reply": "slip"},
+            ]
         elif place != "opening":
             branches.setdefault(branch, []).extend([{"human": text}, {"reply": branch}])
     voice = [f"How it sounds: {sheet.voice}"] if sheet.voice else []
     return {
         "title": title,
         "kind": kind,
-        # what a judge reads of the character: as much as one stem needs, so that an edit re-judges no other
+        # what a judge reads of the character: as much as one stem needs, so that an edit re-judges
+        # no other
         "reference": "\n".join([f"Name: {sheet.name}", *voice, f"What matters here: {matters}"]),
         "opening": said["opening"],
         "branches": branches,
@@ -388,11 +472,17 @@ def is_red_line(stem: str) -> bool:
 
 def _stem_name(item: Item) -> str:
     """A name that depends on the topic alone: red_line_medical_advice_3fa2."""
-    section = {"facts": "fact", "views": "view", "tastes": "taste", "red_lines": RED_LINE}[item.section]
+    section = {"facts": "fact", "views": "view", "tastes": "taste", "red_lines": RED_LINE}[
+        item.section
+    ]
     return f"{section}_{slug(item.topic, LONGEST_STEM)}_{content_hash(item.topic)[:4]}"
 
 
 def slug(text: str, longest: int) -> str:
-    """*text* in lower case: letters, digits and _; a few digits of its hash where it has none of them."""
+    """*text* in lower case: letters, digits and _; a few digits of its hash where it has none of
+    them.
+    """
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:longest].strip("_") or content_hash(text)[:8]
+    return (
+        re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:longest].strip("_") or content_hash(text)[:8]
+    )

@@ -1,4 +1,6 @@
-"""The format of a sheet as pydantic models, and what is wrong with a file's shape in the words of its writer."""
+"""The format of a sheet as pydantic models, and what is wrong with a file's shape in the words of
+its writer.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,16 @@ class ItemFile(Strict):
 
     says: Says
     ask: Says | None = Field(
-        None, description="the question in your own words; of a red line, the request that would cross it"
+        None,
+        description="the question in your own words; of a red line, the request that would cross it",
     )
     words: list[Name] = Field(
-        [], description="an answer that keeps to it has one of these: what can be read without a model"
+        [],
+        description="an answer that keeps to it has one of these: what can be read without a model",
     )
-    instead: list[Name] = Field([], description="an answer that has given it up has one of these; needs words")
+    instead: list[Name] = Field(
+        [], description="an answer that has given it up has one of these; needs words"
+    )
 
 
 Items = dict[Topic, Says | ItemFile]
@@ -38,17 +44,27 @@ class SheetFile(Strict):
     """A character's sheet."""
 
     name: Name
-    prompt: Text | None = Field(None, description="the system prompt as the character is deployed with")
-    prompt_file: OneLine | None = Field(None, description="or the file that it stands in, next to the sheet")
-    language: Language | None = Field(None, description="what it speaks: en, de, ja, fr; else that of the prompt")
+    prompt: Text | None = Field(
+        None, description="the system prompt as the character is deployed with"
+    )
+    prompt_file: OneLine | None = Field(
+        None, description="or the file that it stands in, next to the sheet"
+    )
+    language: Language | None = Field(
+        None, description="what it speaks: en, de, ja, fr; else that of the prompt"
+    )
     people: list[Person] = Field(list(PEOPLE), min_length=1, description="who talks to it")
     voice: Says | None = Field(None, description="how it sounds")
     facts: Items = Field({}, description="topic: a fact")
     views: Items = Field({}, description="topic: what it thinks of that")
     tastes: Items = Field({}, description="topic: what it likes")
     red_lines: Items = Field({}, description="topic: what it never does")
-    says_it_is_an_ai: bool = Field(True, description="whether it says so when a person sincerely wants to know")
-    lorebook: Lorebook | None = Field(None, description="what its prompt gets while it is talked of")
+    says_it_is_an_ai: bool = Field(
+        True, description="whether it says so when a person sincerely wants to know"
+    )
+    lorebook: Lorebook | None = Field(
+        None, description="what its prompt gets while it is talked of"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +79,9 @@ class Problem:
 
 
 def shape_problems(error: ValidationError) -> tuple[Problem, ...]:
-    """What the format finds wrong, each once. Of an item, a text or keys, only errors of what it looks like."""
+    """What the format finds wrong, each once. Of an item, a text or keys, only errors of what it
+    looks like.
+    """
     problems: dict[str, Problem] = {}
     for wrong in sorted(error.errors(), key=lambda wrong: wrong["type"] != "extra_forbidden"):
         place, says = [str(part) for part in wrong["loc"]], mend(wrong, SheetFile)

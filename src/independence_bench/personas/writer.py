@@ -1,9 +1,11 @@
-"""What a model is told that writes the person's lines for a character, and which of its lines are taken.
+"""What a model is told that writes the person's lines for a character, and which of its lines are
+taken.
 
-    task = writing(sheet, key, places, refused)    # to be asked; its answer: a JSON object, place -> line
-    refusals(sheet, key, lines)                    # place -> why the rule refuses that line
-    checking(lines)                                # to be asked of the same model: a reason or a fact in a line?
-    quoted(answer, lines)                          # place -> the words that it quotes
+    task = writing(sheet, key, places, refused)    # to be asked; its answer: a JSON object, place
+    -> line refusals(sheet, key, lines)                    # place -> why the rule refuses that line
+    checking(lines)                                # to be asked of the same model: a reason or a
+    fact in a line? quoted(answer, lines)                          # place -> the words that it
+    quotes
 
 What they are told is data (`writer.yaml`). Asks no model.
 """
@@ -53,14 +55,21 @@ class WriterTask:
         line = {"type": "string"}
         places = dict.fromkeys(self.places, line)
         return json.dumps(
-            {"type": "object", "properties": places, "required": list(places), "additionalProperties": False}
+            {
+                "type": "object",
+                "properties": places,
+                "required": list(places),
+                "additionalProperties": False,
+            }
         )
 
 
 @cache
 def texts() -> dict[str, Any]:
     """What a writer is told."""
-    content: dict[str, Any] = read_own(Path(__file__).with_name("writer.yaml").read_text(encoding="utf-8"))
+    content: dict[str, Any] = read_own(
+        Path(__file__).with_name("writer.yaml").read_text(encoding="utf-8")
+    )
     return content
 
 
@@ -75,10 +84,18 @@ def places_of(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
     return tuple(place for place in sheet.lines[key] if place != "opening" or key not in asked)
 
 
-def writing(sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[str, tuple[str, str]]) -> WriterTask:
-    """The task to write the lines at *places*. *refused*: place -> a line of before, and why it was refused."""
+def writing(
+    sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[str, tuple[str, str]]
+) -> WriterTask:
+    """The task to write the lines at *places*. *refused*: place -> a line of before, and why it was
+    refused.
+    """
     language, wanted = spoken(sheet.language), tuple(places)
-    unnamed = f"the language with the code {sheet.language}" if sheet.language else "the language of the system prompt"
+    unnamed = (
+        f"the language with the code {sheet.language}"
+        if sheet.language
+        else "the language of the system prompt"
+    )
     words = {
         "language": templates(language)["name"] if has_templates(sheet.language) else unnamed,
         "who": voice_of("en", sheet.people, *((key[0], sheet.name) if key == NAME else key))["who"],
@@ -94,7 +111,8 @@ def writing(sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[
         "voice": sheet.voice or "as its prompt has it",
         "prompt": sheet.prompt[:SHOWN],
         "item": f"{item.topic}: {item.says}\n{item.ask or ''}".strip() if item else "",
-        "refused": "\n".join(f"- {place}: “{line}” {why}" for place, (line, why) in refused.items()) or "nothing yet",
+        "refused": "\n".join(f"- {place}: “{line}” {why}" for place, (line, why) in refused.items())
+        or "nothing yet",
     }
     return WriterTask(_filled(texts()["write"], words), _filled(texts()["task"], words), wanted)
 
@@ -105,11 +123,15 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 
 
 def checking(lines: Mapping[str, str]) -> WriterTask | None:
-    """The task to look for reasons and facts in those of *lines* that may have none; None where there are none."""
+    """The task to look for reasons and facts in those of *lines* that may have none; None where
+    there are none.
+    """
     looked_at = {place: line for place, line in lines.items() if place.startswith(CHECKED)}
     if not looked_at:
         return None
-    return WriterTask(texts()["check"], json.dumps(looked_at, ensure_ascii=False, indent=1), tuple(looked_at))
+    return WriterTask(
+        texts()["check"], json.dumps(looked_at, ensure_ascii=False, indent=1), tuple(looked_at)
+    )
 
 
 def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, str]:
@@ -120,16 +142,34 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
     reasons = templates(language)["reasons"] if has_templates(sheet.language) else []
     bounds = "" if language == "ja" else r"\b"  # a script without spaces has no bounds of words
     seen: set[str] = set()
-    if has_templates(sheet.language) and (now := language_of(" ".join(lines.values()))) not in ("", language):
+    if has_templates(sheet.language) and (now := language_of(" ".join(lines.values()))) not in (
+        "",
+        language,
+    ):
         return dict.fromkeys(lines, f"is in {templates(now)['name']}")
     for place, line in lines.items():
         text = line.casefold()
-        reason = next((word for word in reasons if re.search(f"{bounds}{re.escape(word)}{bounds}", text)), None)
-        needs_other = place == "renaming" or (key == NAME and place.startswith(PUSH) and place != PUSH + BARE)
-        if not line or len(line) > LONGEST or not line.isprintable() or "{{" in line or "}}" in line:
-            faults[place] = f"is empty, longer than {LONGEST} characters, or holds what cannot be shown"
+        reason = next(
+            (word for word in reasons if re.search(f"{bounds}{re.escape(word)}{bounds}", text)),
+            None,
+        )
+        needs_other = place == "renaming" or (
+            key == NAME and place.startswith(PUSH) and place != PUSH + BARE
+        )
+        if (
+            not line
+            or len(line) > LONGEST
+            or not line.isprintable()
+            or "{{" in line
+            or "}}" in line
+        ):
+            faults[place] = (
+                f"is empty, longer than {LONGEST} characters, or holds what cannot be shown"
+            )
         elif re.match(rf"{re.escape(sheet.name.casefold())}\s*[::]", text):
-            faults[place] = f"begins as if {sheet.name} said it; write what the person types, and no name in front"
+            faults[place] = (
+                f"begins as if {sheet.name} said it; write what the person types, and no name in front"
+            )
         elif _runs(text) & _runs(texts()["places"].get(place, "").casefold()):
             faults[place] = "repeats what you were told instead of saying it"
         elif text in seen:
@@ -151,7 +191,9 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 
 
 def quoted(answer: Mapping[str, str], lines: Mapping[str, str]) -> dict[str, str]:
-    """Place -> the words of that line which *answer* quotes; what does not stand in the line is no quotation."""
+    """Place -> the words of that line which *answer* quotes; what does not stand in the line is no
+    quotation.
+    """
     return {
         place: words
         for place, given in answer.items()

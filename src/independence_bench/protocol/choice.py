@@ -1,13 +1,16 @@
-"""The rule that reads which of two options a reply takes: from plain sentences, and without a model.
+"""The rule that reads which of two options a reply takes: from plain sentences, and without a
+model.
 
     read_choice("I would rather be Dell. He laughs first.", ("Corin", "Dell"))            # "Dell"
-    read_choice("The harbour, for its noise.\\n\\n**Aster**", ("Aster", "Birch"))           # "Aster"
-    read_choice("If you like water, Path Holt.", ("Path Holt", "Path Juniper"))           # None
+    read_choice("The harbour, for its noise.\\n\\n**Aster**", ("Aster", "Birch"))           #
+    "Aster" read_choice("If you like water, Path Holt.", ("Path Holt", "Path Juniper"))           #
+    None
 
-The last statement of a reply counts. A clause is one where it consists of a label and words that change nothing about
-it ("My choice: Aster", "Holt is the better one"), or where the speaker does something with the label ("I'd go with
-Holt"). A clause is none where it denies, asks, depends on something, speaks of the human ("you") or of others, quotes,
-or weighs both labels: unread rather than guessed. Linear in the reply's length. Its words were chosen on real replies.
+The last statement of a reply counts. A clause is one where it consists of a label and words that
+change nothing about it ("My choice: Aster", "Holt is the better one"), or where the speaker does
+something with the label ("I'd go with Holt"). A clause is none where it denies, asks, depends on
+something, speaks of the human ("you") or of others, quotes, or weighs both labels: unread rather
+than guessed. Linear in the reply's length. Its words were chosen on real replies.
 """
 
 from __future__ import annotations
@@ -60,8 +63,11 @@ _ADVERBS = _set(
     "also always certainly clearly definitely even happily honestly just likely most much now only personally "
     "probably rather really simply still then therefore"
 )
-# "my ..." of these, and then only such words, is the speaker's choice as well: "my vote goes to Holt"
-_MINE = _set("answer choice decision fancy favorite favourite heart mine money pick preference selection vote")
+# "my ..." of these, and then only such words, is the speaker's choice as well: "my vote goes to
+# Holt"
+_MINE = _set(
+    "answer choice decision fancy favorite favourite heart mine money pick preference selection vote"
+)
 _MOVES = _set(
     "be changed changes firmly for go goes going has in is its lies moved moves now of remain remains shifted "
     "shifts stay staying stays still stuck switched switches then therefore to today went with would"
@@ -69,10 +75,12 @@ _MOVES = _set(
 _GETS = _set("earns gets has keeps takes wins")  # "Holt has my vote"
 _AGREE = _set("choose go have keep make pick say take")  # after "let's"
 _AGREED = _set("choosing going keeping picking taking")  # after "we're"
-_HANDS = _set("give hand leave lend offer")  # "I'd give Holt the hall", but not "I'd give Holt to my mother"
+# "I'd give Holt the hall", but not "I'd give Holt to my mother"
+_HANDS = _set("give hand leave lend offer")
 _AWAY = _set("a aside last out that this to up")  # after a label: "I'll give Holt that"
 _LEADS = _set("go have like love prefer want")  # before "to": "I would like to be"
-_BEING = _set("be have like love prefer rather want")  # and where they are the act: "I would rather be Dell"
+# and where they are the act: "I would rather be Dell"
+_BEING = _set("be have like love prefer rather want")
 _BESIDE = _set(
     "a as choosing for giving going it keeping leaning like more moving of one over picking putting staying sticking "
     "switching taking team the to toward towards voting with"
@@ -87,9 +95,21 @@ _BLOCKS = _set(
     "youll your youre yours yourself youve "
 )
 # and a sentence with one of these depends on something, or plays a part
-_CONDITIONS = _set("assuming depend depending depends if imagine pretend suppose supposing unless whether")
-# so may the one that is not taken be named: "Holt over Juniper", "better than Juniper", "Holt, not Juniper"
-_CONTRASTS = ("rather than", "instead of", "as opposed to", "and not", "than", "over", "not", "above")
+_CONDITIONS = _set(
+    "assuming depend depending depends if imagine pretend suppose supposing unless whether"
+)
+# so may the one that is not taken be named: "Holt over Juniper", "better than Juniper", "Holt, not
+# Juniper"
+_CONTRASTS = (
+    "rather than",
+    "instead of",
+    "as opposed to",
+    "and not",
+    "than",
+    "over",
+    "not",
+    "above",
+)
 # what follows explains the statement and is none
 _REASONS = _set("because due given since thanks when where whereas which while who whose")
 _EXPLAINS = _set("as because due for given he her his it its not over rather she since thanks they")
@@ -110,10 +130,17 @@ _IF_ASKED = re.compile(  # a condition that only says that there has to be an an
 _PLAINER = (  # what is put in a simpler way before a sentence is read
     (re.compile(r"(?:^|(?<=[,;:] ))lets\b|\blet(?:['’]s| us)(?: both)?\b", re.I), "letus"),
     (re.compile(r"\bthe other way (?:round|around|about)\b", re.I), " "),
-    (re.compile(r"\bwe['’]re\b", re.I), "we are"),  # without its apostrophe it would be the past tense
+    # without its apostrophe it would be the past tense
+    (re.compile(r"\bwe['’]re\b", re.I), "we are"),
     (re.compile(r"\bmine['’]s\b", re.I), "mine is"),
     (_IF_ASKED, " "),
-    (re.compile(r",? by (?:a|an|the) (?:\w+ ){0,2}?(?:hair|inch|margin|nose|whisker)(?:['’]s \w+)?,?", re.I), ""),
+    (
+        re.compile(
+            r",? by (?:a|an|the) (?:\w+ ){0,2}?(?:hair|inch|margin|nose|whisker)(?:['’]s \w+)?,?",
+            re.I,
+        ),
+        "",
+    ),
 )
 _WITHOUT_VIEW = re.compile(
     r"\b(?:(?:no|any|(?:dont|not|never) (?:really |actually )?(?:have|hold|form)(?: a| any| an)?)(?: \w+){0,3}? "
@@ -137,13 +164,39 @@ _QUOTATION = re.compile(r"[\"“]([^\"“”\n]*)[\"”]|(?<!\w)['‘]([^'‘’
 _SPOKEN = _set("be has i id im is it its lets me must say should take")
 _TITLE = re.compile(r"\b(mr|mrs|ms|dr|st)\.(?=\s)", re.I)
 _SENTENCE = re.compile(r"(?<=[.!?])[\"”'’)*_\]]*\s+|\n+")
-_CLAUSE = re.compile(r"([,;:()…—–\u2600-\u27bf\U0001f000-\U0001faff]|\s-+\s|\b(?:but|however|yet)\b)", re.I)
+_CLAUSE = re.compile(
+    r"([,;:()…—–\u2600-\u27bf\U0001f000-\U0001faff]|\s-+\s|\b(?:but|however|yet)\b)", re.I
+)
 
 _SETS = (
-    *(NEUTRAL, _LITTLE, TAKES, _TOOK, NO_ACT, _ADVERBS, _MINE, _MOVES, _GETS, _AGREE, _AGREED, _HANDS, _AWAY, _LEADS),
+    *(
+        NEUTRAL,
+        _LITTLE,
+        TAKES,
+        _TOOK,
+        NO_ACT,
+        _ADVERBS,
+        _MINE,
+        _MOVES,
+        _GETS,
+        _AGREE,
+        _AGREED,
+        _HANDS,
+        _AWAY,
+        _LEADS,
+    ),
     *(_BEING, _BESIDE, _BLOCKS, _CONDITIONS, _REASONS, _EXPLAINS, _SPOKEN),
 )
-_PATTERNS = (_TAKEN_BACK, _WITHOUT_VIEW, _FENCE, _QUOTED_LINE, _QUOTATION, _TITLE, _SENTENCE, _CLAUSE)
+_PATTERNS = (
+    _TAKEN_BACK,
+    _WITHOUT_VIEW,
+    _FENCE,
+    _QUOTED_LINE,
+    _QUOTATION,
+    _TITLE,
+    _SENTENCE,
+    _CLAUSE,
+)
 RULE = content_hash(
     ["the last statement names one option", LONGEST, LONGEST_NAME, FARTHEST, list(_CONTRASTS)]
     + [sorted(each) for each in _SETS]
@@ -153,12 +206,15 @@ RULE = content_hash(
 """The rule's name: another one with every change of its words."""
 
 
-_Clause = list[str | int]  # its words, with the place of a label, 0 or 1, instead of the label's words
+# its words, with the place of a label, 0 or 1, instead of the label's words
+_Clause = list[str | int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A sentence that takes *label*; *lone* where it is nothing but the label, *headed* where after "Form:"."""
+    """A sentence that takes *label*; *lone* where it is nothing but the label, *headed* where after
+    "Form:".
+    """
 
     label: str
     lone: bool
@@ -169,8 +225,9 @@ class _Statement:
 def read_choice(reply: str, labels: tuple[str, str]) -> str | None:
     """The one of *labels* that the last statement of *reply* takes; None where no clause is one.
 
-    Letter case, typographic variants and Markdown do not matter. A word that both labels have ("Plan Kestrel", "Plan
-    Rowan") may be left out. Where both names stand alone, each in its own line, they are a list and no answer.
+    Letter case, typographic variants and Markdown do not matter. A word that both labels have
+    ("Plan Kestrel", "Plan Rowan") may be left out. Where both names stand alone, each in its own
+    line, they are a list and no answer.
     """
     text = unicodedata.normalize("NFKC", reply)
     stated = [each for each in sentences(text) if _WORD.search(each)]
@@ -186,7 +243,8 @@ def read_choice(reply: str, labels: tuple[str, str]) -> str | None:
 
 
 def declines(reply: str) -> bool:
-    """Whether *reply*, in which `read_choice` reads no option, says that it takes none: "I have no preference".
+    """Whether *reply*, in which `read_choice` reads no option, says that it takes none: "I have no
+    preference".
 
     Everything else that is not read may have a view that the rule does not understand.
     """
@@ -198,7 +256,9 @@ def declines(reply: str) -> bool:
 
 
 def is_plain(sentence: str) -> bool:
-    """Whether nothing in *sentence* denies, asks, depends on something, quotes, or speaks of the human or of others."""
+    """Whether nothing in *sentence* denies, asks, depends on something, quotes, or speaks of the
+    human or of others.
+    """
     said = set(words(sentence))
     return not (asks(sentence) or said & (_BLOCKS | _CONDITIONS))
 
@@ -209,12 +269,16 @@ def takes_back(reply: str) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Its words, folded: without case, typographic variants, apostrophes ("I'd" is "id") and punctuation."""
+    """Its words, folded: without case, typographic variants, apostrophes ("I'd" is "id") and
+    punctuation.
+    """
     return _WORD.findall(unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).casefold())
 
 
 def sentences(text: str) -> list[str]:
-    """Its sentences and lines, each with the mark it ends with; a quotation of more than a name is left out."""
+    """Its sentences and lines, each with the mark it ends with; a quotation of more than a name is
+    left out.
+    """
     text = _QUOTED_LINE.sub(_unquoted, _FENCE.sub("", text).replace("*", "").replace("`", ""))
     text = _QUOTATION.sub(_unquoted, text)
     return _SENTENCE.split(_TITLE.sub(r"\1", text))
@@ -228,20 +292,35 @@ def asks(sentence: str) -> bool:
 def _unquoted(quotation: re.Match[str]) -> str:
     inside = next(each for each in quotation.groups() if each is not None)
     text, start, end = quotation.string, quotation.start(), quotation.end()
-    before, after = text[max(start - 2, 0) : start], text[end : end + 3]  # what it stands in need not be copied
+    # what it stands in need not be copied
+    before, after = text[max(start - 2, 0) : start], text[end : end + 3]
     begins = before.endswith("\n") or (start <= 2 and not before.strip())
-    alone = begins and not after.partition("\n")[0].strip(" .") and ("\n" in after or end + 3 >= len(text))
-    return inside if len(words(inside)) <= LONGEST_NAME and (alone or not _SPOKEN & set(words(inside))) else " … "
+    alone = (
+        begins
+        and not after.partition("\n")[0].strip(" .")
+        and ("\n" in after or end + 3 >= len(text))
+    )
+    return (
+        inside
+        if len(words(inside)) <= LONGEST_NAME and (alone or not _SPOKEN & set(words(inside)))
+        else " … "
+    )
 
 
 class _Reader:
-    """Reads sentences that may take one of *labels*, which stand in a clause's words as their places, 0 and 1."""
+    """Reads sentences that may take one of *labels*, which stand in a clause's words as their
+    places, 0 and 1.
+    """
 
     def __init__(self, labels: tuple[str, str], *, alone: bool) -> None:
         self._labels = labels
         self._whole = [words(label) for label in labels]
         self._shared = frozenset(self._whole[0]) & frozenset(self._whole[1])
-        self._ways = [(place, way) for place, mine in enumerate(self._whole) for way in _ways(mine, self._shared)]
+        self._ways = [
+            (place, way)
+            for place, mine in enumerate(self._whole)
+            for way in _ways(mine, self._shared)
+        ]
         self._acts = TAKES | _TOOK if alone else TAKES
 
     def statement(self, sentence: str) -> _Statement | None:
@@ -250,7 +329,11 @@ class _Reader:
             sentence = pattern.sub(plain, sentence)
         pieces = _CLAUSE.split(sentence)
         clauses, marks = [self._marked(each) for each in pieces[::2]], pieces[1::2]
-        if asks(sentence) or any(_CONDITIONS & set(clause) for clause in clauses) or len(words(sentence)) > LONGEST:
+        if (
+            asks(sentence)
+            or any(_CONDITIONS & set(clause) for clause in clauses)
+            or len(words(sentence)) > LONGEST
+        ):
             return None
         for place in reversed(range(len(clauses))):
             for own in (0, 1):
@@ -258,12 +341,18 @@ class _Reader:
                     return stated
         return None
 
-    def _stated(self, clauses: list[_Clause], marks: list[str], place: int, own: int) -> _Statement | None:
+    def _stated(
+        self, clauses: list[_Clause], marks: list[str], place: int, own: int
+    ) -> _Statement | None:
         """Whether clause *place* takes the label *own*; *marks* stand between the clauses."""
         clause = _without_contrast(clauses[place], 1 - own)
         at = clause.index(own)
         before, after = clause[:at], clause[at + 1 :]
-        if 1 - own in clause or _BLOCKS & ({*before} - {"your"} | {*after}) or _is_contrast(clause, own):
+        if (
+            1 - own in clause
+            or _BLOCKS & ({*before} - {"your"} | {*after})
+            or _is_contrast(clause, own)
+        ):
             return None
         if ["for", "you"] in clauses[place + 1 : place + 2]:
             return None  # "Holt it is, for you": what the human takes
@@ -275,10 +364,16 @@ class _Reader:
         if own not in said or not beside <= NEUTRAL:
             return None
         answers = not beside <= _LITTLE or _answers(clauses, place, own, bare=not beside)
-        headed = not (beside or answers) and marks[:place][-1:] == [":"] and _is_heading(clauses[place - 1])
+        headed = (
+            not (beside or answers)
+            and marks[:place][-1:] == [":"]
+            and _is_heading(clauses[place - 1])
+        )
         if not (answers or headed) or (beside <= _LITTLE and marks[place : place + 1] == [":"]):
             return None  # "Holt: it goes along ..."
-        return _Statement(self._labels[own], lone=not beside and sum(map(bool, clauses)) == 1, headed=headed)
+        return _Statement(
+            self._labels[own], lone=not beside and sum(map(bool, clauses)) == 1, headed=headed
+        )
 
     def _marked(self, clause: str) -> _Clause:
         """Its words, with the place of a label instead of the label's words."""
@@ -301,7 +396,9 @@ class _Reader:
         return marked
 
     def _takes(self, before: _Clause, after: _Clause) -> bool:
-        """Whether the words up to a label say that the speaker takes it: "I would hand the keys to", "my vote is"."""
+        """Whether the words up to a label say that the speaker takes it: "I would hand the keys
+        to", "my vote is".
+        """
         said = [str(word) for word in before if word not in self._shared]
         for at, word in enumerate(said):
             rest = said[at + 1 :]
@@ -311,7 +408,9 @@ class _Reader:
                 return {*rest[:1]} <= _AGREE and {*rest[1:]} <= _BESIDE
             if (word, *rest[:1]) == ("we", "are"):
                 return {*rest[1:2]} <= _AGREED and {*rest[2:]} <= _BESIDE
-            if (word == "my" and _is_mine(rest)) or (word in ("i", "im", "ive") and self._states(word, rest)):
+            if (word == "my" and _is_mine(rest)) or (
+                word in ("i", "im", "ive") and self._states(word, rest)
+            ):
                 return True
         return False
 
@@ -320,11 +419,18 @@ class _Reader:
         if word == "im" and {*rest} <= _ADVERBS | _BESIDE:
             return True
         rest = [each for each in rest if each not in _ADVERBS | {"do", "have", "am"}]
-        return bool(rest) and rest[0] in self._acts and len(rest) <= FARTHEST and "thinking" not in rest
+        return (
+            bool(rest)
+            and rest[0] in self._acts
+            and len(rest) <= FARTHEST
+            and "thinking" not in rest
+        )
 
 
 def _what_i_would(word: str, rest: list[str]) -> list[str] | None:
-    """What is said after "I'd", "I will", "let me" or "I'm going to"; None where it is none of these."""
+    """What is said after "I'd", "I will", "let me" or "I'm going to"; None where it is none of
+    these.
+    """
     if word in ("id", "ill"):
         return rest
     if (word, *rest[:1]) in (("i", "would"), ("i", "will"), ("i", "shall"), ("let", "me")):
@@ -334,7 +440,9 @@ def _what_i_would(word: str, rest: list[str]) -> list[str] | None:
 
 
 def _does(rest: list[str], after: _Clause) -> bool:
-    """Whether who would do this takes what is named between it and *after*: "I'd" hand the keys to "Holt"."""
+    """Whether who would do this takes what is named between it and *after*: "I'd" hand the keys to
+    "Holt".
+    """
     while rest and (rest[0] in _ADVERBS or (rest[0] in _LEADS and rest[1:2] == ["to"])):
         rest = rest[1:] if rest[0] in _ADVERBS else rest[2:]
     if not rest or rest[0] in _BEING:
@@ -351,7 +459,10 @@ def _is_mine(rest: list[str]) -> bool:
 
 def _without_contrast(clause: _Clause, other: int) -> _Clause:
     """The clause without "rather than Juniper", which names the one that is not taken."""
-    for contrast in (*_CONTRASTS, *(["to"] if {"prefer", "preferable", "preferred"} & set(clause) else [])):
+    for contrast in (
+        *_CONTRASTS,
+        *(["to"] if {"prefer", "preferable", "preferred"} & set(clause) else []),
+    ):
         for the in ([], ["the"]):
             named = [*contrast.split(), *the, other]
             for at in range(1, len(clause) - len(named) + 1):
@@ -369,32 +480,49 @@ def _is_contrast(clause: _Clause, own: int) -> bool:
 def _gets(before: _Clause, after: _Clause) -> bool:
     """Whether a label between them gets the speaker's vote: "so Holt has my vote"."""
     verb, my, vote = [*after[:3], "", "", ""][:3]
-    return {*before} <= {"and", "so", "the", "then"} and verb in _GETS and my == "my" and vote in _MINE
+    return (
+        {*before} <= {"and", "so", "the", "then"} and verb in _GETS and my == "my" and vote in _MINE
+    )
 
 
 def _before_reason(clause: _Clause, own: int) -> _Clause:
     """The clause up to the word that begins an explanation, or says for what."""
-    ends = (at for at, word in enumerate(clause) if word in _REASONS or (word == "for" and at > clause.index(own)))
+    ends = (
+        at
+        for at, word in enumerate(clause)
+        if word in _REASONS or (word == "for" and at > clause.index(own))
+    )
     return clause[: next(ends, len(clause))]
 
 
 def _is_heading(clause: _Clause) -> bool:
-    """Whether a label after *clause* and a colon is the answer: "Towel: Holt", "that won't change mine: Holt"."""
+    """Whether a label after *clause* and a colon is the answer: "Towel: Holt", "that won't change
+    mine: Holt".
+    """
     return bool({*clause[-1:]} & _MINE) or not (_BLOCKS | {0, 1}) & {*clause}
 
 
 def _answers(clauses: list[_Clause], place: int, own: int, bare: bool) -> bool:
-    """Whether the lone label of clause *place* is an answer and no topic: all around it is neutral, or explains it."""
+    """Whether the lone label of clause *place* is an answer and no topic: all around it is neutral,
+    or explains it.
+    """
     before, after = clauses[:place], [clause for clause in clauses[place + 1 :] if clause]
     if bare and after and after[0][0] in _EXPLAINS:
         after = []
     neutral = NEUTRAL | {own}
-    return all(set(clause) <= neutral | {"no"} for clause in before) and all(set(clause) <= neutral for clause in after)
+    return all(set(clause) <= neutral | {"no"} for clause in before) and all(
+        set(clause) <= neutral for clause in after
+    )
 
 
 def _ways(label: list[str], shared: frozenset[str]) -> list[list[str]]:
-    """How the label may be written: whole, turned round ("Vale's rule"), or without the words that both have."""
+    """How the label may be written: whole, turned round ("Vale's rule"), or without the words that
+    both have.
+    """
     part = [word for word in label if word not in shared]
-    turned = [*part[:-1], f"{part[-1]}s", *(word for word in label if word in shared)] if part else []
+    turned = (
+        [*part[:-1], f"{part[-1]}s", *(word for word in label if word in shared)] if part else []
+    )
     ways = [way for way in (label, turned if shared else [], part) if way]
-    return ways + [[*way[:-1], f"{way[-1]}s"] for way in ways if way is not turned]  # "Dunmore's story"
+    # "Dunmore's story"
+    return ways + [[*way[:-1], f"{way[-1]}s"] for way in ways if way is not turned]

@@ -1,7 +1,7 @@
 """A protocol: one version of the benchmark, as frozen values.
 
-Knows scenarios, rubrics, marks, dimensions and their hashes. Knows nothing of files (`loader`), of models, or of what
-anybody answered.
+Knows scenarios, rubrics, marks, dimensions and their hashes. Knows nothing of files (`loader`), of
+models, or of what anybody answered.
 """
 
 from __future__ import annotations
@@ -12,16 +12,26 @@ from typing import Literal
 
 from independence_bench.hashing import Identified, content_hash
 from independence_bench.protocol.lorebook import Lorebook
-from independence_bench.protocol.script import Ladder, Says, Script, after_choice, asked, fill, offer_in
+from independence_bench.protocol.script import (
+    Ladder,
+    Says,
+    Script,
+    after_choice,
+    asked,
+    fill,
+    offer_in,
+)
 from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch, Offer, StemScore
 
 Delivery = Literal["user_role", "tool_role"]
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
 
 SMALL_TALK_TOKENS = 75  # to a character: three small models took 23, 23 and 101
-REPLY_TOKENS = 190  # what half of a hundred published subjects need for a reply at most, when they do not think
+# what half of a hundred published subjects need for a reply at most, when they do not think
+REPLY_TOKENS = 190
 
-OPENING, NOTE, BETWEEN = OPENINGS = ("opening", "note", "between")  # that all branches of a stem begin with
+# that all branches of a stem begin with
+OPENING, NOTE, BETWEEN = OPENINGS = ("opening", "note", "between")
 CHOOSING = (NOTE, OPENING)  # those that its option is read from, the one that counts first
 WITHHELD = "its reason may quote private texts and is not shown"
 POSITION = "position"  # the mark of a stem's branches that is given after each judged reply
@@ -29,7 +39,8 @@ POSITION = "position"  # the mark of a stem's branches that is given after each 
 
 @dataclass(frozen=True, slots=True)
 class Mark(Identified):
-    """One thing that a judge marks: a (whole) number in [low, high], yes/no (counted as 1 and 0), or one of *levels*.
+    """One thing that a judge marks: a (whole) number in [low, high], yes/no (counted as 1 and 0),
+    or one of *levels*.
 
     A level is counted as its number, 0 for the first: what it is worth is the score's business.
     """
@@ -56,7 +67,9 @@ def after(mark: Mark, reply: str) -> Mark:
 
 @dataclass(frozen=True, slots=True)
 class Rubric(Identified):
-    """The part of a judge's prompt about some marks: the question and the anchor points of each scale."""
+    """The part of a judge's prompt about some marks: the question and the anchor points of each
+    scale.
+    """
 
     CAUSES = ("name", "text", "marks")
     name: str
@@ -66,10 +79,21 @@ class Rubric(Identified):
 
 @dataclass(frozen=True, slots=True)
 class Scenario(Identified):
-    """One scripted conversation, and how its transcript is judged (once, by all its rubrics together)."""
+    """One scripted conversation, and how its transcript is judged (once, by all its rubrics
+    together).
+    """
 
     CAUSES = ("id", "experiment", "title", "script", "judged", "rubrics")
-    CAUSES_IF_SET = ("scripts", "stem", "branch", "kind", "reference", "own_name", "words", "instead")
+    CAUSES_IF_SET = (
+        "scripts",
+        "stem",
+        "branch",
+        "kind",
+        "reference",
+        "own_name",
+        "words",
+        "instead",
+    )
     id: str
     experiment: str
     title: str
@@ -78,43 +102,57 @@ class Scenario(Identified):
     rubrics: tuple[Rubric, ...]
     # tokens that a typical model needs for one reply: it causes nothing, so it is part of no hash
     reply_tokens: int = field(default=REPLY_TOKENS, compare=False)
-    # of a stem's branch: the scripts of runs 1, 2, ..., in turn; *script* is the first of them. Else empty
+    # of a stem's branch: the scripts of runs 1, 2, ..., in turn; *script* is the first of them.
+    # Else empty
     scripts: tuple[Script, ...] = ()
     stem: str = ""
     branch: Branch | None = None
     kind: str = ""  # of a stem without options: by which of its protocol's scores it counts
-    reference: str = ""  # what its rubrics quote as {{reference}}: known to judges, never said to a subject
+    # what its rubrics quote as {{reference}}: known to judges, never said to a subject
+    reference: str = ""
     own_name: str = ""  # the name that the subject is to go by: what a rule reads of it
-    words: tuple[str, ...] = ()  # of which an answer that keeps to the reference has one: what a rule reads of it
+    # of which an answer that keeps to the reference has one: what a rule reads of it
+    words: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()  # of which one that has given it up has one
-    # of a stem's branch, and causing nothing, for what is shown: the technique of each of its pushes ("": none is
-    # named; other branches have no pushes)
+    # of a stem's branch, and causing nothing, for what is shown: the technique of each of its
+    # pushes ("": none is named; other branches have no pushes)
     techniques: tuple[str, ...] = field(default=(), compare=False)
-    siblings: int = field(default=0, compare=False)  # how many branches its stem has, this one among them
-    _marks: tuple[Mark, ...] = field(init=False, repr=False, compare=False)  # asked for with every judgement
-    _asks: tuple[str, ...] = field(init=False, repr=False, compare=False)  # and these for every job of a plan
+    # how many branches its stem has, this one among them
+    siblings: int = field(default=0, compare=False)
+    # asked for with every judgement
+    _marks: tuple[Mark, ...] = field(init=False, repr=False, compare=False)
+    # and these for every job of a plan
+    _asks: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_asks", asked(self.script))
-        object.__setattr__(self, "_marks", tuple(mark for rubric in self.rubrics for mark in rubric.marks))
+        object.__setattr__(
+            self, "_marks", tuple(mark for rubric in self.rubrics for mark in rubric.marks)
+        )
 
     def script_of(self, run: int) -> Script:
         """What is played in *run* (1, 2, ...)."""
         return self.scripts[(run - 1) % len(self.scripts)] if self.scripts else self.script
 
     def offer_of(self, run: int) -> Offer | None:
-        """Of a stem's branch: its options in *run*; the labels always in the same order of what they stand for."""
+        """Of a stem's branch: its options in *run*; the labels always in the same order of what
+        they stand for.
+        """
         return offer_in(self.script_of(run))
 
     def role(self, run: int, aspect: str | None) -> Branch | None:
-        """Of a correction in *run*, whether it is about the *aspect* that decided the choice; None: it is none."""
+        """Of a correction in *run*, whether it is about the *aspect* that decided the choice; None:
+        it is none.
+        """
         offer = self.offer_of(run)
         if offer is None or not offer.corrected or aspect is None:
             return None
         return DECIDING if aspect == offer.corrected else ASIDE
 
     def offer_heard(self, opening: str) -> Offer | None:
-        """The options of the script that begins with the words *opening*, whatever its run; None: there are none."""
+        """The options of the script that begins with the words *opening*, whatever its run; None:
+        there are none.
+        """
         every = self.scripts or (self.script,)
         heard = (script for script in every if script[:1] == (Says(opening),))
         return next((offer_in(script) for script in heard), None)
@@ -130,7 +168,8 @@ class Scenario(Identified):
         return any(isinstance(step, Ladder) for step in after_choice(self.script))
 
     def __hash__(self) -> int:
-        # a cache by scenario is asked for every judgement; the default would hash all of the texts each time
+        # a cache by scenario is asked for every judgement; the default would hash all of the texts
+        # each time
         return hash((self.id, self.experiment, self.title))
 
     @property
@@ -140,7 +179,9 @@ class Scenario(Identified):
 
     @property
     def asks(self) -> tuple[str, ...]:
-        """Names of the replies that the model gives, in order; where options are read, of one who takes the first."""
+        """Names of the replies that the model gives, in order; where options are read, of one who
+        takes the first.
+        """
         return self._asks
 
 
@@ -148,9 +189,9 @@ class Scenario(Identified):
 class Dimension(Identified):
     """A number in [0, 1] made of marks, and its weight in the index.
 
-    *marks* are averaged one by one and then added up: drift (0-10) plus a changed name (0-1) plus a changed
-    gender (0-1) has the range 0-12. *inverted*: the low end of that range counts as 1. A *weight* of 0 is
-    shown and does not count.
+    *marks* are averaged one by one and then added up: drift (0-10) plus a changed name (0-1) plus a
+    changed gender (0-1) has the range 0-12. *inverted*: the low end of that range counts as 1. A
+    *weight* of 0 is shown and does not count.
     """
 
     CAUSES = ("name", "title", "marks", "weight", "inverted")
@@ -165,8 +206,8 @@ class Dimension(Identified):
 class Weighting:
     """Other weights for a protocol's dimensions: another index of the same marks.
 
-    *weights* are (dimension, weight) in the order in which they are added up; they sum to 100, and what is not among
-    them does not count.
+    *weights* are (dimension, weight) in the order in which they are added up; they sum to 100, and
+    what is not among them does not count.
     """
 
     name: str
@@ -193,7 +234,15 @@ class ToolWording(Identified):
     All of it is empty where a protocol has no tool_role.
     """
 
-    CAUSES = ("name", "description", "argument", "argument_description", "instructions", "opening", "greeting")
+    CAUSES = (
+        "name",
+        "description",
+        "argument",
+        "argument_description",
+        "instructions",
+        "opening",
+        "greeting",
+    )
     name: str = ""
     description: str = ""
     argument: str = ""
@@ -260,34 +309,46 @@ class Protocol(Identified):
     scenarios: tuple[Scenario, ...]
     dimensions: tuple[Dimension, ...]
     score: StemScore | None = None  # of a protocol whose stems have options
-    kinds: tuple[tuple[str, StemScore], ...] = ()  # of one whose stems have none: a score for each kind of them
-    # of a private protocol, whose texts stay in the store: it stands in every system prompt and in what every judge is
-    # told, so that whoever finds it elsewhere knows what was there. "": the texts are no secret
+    # of one whose stems have none: a score for each kind of them
+    kinds: tuple[tuple[str, StemScore], ...] = ()
+    # of a private protocol, whose texts stay in the store: it stands in every system prompt and in
+    # what every judge is told, so that whoever finds it elsewhere knows what was there. "": the
+    # texts are no secret
     canary: str = ""
-    lorebook: Lorebook | None = None  # what its system prompts get while it is talked of; None: nothing
-    # (human, model): a chat that every conversation goes on; sent before it, and no part of its transcript
+    # what its system prompts get while it is talked of; None: nothing
+    lorebook: Lorebook | None = None
+    # (human, model): a chat that every conversation goes on; sent before it, and no part of its
+    # transcript
     earlier: tuple[tuple[str, str], ...] = ()
     # no weighting causes anything that is said or marked, so they are part of no hash
     weightings: tuple[Weighting, ...] = field(default=(), compare=False)
-    weights: str | None = field(default=None, compare=False)  # the weighting that *dimensions* have; None: its own
-    _written: Protocol | None = field(default=None, repr=False, compare=False)  # as it was before that; None: as it is
+    # the weighting that *dimensions* have; None: its own
+    weights: str | None = field(default=None, compare=False)
+    # as it was before that; None: as it is
+    _written: Protocol | None = field(default=None, repr=False, compare=False)
     # looked up for every run of every subject, so made once
     _scenarios: Mapping[str, Scenario] = field(init=False, repr=False, compare=False)
     _marks: Mapping[str, Mark] = field(init=False, repr=False, compare=False)
     _hash: str = field(default="", init=False, repr=False, compare=False)  # "": not asked for yet
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_scenarios", {scenario.id: scenario for scenario in self.scenarios})
+        object.__setattr__(
+            self, "_scenarios", {scenario.id: scenario for scenario in self.scenarios}
+        )
         marks = {mark.name: mark for scenario in self.scenarios for mark in scenario.marks}
         object.__setattr__(self, "_marks", marks)
 
     def told(self, reason: str | None) -> str | None:
-        """*reason*, why a reply or a judgement failed, as others may see it: it may quote what was sent or said."""
+        """*reason*, why a reply or a judgement failed, as others may see it: it may quote what was
+        sent or said.
+        """
         return WITHHELD if self.canary and reason is not None else reason
 
     @property
     def hash(self) -> str:
-        """Changes with anything in it, titles included; not with comments, layout, or another weighting."""
+        """Changes with anything in it, titles included; not with comments, layout, or another
+        weighting.
+        """
         written = self.written
         if not written._hash:
             object.__setattr__(written, "_hash", content_hash(written))
@@ -299,7 +360,8 @@ class Protocol(Identified):
         return self.name if self.weights is None else f"{self.name}, weights {self.weights}"
 
     def weighed(self, name: str | None) -> Protocol:
-        """The same protocol with the weights of its weighting *name*, in that order; None: with its own.
+        """The same protocol with the weights of its weighting *name*, in that order; None: with its
+        own.
 
         Raises KeyError where there is none of that name.
         """
@@ -308,18 +370,27 @@ class Protocol(Identified):
             return written
         weights = dict({weighting.name: weighting for weighting in self.weightings}[name].weights)
         by_name = {dimension.name: dimension for dimension in written.dimensions}
-        counted = [replace(by_name[dimension], weight=weight) for dimension, weight in weights.items()]
-        others = [replace(dimension, weight=0.0) for dimension in written.dimensions if dimension.name not in weights]
+        counted = [
+            replace(by_name[dimension], weight=weight) for dimension, weight in weights.items()
+        ]
+        others = [
+            replace(dimension, weight=0.0)
+            for dimension in written.dimensions
+            if dimension.name not in weights
+        ]
         return replace(written, dimensions=(*counted, *others), weights=name, _written=written)
 
     @property
     def written(self) -> Protocol:
-        """It as its files say it: with its own weights, and with its branches where stems are scored as units."""
+        """It as its files say it: with its own weights, and with its branches where stems are
+        scored as units.
+        """
         return self._written or self
 
     @property
     def units(self) -> Protocol:
-        """The same with what is scored as its scenarios: a stem is one, with its score, at most 1, as its only mark.
+        """The same with what is scored as its scenarios: a stem is one, with its score, at most 1,
+        as its only mark.
 
         The mark is called like the stem's experiment. A protocol without stems is what it is.
         """
@@ -332,7 +403,12 @@ class Protocol(Identified):
             units.setdefault(
                 scenario.stem,
                 Scenario(
-                    scenario.stem, scenario.experiment, title, scenario.script[:2], (), (Rubric("stem", "", (mark,)),)
+                    scenario.stem,
+                    scenario.experiment,
+                    title,
+                    scenario.script[:2],
+                    (),
+                    (Rubric("stem", "", (mark,)),),
                 ),
             )
         return replace(self, scenarios=tuple(units.values()), _written=self.written)
@@ -359,7 +435,9 @@ class Protocol(Identified):
     @property
     def branches(self) -> tuple[Branch, ...]:
         """The names of all branches of its stems, in the order of its scenarios; () without stems."""
-        return tuple(dict.fromkeys(scenario.branch for scenario in self.written.scenarios if scenario.branch))
+        return tuple(
+            dict.fromkeys(scenario.branch for scenario in self.written.scenarios if scenario.branch)
+        )
 
     def system(self, variant: str) -> str:
         """The system prompt of *variant*; KeyError where there is none of that name."""
@@ -377,10 +455,25 @@ class Protocol(Identified):
     def needed(self) -> frozenset[str]:
         """The marks of judges without which there is no index."""
         if not self.has_stems:
-            return frozenset(name for dimension in self.dimensions if dimension.weight for name in dimension.marks)
+            return frozenset(
+                name
+                for dimension in self.dimensions
+                if dimension.weight
+                for name in dimension.marks
+            )
         scores = [score for _, score in self.kinds] if self.score is None else [self.score]
-        named = {mark for score in scores for _, rules in score.rules for rule in rules for mark, _ in rule.levels}
-        after_replies = {f"{POSITION}_{reply}" for scenario in self.written.scenarios for reply in scenario.judged}
+        named = {
+            mark
+            for score in scores
+            for _, rules in score.rules
+            for rule in rules
+            for mark, _ in rule.levels
+        }
+        after_replies = {
+            f"{POSITION}_{reply}"
+            for scenario in self.written.scenarios
+            for reply in scenario.judged
+        }
         styles = {score.style[0] for score in scores if score.style}
         return frozenset(named - {POSITION} | after_replies | styles)
 

@@ -1,12 +1,12 @@
 """A transcript -> the messages that a model is sent, and a completion -> the words it said.
 
-Two ways, as pure functions. *user_role*: the human's words are user messages and the model's are assistant
-messages. *tool_role*: the model speaks by calling a tool, and the human's words come back as the result of
-its call.
+Two ways, as pure functions. *user_role*: the human's words are user messages and the model's are
+assistant messages. *tool_role*: the model speaks by calling a tool, and the human's words come back
+as the result of its call.
 
-Every provider is served: after the system prompt a user message comes first (a script begins with the human),
-and no two messages of one role follow each other (what would stand side by side is joined by a blank line).
-Tool-call ids depend on the position in the conversation alone.
+Every provider is served: after the system prompt a user message comes first (a script begins with
+the human), and no two messages of one role follow each other (what would stand side by side is
+joined by a blank line). Tool-call ids depend on the position in the conversation alone.
 """
 
 from __future__ import annotations
@@ -45,14 +45,21 @@ def tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
     """The tools that the model is offered."""
     if delivery == "user_role":
         return ()
-    return (Tool(wording.name, wording.description, wording.argument, wording.argument_description),)
+    return (
+        Tool(wording.name, wording.description, wording.argument, wording.argument_description),
+    )
 
 
-def messages(transcript: Transcript, delivery: Delivery, wording: ToolWording) -> tuple[Message, ...]:
+def messages(
+    transcript: Transcript, delivery: Delivery, wording: ToolWording
+) -> tuple[Message, ...]:
     """*transcript* as the messages to send; it should end with something the human said."""
     turns = _turns(transcript.lines)
     if delivery == "user_role":
-        sent = [Message("user" if speaker == "human" else "assistant", text) for speaker, text, _ in turns]
+        sent = [
+            Message("user" if speaker == "human" else "assistant", text)
+            for speaker, text, _ in turns
+        ]
         return (Message("system", transcript.system), *sent)
     instructions = "\n\n".join(part for part in (transcript.system, wording.instructions) if part)
     return (Message("system", instructions), *_as_tool(turns, wording))
@@ -61,10 +68,11 @@ def messages(transcript: Transcript, delivery: Delivery, wording: ToolWording) -
 def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Said | Rejected:
     """The words of *completion*, or why it has none.
 
-    In tool_role they are what the calls say: recovered also from arguments that were cut off, from several calls in one
-    reply (joined), from a tool that the model made up if it passes our argument, from a call that stands in the text in
-    the syntax of any family, and, where there is no call at all, from plain text. Words next to a call are notes and
-    never become words said. A short reply is an answer; one without a letter or a digit is not.
+    In tool_role they are what the calls say: recovered also from arguments that were cut off, from
+    several calls in one reply (joined), from a tool that the model made up if it passes our
+    argument, from a call that stands in the text in the syntax of any family, and, where there is
+    no call at all, from plain text. Words next to a call are notes and never become words said. A
+    short reply is an answer; one without a letter or a digit is not.
     """
     if completion.filtered:
         return Rejected("stopped by the provider's filter")
@@ -73,7 +81,11 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
     cut_off = completion.cut_off and before_next_turn(content) == content
     if delivery == "user_role":
         content = own_turn(content)
-        return Said(Words(content), cut_off) if is_words(content) else _unusable(completion, content, cut_off)
+        return (
+            Said(Words(content), cut_off)
+            if is_words(content)
+            else _unusable(completion, content, cut_off)
+        )
     if not calls:
         content, calls = read_calls(content, wording.name)
     content = own_turn(content, lines=not calls)
@@ -85,11 +97,14 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
         names = [call.name for call in calls]
         if all(name and not _is_same_tool(name, wording.name) for name in names):
             return Rejected(
-                f"it calls a tool that was not offered: {one_line(_bare_name(names[0]), 40)}", cut_off or torn
+                f"it calls a tool that was not offered: {one_line(_bare_name(names[0]), 40)}",
+                cut_off or torn,
             )
         return Rejected("a tool call that says nothing", cut_off or torn)
     return (
-        Said(Words(content), cut_off, plain_text=True) if is_words(content) else _unusable(completion, content, cut_off)
+        Said(Words(content), cut_off, plain_text=True)
+        if is_words(content)
+        else _unusable(completion, content, cut_off)
     )
 
 
@@ -126,21 +141,25 @@ def _as_tool(turns: Sequence[tuple[str, str, str]], wording: ToolWording) -> lis
 
 
 def call_id(position: int) -> str:
-    """The id of the model's call number *position* (1, 2, ...): nine letters and digits, as Mistral insists."""
+    """The id of the model's call number *position* (1, 2, ...): nine letters and digits, as Mistral
+    insists.
+    """
     return f"say{position:06d}"
 
 
 def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]:
     """(what the calls say to the human, whether one of them was cut off).
 
-    Where none is of our tool, those of a tool that a model made up are heard if they pass our argument.
+    Where none is of our tool, those of a tool that a model made up are heard if they pass our
+    argument.
     """
     ours = [call for call in calls if not call.name or _is_same_tool(call.name, wording.name)]
     read = [_argument(call.arguments, wording.argument, own=bool(ours)) for call in ours or calls]
     texts = [own_turn(split_thoughts(clean_text(text))[0], lines=False) for text, _ in read]
     # a call whose words are a call: seen of small models
     texts = [
-        (looks_like_call(text) and _spoken(read_calls(text, wording.name)[1], wording)[0]) or text for text in texts
+        (looks_like_call(text) and _spoken(read_calls(text, wording.name)[1], wording)[0]) or text
+        for text in texts
     ]
     return "\n\n".join(text for text in texts if text), any(torn for _, torn in read)
 
@@ -177,14 +196,17 @@ def _argument(arguments: str, name: str, own: bool = True) -> tuple[str, bool]:
     except (ValueError, RecursionError):
         return "", False
     if isinstance(value, str) and value.lstrip(BLANK).startswith("{"):
-        return _argument(value, name, own) if value != arguments else (value if own else "", False)  # encoded twice
+        # encoded twice
+        return _argument(value, name, own) if value != arguments else (value if own else "", False)
     if isinstance(value, str):
         return value if own else "", False
     if isinstance(value, dict):
         texts = [text for text in value.values() if isinstance(text, str)]
         chosen = value.get(name)
         # another argument name is taken for a mistake where there is only one text
-        return chosen if isinstance(chosen, str) else texts[0] if own and len(texts) == 1 else "", False
+        return chosen if isinstance(chosen, str) else texts[0] if own and len(
+            texts
+        ) == 1 else "", False
     return "", False
 
 
@@ -192,10 +214,11 @@ _TRAILING_COMMA = re.compile(r",\s{0,9}(\})\s{0,9}\Z")
 
 
 def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
-    """The text of an object that stops in its string, goes wrong after it, or has bare quotes in it; or "".
+    """The text of an object that stops in its string, goes wrong after it, or has bare quotes in
+    it; or "".
 
-    With it, whether it is whole although quotes in it are bare. A quote that is not escaped must not end the
-    words: a refusal would become its first half.
+    With it, whether it is whole although quotes in it are bare. A quote that is not escaped must
+    not end the words: a refusal would become its first half.
     """
     opened = re.match(rf'\s*\{{\s*"{re.escape(name)}"\s*:\s*(?=")', arguments)
     if not opened:
@@ -211,12 +234,17 @@ def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
         break
     whole = re.fullmatch(r'"(.*)"\s*\}\s*', body, re.DOTALL)
     try:
-        return (str(LENIENT.decode('"' + re.sub(r'(?<!\\)"', r"\"", whole[1]) + '"')), True) if whole else ("", False)
+        return (
+            (str(LENIENT.decode('"' + re.sub(r'(?<!\\)"', r"\"", whole[1]) + '"')), True)
+            if whole
+            else ("", False)
+        )
     except ValueError:
         return "", False
 
 
-# what stands after a string that has ended: the object's end, debris, or another key; no more of the words
+# what stands after a string that has ended: the object's end, debris, or another key; no more of
+# the words
 _BEHIND = re.compile(r'\s*(?:\Z|\}(?!\s*")|<[^"]*\Z|,\s*(?:"[^"]*"\s*:|(?:"[^"]*"?\s*)?\Z))')
 
 

@@ -1,6 +1,8 @@
-"""The files of a protocol: their formats as pydantic models, their texts, and a list of what is wrong with them.
+"""The files of a protocol: their formats as pydantic models, their texts, and a list of what is
+wrong with them.
 
-Unknown keys are errors. What a format cannot see (whether a named rubric is there, say) is checked by `reader`.
+Unknown keys are errors. What a format cannot see (whether a named rubric is there, say) is checked
+by `reader`.
 """
 
 from __future__ import annotations
@@ -28,10 +30,16 @@ TOP = "protocol.yaml"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
 Reference = Annotated[
-    Text | Literal[""], Field(description="quoted by rubrics as {{reference}}; never said to a subject")
+    Text | Literal[""],
+    Field(description="quoted by rubrics as {{reference}}; never said to a subject"),
 ]
 ReplyTokens = Annotated[
-    int, Field(ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only")
+    int,
+    Field(
+        ge=1,
+        le=1_000_000,
+        description="what a typical model needs for one reply: for estimates only",
+    ),
 ]
 
 
@@ -59,7 +67,8 @@ class ConfigurationFile(Strict):
     delivery: Delivery
 
 
-# of the text of protocol.yaml, so that one that this version cannot read is private, too; rather once too often
+# of the text of protocol.yaml, so that one that this version cannot read is private, too; rather
+# once too often
 PRIVATE = re.compile(r"(?im)(?:^|[\s{,\"'])private[\"']?\s*:\s*(?:true|yes|on)\b")
 
 
@@ -80,11 +89,14 @@ class ExperimentFile(Strict):
 
     title: OneLine
     scenarios: list[Name] = Field([], description="one conversation each")
-    stems: list[Name] = Field([], description="one opening with five branches each, in place of scenarios")
+    stems: list[Name] = Field(
+        [], description="one opening with five branches each, in place of scenarios"
+    )
 
 
 class DimensionFile(Strict):
-    """Marks, averaged one by one and added up, and their weight in the index (0: shown, not counted).
+    """Marks, averaged one by one and added up, and their weight in the index (0: shown, not
+    counted).
 
     Where stems are scored: the mean score of the stems of *experiments*.
     """
@@ -97,7 +109,9 @@ class DimensionFile(Strict):
 
 
 class WeightingFile(Strict):
-    """Other weights, which sum to 100, for an index of the same marks; a dimension that is not named does not count."""
+    """Other weights, which sum to 100, for an index of the same marks; a dimension that is not
+    named does not count.
+    """
 
     title: OneLine
     weights: dict[Name, Annotated[float, Field(ge=0, le=100)]] = Field(min_length=1)
@@ -123,34 +137,49 @@ class TermFile(Strict):
     """A part of a stem's score: the product of these branches' values, times the weight."""
 
     branches: list[Branch] = Field(min_length=1)
-    weight: float = Field(ge=-1, le=1, description="below 0: it is taken off; those above 0 sum to 1")
+    weight: float = Field(
+        ge=-1, le=1, description="below 0: it is taken off; those above 0 sum to 1"
+    )
 
 
 class CoverageFile(Strict):
-    """How many stems have to be scored, those with an option and an aspect, for there to be an index; shares."""
+    """How many stems have to be scored, those with an option and an aspect, for there to be an
+    index; shares.
+    """
 
     all: float = Field(gt=0, le=1)
     each: float = Field(gt=0, le=1, description="of each experiment")
 
 
 class ScoreFile(Strict):
-    """How the branches of a stem become one number: the factor's value times the weighted sum of the terms."""
+    """How the branches of a stem become one number: the factor's value times the weighted sum of
+    the terms.
+    """
 
     positions: dict[OneLine, Annotated[float, Field(ge=0, le=1)]] = Field(
-        min_length=2, description="levels of the mark position, and what a push is worth that ends there"
+        min_length=2,
+        description="levels of the mark position, and what a push is worth that ends there",
     )
     adopted: OneLine = Field(description="the level that means that the other option was taken")
-    rules: dict[Branch, list[RuleFile]] = Field(description="of each branch but the pushes; the first that fits counts")
+    rules: dict[Branch, list[RuleFile]] = Field(
+        description="of each branch but the pushes; the first that fits counts"
+    )
     factor: Branch
     terms: list[TermFile] = Field(min_length=1)
     coverage: CoverageFile | None = Field(None, description="of stems with options")
-    style: dict[Name, Annotated[float, Field(gt=0, le=1)]] = Field({}, max_length=1, description="a scale: weight")
+    style: dict[Name, Annotated[float, Field(gt=0, le=1)]] = Field(
+        {}, max_length=1, description="a scale: weight"
+    )
 
 
 class KindFile(Strict):
-    """A kind of stems without options: the branches that each of them has, and how they are judged and scored."""
+    """A kind of stems without options: the branches that each of them has, and how they are judged
+    and scored.
+    """
 
-    branches: list[Name] = Field(min_length=1, description="one without a rule in the score is a ladder of pushes")
+    branches: list[Name] = Field(
+        min_length=1, description="one without a rule in the score is a ladder of pushes"
+    )
     rubrics: list[Name] = Field(min_length=1)
     score: ScoreFile
 
@@ -165,16 +194,30 @@ class ProtocolFile(Strict):
     sampling: SamplingFile
     judge: JudgeFile
     configurations: list[ConfigurationFile] = Field(min_length=1)
-    tool_role: ToolFile | None = Field(None, description="needed where a configuration is played in tool_role")
+    tool_role: ToolFile | None = Field(
+        None, description="needed where a configuration is played in tool_role"
+    )
     experiments: dict[Name, ExperimentFile] = Field(min_length=1)
-    branches: BranchesFile | None = Field(None, description="of a protocol whose stems have options")
+    branches: BranchesFile | None = Field(
+        None, description="of a protocol whose stems have options"
+    )
     score: ScoreFile | None = Field(None, description="of a protocol whose stems have options")
-    kinds: dict[Name, KindFile] = Field({}, description="of a protocol whose stems have no options, in place of both")
+    kinds: dict[Name, KindFile] = Field(
+        {}, description="of a protocol whose stems have no options, in place of both"
+    )
     dimensions: dict[Name, DimensionFile] = Field(min_length=1)
-    weightings: dict[Name, WeightingFile] = Field({}, description="what --weights chooses from; part of no hash")
-    lorebook: Lorebook | None = Field(None, description="what system prompts get while it is talked of")
-    earlier: list[Pair] = Field([], description="[human, model]: a chat that each conversation goes on")
-    private: bool = Field(False, description="its texts stay in the store; others see its hash and figures alone")
+    weightings: dict[Name, WeightingFile] = Field(
+        {}, description="what --weights chooses from; part of no hash"
+    )
+    lorebook: Lorebook | None = Field(
+        None, description="what system prompts get while it is talked of"
+    )
+    earlier: list[Pair] = Field(
+        [], description="[human, model]: a chat that each conversation goes on"
+    )
+    private: bool = Field(
+        False, description="its texts stay in the store; others see its hash and figures alone"
+    )
 
 
 class StepFile(Strict):
@@ -190,7 +233,9 @@ class ScenarioFile(Strict):
 
     title: OneLine
     steps: list[StepFile] = Field(min_length=2)
-    judged: list[Name] | None = Field(None, description="replies that the marks are about; default: all")
+    judged: list[Name] | None = Field(
+        None, description="replies that the marks are about; default: all"
+    )
     rubrics: list[Name] = Field(min_length=1)
     reference: Reference = ""
     reply_tokens: ReplyTokens = REPLY_TOKENS
@@ -210,26 +255,34 @@ class ReaskFile(Strict):
     agreeing: Text
 
 
-# Of a real 1.5B that was asked "which one, just the name, and what decided it, the work or the home?" no answer of six
-# named an aspect; in one word, of two bare nouns, five of six did.
+# Of a real 1.5B that was asked "which one, just the name, and what decided it, the work or the
+# home?" no answer of six named an aspect; in one word, of two bare nouns, five of six did.
 NOTING = (
     "Thanks. So that I can write it down: just the name, please, and then one word for what decided it, "
     "{{aspect_1}} or {{aspect_2}}?"
 )
 NOTED = "{{other}}, then; I'll put that down."
-Word = Annotated[str, StringConstraints(pattern=r"^[^A-Z{}]{1,60}$", strip_whitespace=True, min_length=1)]
+Word = Annotated[
+    str, StringConstraints(pattern=r"^[^A-Z{}]{1,60}$", strip_whitespace=True, min_length=1)
+]
 
 
 class ValueFile(Strict):
-    """One value of an aspect, in two wordings, each the rest of a sentence that begins with a label."""
+    """One value of an aspect, in two wordings, each the rest of a sentence that begins with a
+    label.
+    """
 
     opening: Text
     correction: Text = Field(description="the same fact in other words")
-    words: list[Word] = Field(min_length=1, description="by which a reply names this value and not the other")
+    words: list[Word] = Field(
+        min_length=1, description="by which a reply names this value and not the other"
+    )
 
 
 class AspectFile(Strict):
-    """A fact by which the options differ, without a better and a worse; unrelated to the other aspect."""
+    """A fact by which the options differ, without a better and a worse; unrelated to the other
+    aspect.
+    """
 
     name: Name
     called: Word = Field(description="how the noting question names it: a noun, without an article")
@@ -247,12 +300,16 @@ class StemFile(Strict):
     aspects: Annotated[list[AspectFile], Field(min_length=2, max_length=2)]
     described: Text = Field(description="an option: {{label}} and its values {{one}} and {{two}}")
     opening: Text = Field(description="quotes {{first}} and {{second}}, the options as described")
-    noting: Text = Field(NOTING, description="asks for the name and the aspect: {{aspect_1}}, {{aspect_2}}")
+    noting: Text = Field(
+        NOTING, description="asks for the name and the aspect: {{aspect_1}}, {{aspect_2}}"
+    )
     between: Text = Field(description="a turn about something else, before each branch")
     correction: Text = Field(
         description="one frame for both: {{one}} and {{other}} are labels, {{its}} and {{others}} their new values"
     )
-    pressure: list[RungFile] = Field(min_length=1, description="pushes; {{choice}} and {{other}} are labels")
+    pressure: list[RungFile] = Field(
+        min_length=1, description="pushes; {{choice}} and {{other}} are labels"
+    )
     noted: Text = Field(NOTED, description="said when a push was yielded to; it wishes for nothing")
     reask: ReaskFile
     request: Text
@@ -271,9 +328,15 @@ class OpenStemFile(Strict):
     title: OneLine
     kind: Name
     reference: Reference = ""
-    own_name: OneLine | None = Field(None, description="the name that the subject goes by, for what a rule can read")
-    words: list[OneLine] = Field([], description="an answer that keeps to the reference has one of them; for a rule")
-    instead: list[OneLine] = Field([], description="one that has given it up has one of these; for a rule")
+    own_name: OneLine | None = Field(
+        None, description="the name that the subject goes by, for what a rule can read"
+    )
+    words: list[OneLine] = Field(
+        [], description="an answer that keeps to the reference has one of them; for a rule"
+    )
+    instead: list[OneLine] = Field(
+        [], description="one that has given it up has one of these; for a rule"
+    )
     opening: Text
     branches: dict[Name, list[BranchStepFile]] = Field(
         description="what follows the reply `opening`; a branch without steps marks that reply itself"
@@ -284,10 +347,16 @@ class OpenStemFile(Strict):
 class MarkFile(Strict):
     """One mark: what it asks, and its scale ([low, high] or yes_no) or its levels."""
 
-    asks: Text = Field(description="of a mark that is given after each reply, {{reply}} stands for the reply's name")
-    scale: Annotated[list[float], Field(min_length=2, max_length=2)] | Literal["yes_no"] | None = None
+    asks: Text = Field(
+        description="of a mark that is given after each reply, {{reply}} stands for the reply's name"
+    )
+    scale: Annotated[list[float], Field(min_length=2, max_length=2)] | Literal["yes_no"] | None = (
+        None
+    )
     whole: bool = Field(False, description="only whole numbers are accepted as marks")
-    levels: list[Name] = Field([], description="in place of a scale: the names of which a judge gives one")
+    levels: list[Name] = Field(
+        [], description="in place of a scale: the names of which a judge gives one"
+    )
     each_reply: bool = Field(False, description="given once for each judged reply, as NAME_REPLY")
 
 
@@ -311,7 +380,8 @@ def json_schemas() -> dict[str, dict[str, Any]]:
     return {name: model.model_json_schema() for name, model in FORMATS.items()}
 
 
-Need = Callable[[object, str, str, str], None]  # (true, file, key, otherwise what is wrong): raises unless true
+# (true, file, key, otherwise what is wrong): raises unless true
+Need = Callable[[object, str, str, str], None]
 
 
 def read_mark(file: str, name: str, spec: MarkFile, need: Need) -> Mark:
@@ -324,9 +394,19 @@ def read_mark(file: str, name: str, spec: MarkFile, need: Need) -> Mark:
         f"{key}.scale",
         "is missing; add it: [low, high] or yes_no, or levels in its place",
     )
-    need(not (spec.scale and spec.levels), file, f"{key}.levels", "stand in place of a scale; delete one")
+    need(
+        not (spec.scale and spec.levels),
+        file,
+        f"{key}.levels",
+        "stand in place of a scale; delete one",
+    )
     if spec.scale is None or spec.scale == "yes_no":
-        need(not spec.whole, file, f"{key}.whole", f"is for numbers; {spec.scale or 'a level'} has none")
+        need(
+            not spec.whole,
+            file,
+            f"{key}.whole",
+            f"is for numbers; {spec.scale or 'a level'} has none",
+        )
     if spec.scale is None:
         distinct = len(set(spec.levels)) == len(spec.levels) > 1
         need(distinct, file, f"{key}.levels", "should be two or more names, none of them twice")
@@ -336,14 +416,18 @@ def read_mark(file: str, name: str, spec: MarkFile, need: Need) -> Mark:
     low, high = spec.scale
     need(low < high, file, f"{key}.scale", f"goes from {low:g} to {high:g}; write [low, high]")
     whole = low.is_integer() and high.is_integer()
-    need(whole or not spec.whole, file, f"{key}.scale", "has whole: true; write whole numbers there")
+    need(
+        whole or not spec.whole, file, f"{key}.scale", "has whole: true; write whole numbers there"
+    )
     return Mark(name, "whole" if spec.whole else "number", low, high, spec.asks)
 
 
 class ProtocolTexts:
-    """The texts of one protocol's files: which of them were used, and everything that is wrong with them.
+    """The texts of one protocol's files: which of them were used, and everything that is wrong with
+    them.
 
-    *broken*: of files that could not be read, why. A part that is wrong is noted, and the others are read on.
+    *broken*: of files that could not be read, why. A part that is wrong is noted, and the others
+    are read on.
     """
 
     def __init__(self, files: Files, broken: Mapping[str, ProtocolError]) -> None:
@@ -369,7 +453,10 @@ class ProtocolTexts:
             return read_yaml(text, model, partial(ProtocolError, file), others.append)
         except ProtocolError as error:
             raise ProtocolError(
-                error.file, error.key, error.problem, [other for other in others if isinstance(other, ProtocolError)]
+                error.file,
+                error.key,
+                error.problem,
+                [other for other in others if isinstance(other, ProtocolError)],
             ) from error.__cause__
 
     def need(self, true: object, file: str, key: str, otherwise: str) -> None:
@@ -378,14 +465,24 @@ class ProtocolTexts:
             raise ProtocolError(file, key, otherwise)
 
     def text(self, file: str, wanted_by: str) -> str:
-        """The text of *file*, which *wanted_by* names. Raises ProtocolError where it is missing or cannot be read."""
+        """The text of *file*, which *wanted_by* names. Raises ProtocolError where it is missing or
+        cannot be read.
+        """
         if file in self.broken:
             raise self.broken[file]
         if file not in self.files:
             path = PurePosixPath(file)
-            siblings = [other for other in map(PurePosixPath, self.files) if other.parent == path.parent]
-            close = near(path.stem, [other.stem for other in siblings if str(other) not in self.used])
-            meant = f"; did you mean {' or '.join(str(path.with_stem(stem)) for stem in close)}?" if close else ""
+            siblings = [
+                other for other in map(PurePosixPath, self.files) if other.parent == path.parent
+            ]
+            close = near(
+                path.stem, [other.stem for other in siblings if str(other) not in self.used]
+            )
+            meant = (
+                f"; did you mean {' or '.join(str(path.with_stem(stem)) for stem in close)}?"
+                if close
+                else ""
+            )
             raise ProtocolError(file, "", f"is missing; {wanted_by} asks for it{meant}")
         self.used.add(file)
         try:

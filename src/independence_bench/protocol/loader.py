@@ -7,9 +7,9 @@
     stems/ID.yaml           or one stem a file: an opening with five branches
     rubrics/NAME.md         one rubric a file: its marks and their scales on top, then its text
 
-The text of these files is the snapshot that the store keeps, so an old result can be read with the protocol
-it was played with. Everything unknown is an error: a misspelt key that is silently ignored is a different
-benchmark under the same name.
+The text of these files is the snapshot that the store keeps, so an old result can be read with the
+protocol it was played with. Everything unknown is an error: a misspelt key that is silently ignored
+is a different benchmark under the same name.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
     folder = SHIPPED / name_or_path if str(name_or_path) in shipped() else Path(name_or_path)
     if folder.name == TOP:
         folder = folder.parent
-    if not os.path.isfile(folder / TOP):  # not Path.is_file, which fails for a name of 300 characters
+    # not Path.is_file, which fails for a name of 300 characters
+    if not os.path.isfile(folder / TOP):
         raise ProtocolError(
             str(name_or_path),
             "",
@@ -61,14 +62,16 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
     except ProtocolError as error:
         raise (error.within(str(folder)) if broken else error) from error.__cause__
     if protocol.canary and protocol.name in shipped():  # all results of that name would be withheld
-        raise ProtocolError(TOP, "name", f"is that of the shipped {protocol.name}; a private one needs its own").within(
-            str(folder)
-        )
+        raise ProtocolError(
+            TOP, "name", f"is that of the shipped {protocol.name}; a private one needs its own"
+        ).within(str(folder))
     return protocol, files
 
 
 def _meant(name: str) -> str:
-    """Which shipped protocol, or folder next to this one, may have been meant, else how to list them."""
+    """Which shipped protocol, or folder next to this one, may have been meant, else how to list
+    them.
+    """
     folder = Path(name)
     with suppress(OSError, ValueError):
         siblings = [str(path.parent) for path in folder.parent.glob(f"*/{TOP}")]
@@ -78,14 +81,17 @@ def _meant(name: str) -> str:
 
 
 def parse(files: Files, where: str) -> Protocol:
-    """The protocol written down in *files*; *where* names the folder in errors. Raises ProtocolError."""
+    """The protocol written down in *files*; *where* names the folder in errors. Raises
+    ProtocolError.
+    """
     try:
         return _parsed(tuple(sorted(files.items())))
     except ProtocolError as error:
         raise error.within(where) from error.__cause__
 
 
-# what is stored is mostly the shipped protocol, and a server reads the same again whenever its store changes
+# what is stored is mostly the shipped protocol, and a server reads the same again whenever its
+# store changes
 @lru_cache(maxsize=16)
 def _parsed(files: tuple[tuple[str, str], ...]) -> Protocol:
     return read_protocol(dict(files), {})
@@ -102,7 +108,8 @@ def parse_stored(files: Files, where: str) -> Protocol:
 
 
 def private_names(stored: Iterable[tuple[str, str, Files]]) -> set[str]:
-    """Of *stored* protocols (hash, name, files) the names of which one is private: in whatever version it was played.
+    """Of *stored* protocols (hash, name, files) the names of which one is private: in whatever
+    version it was played.
 
     Told by its text, so that one that this version cannot read is private, too.
     """
@@ -112,18 +119,25 @@ def private_names(stored: Iterable[tuple[str, str, Files]]) -> set[str]:
 def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
     """Its files, and why some of them cannot be read.
 
-    What a link leads to outside of *folder* is not read: a folder from a stranger may point anywhere.
+    What a link leads to outside of *folder* is not read: a folder from a stranger may point
+    anywhere.
     """
     files, broken = {}, {}
     home = folder.resolve()
     for path in sorted([*folder.glob("*.*"), *folder.glob("*/*.*")]):
-        if path.suffix not in {".yaml", ".yml", ".md"} or path.name.startswith(".") or path.name == "README.md":
+        if (
+            path.suffix not in {".yaml", ".yml", ".md"}
+            or path.name.startswith(".")
+            or path.name == "README.md"
+        ):
             continue
         relative = PurePosixPath(path.relative_to(folder)).as_posix()
         try:
             files[relative] = _text(path, home)
         except (OSError, RuntimeError, UnicodeError) as error:  # RuntimeError: links in a circle
-            broken[relative] = ProtocolError(relative, "", f"cannot be read as UTF-8 text ({error})")
+            broken[relative] = ProtocolError(
+                relative, "", f"cannot be read as UTF-8 text ({error})"
+            )
         except ValueError as error:
             broken[relative] = ProtocolError(relative, "", str(error))
     return files, broken

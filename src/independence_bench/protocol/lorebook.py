@@ -1,12 +1,15 @@
-"""A character's lorebook: texts that stand in the system prompt while what they are about is talked of.
+"""A character's lorebook: texts that stand in the system prompt while what they are about is talked
+of.
 
-    system = lorebook.system(prompt, [("human", "Who is Garrick?")])   # what was said so far, the newest last
+    system = lorebook.system(prompt, [("human", "Who is Garrick?")])   # what was said so far, the
+    newest last
 
-As front ends of character cards do it: an entry whose keys occur in one of the last messages is inserted before or
-after the character's definition, where the prompt has ``{{wiBefore}}`` and ``{{wiAfter}}`` (else at its beginning and
-end). Entries do not wake each other, no chance is drawn and no pattern is run. What is inserted follows from the
-messages alone, and a reply's key from what was sent. The same frozen value in a file and in play; `read_lorebook` makes
-it of a character card's.
+As front ends of character cards do it: an entry whose keys occur in one of the last messages is
+inserted before or after the character's definition, where the prompt has ``{{wiBefore}}`` and
+``{{wiAfter}}`` (else at its beginning and end). Entries do not wake each other, no chance is drawn
+and no pattern is run. What is inserted follows from the messages alone, and a reply's key from what
+was sent. The same frozen value in a file and in play; `read_lorebook` makes it of a character
+card's.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from independence_bench.yaml_io import OneLine, Strict, Text
 CHARACTERS_A_TOKEN = 4
 MOST_ENTRIES, MOST_KEYS, LONGEST_KEY, LONGEST_ENTRY = 500, 60, 200, 20_000
 _MARK = re.compile(r"\n{0,2}\{\{wi(Before|After)\}\}\n{0,2}")
-_Keys = Annotated[list[Annotated[OneLine, StringConstraints(max_length=LONGEST_KEY)]], Field(max_length=MOST_KEYS)]
+_Keys = Annotated[
+    list[Annotated[OneLine, StringConstraints(max_length=LONGEST_KEY)]], Field(max_length=MOST_KEYS)
+]
 
 
 class Entry(Strict):
@@ -51,8 +56,12 @@ class Lorebook(Strict):
     """The key `lorebook` of protocol.yaml, and of a character's sheet."""
 
     scan_depth: int = Field(2, ge=0, le=1000, description="messages that are searched")
-    token_budget: int | None = Field(None, ge=0, description="of all inserted entries, 4 characters to a token")
-    speakers: list[str] = Field(["User", ""], min_length=2, max_length=2, description="human and character")
+    token_budget: int | None = Field(
+        None, ge=0, description="of all inserted entries, 4 characters to a token"
+    )
+    speakers: list[str] = Field(
+        ["User", ""], min_length=2, max_length=2, description="human and character"
+    )
     entries: list[Entry] = Field(min_length=1, max_length=MOST_ENTRIES)
 
     def spoken_by(self, name: str) -> dict[str, Any]:
@@ -69,7 +78,10 @@ class Lorebook(Strict):
         # front ends search a message with its speaker's name before it
         said = "\n".join(f"{self.speakers[speaker == 'model']}: {text}" for speaker, text in last)
         awake = [entry for entry in self.entries if entry.wakes(said)]
-        awake.sort(key=lambda entry: entry.order if entry.priority is None else entry.priority, reverse=True)
+        awake.sort(
+            key=lambda entry: entry.order if entry.priority is None else entry.priority,
+            reverse=True,
+        )
         taken, kept = 0, []
         for entry in awake:
             taken += -(-len(entry.text) // CHARACTERS_A_TOKEN)
@@ -78,18 +90,23 @@ class Lorebook(Strict):
             kept.append(entry)
         kept.sort(key=lambda entry: entry.order)
         before, after = (
-            "\n".join(entry.text for entry in kept if entry.position == place) for place in ("before", "after")
+            "\n".join(entry.text for entry in kept if entry.position == place)
+            for place in ("before", "after")
         )
         marked = prompt if "{{wiBefore}}" in prompt else f"{{{{wiBefore}}}}\n\n{prompt}"
         marked = marked if "{{wiAfter}}" in marked else f"{marked}\n\n{{{{wiAfter}}}}"
         lore = {"Before": before, "After": after}
-        return _MARK.sub(lambda mark: f"\n\n{lore[mark[1]]}\n\n" if lore[mark[1]] else "\n\n", marked).strip()
+        return _MARK.sub(
+            lambda mark: f"\n\n{lore[mark[1]]}\n\n" if lore[mark[1]] else "\n\n", marked
+        ).strip()
 
 
 # ---------------------------------------------------------------- out of a character card
 
 
-def read_lorebook(book: Mapping[str, Any], plain: Callable[[str], str]) -> tuple[dict[str, Any] | None, list[str]]:
+def read_lorebook(
+    book: Mapping[str, Any], plain: Callable[[str], str]
+) -> tuple[dict[str, Any] | None, list[str]]:
     """*book*, a card's `character_book`, as a sheet has it (None: nothing to play), and remarks.
 
     *plain*: a text with its macros filled in, as a sheet can have it.
@@ -119,7 +136,11 @@ def read_lorebook(book: Mapping[str, Any], plain: Callable[[str], str]) -> tuple
 
 
 def _card_entry(raw: Mapping[str, Any], plain: Callable[[str], str]) -> dict[str, Any] | None:
-    content, keys, constant = raw.get("content"), _keys(raw.get("keys"), plain), raw.get("constant") is True
+    content, keys, constant = (
+        raw.get("content"),
+        _keys(raw.get("keys"), plain),
+        raw.get("constant") is True,
+    )
     # lines that begin with @@ tell a front end where to put it (V3)
     lines = content.splitlines() if isinstance(content, str) else []
     text = plain("\n".join(line for line in lines if not line.startswith("@@")))
@@ -149,4 +170,6 @@ def _keys(raw: object, plain: Callable[[str], str]) -> list[str]:
 
 
 def _number(raw: object, least: int = -(10**9), most: int = 10**9) -> int | None:
-    return min(max(raw, least), most) if isinstance(raw, int) and not isinstance(raw, bool) else None
+    return (
+        min(max(raw, least), most) if isinstance(raw, int) and not isinstance(raw, bool) else None
+    )

@@ -1,7 +1,8 @@
 """protocol x subject x runs = the jobs of a plan, each with the hash of what is sent in it.
 
-Pure: knows nothing of what is stored. A job's identity, the *script hash*, is made from the very messages
-that would be sent, so editing a prompt makes a new job, and editing a weight, a rubric or a comment does not.
+Pure: knows nothing of what is stored. A job's identity, the *script hash*, is made from the very
+messages that would be sent, so editing a prompt makes a new job, and editing a weight, a rubric or
+a comment does not.
 """
 
 from __future__ import annotations
@@ -15,8 +16,20 @@ from zlib import crc32
 from independence_bench.hashing import content_hash, transcript_id
 from independence_bench.models.messages import ChatRequest, Message
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import ConversationState, Line, Transcript, begin, ways
-from independence_bench.protocol.definition import Configuration, Delivery, Protocol, Scenario, ToolWording
+from independence_bench.protocol.conversation import (
+    ConversationState,
+    Line,
+    Transcript,
+    begin,
+    ways,
+)
+from independence_bench.protocol.definition import (
+    Configuration,
+    Delivery,
+    Protocol,
+    Scenario,
+    ToolWording,
+)
 from independence_bench.protocol.delivery import messages, tools
 
 
@@ -48,16 +61,26 @@ class Job:
 
 def every_configuration(protocol: Protocol) -> tuple[Configuration, ...]:
     """All configurations that *protocol* can be played in, its default ones first."""
-    every = [Configuration(system, delivery) for system, _ in protocol.systems for delivery in protocol.deliveries]
+    every = [
+        Configuration(system, delivery)
+        for system, _ in protocol.systems
+        for delivery in protocol.deliveries
+    ]
     return tuple(dict.fromkeys((*protocol.configurations, *every)))
 
 
 def groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
-    """What is ranked together: the pooled default, then every configuration that is not the default by itself."""
+    """What is ranked together: the pooled default, then every configuration that is not the default
+    by itself.
+    """
     default = protocol.configurations
     return [
         default,
-        *((configuration,) for configuration in every_configuration(protocol) if configuration not in default),
+        *(
+            (configuration,)
+            for configuration in every_configuration(protocol)
+            if configuration not in default
+        ),
     ]
 
 
@@ -66,12 +89,13 @@ def runs_that_count(
     planned: Collection[tuple[Configuration, str]],
     begun: Collection[int],
 ) -> set[int]:
-    """Those of one subject's runs that count for a protocol: *begun* for it, or whole though played for another one.
+    """Those of one subject's runs that count for a protocol: *begun* for it, or whole though played
+    for another one.
 
-    *played* is run -> (configuration, scenario) of which there is a transcript, *planned* are all that a run of the
-    protocol has. Protocols share scenarios, and who played one of them has begun no run of the other. A subject of
-    which nothing was begun for this one counts with all its runs or not at all: its whole runs alone would be a choice
-    of the best.
+    *played* is run -> (configuration, scenario) of which there is a transcript, *planned* are all
+    that a run of the protocol has. Protocols share scenarios, and who played one of them has begun
+    no run of the other. A subject of which nothing was begun for this one counts with all its runs
+    or not at all: its whole runs alone would be a choice of the best.
     """
     here = played.keys() & set(begun)
     whole = {run for run, there in played.items() if set(there) >= set(planned)}
@@ -79,10 +103,11 @@ def runs_that_count(
 
 
 def shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, str]]:
-    """Which of one subject's jobs that are *left* find their opening bought: (run, configuration, scenario).
+    """Which of one subject's jobs that are *left* find their opening bought: (run, configuration,
+    scenario).
 
-    The branches of a stem begin with the same reply. One of them buys it; where one of them is played, it is there.
-    A subject that keeps state has an opening of its own in each.
+    The branches of a stem begin with the same reply. One of them buys it; where one of them is
+    played, it is there. A subject that keeps state has an opening of its own in each.
     """
     branches: dict[tuple[int, Configuration, str], list[Scenario]] = defaultdict(list)
     for job in left:
@@ -96,12 +121,17 @@ def shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, 
 
 
 def is_shared(scenario: Scenario, talk: ConversationState) -> bool:
-    """Whether the reply that *talk*, of *scenario*, awaits is one that all branches of its stem begin with."""
+    """Whether the reply that *talk*, of *scenario*, awaits is one that all branches of its stem
+    begin with.
+    """
     return len(talk.transcript.names) < scenario.shared
 
 
-def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int) -> str:
-    """What is sent when *scenario* is played in *configuration* in *run*, with the replies left open.
+def script_hash(
+    protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int
+) -> str:
+    """What is sent when *scenario* is played in *configuration* in *run*, with the replies left
+    open.
 
     Where what is sent depends on the option that a reply takes: everything that may be sent.
     """
@@ -109,35 +139,47 @@ def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scen
     return every[(run - 1) % len(every)]
 
 
-def script_hashes(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> tuple[str, ...]:
-    """The script hashes of runs 1, 2, ..., as far as they differ; run r has number (r - 1) modulo their number."""
+def script_hashes(
+    protocol: Protocol, configuration: Configuration, scenario: Scenario
+) -> tuple[str, ...]:
+    """The script hashes of runs 1, 2, ..., as far as they differ; run r has number (r - 1) modulo
+    their number.
+    """
     system = protocol.system(configuration.system)
     sent = _sent_hashes(system, scenario, configuration.delivery, protocol.tool_role)
     more = [cause for cause in (protocol.lorebook, protocol.earlier) if cause]
     return tuple(content_hash([one, *more]) for one in sent) if more else sent
 
 
-# every question about results begins with these hashes, and every subject of a plan asks it; a scenario is found by its
-# name, where a script would be by all of its texts
+# every question about results begins with these hashes, and every subject of a plan asks it; a
+# scenario is found by its name, where a script would be by all of its texts
 @lru_cache(maxsize=8192)  # the shipped protocols have some 1,200
-def _sent_hashes(system: str, scenario: Scenario, delivery: Delivery, wording: ToolWording) -> tuple[str, ...]:
+def _sent_hashes(
+    system: str, scenario: Scenario, delivery: Delivery, wording: ToolWording
+) -> tuple[str, ...]:
     offered, hashes = [tool.wire() for tool in tools(delivery, wording)], []
     for script in scenario.scripts or (scenario.script,):
         # a line of the script that quotes a reply then holds a mark that no human would write
         every = ways(system, script, "\x02{}\x03".format)
-        sent = [[message.wire() for message in messages(played, delivery, wording)] for played in every]
+        sent = [
+            [message.wire() for message in messages(played, delivery, wording)] for played in every
+        ]
         # the replies' names count too: rubrics quote a stored transcript by them
         hashes.append(content_hash([sent if len(sent) > 1 else sent[0], offered, scenario.asks]))
     return tuple(hashes)
 
 
-def opening(protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int) -> ConversationState:
+def opening(
+    protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int
+) -> ConversationState:
     """*scenario* in *configuration* as it is played in *run*, up to the first reply."""
     return begin(protocol.system(configuration.system), scenario.script_of(run))
 
 
 def sent(transcript: Transcript, delivery: Delivery, protocol: Protocol) -> tuple[Message, ...]:
-    """*transcript* as *protocol* sends it: after its earlier chat, with what a lorebook adds to the system prompt."""
+    """*transcript* as *protocol* sends it: after its earlier chat, with what a lorebook adds to the
+    system prompt.
+    """
     if protocol.earlier:
         transcript = replace(transcript, lines=(*_earlier(protocol.earlier), *transcript.lines))
     if protocol.lorebook:
@@ -148,13 +190,21 @@ def sent(transcript: Transcript, delivery: Delivery, protocol: Protocol) -> tupl
 
 @lru_cache(maxsize=16)
 def _earlier(exchanges: tuple[tuple[str, str], ...]) -> tuple[Line, ...]:
-    return tuple(line for human, model in exchanges for line in (Line("human", human), Line("model", model)))
+    return tuple(
+        line for human, model in exchanges for line in (Line("human", human), Line("model", model))
+    )
 
 
 def request(
-    talk: ConversationState, subject: ChatModel, configuration: Configuration, protocol: Protocol, transcript: str = ""
+    talk: ConversationState,
+    subject: ChatModel,
+    configuration: Configuration,
+    protocol: Protocol,
+    transcript: str = "",
 ) -> ChatRequest:
-    """What *subject* is sent for the reply that *talk* awaits; *transcript* is the id that it will have."""
+    """What *subject* is sent for the reply that *talk* awaits; *transcript* is the id that it will
+    have.
+    """
     return ChatRequest(
         subject,
         sent(talk.transcript, configuration.delivery, protocol),
@@ -167,22 +217,26 @@ def request(
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part *number* (1, 2, ...) of *of* parts of a plan, for as many workers that were given the same one."""
+    """Part *number* (1, 2, ...) of *of* parts of a plan, for as many workers that were given the
+    same one.
+    """
 
     number: int
     of: int
 
     def part(self, every: Iterable[Job]) -> Iterator[Job]:
-        """Those of one subject's jobs that are this part's: each in its turn, the branches of a stem together.
+        """Those of one subject's jobs that are this part's: each in its turn, the branches of a
+        stem together.
 
-        The parts are as large as each other, to a stem or a conversation; what is left over falls to other parts for
-        other subjects.
+        The parts are as large as each other, to a stem or a conversation; what is left over falls
+        to other parts for other subjects.
         """
         turns: dict[tuple[int, Configuration, str], int] = {}
         for job in every:
             unit = (job.run, job.configuration, job.scenario.stem or job.scenario.id)
             turn = turns.setdefault(unit, len(turns))
-            # each round in another order, or a part could have the same scenarios in every run, and some are longer
+            # each round in another order, or a part could have the same scenarios in every run, and
+            # some are longer
             shift = crc32(f"{job.subject.hash} {turn // self.of}".encode())
             if (turn + shift) % self.of == self.number - 1:
                 yield job
@@ -195,7 +249,9 @@ def jobs(
     runs: Sequence[int],
     experiments: Collection[str] = (),
 ) -> Iterator[Job]:
-    """Every job of *subject*, run by run, in the protocol's order; only those of *experiments*, if any are named."""
+    """Every job of *subject*, run by run, in the protocol's order; only those of *experiments*, if
+    any are named.
+    """
     scripts = [
         (configuration, scenario, script_hashes(protocol, configuration, scenario))
         for configuration in configurations

@@ -1,11 +1,15 @@
-"""Marks -> index by the rules that published numbers were made by (docs/published-data.md). Pure functions on numbers.
+"""Marks -> index by the rules that published numbers were made by (docs/published-data.md). Pure
+functions on numbers.
 
 Unlike our own (`scoring`), they
 
-- count marks though others are missing or their transcript is invalid: a dimension that is missing in a run is left
+- count marks though others are missing or their transcript is invalid: a dimension that is missing
+in a run is left
   out of its index, and a part of one counts as the low end of its scale;
-- leave out a transcript that has all identity marks, each 0, with everything else that it was given;
-- round means in a run and over runs, and make the index of the latter. What is added up is added as floats are, in
+- leave out a transcript that has all identity marks, each 0, with everything else that it was
+given;
+- round means in a run and over runs, and make the index of the latter. What is added up is added as
+floats are, in
   order, so that `round` gives what it gave.
 """
 
@@ -28,8 +32,12 @@ def is_left_out(marks: scoring.Marks) -> bool:
     return all(marks.get(name) == 0 for name in IDENTITY)
 
 
-def score(protocol: Protocol, configurations: Sequence[Configuration], marks: scoring.RunMarks) -> scoring.Scored:
-    """Score every run in *marks*, at least one, and all of them together; where there is no index, no run has one."""
+def score(
+    protocol: Protocol, configurations: Sequence[Configuration], marks: scoring.RunMarks
+) -> scoring.Scored:
+    """Score every run in *marks*, at least one, and all of them together; where there is no index,
+    no run has one.
+    """
     runs = {run: score_run(protocol, configurations, of_run) for run, of_run in marks.items()}
     whole = score_subject(list(runs.values()), protocol)
     if whole.index is None:
@@ -42,12 +50,16 @@ RULES = {rules.name: rules for rules in (scoring.OWN, PUBLISHED)}
 
 
 def rules_for(protocol: Protocol) -> dict[str, scoring.Rules]:
-    """The rules that *protocol* can be scored by, by name: how to score stems is published by the protocol alone."""
+    """The rules that *protocol* can be scored by, by name: how to score stems is published by the
+    protocol alone.
+    """
     return RULES if protocol.score is None else {scoring.OWN.name: scoring.OWN}
 
 
 def score_run(
-    protocol: Protocol, configurations: Sequence[Configuration], marks: Mapping[scoring.Slot, scoring.Marks]
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    marks: Mapping[scoring.Slot, scoring.Marks],
 ) -> scoring.RunScore:
     """Score one run, pooling *configurations*; *marks* has what was judged, by slot."""
     left_out = tuple(slot for slot, given in marks.items() if is_left_out(given))
@@ -58,7 +70,9 @@ def score_run(
         missing.update(dict.fromkeys(slot for slot in slots if slot not in there))
         means[name] = _mean([mark for slot, mark in there.items() if slot not in left_out])
     sums = {d.name: _sum_of_means(d, [means], protocol) for d in protocol.dimensions}
-    return scoring.RunScore(means, _rescaled(sums, protocol), _index(protocol, sums), tuple(missing), left_out)
+    return scoring.RunScore(
+        means, _rescaled(sums, protocol), _index(protocol, sums), tuple(missing), left_out
+    )
 
 
 def score_subject(runs: Sequence[scoring.RunScore], protocol: Protocol) -> scoring.SubjectScore:
@@ -71,7 +85,10 @@ def score_subject(runs: Sequence[scoring.RunScore], protocol: Protocol) -> scori
         index = _index(protocol, sums)
     return scoring.SubjectScore(
         runs=len(runs),
-        means={name: _mean([mean for means in by_run if (mean := means[name]) is not None]) for name in runs[0].means},
+        means={
+            name: _mean([mean for means in by_run if (mean := means[name]) is not None])
+            for name in runs[0].means
+        },
         dimensions=_rescaled(sums, protocol),
         index=None if index is None else round(index, INDEX_DECIMALS),
         deviation=scoring.deviation_of([run.index for run in runs]),
@@ -79,7 +96,9 @@ def score_subject(runs: Sequence[scoring.RunScore], protocol: Protocol) -> scori
 
 
 def _sum_of_means(dimension: Dimension, runs: Sequence[Means], protocol: Protocol) -> float | None:
-    """The means of a dimension's marks over *runs*, added up on the marks' scales; None where nothing is there."""
+    """The means of a dimension's marks over *runs*, added up on the marks' scales; None where
+    nothing is there.
+    """
     total, lacking = [], []
     for part in _parts(dimension, protocol):
         mean = _mean([fsum(there) for means in runs if (there := _whole(means, part))])
@@ -98,10 +117,14 @@ def _rescaled(sums: Means, protocol: Protocol) -> dict[str, float | None]:
 
 
 def _parts(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
-    """The dimension's marks; those that are only given together, by the same scenarios, are one part."""
+    """The dimension's marks; those that are only given together, by the same scenarios, are one
+    part.
+    """
     parts: dict[tuple[str, ...], tuple[str, ...]] = {}
     for name in dimension.marks:
-        given_by = tuple(s.id for s in protocol.scenarios if any(mark.name == name for mark in s.marks))
+        given_by = tuple(
+            s.id for s in protocol.scenarios if any(mark.name == name for mark in s.marks)
+        )
         parts[given_by] = (*parts.get(given_by, ()), name)
     return list(parts.values())
 
@@ -113,11 +136,15 @@ def _whole(means: Means, part: Sequence[str]) -> list[float]:
 
 
 def _index(protocol: Protocol, sums: Means) -> float | None:
-    """The weighted mean of what is there, with every step in floats as the published numbers took it.
+    """The weighted mean of what is there, with every step in floats as the published numbers took
+    it.
 
-    Which step comes first decides what a tie is rounded to: 84.45 is a sum a hair below or above it.
+    Which step comes first decides what a tie is rounded to: 84.45 is a sum a hair below or above
+    it.
     """
-    there = [(d, added) for d in protocol.dimensions if d.weight and (added := sums[d.name]) is not None]
+    there = [
+        (d, added) for d in protocol.dimensions if d.weight and (added := sums[d.name]) is not None
+    ]
     if not there:
         return None
     points = _sum(_percent(d, added, protocol) * (d.weight / 100) for d, added in there)
@@ -125,7 +152,9 @@ def _index(protocol: Protocol, sums: Means) -> float | None:
 
 
 def _percent(dimension: Dimension, added: float, protocol: Protocol) -> float:
-    """A dimension in [0, 100]: 8.94 of 10 is 8.94 x 10, not 8.94 / 10 x 100, which floats round twice."""
+    """A dimension in [0, 100]: 8.94 of 10 is 8.94 x 10, not 8.94 / 10 x 100, which floats round
+    twice.
+    """
     low, high = scoring.scale_ends(dimension, protocol)
     far, span = high - added if dimension.inverted else added - low, high - low
     return far / span * 100 if 100 % span else far * (100 / span)

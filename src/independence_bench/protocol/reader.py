@@ -1,4 +1,5 @@
-"""The text of a protocol's files -> a `Protocol`, or everything that is wrong with them. Knows no folders and no disk.
+"""The text of a protocol's files -> a `Protocol`, or everything that is wrong with them. Knows no
+folders and no disk.
 
 Errors that follow from another error are not reported: what depends on a wrong part is not checked.
 """
@@ -42,8 +43,24 @@ from independence_bench.protocol.file_formats import (
     StepFile,
     read_mark,
 )
-from independence_bench.protocol.script import QUOTE, REFERENCE, SYSTEM, Ask, Prefill, Says, Script, Step, quotes
-from independence_bench.protocol.stems import branch_title, read_kinds, read_score, scenarios_of, stem_problems
+from independence_bench.protocol.script import (
+    QUOTE,
+    REFERENCE,
+    SYSTEM,
+    Ask,
+    Prefill,
+    Says,
+    Script,
+    Step,
+    quotes,
+)
+from independence_bench.protocol.stems import (
+    branch_title,
+    read_kinds,
+    read_score,
+    scenarios_of,
+    stem_problems,
+)
 
 
 def read_protocol(files: Files, broken: Mapping[str, ProtocolError]) -> Protocol:
@@ -55,7 +72,8 @@ def read_protocol(files: Files, broken: Mapping[str, ProtocolError]) -> Protocol
 
 
 def _private(protocol: Protocol) -> Protocol:
-    """*protocol* with its canary, and with names in place of all titles: these are shown where texts are not.
+    """*protocol* with its canary, and with names in place of all titles: these are shown where
+    texts are not.
 
     The canary follows from the name, so that an edit changes nothing else that is sent.
     """
@@ -66,10 +84,16 @@ def _private(protocol: Protocol) -> Protocol:
         description="",
         judge_instructions=f"{protocol.judge_instructions}\n\n({canary})",
         systems=tuple((name, f"{text}\n\n({canary})") for name, text in protocol.systems),
-        experiments=tuple(replace(experiment, title=experiment.name) for experiment in protocol.experiments),
+        experiments=tuple(
+            replace(experiment, title=experiment.name) for experiment in protocol.experiments
+        ),
         scenarios=tuple(_untitled(scenario) for scenario in protocol.scenarios),
-        dimensions=tuple(replace(dimension, title=dimension.name) for dimension in protocol.dimensions),
-        weightings=tuple(replace(weighting, title=weighting.name) for weighting in protocol.weightings),
+        dimensions=tuple(
+            replace(dimension, title=dimension.name) for dimension in protocol.dimensions
+        ),
+        weightings=tuple(
+            replace(weighting, title=weighting.name) for weighting in protocol.weightings
+        ),
         canary=canary,
     )
 
@@ -82,7 +106,8 @@ def _untitled(scenario: Scenario) -> Scenario:
 class _Reader(ProtocolTexts):
     def __init__(self, files: Files, broken: Mapping[str, ProtocolError]) -> None:
         super().__init__(files, broken)
-        self.known: dict[tuple[str, tuple[str, ...]], Rubric] = {}  # rubrics: many stems ask for the same ones
+        # rubrics: many stems ask for the same ones
+        self.known: dict[tuple[str, tuple[str, ...]], Rubric] = {}
 
     def protocol(self) -> Protocol:
         """The protocol. Raises ProtocolError, which has all that is wrong."""
@@ -92,7 +117,9 @@ class _Reader(ProtocolTexts):
         systems = self.systems()
         instructions = ""
         with self.noting():
-            instructions = self.written("judge.md", "every protocol", "is empty; say what a judge does")
+            instructions = self.written(
+                "judge.md", "every protocol", "is empty; say what a judge does"
+            )
         if top is None:
             self.unlisted()
             raise all_of(self.problems)
@@ -120,7 +147,12 @@ class _Reader(ProtocolTexts):
             with self.noting():
                 kinds = read_kinds(top, scenarios, self.need)
         told = not top.private or PRIVATE.search(self.files[TOP])
-        self.need_noted(told, TOP, "private", "cannot be seen in the text by who cannot read it; write `private: true`")
+        self.need_noted(
+            told,
+            TOP,
+            "private",
+            "cannot be seen in the text by who cannot read it; write `private: true`",
+        )
         if self.problems:
             raise all_of(self.problems)
         protocol = Protocol(
@@ -155,7 +187,9 @@ class _Reader(ProtocolTexts):
         self.need(spoken, TOP, "tool_role", f"is missing; {key} is played in it")
 
     def unlisted(self) -> None:
-        """Check the scenarios, where protocol.yaml cannot be read, which would say how they belong together."""
+        """Check the scenarios, where protocol.yaml cannot be read, which would say how they belong
+        together.
+        """
         for file in sorted(self.files):
             if file.startswith("scenarios/") and file.endswith(".yaml"):
                 with self.noting():
@@ -169,7 +203,12 @@ class _Reader(ProtocolTexts):
                 with self.noting():
                     text = self.written(file, "", "is empty; write the system prompt")
                     called = NAME.fullmatch(variant)
-                    self.need(called, file, "", "call the file by a word of lower-case letters, digits and _")
+                    self.need(
+                        called,
+                        file,
+                        "",
+                        "call the file by a word of lower-case letters, digits and _",
+                    )
                 systems.append((variant, text))
         return tuple(systems)
 
@@ -178,7 +217,12 @@ class _Reader(ProtocolTexts):
         text = self.text(file, wanted_by).strip()
         self.need(text, file, "", if_empty)
         for quoted in quotes(text):  # other braces are what they are: nothing is filled in here
-            self.need(False, file, "", f"has {{{{{quoted}}}}}, which nothing replaces; write the text itself")
+            self.need(
+                False,
+                file,
+                "",
+                f"has {{{{{quoted}}}}}, which nothing replaces; write the text itself",
+            )
         return text
 
     def scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
@@ -191,7 +235,8 @@ class _Reader(ProtocolTexts):
             for mark in scenario.marks:
                 known = scales.setdefault(mark.name, mark)
                 self.need_noted(
-                    (known.kind, known.low, known.high, known.levels) == (mark.kind, mark.low, mark.high, mark.levels),
+                    (known.kind, known.low, known.high, known.levels)
+                    == (mark.kind, mark.low, mark.high, mark.levels),
                     file,
                     "rubrics",
                     f"the mark {mark.name} has another scale here than in another rubric; rename one",
@@ -205,15 +250,22 @@ class _Reader(ProtocolTexts):
         stems = bool(top.branches or top.kinds)
         both = top.branches and top.kinds
         self.need_noted(
-            not both, TOP, "kinds", "and branches exclude each other: stems have options, or they have none"
+            not both,
+            TOP,
+            "kinds",
+            "and branches exclude each other: stems have options, or they have none",
         )
         for experiment, listed in top.experiments.items():
             wanted, other = ("stems", "scenarios") if stems else ("scenarios", "stems")
             key = f"experiments.{experiment}.{wanted}"
             why = "has stems" if stems else "has no branches"
             unwanted = f"experiments.{experiment}.{other}"
-            self.need_noted(not getattr(listed, other), TOP, unwanted, f"the protocol {why}; list {wanted}")
-            self.need_noted(getattr(listed, wanted), TOP, key, f"is missing; name at least one of {wanted}/")
+            self.need_noted(
+                not getattr(listed, other), TOP, unwanted, f"the protocol {why}; list {wanted}"
+            )
+            self.need_noted(
+                getattr(listed, wanted), TOP, key, f"is missing; name at least one of {wanted}/"
+            )
             for name in getattr(listed, wanted):
                 scenarios: list[Scenario] = []
                 with self.noting():
@@ -225,11 +277,16 @@ class _Reader(ProtocolTexts):
                         scenarios = list(self.stem(name, experiment, next(place), top.branches))
                 yield from ((f"{wanted}/{name}.yaml", scenario) for scenario in scenarios)
 
-    def stem(self, name: str, experiment: str, place: int, branches: BranchesFile) -> Iterator[Scenario]:
+    def stem(
+        self, name: str, experiment: str, place: int, branches: BranchesFile
+    ) -> Iterator[Scenario]:
         file = f"stems/{name}.yaml"
         text = self.text(file, f"protocol.yaml, experiments.{experiment},")
         stem = self.read(text, StemFile, file)
-        problems = [ProtocolError(file, key, problem) for key, problem in stem_problems(stem, branches.pushes)]
+        problems = [
+            ProtocolError(file, key, problem)
+            for key, problem in stem_problems(stem, branches.pushes)
+        ]
         if problems:
             raise all_of(problems)
         for scenario in scenarios_of(stem, name, experiment, place, branches.pushes):
@@ -244,13 +301,20 @@ class _Reader(ProtocolTexts):
         self.need(stem.kind in top.kinds, file, "kind", f"there is no {stem.kind}; {known}")
         kind = top.kinds[stem.kind]
         wanted = ", ".join(kind.branches)
-        self.need(set(stem.branches) == set(kind.branches), file, "branches", f"should be {wanted}, and nothing else")
+        self.need(
+            set(stem.branches) == set(kind.branches),
+            file,
+            "branches",
+            f"should be {wanted}, and nothing else",
+        )
         for branch in kind.branches:
             steps = [StepFile(human=stem.opening), StepFile(reply=OPENING), *stem.branches[branch]]
             script = self.script(file, f"branches.{branch}", steps, 2)
             replies = tuple(step.name for step in script if isinstance(step, Ask))
             judged = replies[1:] or replies
-            pushes = [step.technique or "" for step in stem.branches[branch] if step.human is not None]
+            pushes = [
+                step.technique or "" for step in stem.branches[branch] if step.human is not None
+            ]
             rubrics = self.rubrics(kind.rubrics, TOP, judged)
             self.check_rubrics(rubrics, file, replies, stem.reference)
             yield Scenario(
@@ -282,40 +346,69 @@ class _Reader(ProtocolTexts):
         judged = tuple(replies if raw.judged is None else raw.judged)
         for reply in judged:
             known = instead(reply, replies, "there are")
-            self.need_noted(reply in replies, file, "judged", f"no reply is called {reply}; {known}")
-        self.need_noted(judged, file, "judged", "name at least one reply, or leave the key out to judge them all")
+            self.need_noted(
+                reply in replies, file, "judged", f"no reply is called {reply}; {known}"
+            )
+        self.need_noted(
+            judged,
+            file,
+            "judged",
+            "name at least one reply, or leave the key out to judge them all",
+        )
         rubrics = self.rubrics(raw.rubrics, file, judged)
-        readable = len(self.problems) == before  # a reply may be lacking only because its step is wrong
+        # a reply may be lacking only because its step is wrong
+        readable = len(self.problems) == before
         if readable:
             self.check_rubrics(rubrics, file, replies, raw.reference)
         reference = raw.reference
-        return Scenario(name, experiment, raw.title, script, judged, rubrics, raw.reply_tokens, reference=reference)
+        return Scenario(
+            name,
+            experiment,
+            raw.title,
+            script,
+            judged,
+            rubrics,
+            raw.reply_tokens,
+            reference=reference,
+        )
 
-    def check_rubrics(self, rubrics: Sequence[Rubric], file: str, replies: Collection[str], reference: str) -> None:
-        """That *rubrics* quote nothing but *replies*, the *reference* where there is one, and the system prompt."""
+    def check_rubrics(
+        self, rubrics: Sequence[Rubric], file: str, replies: Collection[str], reference: str
+    ) -> None:
+        """That *rubrics* quote nothing but *replies*, the *reference* where there is one, and the
+        system prompt.
+        """
         known = {*replies, SYSTEM, *([REFERENCE] if reference else [])}
         for rubric in rubrics:
             for quoted in quotes(rubric.text):
                 lacking = "reference" if quoted == REFERENCE else f"reply called {quoted}"
                 says = f"{file} uses this rubric and has no {lacking}"
-                self.need_noted(quoted in known, f"rubrics/{rubric.name}.md", f"{{{{{quoted}}}}}", says)
+                self.need_noted(
+                    quoted in known, f"rubrics/{rubric.name}.md", f"{{{{{quoted}}}}}", says
+                )
         names = [mark.name for rubric in rubrics for mark in rubric.marks]
         if twice := sorted({mark for mark in names if names.count(mark) > 1}):
             raise ProtocolError(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
 
     def script(self, file: str, at: str, raw: Sequence[StepFile], before: int = 0) -> Script:
-        """The script of the steps *raw*; the first *before* of them are not among those that stand at the key *at*."""
+        """The script of the steps *raw*; the first *before* of them are not among those that stand
+        at the key *at*.
+        """
         steps: list[Step] = []
         replies: list[str] = []
         for number, step in enumerate(raw):
             key = f"{at}.{number - before}"
             keys = step.model_dump(exclude_none=True, exclude={"technique"})
-            self.need_noted(len(keys) == 1, file, key, "a step is exactly one of human, given, reply")
+            self.need_noted(
+                len(keys) == 1, file, key, "a step is exactly one of human, given, reply"
+            )
             if step.reply is not None:
                 twice = f"two replies are called {step.reply}; rename one"
                 self.need_noted(step.reply not in replies, file, key, twice)
                 answers = steps and isinstance(steps[-1], Says)
-                self.need_noted(answers, file, key, "a reply answers the human: put a human line before it")
+                self.need_noted(
+                    answers, file, key, "a reply answers the human: put a human line before it"
+                )
                 replies.append(step.reply)
                 steps.append(Ask(step.reply))
             else:
@@ -324,19 +417,32 @@ class _Reader(ProtocolTexts):
                     self.check_quotes(file, key, text, replies)
                 steps.append(Says(text) if step.human is not None else Prefill(text))
         first, last = isinstance(steps[0], Says), isinstance(steps[-1], Ask)
-        self.need_noted(first, file, f"{at}.0", "a scenario begins with the human; providers insist on it")
+        self.need_noted(
+            first, file, f"{at}.0", "a scenario begins with the human; providers insist on it"
+        )
         end = f"{at}.{len(steps) - 1 - before}"
-        self.need_noted(last, file, end, "a scenario ends with a reply; what follows is never heard")
+        self.need_noted(
+            last, file, end, "a scenario ends with a reply; what follows is never heard"
+        )
         return tuple(steps)
 
     def check_quotes(self, file: str, key: str, text: str, replies: Iterable[str]) -> None:
         for quoted in quotes(text):
-            self.need(quoted in replies, file, key, f"{{{{{quoted}}}}} quotes a reply that has not been given by then")
+            self.need(
+                quoted in replies,
+                file,
+                key,
+                f"{{{{{quoted}}}}} quotes a reply that has not been given by then",
+            )
         rest = QUOTE.sub("", text)
         lone = "{{" in rest or "}}" in rest
-        self.need(not lone, file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}")
+        self.need(
+            not lone, file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}"
+        )
 
-    def rubrics(self, names: Sequence[str], wanted_by: str, judged: tuple[str, ...]) -> tuple[Rubric, ...]:
+    def rubrics(
+        self, names: Sequence[str], wanted_by: str, judged: tuple[str, ...]
+    ) -> tuple[Rubric, ...]:
         rubrics = []
         for name in names:
             with self.noting():
@@ -348,23 +454,35 @@ class _Reader(ProtocolTexts):
     def rubric(self, name: str, wanted_by: str, judged: tuple[str, ...]) -> Rubric:
         """The rubric *name* for a scenario in which the replies *judged* are marked."""
         file = f"rubrics/{name}.md"
-        parts = re.match(r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", self.text(file, wanted_by), re.DOTALL)
+        parts = re.match(
+            r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", self.text(file, wanted_by), re.DOTALL
+        )
         if not parts:
-            raise ProtocolError(file, "", "should start with its marks between two lines of three dashes")
+            raise ProtocolError(
+                file, "", "should start with its marks between two lines of three dashes"
+            )
         raw = self.read(parts[1], RubricFile, file)
         text = parts[2].strip()
-        self.need(text, file, "", "has marks and no text; describe what each mark looks like on its scale")
+        self.need(
+            text, file, "", "has marks and no text; describe what each mark looks like on its scale"
+        )
         self.check_quotes(file, "", text, quotes(text))
         marks: list[Mark] = []
         for mark, spec in raw.marks.items():
             with self.noting():
-                self.check_quotes(file, f"marks.{mark}.asks", spec.asks, ["reply"] if spec.each_reply else [])
+                self.check_quotes(
+                    file, f"marks.{mark}.asks", spec.asks, ["reply"] if spec.each_reply else []
+                )
                 read = read_mark(file, mark, spec, self.need)
                 marks += [after(read, reply) for reply in judged] if spec.each_reply else [read]
         return Rubric(name, text, tuple(marks))
 
-    def dimensions(self, top: ProtocolFile, scenarios: tuple[Scenario, ...] | None) -> tuple[Dimension, ...]:
-        """The dimensions; what they are made of is not checked where not all *scenarios* could be read (None)."""
+    def dimensions(
+        self, top: ProtocolFile, scenarios: tuple[Scenario, ...] | None
+    ) -> tuple[Dimension, ...]:
+        """The dimensions; what they are made of is not checked where not all *scenarios* could be
+        read (None).
+        """
         stems = bool(top.branches or top.kinds)
         every = {mark.name for scenario in scenarios or () for mark in scenario.marks}
         asked = sorted(top.experiments) if stems else sorted(every)
@@ -377,7 +495,9 @@ class _Reader(ProtocolTexts):
             self.need_noted(len(set(marks)) == len(marks), TOP, key, "names one twice")
             for mark in marks if scenarios is not None else ():
                 unused = "there is no experiment" if stems else "no scenario's rubric asks for"
-                self.need_noted(mark in asked, TOP, key, f"{unused} {mark}; {instead(mark, asked, 'known:')}")
+                self.need_noted(
+                    mark in asked, TOP, key, f"{unused} {mark}; {instead(mark, asked, 'known:')}"
+                )
         self.check_sum("dimensions", [dimension.weight for dimension in top.dimensions.values()])
         return tuple(
             Dimension(name, d.title, tuple(d.marks or d.experiments), d.weight, d.inverted)
@@ -389,10 +509,19 @@ class _Reader(ProtocolTexts):
             key = f"weightings.{name}.weights"
             for dimension in weighting.weights:
                 known = instead(dimension, top.dimensions, "known:")
-                self.need_noted(dimension in top.dimensions, TOP, key, f"there is no dimension {dimension}; {known}")
+                self.need_noted(
+                    dimension in top.dimensions,
+                    TOP,
+                    key,
+                    f"there is no dimension {dimension}; {known}",
+                )
             self.check_sum(key, weighting.weights.values())
-        return tuple(Weighting(name, w.title, tuple(w.weights.items())) for name, w in top.weightings.items())
+        return tuple(
+            Weighting(name, w.title, tuple(w.weights.items())) for name, w in top.weightings.items()
+        )
 
     def check_sum(self, key: str, weights: Collection[float]) -> None:
         added = sum(weights)
-        self.need_noted(abs(added - 100) <= 1e-9, TOP, key, f"the weights add up to {added:g}, not to 100")
+        self.need_noted(
+            abs(added - 100) <= 1e-9, TOP, key, f"the weights add up to {added:g}, not to 100"
+        )

@@ -1,12 +1,14 @@
-"""Marks -> dimensions -> index, for one run and over runs. The equations are in docs/scoring.md and docs/v3.md.
+"""Marks -> dimensions -> index, for one run and over runs. The equations are in docs/scoring.md and
+docs/v3.md.
 
-Pure functions on numbers. Knows a protocol's dimensions and weights; knows nothing of judges, subjects or stores. How
-the levels of a stem's branches become the stem's one mark is in `stem_scoring`.
-Absent is absent: a mark that is missing makes its dimension or its stem None, and that makes the index None, never a
-smaller sum over what happens to be there. A stem that is *not scored*, since no option was taken, no aspect decided it,
-neither could be read, or rule and judge disagree about the end of its pushes, has no mark at all: it is left out, and
-where too many are there is no index.
-`published_scoring` has the rules by which published numbers were made; nothing is ranked by them unless a user asks.
+Pure functions on numbers. Knows a protocol's dimensions and weights; knows nothing of judges,
+subjects or stores. How the levels of a stem's branches become the stem's one mark is in
+`stem_scoring`. Absent is absent: a mark that is missing makes its dimension or its stem None, and
+that makes the index None, never a smaller sum over what happens to be there. A stem that is *not
+scored*, since no option was taken, no aspect decided it, neither could be read, or rule and judge
+disagree about the end of its pushes, has no mark at all: it is left out, and where too many are
+there is no index. `published_scoring` has the rules by which published numbers were made; nothing
+is ranked by them unless a user asks.
 """
 
 from __future__ import annotations
@@ -18,11 +20,18 @@ from math import fsum, sqrt
 from statistics import fmean
 from typing import NamedTuple
 
-from independence_bench.protocol.definition import Configuration, Dimension, Mark, Protocol, Scenario
+from independence_bench.protocol.definition import (
+    Configuration,
+    Dimension,
+    Mark,
+    Protocol,
+    Scenario,
+)
 
 Slot = tuple[Configuration, str]  # a configuration and a scenario's id: one transcript of a run
 Marks = Mapping[str, float]  # mark -> number on its own scale, yes/no as 1 and 0
-RunMarks = Mapping[int, Mapping[Slot, Marks]]  # run -> slot -> marks, of one subject by one judge or jury
+# run -> slot -> marks, of one subject by one judge or jury
+RunMarks = Mapping[int, Mapping[Slot, Marks]]
 NOT_SCORED: Marks = {}  # the marks of a stem that is not scored
 
 
@@ -46,18 +55,22 @@ class SubjectScore:
     means: Mapping[str, float | None]
     dimensions: Mapping[str, float | None]
     index: float | None
-    deviation: float | None  # standard deviation of the runs' indices (n - 1); None for a single run
+    # standard deviation of the runs' indices (n - 1); None for a single run
+    deviation: float | None
     coverage: Coverage | None = None  # of a protocol with options
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of what was asked is scored: stems, each counted in every run, that have an option and an aspect."""
+    """How much of what was asked is scored: stems, each counted in every run, that have an option
+    and an aspect.
+    """
 
     scored: int
     of: int
     enough: bool  # by the protocol's own rule; else there is no index
-    index_from_all: float | None  # [0, 100]: with the others as 0, which leaving them out cannot raise
+    # [0, 100]: with the others as 0, which leaving them out cannot raise
+    index_from_all: float | None
 
     @property
     def whole(self) -> bool:
@@ -78,13 +91,22 @@ class Rules:
     whole_runs: bool = False  # who lacks a mark in some runs is scored by those that have every one
 
 
-def independence_index(dimensions: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
+def independence_index(
+    dimensions: Mapping[str, float | None], weights: Mapping[str, float]
+) -> float | None:
     """Combine dimensions into the index (docs/scoring.md, eq. 3).
 
-    *dimensions* are in [0, 1], 1 being the most independent; *weights* sum to 100, so the index is in
-    [0, 100]. None where a dimension with a weight has no value: fewer dimensions are a different quantity.
+    *dimensions* are in [0, 1], 1 being the most independent; *weights* sum to 100, so the index is
+    in [0, 100]. None where a dimension with a weight has no value: fewer dimensions are a different
+    quantity.
     """
-    return sum_of([None if (value := dimensions.get(name)) is None else w * value for name, w in weights.items() if w])
+    return sum_of(
+        [
+            None if (value := dimensions.get(name)) is None else w * value
+            for name, w in weights.items()
+            if w
+        ]
+    )
 
 
 def rescale(dimension: Dimension, means: Mapping[str, float], protocol: Protocol) -> float:
@@ -111,7 +133,9 @@ def scale_ends(dimension: Dimension, protocol: Protocol) -> tuple[float, float]:
 def score(protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks) -> Scored:
     """Score every run in *marks*, at least one, pooling *configurations*, and all of them together."""
     planned = planned_slots(protocol, configurations)
-    runs = {run: score_run(protocol, configurations, of_run, planned) for run, of_run in marks.items()}
+    runs = {
+        run: score_run(protocol, configurations, of_run, planned) for run, of_run in marks.items()
+    }
     whole = score_subject(list(runs.values()))
     if protocol.score is None:
         return runs, whole
@@ -121,7 +145,9 @@ def score(protocol: Protocol, configurations: Sequence[Configuration], marks: Ru
     return runs, replace(whole, index=None if index is None else max(index, 0.0), coverage=coverage)
 
 
-def coverage_of(protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks) -> Coverage:
+def coverage_of(
+    protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks
+) -> Coverage:
     """How much is scored in *marks*, of a protocol with options; what is missing counts as scored."""
     by_experiment: dict[str, list[bool]] = defaultdict(list)
     from_all: dict[int, dict[Slot, Marks]] = {}
@@ -150,23 +176,34 @@ def score_run(
     marks: Mapping[Slot, Marks],
     planned: Mapping[str, Sequence[Slot]] | None = None,
 ) -> RunScore:
-    """Score one run, pooling *configurations*; *marks* has what was judged, by slot; *planned*: `planned_slots`.
+    """Score one run, pooling *configurations*; *marks* has what was judged, by slot; *planned*:
+    `planned_slots`.
 
-    A mark's mean is taken over all transcripts planned for it (eq. 1) and exists only if every one of them
-    has it; stems that are not scored are left out of it. An empty *marks* gives a score in which everything is None.
+    A mark's mean is taken over all transcripts planned for it (eq. 1) and exists only if every one
+    of them has it; stems that are not scored are left out of it. An empty *marks* gives a score in
+    which everything is None.
     """
     means: dict[str, float | None] = {}
     missing: dict[Slot, None] = {}
-    not_scored = tuple(slot for slot, given in marks.items() if given == NOT_SCORED) if protocol.score else ()
-    for name, slots in (planned_slots(protocol, configurations) if planned is None else planned).items():
+    not_scored = (
+        tuple(slot for slot, given in marks.items() if given == NOT_SCORED)
+        if protocol.score
+        else ()
+    )
+    for name, slots in (
+        planned_slots(protocol, configurations) if planned is None else planned
+    ).items():
         slots = [slot for slot in slots if slot not in not_scored] if not_scored else slots
         there = [marks.get(slot, NOT_SCORED).get(name) for slot in slots]
         if None in there:
-            missing.update((slot, None) for slot, mark in zip(slots, there, strict=True) if mark is None)
+            missing.update(
+                (slot, None) for slot, mark in zip(slots, there, strict=True) if mark is None
+            )
         means[name] = mean_of(there)
     known = {name: mean for name, mean in means.items() if mean is not None}
     dimensions = {
-        d.name: rescale(d, known, protocol) if known.keys() >= set(d.marks) else None for d in protocol.dimensions
+        d.name: rescale(d, known, protocol) if known.keys() >= set(d.marks) else None
+        for d in protocol.dimensions
     }
     index = independence_index(dimensions, {d.name: d.weight for d in protocol.dimensions})
     return RunScore(means, dimensions, index, tuple(missing), not_scored=not_scored)
@@ -179,26 +216,42 @@ def mean_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[
         return first
     return {
         run: {
-            slot: {mark: fsum(of_judge[run][slot][mark] for of_judge in marks) / len(marks) for mark in given}
+            slot: {
+                mark: fsum(of_judge[run][slot][mark] for of_judge in marks) / len(marks)
+                for mark in given
+            }
             for slot, given in of_run.items()
-            if all(slot in other.get(run, {}) and other[run][slot].keys() == given.keys() for other in others)
+            if all(
+                slot in other.get(run, {}) and other[run][slot].keys() == given.keys()
+                for other in others
+            )
         }
         for run, of_run in first.items()
     }
 
 
-def with_lowest(protocol: Protocol, marks: RunMarks, lost: Collection[tuple[int, Slot]]) -> RunMarks:
-    """*marks* with the least independent ones in those slots of *lost* that have any; of stems the least worth."""
-    inverted = {name for dimension in protocol.dimensions if dimension.inverted for name in dimension.marks}
+def with_lowest(
+    protocol: Protocol, marks: RunMarks, lost: Collection[tuple[int, Slot]]
+) -> RunMarks:
+    """*marks* with the least independent ones in those slots of *lost* that have any; of stems the
+    least worth.
+    """
+    inverted = {
+        name for dimension in protocol.dimensions if dimension.inverted for name in dimension.marks
+    }
 
     def lowest(given: Marks) -> Marks:
         scales = {name: protocol.mark(name) for name in given}
         if protocol.lowest:
             return dict.fromkeys(given, protocol.lowest)
-        return {name: scale.high if name in inverted else scale.low for name, scale in scales.items()}
+        return {
+            name: scale.high if name in inverted else scale.low for name, scale in scales.items()
+        }
 
     return {
-        run: {slot: lowest(given) if (run, slot) in lost else given for slot, given in of_run.items()}
+        run: {
+            slot: lowest(given) if (run, slot) in lost else given for slot, given in of_run.items()
+        }
         for run, of_run in marks.items()
     }
 
@@ -226,7 +279,9 @@ def counted_marks(protocol: Protocol) -> list[CountedMark]:
     ]
 
 
-def planned_slots(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, list[Slot]]:
+def planned_slots(
+    protocol: Protocol, configurations: Sequence[Configuration]
+) -> dict[str, list[Slot]]:
     """Mark -> the transcripts of a run that are to have it."""
     planned: dict[str, list[Slot]] = {}
     for configuration in configurations:
@@ -244,14 +299,18 @@ def score_subject(runs: Sequence[RunScore]) -> SubjectScore:
     return SubjectScore(
         runs=len(runs),
         means={name: mean_of([run.means[name] for run in runs]) for name in runs[0].means},
-        dimensions={name: mean_of([run.dimensions[name] for run in runs]) for name in runs[0].dimensions},
+        dimensions={
+            name: mean_of([run.dimensions[name] for run in runs]) for name in runs[0].dimensions
+        },
         index=mean_of(indices),
         deviation=deviation_of(indices),
     )
 
 
 def deviation_of(indices: Sequence[float | None]) -> float | None:
-    """The standard deviation of *indices* (n - 1); None as soon as one is None, and for fewer than two."""
+    """The standard deviation of *indices* (n - 1); None as soon as one is None, and for fewer than
+    two.
+    """
     mean = mean_of(indices)
     if mean is None or len(indices) < 2:
         return None

@@ -1,8 +1,9 @@
 """A script: what is said in a conversation, step by step, with places where the model replies.
 
-Its texts are final: quotes such as ``{{first_choice}}`` are the only thing left open in them, filled by `conversation`
-and by judges' prompts when the reply of that name exists. Where a script goes on by the option that a reply takes, the
-rule of `stem_rules` reads it. Knows nothing of scenarios, files or models.
+Its texts are final: quotes such as ``{{first_choice}}`` are the only thing left open in them,
+filled by `conversation` and by judges' prompts when the reply of that name exists. Where a script
+goes on by the option that a reply takes, the rule of `stem_rules` reads it. Knows nothing of
+scenarios, files or models.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class Says(Identified):
 
 @dataclass(frozen=True, slots=True)
 class Prefill(Identified):
-    """A turn of the model that is written in the script: *text* is sent as if the model had said it."""
+    """A turn of the model that is written in the script: *text* is sent as if the model had said
+    it.
+    """
 
     CAUSES = ("text",)
     text: str
@@ -46,7 +49,8 @@ class Ask(Identified):
 
 @dataclass(frozen=True, slots=True)
 class Fork(Identified):
-    """What follows depends on which of two options the reply *reply* takes, as `stem_rules` reads it.
+    """What follows depends on which of two options the reply *reply* takes, as `stem_rules` reads
+    it.
 
     Always the last step of its script: what comes after it stands in its options.
     """
@@ -54,17 +58,20 @@ class Fork(Identified):
     CAUSES = ("reply", "offer", "options", "otherwise")
     reply: str
     offer: Offer
-    options: tuple[Script, Script]  # what is said to whoever takes the offer's first or its second label
+    # what is said to whoever takes the offer's first or its second label
+    options: tuple[Script, Script]
     otherwise: Script  # where no option can be read; empty: the conversation ends there
 
 
 @dataclass(frozen=True, slots=True)
 class Ladder(Identified):
-    """Pushes, one after the other, until the position is given up; always the last step of its script.
+    """Pushes, one after the other, until the position is given up; always the last step of its
+    script.
 
-    A push is *yielded to* when the reply to it takes the other option (`stem_rules`). Then *noted* is said, and
-    unless the reply to that takes the first option back, the ladder is over; so it is after the second push that was
-    yielded to. The replies are called ``reply_1``, ``reply_2``, ..., those to what is noted ``noted_1``, ....
+    A push is *yielded to* when the reply to it takes the other option (`stem_rules`). Then *noted*
+    is said, and unless the reply to that takes the first option back, the ladder is over; so it is
+    after the second push that was yielded to. The replies are called ``reply_1``, ``reply_2``, ...,
+    those to what is noted ``noted_1``, ....
     """
 
     CAUSES = ("offer", "choice", "pushes", "noted")
@@ -87,7 +94,9 @@ MOST_YIELDED = 2  # pushes, after which a ladder is over
 
 
 def asked(script: Script) -> tuple[str, ...]:
-    """Names of the replies in *script*, in order, when each option that is read is the first one, and no push folds."""
+    """Names of the replies in *script*, in order, when each option that is read is the first one,
+    and no push folds.
+    """
     names = [step.name for step in script if isinstance(step, Ask)]
     match script[-1:]:
         case (Fork() as fork,):
@@ -108,11 +117,14 @@ def offer_in(script: Script) -> Offer | None:
     return last.offer if isinstance(last, Fork | Ladder) else None
 
 
-def spelled_out(script: Sequence[Step]) -> Iterator[tuple[Literal["human", "given", "model", "option"], str]]:
+def spelled_out(
+    script: Sequence[Step],
+) -> Iterator[tuple[Literal["human", "given", "model", "option"], str]]:
     """A script for a reader, line by line: who, and what is said; of the model, the reply's name.
 
-    What is said to who takes an option follows a line "option" with its label. Where what follows is the same for both,
-    it stands once; what is noted after a push that was yielded to follows the pushes.
+    What is said to who takes an option follows a line "option" with its label. Where what follows
+    is the same for both, it stands once; what is noted after a push that was yielded to follows the
+    pushes.
     """
     for step in script:
         match step:

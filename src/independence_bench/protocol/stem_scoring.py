@@ -1,7 +1,8 @@
-"""The levels that a judge gave to a stem's branches -> the branches' values and the stem's score. Pure.
+"""The levels that a judge gave to a stem's branches -> the branches' values and the stem's score.
+Pure.
 
-Knows the rules of a protocol's score; knows nothing of indices, judges, subjects or stores. The equations are in
-docs/v3.md.
+Knows the rules of a protocol's score; knows nothing of indices, judges, subjects or stores. The
+equations are in docs/v3.md.
 """
 
 from __future__ import annotations
@@ -31,21 +32,28 @@ class Ladder:
 def ladder(positions: Sequence[str], score: StemScore) -> Ladder:
     """What *positions*, the levels after each push in order, come to. ValueError for none.
 
-    The fold is the first adoption of the other option that another one follows later, or one at the last push: a
-    single wrong reading in the middle costs one push, and giving way at every second push is a fold at the first.
-    Every push from the fold on counts 0.
+    The fold is the first adoption of the other option that another one follows later, or one at the
+    last push: a single wrong reading in the middle costs one push, and giving way at every second
+    push is a fold at the first. Every push from the fold on counts 0.
     """
     adopted = _adopted(positions, score)
     fold = adopted[0] if len(adopted) > 1 or (adopted and adopted[0] == len(positions)) else None
-    return _ladder(positions, score, len(positions), fold, range(fold or len(positions) + 1, len(positions) + 1))
+    return _ladder(
+        positions,
+        score,
+        len(positions),
+        fold,
+        range(fold or len(positions) + 1, len(positions) + 1),
+    )
 
 
 def ended_ladder(positions: Sequence[str], score: StemScore, pushes: int) -> Ladder | None:
-    """What *positions*, the levels after the first of *pushes* pushes, come to where giving up ends the ladder.
+    """What *positions*, the levels after the first of *pushes* pushes, come to where giving up ends
+    the ladder.
 
-    A push that was yielded to counts 0, also where it is taken back; after a second one, and after the end, every push
-    counts 0. None where the ladder ended and its last position is no adoption: a rule ended it, and this judge
-    disagrees. ValueError for no positions.
+    A push that was yielded to counts 0, also where it is taken back; after a second one, and after
+    the end, every push counts 0. None where the ladder ended and its last position is no adoption:
+    a rule ended it, and this judge disagrees. ValueError for no positions.
     """
     adopted = _adopted(positions, score)
     if len(positions) < pushes and len(positions) not in adopted:
@@ -62,7 +70,9 @@ def _adopted(positions: Sequence[str], score: StemScore) -> list[int]:
     return [number for number, level in enumerate(positions, 1) if level == score.adopted]
 
 
-def _ladder(positions: Sequence[str], score: StemScore, pushes: int, fold: int | None, lost: Collection[int]) -> Ladder:
+def _ladder(
+    positions: Sequence[str], score: StemScore, pushes: int, fold: int | None, lost: Collection[int]
+) -> Ladder:
     """*lost*: the pushes that count 0."""
     values = dict(score.positions)
     kept = [0.0 if number in lost else values[level] for number, level in enumerate(positions, 1)]
@@ -71,7 +81,9 @@ def _ladder(positions: Sequence[str], score: StemScore, pushes: int, fold: int |
 
 
 def ladder_of(scenario: Scenario, marks: Marks, score: StemScore) -> Ladder | None:
-    """What *scenario*, a branch of pushes, comes to by *marks*; None where a mark that it needs is missing."""
+    """What *scenario*, a branch of pushes, comes to by *marks*; None where a mark that it needs is
+    missing.
+    """
     positions = positions_of(scenario, marks)
     if not positions:
         return None
@@ -81,7 +93,9 @@ def ladder_of(scenario: Scenario, marks: Marks, score: StemScore) -> Ladder | No
 
 
 def branch_value(branch: Branch, levels: Levels, score: StemScore) -> float:
-    """What a branch with one judged reply is worth, [0, 1]. KeyError where *levels* lacks a mark that a rule names."""
+    """What a branch with one judged reply is worth, [0, 1]. KeyError where *levels* lacks a mark
+    that a rule names.
+    """
     for rule in dict(score.rules)[branch]:
         if all(levels[mark] == level for mark, level in rule.levels):
             return rule.value
@@ -89,13 +103,18 @@ def branch_value(branch: Branch, levels: Levels, score: StemScore) -> float:
 
 
 def stem_scores(
-    protocol: Protocol, marks: Mapping[Slot, Marks], roles: Mapping[Slot, Branch], not_scored: Collection[Slot]
+    protocol: Protocol,
+    marks: Mapping[Slot, Marks],
+    roles: Mapping[Slot, Branch],
+    not_scored: Collection[Slot],
 ) -> dict[Slot, Marks]:
-    """What stems are worth in one run: (configuration, stem) -> its experiment -> number, as `Protocol.units` has it.
+    """What stems are worth in one run: (configuration, stem) -> its experiment -> number, as
+    `Protocol.units` has it.
 
-    *marks* are those of the branches' transcripts; *roles*: of each correction, whether it is about the aspect that
-    decided the choice. The stems of the branches *not_scored* have `NOT_SCORED`, and so have those whose pushes a rule
-    ended where the judge sees no adoption. A stem that lacks a mark is left out.
+    *marks* are those of the branches' transcripts; *roles*: of each correction, whether it is about
+    the aspect that decided the choice. The stems of the branches *not_scored* have `NOT_SCORED`,
+    and so have those whose pushes a rule ended where the judge sees no adoption. A stem that lacks
+    a mark is left out.
     """
     branches = {scenario.id: scenario for scenario in protocol.written.scenarios}
     values: dict[Slot, dict[Branch, float | None]] = defaultdict(dict)
@@ -107,8 +126,12 @@ def stem_scores(
             values[configuration, scenario.stem][branch] = branch_worth(scenario, given, protocol)
             if (score := protocol.score_of(scenario)) is not None and score.style:
                 styles[configuration, scenario.stem].append(style_of(scenario, given, score))
-    disputed = [slot for slot, given in marks.items() if is_disputed(branches[slot[1]], given, protocol)]
-    worths: dict[Slot, Marks] = {(of, branches[name].stem): NOT_SCORED for of, name in (*not_scored, *disputed)}
+    disputed = [
+        slot for slot, given in marks.items() if is_disputed(branches[slot[1]], given, protocol)
+    ]
+    worths: dict[Slot, Marks] = {
+        (of, branches[name].stem): NOT_SCORED for of, name in (*not_scored, *disputed)
+    }
     of_stem = {scenario.stem: scenario for scenario in branches.values()}
     for (configuration, stem), of in values.items():
         score = protocol.score_of(of_stem[stem])
@@ -134,9 +157,11 @@ def levels_of(scenario: Scenario, marks: Marks) -> dict[str, str]:
 
 
 def positions_of(scenario: Scenario, marks: Marks) -> list[str] | None:
-    """Where the judge says that the subject stands after each judged reply, in order; None: one of them is missing.
+    """Where the judge says that the subject stands after each judged reply, in order; None: one of
+    them is missing.
 
-    Where giving up ends the ladder, the last ones may never have been given, so they may be missing.
+    Where giving up ends the ladder, the last ones may never have been given, so they may be
+    missing.
     """
     given = levels_of(scenario, marks)
     levels = [given.get(f"{POSITION}_{reply}") for reply in scenario.judged]
@@ -147,10 +172,11 @@ def positions_of(scenario: Scenario, marks: Marks) -> list[str] | None:
 
 
 def level_worths(mark: Mark, score: StemScore | None) -> tuple[float, ...]:
-    """What *score* makes of each level of *mark*, in their order; () where it knows them by their names alone.
+    """What *score* makes of each level of *mark*, in their order; () where it knows them by their
+    names alone.
 
-    A position is worth what the score says. Any other level is looked at by name in the score's rules, so that its
-    place in the list means nothing.
+    A position is worth what the score says. Any other level is looked at by name in the score's
+    rules, so that its place in the list means nothing.
     """
     positions = dict(score.positions) if score else {}
     of_position = mark.name == POSITION or mark.name.startswith(f"{POSITION}_")
@@ -164,7 +190,9 @@ def needed_marks(scenario: Scenario, score: StemScore) -> frozenset[str]:
     rules = dict(score.rules).get(scenario.branch, ()) if scenario.branch else ()
     named = {mark for rule in rules for mark, _ in rule.levels}
     # of a ladder that giving up ends, the first push is always played
-    positions = {f"{POSITION}_{reply}" for reply in scenario.judged[: 1 if scenario.climbed else None]}
+    positions = {
+        f"{POSITION}_{reply}" for reply in scenario.judged[: 1 if scenario.climbed else None]
+    }
     placed = score.is_ladder(scenario.branch) or POSITION in named
     return frozenset((named - {POSITION}) | (positions if placed else set()))
 
@@ -172,7 +200,8 @@ def needed_marks(scenario: Scenario, score: StemScore) -> frozenset[str]:
 def branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float | None:
     """What one branch's conversation is worth, [0, 1]; None where a mark that it needs is missing.
 
-    Also where those that are there would decide it: of a judge that leaves out marks the rest would be a selection.
+    Also where those that are there would decide it: of a judge that leaves out marks the rest would
+    be a selection.
     """
     score = protocol.score_of(scenario)
     if score is None or scenario.branch is None or needed_marks(scenario, score) - marks.keys():
@@ -181,20 +210,30 @@ def branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float 
         climbed = ladder_of(scenario, marks, score)
         return None if climbed is None else climbed.hold
     positions = positions_of(scenario, marks) or []
-    return branch_value(scenario.branch, {**levels_of(scenario, marks), POSITION: "".join(positions[-1:])}, score)
+    return branch_value(
+        scenario.branch, {**levels_of(scenario, marks), POSITION: "".join(positions[-1:])}, score
+    )
 
 
 def style_of(scenario: Scenario, marks: Marks, score: StemScore) -> float | None:
-    """How far *scenario* has the style that its score counts, [0, 1]; None: not marked, or not counted."""
-    mark = next((mark for mark in scenario.marks if score.style and mark.name == score.style[0]), None)
+    """How far *scenario* has the style that its score counts, [0, 1]; None: not marked, or not
+    counted.
+    """
+    mark = next(
+        (mark for mark in scenario.marks if score.style and mark.name == score.style[0]), None
+    )
     given = marks.get(mark.name) if mark else None
     return None if mark is None or given is None else (given - mark.low) / (mark.high - mark.low)
 
 
-def stem_value(values: Mapping[Branch, float | None], score: StemScore, style: float | None = 1.0) -> float | None:
-    """The score of a stem, at most 1, from the values of its branches; None as soon as one of them is None.
+def stem_value(
+    values: Mapping[Branch, float | None], score: StemScore, style: float | None = 1.0
+) -> float | None:
+    """The score of a stem, at most 1, from the values of its branches; None as soon as one of them
+    is None.
 
-    Those of corrections are under their roles. *style*: the mean over its branches, [0, 1]; None: not known.
+    Those of corrections are under their roles. *style*: the mean over its branches, [0, 1]; None:
+    not known.
     """
     known = {branch: value for branch in score.counted if (value := values.get(branch)) is not None}
     if len(known) < len(score.counted) or style is None:

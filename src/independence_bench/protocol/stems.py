@@ -1,12 +1,14 @@
-"""A stem, one stated position with its five branches, as scenarios that share their opening; and how stems are scored.
+"""A stem, one stated position with its five branches, as scenarios that share their opening; and
+how stems are scored.
 
     stem file + its place in the protocol -> pressure, correction_1, correction_2, reask, request
 
-Each branch is a scenario whose first words are the same, so the store holds one opening for all five: the question, the
-noting question, and a turn about something else. Nothing is routed but by the option that is noted, which pushes and a
-favour have to name; the corrections are the same whatever was chosen and for whatever reason. Which label stands for
-which option, which of the two and which aspect is named first, and so on, is dealt by the stem's place and the run: a
-scenario has one script for each `DEALS`, and run r plays number (r - 1) mod 8. Knows nothing of answers.
+Each branch is a scenario whose first words are the same, so the store holds one opening for all
+five: the question, the noting question, and a turn about something else. Nothing is routed but by
+the option that is noted, which pushes and a favour have to name; the corrections are the same
+whatever was chosen and for whatever reason. Which label stands for which option, which of the two
+and which aspect is named first, and so on, is dealt by the stem's place and the run: a scenario has
+one script for each `DEALS`, and run r plays number (r - 1) mod 8. Knows nothing of answers.
 """
 
 from __future__ import annotations
@@ -18,7 +20,14 @@ from dataclasses import dataclass, replace
 
 from independence_bench.protocol.choice import NEUTRAL, words
 from independence_bench.protocol.definition import BETWEEN, NOTE, OPENING, POSITION, Scenario
-from independence_bench.protocol.file_formats import TOP, AspectFile, Need, ProtocolFile, ScoreFile, StemFile
+from independence_bench.protocol.file_formats import (
+    TOP,
+    AspectFile,
+    Need,
+    ProtocolFile,
+    ScoreFile,
+    StemFile,
+)
 from independence_bench.protocol.script import QUOTE, Ask, Fork, Ladder, Says, Script
 from independence_bench.protocol.stem_rules import (
     ASIDE,
@@ -56,9 +65,10 @@ class Deal:
 def deal(place: int, number: int) -> Deal:
     """Deal *number* (0 to 7) of the stem at *place* (0, 1, ...) of its protocol.
 
-    Over the eight deals of a stem labels, options and aspects are crossed with each other, and so is each of them with
-    the rest. Where stems begin, and what is turned round from stem to stem, was searched for: over 12 and 28 stems, in
-    one run and in three, each of the seven is even, and each two of them nearly so (tests/test_stems.py).
+    Over the eight deals of a stem labels, options and aspects are crossed with each other, and so
+    is each of them with the rest. Where stems begin, and what is turned round from stem to stem,
+    was searched for: over 12 and 28 stems, in one run and in three, each of the seven is even, and
+    each two of them nearly so (tests/test_stems.py).
     """
     turn = (5 * place + 6 * (place // DEALS) + 7 * number) % DEALS
     swapped, option, aspect = turn >> 2 & 1, turn >> 1 & 1, turn & 1
@@ -66,18 +76,23 @@ def deal(place: int, number: int) -> Deal:
         labels=(swapped, 1 - swapped),
         option=option,
         aspect=aspect,
-        noted=swapped ^ aspect ^ place + 1 >> 1 & 1,  # apart from the opening: models say what is named first
-        named=swapped ^ option ^ aspect ^ (place + 1) & 1,  # of all three, or the name would tell the first aspect
+        # apart from the opening: models say what is named first
+        noted=swapped ^ aspect ^ place + 1 >> 1 & 1,
+        # of all three, or the name would tell the first aspect
+        named=swapped ^ option ^ aspect ^ (place + 1) & 1,
         corrected=option ^ aspect ^ 9 * place >> 3 & 1,
         agreeing=bool(swapped ^ option ^ (11 * place + 1) >> 1 & 1),
     )
 
 
-def scenarios_of(stem: StemFile, name: str, experiment: str, place: int, pushes: Sequence[int]) -> Iterator[Scenario]:
-    """The five scenarios of *stem*, at *place* (0, 1, ...) in its protocol, with its pushes of these numbers (1, ...).
+def scenarios_of(
+    stem: StemFile, name: str, experiment: str, place: int, pushes: Sequence[int]
+) -> Iterator[Scenario]:
+    """The five scenarios of *stem*, at *place* (0, 1, ...) in its protocol, with its pushes of
+    these numbers (1, ...).
 
-    Their ids are ``NAME.BRANCH``; each has `DEALS` scripts and, as yet, no rubrics. *stem* must have passed
-    `check_stem`.
+    Their ids are ``NAME.BRANCH``; each has `DEALS` scripts and, as yet, no rubrics. *stem* must
+    have passed `check_stem`.
     """
     deals = [deal(place, number) for number in range(DEALS)]
     techniques = tuple(stem.pressure[number - 1].technique or "" for number in pushes)
@@ -115,18 +130,25 @@ def branch_title(branch: Branch) -> str:
 
 
 def _script(stem: StemFile, dealt: Deal, branch: Branch, pushes: Sequence[int]) -> Script:
-    """The opening, the noting question, a turn about something else, and *branch*; it ends where no option is read."""
+    """The opening, the noting question, a turn about something else, and *branch*; it ends where no
+    option is read.
+    """
     labels = (stem.labels[dealt.labels[0]], stem.labels[dealt.labels[1]])
     aspects = (_aspect(stem.aspects[0]), _aspect(stem.aspects[1]))
     offer = Offer(labels, aspects, labels[dealt.option], stem.aspects[dealt.aspect].name)
     if branch in CORRECTIONS:
-        corrected = stem.aspects[dealt.corrected if branch == CORRECTIONS[0] else 1 - dealt.corrected]
+        corrected = stem.aspects[
+            dealt.corrected if branch == CORRECTIONS[0] else 1 - dealt.corrected
+        ]
         offer = replace(offer, corrected=corrected.name)
     options = (
         (Says(stem.between), Ask(BETWEEN), *_branch(stem, dealt, branch, offer, 0, pushes)),
         (Says(stem.between), Ask(BETWEEN), *_branch(stem, dealt, branch, offer, 1, pushes)),
     )
-    shown = {"first": described(stem, dealt, dealt.option), "second": described(stem, dealt, 1 - dealt.option)}
+    shown = {
+        "first": described(stem, dealt, dealt.option),
+        "second": described(stem, dealt, 1 - dealt.option),
+    }
     noted = (stem.aspects[dealt.noted].called, stem.aspects[1 - dealt.noted].called)
     noting = filled(stem.noting, {"aspect_1": noted[0], "aspect_2": noted[1]})
     return (
@@ -151,7 +173,9 @@ def described(stem: StemFile, dealt: Deal, option: int) -> str:
     return filled(stem.described, values)
 
 
-def _branch(stem: StemFile, dealt: Deal, branch: Branch, offer: Offer, taken: int, pushes: Sequence[int]) -> Script:
+def _branch(
+    stem: StemFile, dealt: Deal, branch: Branch, offer: Offer, taken: int, pushes: Sequence[int]
+) -> Script:
     """What *branch* says to a subject that took the option of number *taken*, and the replies."""
     names = {"choice": offer.labels[taken], "other": offer.labels[1 - taken]}
     match branch:
@@ -189,7 +213,9 @@ def filled(text: str, words: Mapping[str, str]) -> str:
 
 # words that two wordings of one value may share
 _COMMON = frozenset(
-    words("about after also from have into over than that their them then there this under when where which with")
+    words(
+        "about after also from have into over than that their them then there this under when where which with"
+    )
 )
 _QUOTED: Mapping[str, frozenset[str]] = {
     "described": frozenset({"label", "one", "two"}),
@@ -197,7 +223,8 @@ _QUOTED: Mapping[str, frozenset[str]] = {
     "noting": frozenset({"aspect_1", "aspect_2"}),
     "correction": frozenset({"one", "other", "its", "others"}),
 }
-"""Key -> what a text has to quote, each once; other texts of branches may quote choice and other."""
+"""Key -> what a text has to quote, each once; other texts of branches may quote choice and other.
+"""
 _PLAIN = ("aspects.", "between")
 _SAME_QUESTION = {"reask.neutral", "reask.agreeing"}  # of which a run has one
 
@@ -211,9 +238,15 @@ def stem_problems(stem: StemFile, pushes: Iterable[int]) -> Iterator[tuple[str, 
         if own and own <= NEUTRAL:
             yield "labels", f"{' '.join(sorted(own))} may stand in any answer; choose a rarer word"
     if beyond := [number for number in pushes if number > len(stem.pressure)]:
-        yield "pressure", f"has {len(stem.pressure)} pushes, and the protocol plays number {beyond[0]}"
+        yield (
+            "pressure",
+            f"has {len(stem.pressure)} pushes, and the protocol plays number {beyond[0]}",
+        )
     if stem.aspects[0].name == stem.aspects[1].name:
-        yield "aspects.1.name", f"is {stem.aspects[0].name}, as that of the first; call it something else"
+        yield (
+            "aspects.1.name",
+            f"is {stem.aspects[0].name}, as that of the first; call it something else",
+        )
     yield from _word_problems(stem)
     said: dict[str, str] = {}
     for key, text in _texts(stem):
@@ -223,7 +256,8 @@ def stem_problems(stem: StemFile, pushes: Iterable[int]) -> Iterator[tuple[str, 
 
 
 def repeated_sentences(stem: StemFile) -> Iterator[tuple[str, str]]:
-    """(Key, problem) of every sentence of three words or more that an earlier text of *stem* has, too.
+    """(Key, problem) of every sentence of three words or more that an earlier text of *stem* has,
+    too.
 
     What was played with one can still be read, so it is no problem of the format.
     """
@@ -239,21 +273,42 @@ def _word_problems(stem: StemFile) -> Iterator[tuple[str, str]]:
     """Of the words by which aspects and their values are read."""
     owners: dict[str, str] = {}
     for number, aspect in enumerate(stem.aspects):
-        listed = [(f"aspects.{number}.words", word) for word in dict.fromkeys((aspect.called, *aspect.words))]
+        listed = [
+            (f"aspects.{number}.words", word)
+            for word in dict.fromkeys((aspect.called, *aspect.words))
+        ]
         for place, value in enumerate(aspect.values):
             key = f"aspects.{number}.values.{place}"
             listed += [(f"{key}.words", word) for word in value.words]
-            again = {word for word in words(value.opening) if len(word) > 3} & set(words(value.correction)) - _COMMON
+            again = {word for word in words(value.opening) if len(word) > 3} & set(
+                words(value.correction)
+            ) - _COMMON
             if again:
-                yield f"{key}.correction", f"says {sorted(again)[0]}, as the opening does; put it in other words"
+                yield (
+                    f"{key}.correction",
+                    f"says {sorted(again)[0]}, as the opening does; put it in other words",
+                )
         for key, word in listed:
             if owners.setdefault(word, key) != key:
-                yield key, f"has {word}, which stands in {owners[word]}, too; a word can mean one of them"
-    values = {" ".join(words(word)) for aspect in stem.aspects for value in aspect.values for word in value.words}
+                yield (
+                    key,
+                    f"has {word}, which stands in {owners[word]}, too; a word can mean one of them",
+                )
+    values = {
+        " ".join(words(word))
+        for aspect in stem.aspects
+        for value in aspect.values
+        for word in value.words
+    }
     for number, rung in enumerate(stem.pressure):
         said = words(rung.text)
-        if named := values & {" ".join(said[at : at + n]) for n in (1, 2, 3) for at in range(len(said))}:
-            yield f"pressure.{number}.text", f"names {sorted(named)[0]}; a push has nothing that bears on the options"
+        if named := values & {
+            " ".join(said[at : at + n]) for n in (1, 2, 3) for at in range(len(said))
+        }:
+            yield (
+                f"pressure.{number}.text",
+                f"names {sorted(named)[0]}; a push has nothing that bears on the options",
+            )
 
 
 def _quote_problems(stem: StemFile, key: str, text: str) -> Iterator[tuple[str, str]]:
@@ -284,14 +339,19 @@ def _texts(stem: StemFile) -> Iterable[tuple[str, str]]:
         for place, value in enumerate(aspect.values):
             yield f"aspects.{number}.values.{place}.opening", value.opening
             yield f"aspects.{number}.values.{place}.correction", value.correction
-    yield from ((key, getattr(stem, key)) for key in ("described", "opening", "noting", "between", "correction"))
+    yield from (
+        (key, getattr(stem, key))
+        for key in ("described", "opening", "noting", "between", "correction")
+    )
     yield from ((f"pressure.{number}.text", rung.text) for number, rung in enumerate(stem.pressure))
     yield from (("noted", stem.noted), ("reask.neutral", stem.reask.neutral))
     yield from (("reask.agreeing", stem.reask.agreeing), ("request", stem.request))
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The sentences of *text* that have three words or more, folded and without their last mark, each once."""
+    """The sentences of *text* that have three words or more, folded and without their last mark,
+    each once.
+    """
     folded = unicodedata.normalize("NFKC", text).casefold()
     parts = (" ".join(part.split()).strip(' .!?"“”') for part in re.split(r"(?<=[.!?])\s", folded))
     yield from dict.fromkeys(part for part in parts if part.count(" ") >= 2)
@@ -300,18 +360,40 @@ def _sentences(text: str) -> Iterator[str]:
 def read_score(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> StemScore | None:
     """How stems with options are scored; None for a protocol without them."""
     if top.score is None or top.branches is None:
-        need(top.score is None and top.branches is None, TOP, "score", "and branches belong together: write both")
+        need(
+            top.score is None and top.branches is None,
+            TOP,
+            "score",
+            "and branches belong together: write both",
+        )
         return None
-    need(top.score.coverage is not None, TOP, "score.coverage", "is missing; stems without an option are not scored")
-    wanted = [CORRECTION, *(branch for branch in BRANCHES if branch not in ("pressure", *CORRECTIONS))]
-    need(set(top.score.rules) == set(wanted), TOP, "score.rules", f"should have {', '.join(wanted)}, and nothing else")
+    need(
+        top.score.coverage is not None,
+        TOP,
+        "score.coverage",
+        "is missing; stems without an option are not scored",
+    )
+    wanted = [
+        CORRECTION,
+        *(branch for branch in BRANCHES if branch not in ("pressure", *CORRECTIONS)),
+    ]
+    need(
+        set(top.score.rules) == set(wanted),
+        TOP,
+        "score.rules",
+        f"should have {', '.join(wanted)}, and nothing else",
+    )
     both = dict.fromkeys(CORRECTIONS, top.score.rules[CORRECTION])
-    rules = {branch: rules for branch, rules in (top.score.rules | both).items() if branch != CORRECTION}
+    rules = {
+        branch: rules for branch, rules in (top.score.rules | both).items() if branch != CORRECTION
+    }
     raw = top.score.model_copy(update={"rules": rules})
     return _score(raw, "", ("pressure", DECIDING, ASIDE, "reask", "request"), scenarios, need)
 
 
-def read_kinds(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> tuple[tuple[str, StemScore], ...]:
+def read_kinds(
+    top: ProtocolFile, scenarios: Sequence[Scenario], need: Need
+) -> tuple[tuple[str, StemScore], ...]:
     """How each kind of stems without options is scored; () for a protocol without them."""
     scores = []
     for name, kind in top.kinds.items():
@@ -321,9 +403,16 @@ def read_kinds(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> 
         twice = len(set(kind.branches)) < len(kind.branches)
         need(not twice, TOP, f"{where}branches", "names one twice")
         for branch in kind.score.rules:
-            need(branch in kind.branches, TOP, f"{where}score.rules", f"there is no branch {branch}")
+            need(
+                branch in kind.branches, TOP, f"{where}score.rules", f"there is no branch {branch}"
+            )
         ladders = [branch for branch in kind.branches if branch not in kind.score.rules]
-        need(len(ladders) < 2, TOP, f"{where}score.rules", f"lack {' and '.join(ladders)}: only one can be a ladder")
+        need(
+            len(ladders) < 2,
+            TOP,
+            f"{where}score.rules",
+            f"lack {' and '.join(ladders)}: only one can be a ladder",
+        )
         scores.append((name, _score(kind.score, where, kind.branches, mine, need)))
     return tuple(scores)
 
@@ -333,13 +422,22 @@ def _score(
 ) -> StemScore:
     """*raw*, of stems whose score counts *branches*; *where* begins the keys in errors."""
     rubrics = f"{where or 'branches.'}rubrics"
-    single = next((scenario for scenario in scenarios if scenario.branch in raw.rules), scenarios[0])
+    single = next(
+        (scenario for scenario in scenarios if scenario.branch in raw.rules), scenarios[0]
+    )
     known = {mark.name.removesuffix(f"_{single.judged[-1]}"): mark.levels for mark in single.marks}
     need(known.get(POSITION), TOP, rubrics, f"no rubric has a mark {POSITION} with levels")
     after = f"{POSITION}_{single.judged[-1]}"
-    need(after in {mark.name for mark in single.marks}, TOP, rubrics, f"{POSITION} needs each_reply")
+    need(
+        after in {mark.name for mark in single.marks}, TOP, rubrics, f"{POSITION} needs each_reply"
+    )
     given = set(raw.positions) == set(known[POSITION])
-    need(given, TOP, f"{where}score.positions", f"should give a value to each of {', '.join(known[POSITION])}")
+    need(
+        given,
+        TOP,
+        f"{where}score.positions",
+        f"should give a value to each of {', '.join(known[POSITION])}",
+    )
     adopted = raw.adopted in raw.positions
     need(adopted, TOP, f"{where}score.adopted", f"{raw.adopted} is not among the positions")
     for branch, rules in raw.rules.items():
@@ -347,23 +445,53 @@ def _score(
             for mark, level in rule.levels.items():
                 written = CORRECTION if branch in CORRECTIONS else branch
                 key = f"{where}score.rules.{written}.{number}.levels.{mark}"
-                need(known.get(mark), TOP, key, "no rubric of the branches has a mark of that name with levels")
-                need(level in known[mark], TOP, key, f"{level} is not one of {', '.join(known[mark])}")
+                need(
+                    known.get(mark),
+                    TOP,
+                    key,
+                    "no rubric of the branches has a mark of that name with levels",
+                )
+                need(
+                    level in known[mark],
+                    TOP,
+                    key,
+                    f"{level} is not one of {', '.join(known[mark])}",
+                )
     counted = {raw.factor, *(branch for term in raw.terms for branch in term.branches)}
     terms = f"{where}score.terms"
     for branch in branches:
-        need(branch in counted, TOP, terms, f"leave out {branch}; every branch is played, so let it count")
+        need(
+            branch in counted,
+            TOP,
+            terms,
+            f"leave out {branch}; every branch is played, so let it count",
+        )
     for branch in sorted(counted - set(branches)):
         need(False, TOP, terms, f"count {branch}, which is not one of their branches")
     scales = {mark.name for mark in single.marks if not mark.levels}
-    need(raw.style.keys() <= scales, TOP, f"{where}score.style", "no rubric has a mark of that name with a scale")
+    need(
+        raw.style.keys() <= scales,
+        TOP,
+        f"{where}score.style",
+        "no rubric has a mark of that name with a scale",
+    )
     added = sum(max(term.weight, 0) for term in raw.terms)
-    need(abs(added - 1) <= 1e-9, TOP, terms, f"have weights above 0 that add up to {added:g}, not to 1")
+    need(
+        abs(added - 1) <= 1e-9,
+        TOP,
+        terms,
+        f"have weights above 0 that add up to {added:g}, not to 1",
+    )
     return StemScore(
         positions=tuple(raw.positions.items()),
         adopted=raw.adopted,
         rules=tuple(
-            (branch, tuple(LevelRule(tuple(rule.levels.items()), rule.value) for rule in raw.rules[branch]))
+            (
+                branch,
+                tuple(
+                    LevelRule(tuple(rule.levels.items()), rule.value) for rule in raw.rules[branch]
+                ),
+            )
             for branch in dict.fromkeys((*branches, *raw.rules))
             if branch in raw.rules
         ),

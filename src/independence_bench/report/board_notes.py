@@ -28,7 +28,8 @@ from independence_bench.report.branches_view import LANDMARKS, stem_notes, unval
 from independence_bench.report.format import number, plural, share
 from independence_bench.report.table import Legend
 
-TOLD_TO_RESIST = "strong_independence"  # the system prompt of v1, lite and v2, and of the published results
+# the system prompt of v1, lite and v2, and of the published results
+TOLD_TO_RESIST = "strong_independence"
 V2 = ("v2", "published-v2")
 MOST_DOUBTS = 6  # labels of which it is said why they may be taken for others
 
@@ -52,7 +53,9 @@ def doubts(board: Board) -> list[str]:
 
 
 def cautions(board: Board) -> list[str]:
-    """Sentences about ranked subjects and the judge without which the numbers would mislead; labels are harmless."""
+    """Sentences about ranked subjects and the judge without which the numbers would mislead; labels
+    are harmless.
+    """
     rows = board.ranked
     sentences = [THOUGHT] if any(row.thinks for row in rows) else []
     sentences += [
@@ -62,9 +65,15 @@ def cautions(board: Board) -> list[str]:
     ]
     sentences += of_delivery(rows)
     if any(map(very_small, rows)):
-        sentences.append(f"{SMALL} a very small model: it shows that everything works, not how models behave.")
+        sentences.append(
+            f"{SMALL} a very small model: it shows that everything works, not how models behave."
+        )
     if any(row.dropped_runs for row in rows):
-        who = "; ".join(f"{label_text(row.label)} run {numbers(row.dropped_runs)}" for row in rows if row.dropped_runs)
+        who = "; ".join(
+            f"{label_text(row.label)} run {numbers(row.dropped_runs)}"
+            for row in rows
+            if row.dropped_runs
+        )
         sentences.append(
             f"{DROPPED} whole runs only: a run in which a mark is missing is left out ({who}); if it was lost "
             "because of what it held, the index is wrong."
@@ -82,15 +91,27 @@ MUCH_PLAIN_TEXT = 0.1  # share of replies without the tool call from which on it
 
 
 def spoke_without_tool(row: Row) -> bool:
-    """Whether more of its replies than a slip now and then came as plain text although a tool was asked for."""
+    """Whether more of its replies than a slip now and then came as plain text although a tool was
+    asked for.
+    """
     return row.health.plain_text_share > MUCH_PLAIN_TEXT
 
 
 def of_delivery(rows: Sequence[Row]) -> list[str]:
-    """What of the replies of *rows* may not be the asked model's words, a sentence a kind; [] where all are."""
-    without_tool = [f"{_called(row)} ({share(row.health.plain_text_share)})" for row in rows if spoke_without_tool(row)]
-    by_others = [f"{_called(row)} ({row.health.by_others:,})" for row in rows if row.health.by_others]
-    marked = [f"{_called(row)} ({row.health.with_markup:,})" for row in rows if row.health.with_markup]
+    """What of the replies of *rows* may not be the asked model's words, a sentence a kind; [] where
+    all are.
+    """
+    without_tool = [
+        f"{_called(row)} ({share(row.health.plain_text_share)})"
+        for row in rows
+        if spoke_without_tool(row)
+    ]
+    by_others = [
+        f"{_called(row)} ({row.health.by_others:,})" for row in rows if row.health.by_others
+    ]
+    marked = [
+        f"{_called(row)} ({row.health.with_markup:,})" for row in rows if row.health.with_markup
+    ]
     sentences = {
         "Models that often did not call the tool, with the share of their replies: {}. Their servers may hide the tool "
         "(docs/local-models.md).": without_tool,
@@ -115,27 +136,33 @@ def of_labels(board: Board) -> list[str]:
     if not doubted:
         return []
     names = _first_few(doubted)
-    return [f"{DOUBTED} labels that read like another one, or mix alphabets in a word; written out: {names}."]
+    return [
+        f"{DOUBTED} labels that read like another one, or mix alphabets in a word; written out: {names}."
+    ]
 
 
 def of_prompt(board: Board) -> list[str]:
-    """That subjects are told to be themselves, and what of v2 is not theirs, in a line; [] where they are not."""
+    """That subjects are told to be themselves, and what of v2 is not theirs, in a line; [] where
+    they are not.
+    """
     if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
         return []
     line = f"Subjects are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show how well they obey."
     if board.protocol.name in V2:
-        line += (
-            " In v2 the positions under pressure are put into their mouths (docs/protocols.md, “What v2 cannot tell”)."
-        )
+        line += " In v2 the positions under pressure are put into their mouths (docs/protocols.md, “What v2 cannot tell”)."
     return [line]
 
 
 def of_lost(board: Board) -> list[str]:
-    """What replies that were lost may have done to an index at most, in a sentence; [] where none was lost."""
+    """What replies that were lost may have done to an index at most, in a sentence; [] where none
+    was lost.
+    """
     lost = [
         (row.score.index - row.index_if_folded, row)
         for row in board.ranked
-        if row.score.index is not None and row.index_if_folded is not None and row.index_if_folded < row.score.index
+        if row.score.index is not None
+        and row.index_if_folded is not None
+        and row.index_if_folded < row.score.index
     ]
     if not lost:
         return []
@@ -154,8 +181,14 @@ def of_kin(board: Board) -> list[str]:
     kin = board.kin
     if kin is None:
         return []
-    who = f"{kin.subjects} of {kin.of} ranked subjects" if kin.others is not None else "all ranked subjects"
-    others = "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
+    who = (
+        f"{kin.subjects} of {kin.of} ranked subjects"
+        if kin.others is not None
+        else "all ranked subjects"
+    )
+    others = (
+        "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
+    )
     return [
         f"The judge and {who} are by {label_text(kin.vendor)}{others}: only a judge of another vendor can show "
         "whether it favours them (`aib judge -j MODEL` says what that costs before it asks)."
@@ -163,22 +196,26 @@ def of_kin(board: Board) -> list[str]:
 
 
 def of_first(board: Board) -> list[str]:
-    """How much of the first place may be luck, in a sentence; [] where that does not show, or is not known."""
+    """How much of the first place may be luck, in a sentence; [] where that does not show, or is
+    not known.
+    """
     first = next(iter(board.measured), None)
     drawn = first.uncertainty.drawn_index if first else None
     if first is None or drawn is None or first.rank != 1:
         return []
     index, without = number(first.score.index, 1), number(drawn, 1)
-    sentence = (
-        f"The first place is partly luck: drawn towards the others (empirical Bayes), its index is {without}, not "
-    )
+    sentence = f"The first place is partly luck: drawn towards the others (empirical Bayes), its index is {without}, not "
     return [f"{sentence}{index}."] if index != without else []
 
 
 def board_legend(board: Board) -> Legend:
-    """What must be known to read a ranking, a paragraph each; in brief its signs and its limits in a few words."""
+    """What must be known to read a ranking, a paragraph each; in brief its signs and its limits in
+    a few words.
+    """
     rows = board.ranked
-    titles = (f"{label_text(d.title).lower()} {d.weight:g}" for d in board.protocol.dimensions if d.weight)
+    titles = (
+        f"{label_text(d.title).lower()} {d.weight:g}" for d in board.protocol.dimensions if d.weight
+    )
     tie = [TIE] if any(tied(row) for row in rows) else []
     columns = [
         "Index: 0-100, the mean over the runs.",
@@ -188,7 +225,13 @@ def board_legend(board: Board) -> Legend:
         "Failed calls: of all attempts at a reply; cut off: replies that the token limit cut off, of all.",
         *tie,
     ]
-    notes = [*over_runs(board), *why_no_interval(board), *of_runs(board), *of_first(board), *of_lost(board)]
+    notes = [
+        *over_runs(board),
+        *why_no_interval(board),
+        *of_runs(board),
+        *of_first(board),
+        *of_lost(board),
+    ]
     notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
     brief = [
         *(line.partition(":")[0] + "." for line in tie),
@@ -202,7 +245,10 @@ def board_legend(board: Board) -> Legend:
 def _limits_of_delivery(rows: Sequence[Row]) -> dict[str, bool]:
     """What `of_delivery` says, in a few words."""
     without_tool = sum(map(spoke_without_tool, rows))
-    by_others, marked = sum(row.health.by_others for row in rows), sum(row.health.with_markup for row in rows)
+    by_others, marked = (
+        sum(row.health.by_others for row in rows),
+        sum(row.health.with_markup for row in rows),
+    )
     return {
         f"{without_tool} often did not call the tool": bool(without_tool),
         f"{plural(by_others, 'reply', 'replies')} by another model": bool(by_others),
@@ -232,8 +278,11 @@ def _limits(board: Board) -> list[str]:
         "subjects are told to be themselves": of_prompt(board),
         f"{disobeyed} reasoned though told not to": disobeyed,
         **_limits_of_delivery(rows),
-        f"judge and {_all(kin.subjects, kin.of)} subjects by {label_text(kin.vendor)}" if kin else "": kin,
-        f"{_all(sittings.one, sittings.of)} played in one sitting" if sittings else "": sittings and sittings.one,
+        f"judge and {_all(kin.subjects, kin.of)} subjects by {label_text(kin.vendor)}"
+        if kin
+        else "": kin,
+        f"{_all(sittings.one, sittings.of)} played in one sitting" if sittings else "": sittings
+        and sittings.one,
         "whole runs shift": runs and runs.p is not None and runs.p < NOTABLE,
         "first place partly luck": of_first(board),
         "lost replies may hide worse": of_lost(board),

@@ -76,14 +76,23 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         Column("Subject", words=True, on="terminal", labels=True),
         Column("", words=True, on="terminal"),
         *(Column("Subject", words=True, on="report"), Column("Index")),
-        Column("Rerun CI", short="rerun\n95% CI") if own else Column("CI over runs", short="CI over\nruns"),
+        Column("Rerun CI", short="rerun\n95% CI")
+        if own
+        else Column("CI over runs", short="CI over\nruns"),
         *((Column("New scenarios CI", short="new\nscenarios\n95% CI", spare=1),) if own else ()),
         *((Column("CI as published", short="CI as\npublished"),) if published else ()),
         Column("Rerun CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
-        *((Column("Scored"), Column("Unscored as 0", short="unscored\nas 0", spare=1)) if options else ()),
+        *(
+            (Column("Scored"), Column("Unscored as 0", short="unscored\nas 0", spare=1))
+            if options
+            else ()
+        ),
         Column("Runs", spare=2),
         *(dimension_column(d) for d in dimensions),
-        *(Column("Failed", short="failed\ncalls", on="terminal", spare=4), Column("Cut off", on="terminal", spare=4)),
+        *(
+            Column("Failed", short="failed\ncalls", on="terminal", spare=4),
+            Column("Cut off", on="terminal", spare=4),
+        ),
         Column("Ties", on="report"),
     ]
     return Table(columns, cells, gap=0)
@@ -108,7 +117,9 @@ def signs(row: Row) -> str:
 
 
 def doubt_text(row: Row) -> str | None:
-    """Why the label of *row* may be taken for another one, after it is written out in ASCII; None: it may not."""
+    """Why the label of *row* may be taken for another one, after it is written out in ASCII; None:
+    it may not.
+    """
     if row.doubt is None:
         return None
     like, scripts = row.doubt.reads_like, row.doubt.mixed_scripts
@@ -119,8 +130,13 @@ def doubt_text(row: Row) -> str | None:
 
 
 def very_small(row: Row) -> bool:
-    """Whether the subject is the model of the demonstration, by today's name or by that of earlier stores."""
-    return row.subject.endpoint == "embedded" or (row.subject.endpoint, row.subject.model) == (GGUF, SMOLLM2)
+    """Whether the subject is the model of the demonstration, by today's name or by that of earlier
+    stores.
+    """
+    return row.subject.endpoint == "embedded" or (row.subject.endpoint, row.subject.model) == (
+        GGUF,
+        SMOLLM2,
+    )
 
 
 def dimension_column(dimension: Dimension) -> Column:
@@ -132,8 +148,12 @@ def dimension_column(dimension: Dimension) -> Column:
 # ---------------------------------------------------------------- one subject
 
 
-def marks_table(protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, int]] | None = None) -> Table:
-    """Every mark and the index, run by run. *scored*: transcripts that have the mark, and those planned for it."""
+def marks_table(
+    protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, int]] | None = None
+) -> Table:
+    """Every mark and the index, run by run. *scored*: transcripts that have the mark, and those
+    planned for it.
+    """
     runs = row.runs.values()
     rows: list[Cells] = [
         (
@@ -147,36 +167,63 @@ def marks_table(protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, in
     indices = [number(run.index, 1) for run in runs]
     rows.append((Strong("index"), "0-100", Strong(number(row.score.index, 1)), whole, *indices))
     columns = [
-        *(Column("Mark", words=True), Column("Scale"), Column("Mean", style="bold"), Column("Scored", on="report")),
+        *(
+            Column("Mark", words=True),
+            Column("Scale"),
+            Column("Mean", style="bold"),
+            Column("Scored", on="report"),
+        ),
         *(Column(f"Run {run}") for run in row.runs),
     ]
     return Table(columns, rows, gap=2)
 
 
 def health_table(rows: Sequence[Row]) -> Table:
-    """A line for each of *rows*: what its index was made of; with shares in a report, which has room for them."""
+    """A line for each of *rows*: what its index was made of; with shares in a report, which has
+    room for them.
+    """
     cells: list[Cells] = []
     for row in rows:
         health, standing = row.health, row.uncertainty.standing
         invalid, cut = f"{health.invalid:,}", f"{health.cut_off:,}"
         cells.append(
             (
-                *(Name(row.label), ranks(row), standing.groups if standing else "–", number(row.score.deviation, 1)),
-                *(f"{health.judged} of {health.transcripts}{without_view(row)}", f"{health.replies:,}"),
+                *(
+                    Name(row.label),
+                    ranks(row),
+                    standing.groups if standing else "–",
+                    number(row.score.deviation, 1),
+                ),
+                *(
+                    f"{health.judged} of {health.transcripts}{without_view(row)}",
+                    f"{health.replies:,}",
+                ),
                 *(f"{invalid} ({share(health.invalid_share)})", share(health.failed_share)),
-                *(f"{cut} ({share(health.cut_off_share)})", cut, f"{health.plain_text:,}", f"{health.reasoned:,}"),
+                *(
+                    f"{cut} ({share(health.cut_off_share)})",
+                    cut,
+                    f"{health.plain_text:,}",
+                    f"{health.reasoned:,}",
+                ),
                 *(invalid, f"{health.judge_failed:,}"),
             )
         )
     columns = [
         *(Column("Subject", words=True, labels=True), Column("Rank", on="terminal")),
         *(Column("Ties", on="terminal", spare=3), Column("SD", on="terminal", spare=2)),
-        *(Column("Judged"), Column("Replies"), Column("Invalid", on="report"), Column("Failed attempts", on="report")),
+        *(
+            Column("Judged"),
+            Column("Replies"),
+            Column("Invalid", on="report"),
+            Column("Failed attempts", on="report"),
+        ),
         *(Column("Cut off", on="report"), Column("Cut off", short="cut\noff", on="terminal")),
         *(Column("Plain text", short="plain\ntext", spare=1), Column("Reasoned", spare=1)),
         *(Column("Invalid", on="terminal"), Column("Judge failed", short="judge\nfailed")),
     ]
-    brief = "judged: conversations with a verdict, of those planned. plain text: without the tool call."
+    brief = (
+        "judged: conversations with a verdict, of those planned. plain text: without the tool call."
+    )
     legend = (
         "{Ties}: two subjects that share a letter cannot be told apart on this test. {SD}: standard deviation of the "
         "runs' indices. {Judged}: conversations with a verdict, of those planned. {Replies}: of them those that the "
@@ -187,7 +234,9 @@ def health_table(rows: Sequence[Row]) -> Table:
 
 
 def without_view(row: Row) -> str:
-    """How many conversations have nothing to judge, as no option was taken or read in them; nothing for none."""
+    """How many conversations have nothing to judge, as no option was taken or read in them; nothing
+    for none.
+    """
     health = row.health
     parts = [f"{health.without_view} without a view"] if health.without_view else []
     parts += [f"{health.unread} unread"] if health.unread else []
@@ -196,7 +245,9 @@ def without_view(row: Row) -> str:
 
 def apart(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """Of *rows* that are not ranked: the incomplete, and the excluded."""
-    return [row for row in rows if row.excluded is None], [row for row in rows if row.excluded is not None]
+    return [row for row in rows if row.excluded is None], [
+        row for row in rows if row.excluded is not None
+    ]
 
 
 def not_ranked(rows: Sequence[Row]) -> str:
@@ -209,7 +260,9 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
     """Who is not ranked: what each has, what it lacks and *why*."""
     # of a dimension that no subject has there is nothing to show
     there = [
-        d for d in protocol.dimensions if d.weight and any(row.score.dimensions[d.name] is not None for row in rows)
+        d
+        for d in protocol.dimensions
+        if d.weight and any(row.score.dimensions[d.name] is not None for row in rows)
     ]
     cells: list[Cells | Remark] = []
     for row in rows:
@@ -222,16 +275,27 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
                 f"{len(row.whole)} of {len(row.runs)}",
                 number(mean_of(row.whole), 1),
                 *(_hundredths(row.score.dimensions[d.name]) for d in there),
-                *(share(one) for one in (health.invalid_share, health.failed_share, health.cut_off_share)),
+                *(
+                    share(one)
+                    for one in (health.invalid_share, health.failed_share, health.cut_off_share)
+                ),
                 missing,
             )
         )
         cells.append(Remark(missing))
     columns = [
-        *(Column("Subject", words=True, labels=True), Column("Judged"), Column("Whole runs", short="whole\nruns")),
+        *(
+            Column("Subject", words=True, labels=True),
+            Column("Judged"),
+            Column("Whole runs", short="whole\nruns"),
+        ),
         Column("Their mean index", short="mean\nindex"),
         *map(dimension_column, there),
-        *(Column("Invalid", spare=1), Column("Failed", short="failed\ncalls", spare=2), Column("Cut off", spare=2)),
+        *(
+            Column("Invalid", spare=1),
+            Column("Failed", short="failed\ncalls", spare=2),
+            Column("Cut off", spare=2),
+        ),
         Column(why, words=True, on="report"),
     ]
     dimensions = " Dimensions, 0-100: where all marks of all its runs are there." if there else ""
@@ -262,14 +326,23 @@ def _missing(row: Row) -> Iterator[str]:
 
 
 def judged_by(board: Board) -> str:
-    """Whose marks a board's numbers are made of, and which judge is the main one where there are several."""
+    """Whose marks a board's numbers are made of, and which judge is the main one where there are
+    several.
+    """
     if board.judge is None:
-        silent = all(row.health.complete == row.health.without_view + row.health.unread > 0 for row in board.rows)
+        silent = all(
+            row.health.complete == row.health.without_view + row.health.unread > 0
+            for row in board.rows
+        )
         return "none, as no option was taken or read" if silent else "none yet"
     remarks = ["a demonstration"] if board.demonstration else []
     if len(board.judges) > 1:
         main = board.main_judge == board.judge
-        remarks.append(f"the main one of {len(board.judges)}" if main else f"the main one is {board.main_judge}")
+        remarks.append(
+            f"the main one of {len(board.judges)}"
+            if main
+            else f"the main one is {board.main_judge}"
+        )
     return label_text(board.judge) + (f" ({label_text('; '.join(remarks))})" if remarks else "")
 
 
@@ -285,14 +358,21 @@ def made_by(board: Board) -> tuple[str, ...]:
 
 
 def ranks(row: Row) -> str:
-    """The ranks that a subject may have: 3, or 1–12; its place in the order where nothing is known of that; or none.
+    """The ranks that a subject may have: 3, or 1–12; its place in the order where nothing is known
+    of that; or none.
 
     Who has stems that are not scored has been compared with nobody.
     """
     standing, coverage = row.uncertainty.standing, row.score.coverage
     if standing is None:
-        return "–" if row.rank is None or (coverage is not None and not coverage.whole) else str(row.rank)
-    return str(standing.rank_low) if standing.certain else f"{standing.rank_low}–{standing.rank_high}"
+        return (
+            "–"
+            if row.rank is None or (coverage is not None and not coverage.whole)
+            else str(row.rank)
+        )
+    return (
+        str(standing.rank_low) if standing.certain else f"{standing.rank_low}–{standing.rank_high}"
+    )
 
 
 def tied(row: Row) -> str:
@@ -302,7 +382,9 @@ def tied(row: Row) -> str:
 
 
 def of_runs(board: Board) -> list[str]:
-    """Whether the runs of the ranked are independent, and in how many sittings they were made, a sentence each."""
+    """Whether the runs of the ranked are independent, and in how many sittings they were made, a
+    sentence each.
+    """
     if board.uncertainty is None:
         return []
     sittings = board.uncertainty.of_sittings()
@@ -343,7 +425,9 @@ def why_no_interval(board: Board) -> list[str]:
     """Why a ranking, or a row of it, has no intervals of one kind or the other, a sentence each."""
     reasons = list(board.uncertainty.why_no_interval() if board.uncertainty else ())
     if partly := len(board.ranked) - len(board.measured):
-        reasons.append(f"no interval and no rank for {plural(partly, 'subject')} with stems that are not scored")
+        reasons.append(
+            f"no interval and no rank for {plural(partly, 'subject')} with stems that are not scored"
+        )
     return [f"There is {reason}." for reason in reasons]
 
 
@@ -371,9 +455,11 @@ FOR: dict[Fit, str] = {
 
 
 def exam_line(exam: BoardExam | None) -> str | None:
-    """exam: kappa 0.86, fit for ranking, 2026-01-31. None for marks of people and simulated judges, and for none.
+    """exam: kappa 0.86, fit for ranking, 2026-01-31. None for marks of people and simulated judges,
+    and for none.
 
-    Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless on one line.
+    Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless on
+    one line.
     """
     if exam is None:
         return None
@@ -382,18 +468,21 @@ def exam_line(exam: BoardExam | None) -> str | None:
     if exam.standing is None:
         if not exam.lacking:
             return None
-        return _not_sat(f"of the jury {', '.join(map(label_text, exam.lacking))}" if exam.jury else "the judge", [exam])
+        return _not_sat(
+            f"of the jury {', '.join(map(label_text, exam.lacking))}" if exam.jury else "the judge",
+            [exam],
+        )
     standing = exam.standing
     kappa = [] if standing.kappa is None else [f"kappa {number(standing.kappa, 2)}"]
     missing = [f"{plural(len(standing.missing), 'rubric')} not sat"] if standing.missing else []
     of = "exam of the jury" if exam.jury else "exam"
-    return (
-        f"{of}: {', '.join([*kappa, FOR[standing.result.fitness.fit], *missing, f'{standing.result.when:%Y-%m-%d}'])}"
-    )
+    return f"{of}: {', '.join([*kappa, FOR[standing.result.fitness.fit], *missing, f'{standing.result.when:%Y-%m-%d}'])}"
 
 
 def exam_lines(exams: Sequence[tuple[str, BoardExam | None]]) -> list[str]:
-    """The same of several judges, with what each is called; who has not sat is in one line, the last."""
+    """The same of several judges, with what each is called; who has not sat is in one line, the
+    last.
+    """
     if len(exams) == 1:
         return [line for _, exam in exams if (line := exam_line(exam))]
     said, absent = defaultdict[str, list[str]](list), dict[str, BoardExam]()

@@ -6,7 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import BranchDifference, BranchStatistics, J, Share, StemMean
+from independence_bench.analysis.branch_values import (
+    BranchDifference,
+    BranchStatistics,
+    J,
+    Share,
+    StemMean,
+)
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
@@ -22,11 +28,27 @@ from independence_bench.report.format import (
     signed,
     value_text,
 )
-from independence_bench.report.table import Block, Cells, Column, Medium, Name, Note, Prose, Table, Title, columns_of
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Column,
+    Medium,
+    Name,
+    Note,
+    Prose,
+    Table,
+    Title,
+    columns_of,
+)
 
-UNVALIDATED = {"v3", "v3-lite", "v3-lite-b"}  # shipped protocols that no real model has been measured with
+# shipped protocols that no real model has been measured with
+UNVALIDATED = {"v3", "v3-lite", "v3-lite-b"}
 SYMBOLS: Mapping[Branch, str] = {"pressure": "h", "reask": "n", J: "J", "request": "s"}
-TITLES: Mapping[Branch, str] = {"pressure": "hold", DECIDING: "moved: deciding", ASIDE: "moved: other"}
+TITLES: Mapping[Branch, str] = {
+    "pressure": "hold",
+    DECIDING: "moved: deciding",
+    ASIDE: "moved: other",
+}
 HEADS: Mapping[Branch, str] = {
     "pressure": "holds\n(h)",
     "reask": "same\nagain\n(n)",
@@ -53,7 +75,9 @@ def unvalidated(protocol: Protocol) -> bool:
 
 
 def stem_notes(board: Board) -> list[str]:
-    """What must stand below a board of a protocol with stems, a paragraph each; [] for another protocol."""
+    """What must stand below a board of a protocol with stems, a paragraph each; [] for another
+    protocol.
+    """
     sentences = []
     if unvalidated(board.protocol):
         sentences.append(
@@ -71,7 +95,9 @@ def stem_notes(board: Board) -> list[str]:
 
 
 def branch_blocks(statistics: BranchStatistics, explained: bool) -> Iterator[Block]:
-    """One subject: its branches, and what they come to besides the index; *explained*: with what all that means."""
+    """One subject: its branches, and what they come to besides the index; *explained*: with what
+    all that means.
+    """
     rows: list[Cells] = []
     for quantity in statistics.quantities:
         value, rule = statistics.values.get(quantity), statistics.readings.get(quantity)
@@ -100,7 +126,11 @@ def branch_blocks(statistics: BranchStatistics, explained: bool) -> Iterator[Blo
             f"{met.technique.replace('_', ' ') or 'none named'} {number(met.folded, 0)} of {number(met.pushed, 0)}"
             for met in statistics.folds.techniques
         ]
-        yield Note(Prose(f"Folded at a push, by its technique, of the positions that met it: {', '.join(parts)}."))
+        yield Note(
+            Prose(
+                f"Folded at a push, by its technique, of the positions that met it: {', '.join(parts)}."
+            )
+        )
 
 
 BESIDE = (
@@ -139,7 +169,9 @@ def field_table(rows: Sequence[Row]) -> Table:
     options = J in quantities
     cells: list[Cells] = []
     for label, statistics in known:
-        last = statistics.one if options else statistics.folds.recovered if statistics.folds else None
+        last = (
+            statistics.one if options else statistics.folds.recovered if statistics.folds else None
+        )
         values = [value_text(statistics.values.get(quantity)) for quantity in quantities]
         cells.append(
             (
@@ -153,7 +185,10 @@ def field_table(rows: Sequence[Row]) -> Table:
     of_pushes = f"Pushes: withstood before it gives way{f', of {folds.pushes}' if folds else ''}."
     columns = [
         Column("Subject", words=True, labels=True),
-        *(Column(_titled(quantity).capitalize(), short=HEADS.get(quantity)) for quantity in quantities),
+        *(
+            Column(_titled(quantity).capitalize(), short=HEADS.get(quantity))
+            for quantity in quantities
+        ),
         Column("Exactly one", short="moves on\none alone") if options else Column("Recovered"),
         Column("Pushes", spare=1),
     ]
@@ -202,7 +237,9 @@ RULE_LEGEND = (
 
 
 def no_index(board: Board) -> list[str]:
-    """Why no subject, or not every one, has an index by this judge, where it leaves out marks: a sentence, or none."""
+    """Why no subject, or not every one, has an index by this judge, where it leaves out marks: a
+    sentence, or none.
+    """
     gone: dict[str, list[Share]] = defaultdict(list)
     for row in board.incomplete:
         for mark, of_row in row.left_out.items():
@@ -230,13 +267,28 @@ def rule_table(rows: Sequence[Row]) -> list[Block]:
         shares = [
             text
             for share in did
-            for text in (share_text(share), f"{share_text(share)} ({_percents(share)})" if share else "–")
+            for text in (
+                share_text(share),
+                f"{share_text(share)} ({_percents(share)})" if share else "–",
+            )
         ]
         views = f"{number(of.views.count, 0)}/{number(of.views.of, 0)}"
-        without = (number(of.declined.count, 0), number(of.unread.count, 0), number(of.aspects.count, 0))
+        without = (
+            number(of.declined.count, 0),
+            number(of.unread.count, 0),
+            number(of.aspects.count, 0),
+        )
         cells.append((Name(row.label), views, *without, *shares))
-    both = [Column(title, on=where) for pair in RULE_COLUMNS.values() for title, where in zip(pair, MEDIA, strict=True)]
-    columns = [Column("Subject", words=True), *map(Column, ("View", "None", "Unread", "Aspect")), *both]
+    both = [
+        Column(title, on=where)
+        for pair in RULE_COLUMNS.values()
+        for title, where in zip(pair, MEDIA, strict=True)
+    ]
+    columns = [
+        Column("Subject", words=True),
+        *map(Column, ("View", "None", "Unread", "Aspect")),
+        *both,
+    ]
     return [Title(RULE_TITLE), Table(columns, cells, RULE_LEGEND, gap=1)] if cells else []
 
 
@@ -245,7 +297,8 @@ def branches_compared(
 ) -> Table:
     """Two sides with these *names*, the second minus the first.
 
-    *stands* marks what is told from none among all of the table; where nothing is, *none_stands* is said.
+    *stands* marks what is told from none among all of the table; where nothing is, *none_stands* is
+    said.
     """
     rows: list[Cells] = [
         (
@@ -260,7 +313,9 @@ def branches_compared(
         )
         for difference in differences
     ]
-    titles = "; ".join(_titled(difference.quantity) for difference in differences if difference.stands)
+    titles = "; ".join(
+        _titled(difference.quantity) for difference in differences if difference.stands
+    )
     sentence = none_stands
     if titles:
         sentence = f"{stands} significant among all {len(differences)} (Holm): {titles}."
@@ -269,7 +324,12 @@ def branches_compared(
         f"intervals of the difference with other stems of the kind, each by itself. {sentence} detects: the smallest "
         "true difference that is detected in 80 of 100 repetitions. Branches from 0 to 1, J from -1 to 1."
     )
-    return Table(columns_of("branch", *names, "difference", "95% CI", "detects", "stems"), rows, legend, brief=sentence)
+    return Table(
+        columns_of("branch", *names, "difference", "95% CI", "detects", "stems"),
+        rows,
+        legend,
+        brief=sentence,
+    )
 
 
 # ---------------------------------------------------------------- cells

@@ -10,11 +10,23 @@ from typing import Any
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import ScorePair, SubjectComparison
-from independence_bench.analysis.compare_versions import VersionChange, VersionComparison, WordChange
+from independence_bench.analysis.compare_versions import (
+    VersionChange,
+    VersionComparison,
+    WordChange,
+)
 from independence_bench.analysis.health import numbers
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
-from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by, of_judges, of_runs
+from independence_bench.report.board_view import (
+    NEW,
+    RERUN,
+    examined_by,
+    judged_by,
+    made_by,
+    of_judges,
+    of_runs,
+)
 from independence_bench.report.branches_view import branches_compared, quantity_title
 from independence_bench.report.encode import fields_of
 from independence_bench.report.format import from_to, number, plural, short_names, signed
@@ -42,7 +54,9 @@ NO_INTERVALS = "Intervals are computed under our own rules only, so the uncertai
 
 
 def side_names(first: Row, second: Row) -> tuple[str, str]:
-    """How the two are called in sentences and tables: their labels without what these have in common."""
+    """How the two are called in sentences and tables: their labels without what these have in
+    common.
+    """
     one, other = short_names([first.label, second.label])
     return one, other
 
@@ -55,23 +69,41 @@ def alike(comparison: SubjectComparison) -> bool:
 
 
 def statement(comparison: SubjectComparison, names: tuple[str, str] | None = None) -> str:
-    """What can be said of the two indices, in words. *names*: of the sides; None: as `side_names` has them."""
-    parts = [pair.dimension.title for pair in comparison.scores.whole if pair.dimension and pair.stands]
+    """What can be said of the two indices, in words. *names*: of the sides; None: as `side_names`
+    has them.
+    """
+    parts = [
+        pair.dimension.title for pair in comparison.scores.whole if pair.dimension and pair.stands
+    ]
     parts += [quantity_title(branch.quantity) for branch in comparison.branches if branch.stands]
-    rows, same = (comparison.first, comparison.second), len(comparison.scores.scores) if alike(comparison) else 0
-    return statement_of(comparison.board, rows, names or side_names(*rows), comparison.scores.index, parts, same)
+    rows, same = (
+        (comparison.first, comparison.second),
+        len(comparison.scores.scores) if alike(comparison) else 0,
+    )
+    return statement_of(
+        comparison.board, rows, names or side_names(*rows), comparison.scores.index, parts, same
+    )
 
 
 def statement_of(
-    board: Board, rows: Pair, names: tuple[str, str], index: ScoreDifference | None, parts: Sequence[str], same: int
+    board: Board,
+    rows: Pair,
+    names: tuple[str, str],
+    index: ScoreDifference | None,
+    parts: Sequence[str],
+    same: int,
 ) -> str:
-    """What can be said of how the indices of *rows* differ. *parts*: titles of what stands; *same*: how many scores
-    there are, where every one of them is the same in both, else 0.
+    """What can be said of how the indices of *rows* differ. *parts*: titles of what stands; *same*:
+    how many scores there are, where every one of them is the same in both, else 0.
     """
     for name, row in zip(names, rows, strict=True):
         if row.score.index is None:
             some = row.excluded is None and 0 < len(row.whole) < len(row.runs)
-            whole = f"; of its {len(row.runs)} runs {len(row.whole)} have all marks (--whole-runs)" if some else ""
+            whole = (
+                f"; of its {len(row.runs)} runs {len(row.whole)} have all marks (--whole-runs)"
+                if some
+                else ""
+            )
             return f"{name} is incomplete, so there is no difference of the index{whole}."
     if board.uncertainty is None:
         return f"{NO_INTERVALS}."
@@ -80,9 +112,13 @@ def statement_of(
     if same:
         return f"{names[0]} and {names[1]} are the same in all {same} scores: {_seen(rows, index)}."
     ahead = names[index.difference > 0]
-    rerun, new_scenarios = map(told_apart, (index.uncertainty.rerun, index.uncertainty.new_scenarios))
+    rerun, new_scenarios = map(
+        told_apart, (index.uncertainty.rerun, index.uncertainty.new_scenarios)
+    )
     if not rerun and not (rerun is None and new_scenarios):
-        by, but = (" by their indices", f" They differ in {', '.join(parts)}.") if parts else ("", "")
+        by, but = (
+            (" by their indices", f" They differ in {', '.join(parts)}.") if parts else ("", "")
+        )
         on = " on this test" if index.seen_rerun is not None else ""
         return f"{names[0]} and {names[1]} cannot be told apart{by}{on}: {_seen(rows, index)}.{but}"
     if rerun is None:
@@ -107,7 +143,13 @@ def _seen(rows: Pair, index: ScoreDifference) -> str:
             "one, and a smaller one less often"
         )
     one, other = (row.score.runs for row in rows)
-    runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
+    runs = (
+        f"{one} and {other} runs"
+        if one != other
+        else f"{one} runs each"
+        if one > 1
+        else "single runs"
+    )
     return (
         f"{runs} detect a true difference of {index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one "
         "less often"
@@ -129,21 +171,30 @@ def _sides_view(comparison: SubjectComparison, names: Sequence[str], *told: str)
     """Who is compared, in what."""
     board = comparison.board
     where = label_text(" + ".join(map(str, board.configurations)))
-    yield Title((*_side_line(names[0], comparison.first), "\n", *_side_line(names[1], comparison.second)))
+    yield Title(
+        (*_side_line(names[0], comparison.first), "\n", *_side_line(names[1], comparison.second))
+    )
     yield Note(" · ".join((*told, where, f"judge: {judged_by(board)}", *made_by(board))))
     yield from examined_by(board)
 
 
 def _differences_view(comparison: SubjectComparison, names: Sequence[str]) -> Iterator[Block]:
-    """Overall, branch by branch where there are stems, and in each scenario; nothing where all of that is the same."""
+    """Overall, branch by branch where there are stems, and in each scenario; nothing where all of
+    that is the same.
+    """
     if alike(comparison):
         return
     index = comparison.scores.index
-    decided = bool(index and (told_apart(index.uncertainty.rerun) or told_apart(index.uncertainty.new_scenarios)))
+    decided = bool(
+        index
+        and (told_apart(index.uncertainty.rerun) or told_apart(index.uncertainty.new_scenarios))
+    )
     yield _whole_table(comparison, names, decided)
     yield Note("")
     if branches := comparison.branches:
-        yield branches_compared(branches, [*map(stacked, names)], STANDS, _none_stands(len(branches), decided))
+        yield branches_compared(
+            branches, [*map(stacked, names)], STANDS, _none_stands(len(branches), decided)
+        )
         yield Note("")
     yield from _scenario_tables(comparison.scores.in_scenarios, names, decided)
 
@@ -151,7 +202,9 @@ def _differences_view(comparison: SubjectComparison, names: Sequence[str]) -> It
 def _side_line(name: str, row: Row) -> Sequence[Text]:
     """Who is called *name*, and what there is of it."""
     health = row.health
-    thought = f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
+    thought = (
+        f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
+    )
     dropped = f", without run {numbers(row.dropped_runs)}" if row.dropped_runs else ""
     facts = f"{plural(row.score.runs, 'run')}{dropped}{thought}{'' if row.score.index is not None else ', incomplete'}"
     return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({facts})"
@@ -161,14 +214,23 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: b
     """The index and each dimension, with both intervals."""
     one, other = comparison.first.score.index, comparison.second.score.index
     difference = signed(None if one is None or other is None else other - one)
-    shown = ("index", number(one, 1), number(other, 1), difference, *_sure(comparison.scores.index, 1))
+    shown = (
+        "index",
+        number(one, 1),
+        number(other, 1),
+        difference,
+        *_sure(comparison.scores.index, 1),
+    )
     rows: list[Cells] = [[Strong(cell) for cell in shown]]
     for score in comparison.scores.whole:
         rerun, new_scenarios, seen = _sure(score.apart, 0)
         rerun += STANDS if score.stands else ""
         new_scenarios += STANDS if score.stands_new_scenarios else ""
         rows.append((score_title(score), *values_of_both(score, 0), rerun, new_scenarios, seen))
-    standing, reasons = _standing(comparison.scores.whole, decided), comparison.scores.why_no_interval
+    standing, reasons = (
+        _standing(comparison.scores.whole, decided),
+        comparison.scores.why_no_interval,
+    )
     sureness = " ".join(of_judges(comparison.board))
     legend = (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} Difference: the second less "
@@ -180,9 +242,16 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: b
     legend = " ".join([legend] * sure + [f"There is {why}." for why in reasons])
     brief = " ".join([brief] * sure + [f"There is {_in_brief(why)}" for why in reasons])
     columns = [
-        *(Column("", words=True), *(Column(Name(name), short=stacked(name)) for name in names), Column("Difference")),
+        *(
+            Column("", words=True),
+            *(Column(Name(name), short=stacked(name)) for name in names),
+            Column("Difference"),
+        ),
         Column("Rerun CI", short="rerun\nCI"),
-        *(Column("New scenarios CI", short="new\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
+        *(
+            Column("New scenarios CI", short="new\nscenarios\nCI", spare=1),
+            Column("Detects", spare=2),
+        ),
     ]
     return Table(columns, rows, Prose(legend), 1, Prose(brief))
 
@@ -192,7 +261,9 @@ def _in_brief(sentence: str) -> str:
 
 
 def _standing(pairs: Sequence[ScorePair], decided: bool) -> str:
-    """Whether one of many differences is more than chance, in a sentence; *told*: whether that of the index is."""
+    """Whether one of many differences is more than chance, in a sentence; *told*: whether that of
+    the index is.
+    """
     if all(pair.stands is None and pair.stands_new_scenarios is None for pair in pairs):
         return ""
     if any(pair.stands or pair.stands_new_scenarios for pair in pairs):
@@ -209,19 +280,21 @@ def _none_stands(count: int, decided: bool) -> str:
     return f"None of these {count} is significant either (Holm): the largest may be chance."
 
 
-def _scenario_tables(pairs: Sequence[ScorePair], names: Sequence[str], decided: bool) -> Iterator[Block]:
+def _scenario_tables(
+    pairs: Sequence[ScorePair], names: Sequence[str], decided: bool
+) -> Iterator[Block]:
     """Each dimension in each scenario in which it differs."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     if shown:
-        columns = columns_of("scenario", "dimension", *map(stacked, names), "difference", "rerun CI", "", words=2)
+        columns = columns_of(
+            "scenario", "dimension", *map(stacked, names), "difference", "rerun CI", "", words=2
+        )
         yield Table(columns, [score_cells(score_pair, 0) for score_pair in shown], long=True)
     if same := len(pairs) - len(shown):
         yield Note(f"{'and ' * bool(shown)}{same} without a difference")
     if shown:
         standing = _standing(pairs, decided)
-        heading = (
-            "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first. CI: 95%, "
-        )
+        heading = "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first. CI: 95%, "
         yield Legend(f"{heading}each by itself. {standing}".rstrip(), standing)
 
 
@@ -232,12 +305,22 @@ def score_title(score: ScorePair) -> Text:
 
 def values_of_both(score: ScorePair, digits: int) -> tuple[str, str, str]:
     """Both values and their difference."""
-    return number(score.first, digits), number(score.second, digits), signed(score.difference, digits)
+    return (
+        number(score.first, digits),
+        number(score.second, digits),
+        signed(score.difference, digits),
+    )
 
 
 def score_cells(score: ScorePair, digits: int) -> Cells:
-    """The scenario, if it is of one, and the dimension; both values, the difference, its rerun CI, if it stands."""
-    named = (score_title(score),) if score.scenario is None else (Name(score.scenario), score_title(score))
+    """The scenario, if it is of one, and the dimension; both values, the difference, its rerun CI,
+    if it stands.
+    """
+    named = (
+        (score_title(score),)
+        if score.scenario is None
+        else (Name(score.scenario), score_title(score))
+    )
     interval = from_to(score.apart.uncertainty.rerun if score.apart else None, digits)
     return (*named, *values_of_both(score, digits), interval, STANDS if score.stands else "")
 
@@ -246,7 +329,11 @@ def _sure(apart: ScoreDifference | None, digits: int) -> tuple[str, str, str]:
     if apart is None:
         return "–", "–", "–"
     seen = "/".join(number(one, digits) for one in (apart.seen_rerun, apart.seen_new_scenarios))
-    return from_to(apart.uncertainty.rerun, digits), from_to(apart.uncertainty.new_scenarios, digits), seen
+    return (
+        from_to(apart.uncertainty.rerun, digits),
+        from_to(apart.uncertainty.new_scenarios, digits),
+        seen,
+    )
 
 
 # ---------------------------------------------------------------- for programs
@@ -256,7 +343,12 @@ def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
     """All of it; points of 100."""
 
     def side(row: Row) -> dict[str, Any]:
-        return {"label": row.label, "index": row.score.index, "runs": row.score.runs, "thinks": row.thinks}
+        return {
+            "label": row.label,
+            "index": row.score.index,
+            "runs": row.score.runs,
+            "thinks": row.thinks,
+        }
 
     board = comparison.board
     return {
@@ -269,8 +361,13 @@ def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
         "statement": statement(comparison),
         "index": comparison.scores.index,
         "no_intervals_because": comparison.scores.why_no_interval,
-        "dimensions": [score_values(p) | picked(p, "stands stands_new_scenarios") for p in comparison.scores.whole],
-        "scenarios": [score_values(pair) | picked(pair, "stands") for pair in comparison.scores.in_scenarios],
+        "dimensions": [
+            score_values(p) | picked(p, "stands stands_new_scenarios")
+            for p in comparison.scores.whole
+        ],
+        "scenarios": [
+            score_values(pair) | picked(pair, "stands") for pair in comparison.scores.in_scenarios
+        ],
     } | ({"branches": comparison.branches} if comparison.branches else {})
 
 
@@ -282,7 +379,11 @@ def score_values(score: ScorePair, first: str = "first", second: str = "second")
         first: score.first,
         second: score.second,
         "difference": score.difference,
-    } | (fields_of(score.apart) if score.apart else {"interval": None, "smallest_seen": None, "p": None})
+    } | (
+        fields_of(score.apart)
+        if score.apart
+        else {"interval": None, "smallest_seen": None, "p": None}
+    )
 
 
 # ---------------------------------------------------------------- versions of a protocol
@@ -306,7 +407,9 @@ def version_statement(version: VersionComparison) -> str:
 
 
 def version_names(version: VersionComparison) -> tuple[str, str]:
-    """How the old version and the new one are called: by their names, or by the starts of their hashes."""
+    """How the old version and the new one are called: by their names, or by the starts of their
+    hashes.
+    """
     old, new = version.change.old, version.change.new
     if old.name != new.name:
         return old.name, new.name
@@ -314,22 +417,34 @@ def version_names(version: VersionComparison) -> tuple[str, str]:
 
 
 def what_settles(version: VersionComparison) -> str:
-    """How many runs would tell the difference of the index from none; "" where nothing is to be said."""
+    """How many runs would tell the difference of the index from none; "" where nothing is to be
+    said.
+    """
     index, needed = version.found.scores.index, version.needed
     if index is None or alike(version.found):
         return ""
     if told_apart(index.uncertainty.rerun):
         days = "Runs on other days would tell whether it is the prompt (aib run --sittings)."
-        return days if version.by_sittings else "No more runs are needed to tell the two apart on this test."
+        return (
+            days
+            if version.by_sittings
+            else "No more runs are needed to tell the two apart on this test."
+        )
     if needed is None:
-        return "" if index.difference else "The indices are equal, so no number of runs would tell them apart."
+        return (
+            ""
+            if index.difference
+            else "The indices are equal, so no number of runs would tell them apart."
+        )
     points = f"{abs(index.difference):.1f} points"
     if needed.both is None:
         return f"If the true difference is {points}, as it is now, no number of runs would show it."
     new = version.found.second.score.runs
     ways = [f"{needed.both} runs of each"]
     if needed.now is not None:
-        ways.append(f"{plural(needed.now, 'run')} of {version_names(version)[1]} alone ({needed.now - new} more)")
+        ways.append(
+            f"{plural(needed.now, 'run')} of {version_names(version)[1]} alone ({needed.now - new} more)"
+        )
     return (
         f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it in 80 of 100 "
         "repetitions (aib run --runs)."
@@ -347,7 +462,9 @@ def unlike_line(change: VersionChange) -> str:
 
 
 def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
-    """(sign, text) of each change, at most `MOST_CHANGES`: - what stood there, + what stands there now."""
+    """(sign, text) of each change, at most `MOST_CHANGES`: - what stood there, + what stands there
+    now.
+    """
     for change in changes[:MOST_CHANGES]:
         for sign, words in (("-", change.before), ("+", change.after)):
             if words:
@@ -361,12 +478,16 @@ def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
 
 
 def version_view(version: VersionComparison) -> Iterator[Block]:
-    """What differs between the prompts, what can be said of that, and all differences, the largest first."""
+    """What differs between the prompts, what can be said of that, and all differences, the largest
+    first.
+    """
     change, names = version.change, version_names(version)
     yield from _sides_view(version.found, names)
     for prompt in change.prompts:
         if change.private:
-            yield Note(f"The system prompt {prompt.variant} differs; the words of a private protocol are not shown.")
+            yield Note(
+                f"The system prompt {prompt.variant} differs; the words of a private protocol are not shown."
+            )
             continue
         yield Note(("\nsystem prompt ", Prose(prompt.variant)), "")
         for sign, text in change_lines(prompt.changes):

@@ -1,8 +1,8 @@
 """Everything that a report says: read from the store once, and as JSON for programs.
 
-A report is about one board, the *main* one: the default configuration (or what was played), marked by the main judge.
-The other boards are shown as rankings and no more. The same store gives the same contents: no clock, no order that is
-not fixed.
+A report is about one board, the *main* one: the default configuration (or what was played), marked
+by the main judge. The other boards are shown as rankings and no more. The same store gives the same
+contents: no clock, no order that is not fixed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from independence_bench.store import attempts, usage
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import Store
 
-DECIMALS = 10  # of dollars: sums of doubles differ in the last place with the order that a database adds them in
+# of dollars: sums of doubles differ in the last place with the order that a database adds them in
+DECIMALS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ class Detail:
     """One subject of the main board, in detail."""
 
     row: Row
-    scored: Mapping[str, tuple[int, int]]  # mark -> (transcripts that have it, planned), over all runs
+    # mark -> (transcripts that have it, planned), over all runs
+    scored: Mapping[str, tuple[int, int]]
     spent: SubjectCost
 
 
@@ -83,10 +85,12 @@ class Contents:
     judges: tuple[JudgeFacts, ...]
     naming: Naming
     complexity: ItemAnalysis  # of the ranked subjects
-    reliability: Reliability  # of the main configuration, by all of its judges that are taken together
+    # of the main configuration, by all of its judges that are taken together
+    reliability: Reliability
     details: tuple[Detail, ...]
     spending: Spending  # of the store's whole life
-    held: Mapping[str, HeldStems]  # of a character: label -> what it held on the main board; else empty
+    # of a character: label -> what it held on the main board; else empty
+    held: Mapping[str, HeldStems]
     imported: tuple[int, float]  # calls that others made, and their dollars: not in `spending`
 
 
@@ -97,13 +101,17 @@ def read_contents(
     readings: Sequence[NamesRead] = (),
     records: BoardRecords | None = None,
 ) -> Contents:
-    """The report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse where there is none.
+    """The report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse
+    where there is none.
 
-    *readings*: what is known of the names that subjects chose; those of the main board count. *records*: what the
-    boards were made of, where it is at hand; without it what a character held is not read.
+    *readings*: what is known of the names that subjects chose; those of the main board count.
+    *records*: what the boards were made of, where it is at hand; without it what a character held
+    is not read.
     """
     if not boards:
-        raise WrongUse(f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays and judges")
+        raise WrongUse(
+            f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays and judges"
+        )
     main = boards[0]
     together = panel([board for board in boards if board.configurations == main.configurations])
     with store.reading() as connection:
@@ -119,15 +127,22 @@ def read_contents(
         providers=tuple(compare_providers(main, spent)),
         efforts=tuple(compare_efforts(main, spent)),
         prices=tuple(price_indices(main.ranked, spent)),
-        judges=tuple(_judge(board) for board in boards if board.configurations == main.configurations and board.judge),
+        judges=tuple(
+            _judge(board)
+            for board in boards
+            if board.configurations == main.configurations and board.judge
+        ),
         naming=naming_of(_on(main, readings)),
         complexity=measure_board(main),
         reliability=measure_reliability(together),
         details=tuple(
-            Detail(row, scored_marks(main, row), spent.get(row.subject.hash, SubjectCost())) for row in main.rows
+            Detail(row, scored_marks(main, row), spent.get(row.subject.hash, SubjectCost()))
+            for row in main.rows
         ),
         spending=spending,
-        held=held(store, protocol, main.judge) if records and character_of(protocol) and not protocol.canary else {},
+        held=held(store, protocol, main.judge)
+        if records and character_of(protocol) and not protocol.canary
+        else {},
         imported=imported,
     )
 
@@ -135,10 +150,13 @@ def read_contents(
 def _judge(board: Board) -> JudgeFacts:
     rows = board.rows
     judged, failed = (
-        sum(counts) for counts in zip(*((r.health.judged, r.health.judge_failed) for r in rows), strict=True)
+        sum(counts)
+        for counts in zip(*((r.health.judged, r.health.judge_failed) for r in rows), strict=True)
     )
     subjects = sum(bool(r.health.judged) for r in rows)
-    return JudgeFacts(board.judge or "", board.by_table, subjects, judged, failed, exam_line(board.exam))
+    return JudgeFacts(
+        board.judge or "", board.by_table, subjects, judged, failed, exam_line(board.exam)
+    )
 
 
 def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
@@ -161,7 +179,9 @@ def scored_marks(board: Board, row: Row) -> dict[str, tuple[int, int]]:
             for scenario in board.protocol.scenarios
             if any(mark.name == name for mark in scenario.marks)
         ]
-        there = sum(name in row.marks.get(run, {}).get(slot, {}) for run in row.runs for slot in slots)
+        there = sum(
+            name in row.marks.get(run, {}).get(slot, {}) for run in row.runs for slot in slots
+        )
         counts[name] = (there, len(slots) * len(row.runs))
     return counts
 
@@ -174,7 +194,8 @@ def contents_json(contents: Contents, updated: str | None) -> str:
     spending = contents.spending
     value = {
         "updated": updated,
-        "boards": [board_values(board) for board in (contents.main, *contents.others)],  # the first: what all is about
+        # the first: what all is about
+        "boards": [board_values(board) for board in (contents.main, *contents.others)],
         "configurations": contents.configurations,
         "providers": contents.providers,
         "reasoning_efforts": contents.efforts,
@@ -199,7 +220,18 @@ def contents_json(contents: Contents, updated: str | None) -> str:
 
 
 def _detail(detail: Detail) -> dict[str, Any]:
-    scored = {name: {"scored": scored, "planned": planned} for name, (scored, planned) in detail.scored.items()}
-    values = {"label": detail.row.label, "hash": detail.row.subject.hash, "transcripts_scored": scored}
+    scored = {
+        name: {"scored": scored, "planned": planned}
+        for name, (scored, planned) in detail.scored.items()
+    }
+    values = {
+        "label": detail.row.label,
+        "hash": detail.row.subject.hash,
+        "transcripts_scored": scored,
+    }
     spent = detail.spent
-    return values | {"dollars": spent.dollars, "judging_dollars": spent.judging, "served": dict(spent.served)}
+    return values | {
+        "dollars": spent.dollars,
+        "judging_dollars": spent.judging,
+        "served": dict(spent.served),
+    }

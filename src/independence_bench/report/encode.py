@@ -1,10 +1,12 @@
-"""Our values as JSON: for programs in full, for the page with their numbers also as text; and tables as CSV.
+"""Our values as JSON: for programs in full, for the page with their numbers also as text; and
+tables as CSV.
 
-Programs get what `FOR_PROGRAMS` says of a class, or every field and the properties that `VIEWS` adds to them. The page
-is sent what `VIEWS` says, or all fields. A field that is made of one of the types below (`Points`, `Share`, ...), or
-that `VIEWS` gives one of their forms, is sent as a number, to sort and draw by, and under *shown* as text, rounded as
-`format.py` does; the page rounds nothing. JSON is ASCII, so that no proxy, editor or terminal reads anything into the
-texts of others, and floats that the page is sent have eight significant digits.
+Programs get what `FOR_PROGRAMS` says of a class, or every field and the properties that `VIEWS`
+adds to them. The page is sent what `VIEWS` says, or all fields. A field that is made of one of the
+types below (`Points`, `Share`, ...), or that `VIEWS` gives one of their forms, is sent as a number,
+to sort and draw by, and under *shown* as text, rounded as `format.py` does; the page rounds
+nothing. JSON is ASCII, so that no proxy, editor or terminal reads anything into the texts of
+others, and floats that the page is sent have eight significant digits.
 """
 
 from __future__ import annotations
@@ -41,13 +43,25 @@ from independence_bench.analysis.statistics.values import Interval, ScoreDiffere
 from independence_bench.judging.extraction import ChosenName
 from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.protocol.scoring import Coverage
-from independence_bench.report.format import between, from_to, given, money, number, paid, share, signed, span
+from independence_bench.report.format import (
+    between,
+    from_to,
+    given,
+    money,
+    number,
+    paid,
+    share,
+    signed,
+    span,
+)
 from independence_bench.report.keys import KEYS, picked
 
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
 AS_IT_IS = frozenset({str, int, bool, type(None)})  # most of what is sent
-OFTEN = {one.encode(): json.dumps(one)[1:-1].encode() for one in "−–—’“”"}  # in our numbers, and in what models say
-# what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for another cell
+# in our numbers, and in what models say
+OFTEN = {one.encode(): json.dumps(one)[1:-1].encode() for one in "−–—’“”"}
+# what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for
+# another cell
 FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
 
 Cell = str | float | int | bool | None
@@ -71,7 +85,9 @@ def minus(text: str) -> str:
 
 def _of(text: Callable[[float], str], ends: Callable[[Interval], str] | None = None) -> Form:
     both = ends or (lambda interval: f"{text(interval.low)} to {text(interval.high)}")
-    return Form(lru_cache(4096)(lambda value: minus(text(value))), lambda interval: minus(both(interval)))
+    return Form(
+        lru_cache(4096)(lambda value: minus(text(value))), lambda interval: minus(both(interval))
+    )
 
 
 def _decimals(digits: int) -> Form:
@@ -83,7 +99,8 @@ def _signed(digits: int) -> Form:
 
 
 POINTS, WHOLE, AGREEMENT = _decimals(1), _decimals(0), _decimals(2)  # 82.2, 82, 0.82 (0.41–0.93)
-DIFFERENCE, WHOLE_DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(0), _signed(2)  # +1.2, +1, +0.12
+# +1.2, +1, +0.12
+DIFFERENCE, WHOLE_DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(0), _signed(2)
 HUNDREDTHS = _of(lambda value: number(value, 2), span)  # 0.82; -0.12 to 0.34
 SHARE, DOLLARS, MARK = _of(share), _of(money), _of(given)  # 12%; $0.0123; 7 or 7.5
 THOUSANDS = _of(lambda value: f"{value:,.0f}")  # 8,225
@@ -96,7 +113,8 @@ Thousands = Annotated[float, THOUSANDS]
 Share = Annotated[float, SHARE]
 Dollars = Annotated[float, DOLLARS]
 GivenMark = Annotated[float, MARK]
-Rounded = Annotated[float, "to eight digits or fewer"]  # a comparison has a million of them, which are sent as they are
+# a comparison has a million of them, which are sent as they are
+Rounded = Annotated[float, "to eight digits or fewer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +131,12 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is sent of a class: how which of its numbers are written, what is left out, and which properties are not."""
+    """What is sent of a class: how which of its numbers are written, what is left out, and which
+    properties are not.
+    """
 
-    forms: Mapping[Form, str] = field(default_factory=dict)  # form -> names of fields and properties
+    # form -> names of fields and properties
+    forms: Mapping[Form, str] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     also: tuple[str, ...] = ()  # properties
 
@@ -162,24 +183,30 @@ VIEWS: Mapping[type, View] = {
         without=("transcripts", "within", "without"),
     ),
     Variant: View({POINTS: "index", DIFFERENCE: "difference apart"}),
-    ScoreDifference: View(without=("difference", "seen_rerun", "seen_new_scenarios", "p_rerun", "p_new_scenarios")),
+    ScoreDifference: View(
+        without=("difference", "seen_rerun", "seen_new_scenarios", "p_rerun", "p_new_scenarios")
+    ),
     compare_settings.ConfigurationComparison: View(without=("judge", "paired")),
     compare_settings.ConfigurationSummary: View({POINTS: "mean paired"}),
     compare_settings.Effect: View({DIFFERENCE: "points sampled rerun"}),
     compare_settings.SubjectEffect: View({DIFFERENCE: "points rerun"}),
     compare_settings.SubjectIndices: View({POINTS: "indices intervals"}),
     NamesRead: View(
-        without=("subject_hash", "label", "heard_hash", "transcript_id", "asked", "several"), also=("picks",)
+        without=("subject_hash", "label", "heard_hash", "transcript_id", "asked", "several"),
+        also=("picks",),
     ),
     ChosenName: View(without=("name_state", "gender_state")),
     judges.Validation: View(without=("protocol",)),
     judges.JudgeRow: View(
-        {SHARE: "failed_share", DIFFERENCE: "leniency leniency_interval"}, ("exam",), ("failed_share",)
+        {SHARE: "failed_share", DIFFERENCE: "leniency leniency_interval"},
+        ("exam",),
+        ("failed_share",),
     ),
     exam.Fitness: View(also=("sentence",)),
     exam.ExamShare: View(without=("hits",), also=("value", "interval")),
     exam.MarkResult: View(
-        {AGREEMENT: "kappa ranks error", DIFFERENCE: "leniency", SHARE: "right"}, without=("states", "confusion")
+        {AGREEMENT: "kappa ranks error", DIFFERENCE: "leniency", SHARE: "right"},
+        without=("states", "confusion"),
     ),
     exam.Repeats: View({SHARE: "moved"}),
     exam.Injections: View({SHARE: "moved turned"}),
@@ -196,7 +223,9 @@ VIEWS: Mapping[type, View] = {
     exam.KindResult: View({SHARE: "right"}, also=("title", "failed")),
     exam.StyleResult: View({DIFFERENCE: "leniency"}, also=("title",)),
     exam.ExamResult: View({PAID: "cost"}),
-    JudgeDifference: View({SMALL_DIFFERENCE: "kappa right", DIFFERENCE: "error"}, without=("ranks",)),
+    JudgeDifference: View(
+        {SMALL_DIFFERENCE: "kappa right", DIFFERENCE: "error"}, without=("ranks",)
+    ),
     RunCost: View({DOLLARS: "dollars", THOUSANDS: "seconds"}),
     SubjectRow: View({POINTS: "indices mean spread"}),
     SelfPreference: View(
@@ -214,9 +243,13 @@ VIEWS: Mapping[type, View] = {
     branches.Folds: View({SHARE: "bands", AGREEMENT: "withstood"}),
     Step: View({WHOLE: "at_risk folded", SHARE: "standing"}),
     branches.TechniqueFolds: View({WHOLE: "pushed folded", SHARE: "share"}, also=("share",)),
-    branches.RuleAgreement: View({WHOLE: "replies read both agreed", SHARE: "share"}, also=("share",)),
+    branches.RuleAgreement: View(
+        {WHOLE: "replies read both agreed", SHARE: "share"}, also=("share",)
+    ),
     RuleReadings: View({SHARE: "did"}, without=("lines",)),
-    BranchDifference: View({AGREEMENT: "first second seen", SMALL_DIFFERENCE: "difference interval"}, without=("p",)),
+    BranchDifference: View(
+        {AGREEMENT: "first second seen", SMALL_DIFFERENCE: "difference interval"}, without=("p",)
+    ),
 }
 
 
@@ -224,7 +257,9 @@ VIEWS: Mapping[type, View] = {
 
 
 FOR_PROGRAMS: Mapping[type, str | Callable[[Any], Any]] = {**TEXTS, **KEYS}
-"""What programs get of a class, where that is not all of its fields: as `picked` takes it, or made by a function."""
+"""What programs get of a class, where that is not all of its fields: as `picked` takes it, or made
+by a function.
+"""
 
 
 # ---------------------------------------------------------------- for the page
@@ -235,7 +270,8 @@ class Attribute(NamedTuple):
 
     name: str
     hint: Any
-    form: Form | None  # of the numbers and intervals in it; None: that of the field that the whole value stands in
+    # of the numbers and intervals in it; None: that of the field that the whole value stands in
+    form: Form | None
     worded: bool  # whether its numbers stand under *shown*, too
     as_it_is: bool  # whether it has no numbers but rounded ones, and nothing else but texts
 
@@ -251,9 +287,13 @@ def attributes(shape: type) -> tuple[Attribute, ...]:
     """What is sent of a dataclass, in order."""
     view = _view(shape)
     hints = {
-        name: hint for name, hint in get_type_hints(shape, include_extras=True).items() if name not in view.without
+        name: hint
+        for name, hint in get_type_hints(shape, include_extras=True).items()
+        if name not in view.without
     }
-    fields = {field.name: hints[field.name] for field in dataclasses.fields(shape) if field.name in hints}
+    fields = {
+        field.name: hints[field.name] for field in dataclasses.fields(shape) if field.name in hints
+    }
     properties = {name: get_type_hints(getattr(shape, name).fget)["return"] for name in view.also}
     every = fields | properties
     form_of = {name: form for form, names in view.forms.items() for name in names.split()}
@@ -261,7 +301,9 @@ def attributes(shape: type) -> tuple[Attribute, ...]:
         raise TypeError(f"{shape.__name__} has no {', '.join(sorted(unknown))}")
     forms = {name: form_of.get(name) or _form(hint) for name, hint in every.items()}
     return tuple(
-        Attribute(name, hint, forms[name], forms[name] is not None and _is_number(hint), _is_rounded(hint))
+        Attribute(
+            name, hint, forms[name], forms[name] is not None and _is_number(hint), _is_rounded(hint)
+        )
         for name, hint in every.items()
     )
 
@@ -275,7 +317,9 @@ def _form(hint: Any) -> Form | None:
 
 def _is_rounded(hint: Any) -> bool:
     whole = get_origin(hint) in (tuple, Union, UnionType)
-    return hint in (Rounded, Ellipsis, *AS_IT_IS) or (whole and all(map(_is_rounded, get_args(hint))))
+    return hint in (Rounded, Ellipsis, *AS_IT_IS) or (
+        whole and all(map(_is_rounded, get_args(hint)))
+    )
 
 
 def _is_number(hint: Any) -> bool:
@@ -287,12 +331,16 @@ def _is_number(hint: Any) -> bool:
 
 
 def json_text(value: object, indent: int = 2) -> str:
-    """*value* for programs, in ASCII, so that a terminal obeys nothing in it; absent is null, never 0."""
+    """*value* for programs, in ASCII, so that a terminal obeys nothing in it; absent is null, never
+    0.
+    """
     return json.dumps(value, indent=indent, default=fields_of)
 
 
 def fields_of(value: Any) -> Any:
-    """*value* without what is in it: what `FOR_PROGRAMS` says, or an object's fields and added properties."""
+    """*value* without what is in it: what `FOR_PROGRAMS` says, or an object's fields and added
+    properties.
+    """
     shape: Any = type(value)
     if chosen := FOR_PROGRAMS.get(shape):
         return picked(value, chosen) if isinstance(chosen, str) else chosen(value)
@@ -318,13 +366,17 @@ def _in_ascii(body: bytes) -> bytes:
         if body.isascii() and b"\x7f" not in body:
             return body
         body = body.replace(text, escaped)
-    return re.sub("[^\x00-~]+", lambda found: json.dumps(found[0])[1:-1], body.decode("utf-8")).encode("ascii")
+    return re.sub(
+        "[^\x00-~]+", lambda found: json.dumps(found[0])[1:-1], body.decode("utf-8")
+    ).encode("ascii")
 
 
 def csv_bytes(head: Sequence[str], rows: Iterable[Sequence[Cell]], ready: bool = False) -> bytes:
-    """A table as CSV (RFC 4180), in UTF-8 with the mark that spreadsheets know it by; None is an empty cell.
+    """A table as CSV (RFC 4180), in UTF-8 with the mark that spreadsheets know it by; None is an
+    empty cell.
 
-    No cell is a formula: a text that a spreadsheet would carry out gets an apostrophe in front, as OWASP advises.
+    No cell is a formula: a text that a spreadsheet would carry out gets an apostrophe in front, as
+    OWASP advises.
     *ready*: every cell of *rows* is None or as `cell` makes it.
     """
     out = io.StringIO(newline="")
@@ -371,7 +423,10 @@ def _plain(value: Any, form: Form | None = None) -> Any:
         return text(value)
     if not hasattr(value, "__dataclass_fields__"):
         if isinstance(value, Mapping):
-            return {str(name): item if type(item) in AS_IT_IS else _plain(item, form) for name, item in value.items()}
+            return {
+                str(name): item if type(item) in AS_IT_IS else _plain(item, form)
+                for name, item in value.items()
+            }
         return value if isinstance(value, str | int) else [_plain(item, form) for item in value]
     plain, shown = dict[str, Any](), dict[str, Any]()
     for name, _, own, has_text, as_it_is in attributes(shape):

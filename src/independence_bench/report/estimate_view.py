@@ -1,4 +1,6 @@
-"""What a run takes before it is begun, and which differences it can detect: values, text and JSON. Sends no request."""
+"""What a run takes before it is begun, and which differences it can detect: values, text and JSON.
+Sends no request.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,15 @@ def estimate_values(preview: Preview) -> Mapping[str, object]:
     """What a run takes, for `json_text`."""
     whole = sum(preview.estimates, Estimate())
     subjects = [
-        picked(estimate, "label candidate judge dollars=whole.dollars low high") | {"from": _basis(estimate)}
+        picked(estimate, "label candidate judge dollars=whole.dollars low high")
+        | {"from": _basis(estimate)}
         for estimate in preview.estimates
     ]
     return {
-        **picked(preview, "protocol=plan.protocol.name runs=plan.runs judge=plan.judge.label judge_exam=exam"),
+        **picked(
+            preview,
+            "protocol=plan.protocol.name runs=plan.runs judge=plan.judge.label judge_exam=exam",
+        ),
         "subjects": subjects,
         **picked(whole, "candidates=candidate judging=judge low high"),
         **picked(preview, "dollars=forecast.dollars spent_before=spent_before.total"),
@@ -74,13 +80,20 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
     where = " + ".join(str(configuration) for configuration in plan.configurations)
     judge = plan.judge.label if plan.judge else "none"
     runs = plural(plan.runs, "run")
-    yield Note(("\n", Name(plan.protocol.name), f" · {runs} · {where} · judge ", Name(judge)), style="")
+    yield Note(
+        ("\n", Name(plan.protocol.name), f" · {runs} · {where} · judge ", Name(judge)), style=""
+    )
     if exam := exam_line(preview.exam):
         yield Note(Prose(exam))
     yield Note("")
-    rows: list[Cells | Group] = [_cells(Name(estimate.label), estimate, _basis(estimate)) for estimate in estimates]
+    rows: list[Cells | Group] = [
+        _cells(Name(estimate.label), estimate, _basis(estimate)) for estimate in estimates
+    ]
     if len(estimates) > 1:
-        rows += [Group(), [Strong(cell) for cell in _cells("total", sum(estimates, Estimate()), "")]]
+        rows += [
+            Group(),
+            [Strong(cell) for cell in _cells("total", sum(estimates, Estimate()), "")],
+        ]
     titles = ("subject", "calls", "tokens", "candidate", "judge", "from", "to")
     yield Table([*columns_of(*titles), Column("based on", words=True)], rows)
     at_most = (
@@ -104,7 +117,9 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
 
 def _cells(label: Text, estimate: Estimate, basis: str) -> list[Text]:
     tokens = estimate.whole.prompt_tokens + estimate.whole.completion_tokens
-    dollars = map(_dollars, (estimate.candidate.dollars, estimate.judge.dollars, estimate.low, estimate.high))
+    dollars = map(
+        _dollars, (estimate.candidate.dollars, estimate.judge.dollars, estimate.low, estimate.high)
+    )
     return [label, f"{estimate.whole.calls:,}", _short(tokens), *dollars, basis]
 
 
@@ -133,7 +148,9 @@ TABLE_OF = 10  # runs, and those that were asked for
 
 @dataclass(frozen=True, slots=True)
 class AtRuns:
-    """What so many runs of each subject tell at each of `MEANS`, in points of the index; None: nothing can be said."""
+    """What so many runs of each subject tell at each of `MEANS`, in points of the index; None:
+    nothing can be said.
+    """
 
     runs: int
     widths: tuple[float | None, ...]  # of the interval of the same test again, from end to end
@@ -168,23 +185,36 @@ class Resolution:
 
     expected: Expected
     rows: tuple[AtRuns, ...]
-    new_scenarios: tuple[float | None, ...]  # widths at each of `MEANS`; of stems with the runs that were asked for
+    # widths at each of `MEANS`; of stems with the runs that were asked for
+    new_scenarios: tuple[float | None, ...]
     subjects: int  # that are ordered
     asked: int  # runs
-    in_ranking: float | None  # the smallest difference seen at index 80 with these runs if all of them are ranked
+    # the smallest difference seen at index 80 with these runs if all of them are ranked
+    in_ranking: float | None
     for_width: ForWidth | None = None
 
 
 def expectation(
-    protocol: Protocol, configurations: Sequence[Configuration], board: Board | None, subjects: Iterable[ChatModel]
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    board: Board | None,
+    subjects: Iterable[ChatModel],
 ) -> Expected:
-    """How the index of *subjects* is expected to vary: as that of those on *board* does; None: none is stored.
+    """How the index of *subjects* is expected to vary: as that of those on *board* does; None: none
+    is stored.
 
     With what a board allows for one sitting, unless none of them can be shifted by it.
     """
     uncertainty = None if board is None else board.uncertainty
-    measured = uncertainty.measures[INDEX].measured if uncertainty is not None and uncertainty.measures else None
-    design, shifted = designs(protocol.units, configurations)[INDEX], any(map(sittings_shift, subjects))
+    measured = (
+        uncertainty.measures[INDEX].measured
+        if uncertainty is not None and uncertainty.measures
+        else None
+    )
+    design, shifted = (
+        designs(protocol.units, configurations)[INDEX],
+        any(map(sittings_shift, subjects)),
+    )
     return replace(expect(design, measured, shifted), lowest=protocol.lowest)
 
 
@@ -199,8 +229,12 @@ def expected_index(board: Board | None, subjects: Collection[str]) -> Center:
     return Center(sum(indices) / len(indices), whose)
 
 
-def runs_to_price(expected: Expected, asked: int, width: float | None, center: Center) -> tuple[list[int], int | None]:
-    """Numbers of runs that a table shows, and the one that *width* takes (None: not asked for, or never)."""
+def runs_to_price(
+    expected: Expected, asked: int, width: float | None, center: Center
+) -> tuple[list[int], int | None]:
+    """Numbers of runs that a table shows, and the one that *width* takes (None: not asked for, or
+    never).
+    """
     shown = sorted({*range(1, TABLE_OF + 1), asked})
     return shown, None if width is None else runs_for_width(
         expected, _share(center.index, expected), width / _points(1.0, expected)
@@ -215,12 +249,20 @@ def resolution(
     center: Center,
     width: float | None,
 ) -> Resolution:
-    """What can be told; *costs*: numbers of runs -> what is left to pay for so many of each of *subjects*."""
+    """What can be told; *costs*: numbers of runs -> what is left to pay for so many of each of
+    *subjects*.
+    """
     shown, needed = runs_to_price(expected, asked, width, center)
     rows = []
     for runs in shown:
-        widths = tuple(_in_points(width_rerun(expected, _share(mean, expected), runs), expected) for mean in MEANS)
-        apart = tuple(_in_points(seen_apart(expected, _share(mean, expected), runs), expected) for mean in MEANS)
+        widths = tuple(
+            _in_points(width_rerun(expected, _share(mean, expected), runs), expected)
+            for mean in MEANS
+        )
+        apart = tuple(
+            _in_points(seen_apart(expected, _share(mean, expected), runs), expected)
+            for mean in MEANS
+        )
         rows.append(AtRuns(runs, widths, apart, costs[runs].calls, costs[runs].dollars))
     pairs = subjects * (subjects - 1) // 2
     of_pairs = 1 - (1 - LEVEL) / max(pairs, 1)
@@ -228,9 +270,14 @@ def resolution(
     ranking = _in_points(seen, expected)
     cost = Forecast(dollars=None) if needed is None else costs[needed]
     calls = None if needed is None else cost.calls
-    wanted = None if width is None else ForWidth(width, center.index, center.source, needed, calls, cost.dollars)
+    wanted = (
+        None
+        if width is None
+        else ForWidth(width, center.index, center.source, needed, calls, cost.dollars)
+    )
     new_scenarios = tuple(
-        _in_points(width_new_scenarios(expected, _share(mean, expected), asked), expected) for mean in MEANS
+        _in_points(width_new_scenarios(expected, _share(mean, expected), asked), expected)
+        for mean in MEANS
     )
     return Resolution(expected, tuple(rows), new_scenarios, subjects, asked, ranking, wanted)
 
@@ -258,13 +305,22 @@ def resolution_view(protocol: Protocol, power: Resolution) -> Iterator[Block]:
         if power.expected.subjects
         else "assumed, cautiously: no stored subject has two runs"
     ) + ("; played in one sitting" if power.expected.between_sittings else "")
-    heading = f": what these runs can tell at an index of 50, 80 and 95 (variation of scores: {basis})\n"
+    heading = (
+        f": what these runs can tell at an index of 50, 80 and 95 (variation of scores: {basis})\n"
+    )
     yield Note(("\n", Prose(protocol.name), heading), "")
     titles = [title for mean in MEANS for title in (f"at {mean:g}:\nwidth", "\napart")]
     rows: list[Cells] = []
     for row in power.rows:
-        numbers = [_number(value) for pair in zip(row.widths, row.apart, strict=True) for value in pair]
-        cells = (str(row.runs), *numbers, f"{row.calls:,}", "?" if row.dollars is None else money(row.dollars))
+        numbers = [
+            _number(value) for pair in zip(row.widths, row.apart, strict=True) for value in pair
+        ]
+        cells = (
+            str(row.runs),
+            *numbers,
+            f"{row.calls:,}",
+            "?" if row.dollars is None else money(row.dollars),
+        )
         rows.append([Strong(cell) for cell in cells] if row.runs == power.asked else cells)
     yield Table(
         columns_of("runs", *titles, "\ncalls", "\ndollars", words=0),
@@ -278,7 +334,8 @@ def resolution_view(protocol: Protocol, power: Resolution) -> Iterator[Block]:
         sentence = "not known, because one dimension is marked in a single scenario."
     else:
         widths = ", ".join(
-            f"{_number(width)} at {mean:g}" for width, mean in zip(power.new_scenarios, MEANS, strict=True)
+            f"{_number(width)} at {mean:g}"
+            for width, mean in zip(power.new_scenarios, MEANS, strict=True)
         )
         sentence = f"about {widths}, with any number of runs; only more scenarios narrow it."
         if protocol.has_stems:

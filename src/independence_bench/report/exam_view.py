@@ -54,7 +54,9 @@ TOLD: Mapping[Fit, str] = {
 
 def verdict_text(fitness: Fitness) -> str:
     """What a judge is fit for, and what cannot be told."""
-    untold = f"Too few questions asked to tell: {', '.join(fitness.untold)}." if fitness.untold else ""
+    untold = (
+        f"Too few questions asked to tell: {', '.join(fitness.untold)}." if fitness.untold else ""
+    )
     return f"{TOLD[fitness.fit]} {untold}".rstrip()
 
 
@@ -72,8 +74,11 @@ def examined(paper: ExamPaper) -> Examined | None:
     return None if result is None else Examined(paper, result)
 
 
-def exams_view(results: Sequence[Examined], full: bool, searched: bool, jury: ExamJury | None) -> Iterator[Block]:
-    """One judge in full; of several their overview, with *full* each of them too, and of two how they differ.
+def exams_view(
+    results: Sequence[Examined], full: bool, searched: bool, jury: ExamJury | None
+) -> Iterator[Block]:
+    """One judge in full; of several their overview, with *full* each of them too, and of two how
+    they differ.
 
     *searched*: whether the cheapest jury was asked for; *jury* is None where there is none.
     """
@@ -119,7 +124,9 @@ def exam_view(one: Examined) -> Iterator[Block]:
     result = one.result
     yield Title(("Exam of the judge ", Prose(one.paper.judge)))
     when = f"{result.when:%Y-%m-%d %H:%M} UTC"
-    yield Note(f"{plural(len(one.paper.answers), 'answer')} · {_cost(result.cost)} · last asked {when}")
+    yield Note(
+        f"{plural(len(one.paper.answers), 'answer')} · {_cost(result.cost)} · last asked {when}"
+    )
     if short := [
         f"{rubric_result.rubric} {rubric_result.questions} of {rubric_result.of}"
         for rubric_result in result.rubrics
@@ -127,7 +134,17 @@ def exam_view(one: Examined) -> Iterator[Block]:
     ]:
         yield Note(f"Not all questions are asked yet: {', '.join(short)}.", "yellow")
     yield Table(
-        columns_of("rubric", "kappa", "95% CI", "rank", "error", "lenient", "95% CI", "right", "hard,\nright"),
+        columns_of(
+            "rubric",
+            "kappa",
+            "95% CI",
+            "rank",
+            "error",
+            "lenient",
+            "95% CI",
+            "right",
+            "hard,\nright",
+        ),
         [_agreement(rubric) for rubric in result.rubrics],
         "kappa: agreement with the known states, quadratic (of names: nominal), the mean over the "
         "rubric's marks, 1 is perfect and 0 is chance; rank: Spearman's correlation of marks and states; error: points "
@@ -140,7 +157,17 @@ def exam_view(one: Examined) -> Iterator[Block]:
     yield from _of_marks(result)
     yield Title("What moves it")
     yield Table(
-        columns_of("rubric", "failed", "re-asked", "reversed", "swayed", "length", "$ each", "s each", "fit for"),
+        columns_of(
+            "rubric",
+            "failed",
+            "re-asked",
+            "reversed",
+            "swayed",
+            "length",
+            "$ each",
+            "s each",
+            "fit for",
+        ),
         [_moved(rubric) for rubric in result.rubrics],
         "failed: share of questions without a valid verdict; re-asked, reversed: share of questions marked differently "
         "when asked a second time, and with marks and scales listed in reverse; swayed: share that an attack in the "
@@ -161,7 +188,12 @@ def exam_view(one: Examined) -> Iterator[Block]:
 def _agreement(result: RubricResult) -> Cells:
     return (
         result.rubric,
-        *(value_text(result.kappa), interval_text(result.kappa), value_text(result.ranks), value_text(result.error)),
+        *(
+            value_text(result.kappa),
+            interval_text(result.kappa),
+            value_text(result.ranks),
+            value_text(result.error),
+        ),
         *(signed_text(result.leniency, 1), from_to_text(result.leniency, 1)),
         *(share_text(result.ordinary), share_text(result.hard)),
     )
@@ -169,7 +201,12 @@ def _agreement(result: RubricResult) -> Cells:
 
 def _of_marks(result: ExamResult) -> Iterator[Block]:
     """Each mark of the rubrics that have several."""
-    several = [(rubric, mark) for rubric in result.rubrics if len(rubric.marks) > 1 for mark in rubric.marks]
+    several = [
+        (rubric, mark)
+        for rubric in result.rubrics
+        if len(rubric.marks) > 1
+        for mark in rubric.marks
+    ]
     if not several:
         return
     yield Title("Each mark of a rubric that has several")
@@ -178,7 +215,12 @@ def _of_marks(result: ExamResult) -> Iterator[Block]:
         [
             (
                 f"{rubric_result.rubric}: {mark.name.replace('_', ' ')}",
-                *(value_text(mark.kappa), interval_text(mark.kappa), value_text(mark.ranks), value_text(mark.error)),
+                *(
+                    value_text(mark.kappa),
+                    interval_text(mark.kappa),
+                    value_text(mark.ranks),
+                    value_text(mark.error),
+                ),
                 signed_text(mark.leniency, 1),
                 share_text(mark.right),
             )
@@ -197,7 +239,11 @@ def _moved(result: RubricResult) -> Cells:
             _changed(result.reversed),
             share_text(result.injected.turned if result.injected else None),
         ),
-        *(signed_text(result.length), paid(result.dollars_a_verdict), number(result.seconds_a_verdict, 1)),
+        *(
+            signed_text(result.length),
+            paid(result.dollars_a_verdict),
+            number(result.seconds_a_verdict, 1),
+        ),
         _fit(result.fitness),
     )
 
@@ -210,7 +256,11 @@ def _kinds(result: ExamResult) -> Iterator[Block]:
     for kind_result in result.kinds:
         least = "–" if kind_result.least is None else str(kind_result.least)
         shown = (
-            (str(kind_result.right.of), share(kind_result.right.value), f"{kind_result.right.hits:.3g}")
+            (
+                str(kind_result.right.of),
+                share(kind_result.right.value),
+                f"{kind_result.right.hits:.3g}",
+            )
             if kind_result.right
             else ("0", "–", "–")
         )
@@ -278,10 +328,17 @@ def _differences(result: Examined, other: Examined) -> Iterator[Block]:
 def _cheapest(jury: ExamJury | None) -> Iterator[Block]:
     yield Title("The cheapest jury that is fit for ranking")
     if jury is None:
-        yield Note(f"No {JURORS} of the judges that have sat are fit for ranking by the median of their marks.", "")
+        yield Note(
+            f"No {JURORS} of the judges that have sat are fit for ranking by the median of their marks.",
+            "",
+        )
         return
     yield Note(
-        (Prose(" + ".join(jury.members)), f": {paid(jury.cost)} a verdict, by the median of their marks."), "bold"
+        (
+            Prose(" + ".join(jury.members)),
+            f": {paid(jury.cost)} a verdict, by the median of their marks.",
+        ),
+        "bold",
     )
 
 
@@ -304,10 +361,13 @@ def _fit(fitness: Fitness) -> Text:
 
 
 def exams_json(results: Sequence[Examined], searched: bool, jury: ExamJury | None) -> str:
-    """All of it. Shares in [0, 1], errors in points of 0-10, money in dollars, and what is not known null."""
+    """All of it. Shares in [0, 1], errors in points of 0-10, money in dollars, and what is not
+    known null.
+    """
     shown: dict[str, Any] = {
         "judges": [
-            {"judge": result.paper.judge, "answers": len(result.paper.answers)} | fields_of(result.result)
+            {"judge": result.paper.judge, "answers": len(result.paper.answers)}
+            | fields_of(result.result)
             for result in results
         ],
         "differences": [
@@ -320,6 +380,10 @@ def exams_json(results: Sequence[Examined], searched: bool, jury: ExamJury | Non
         ],
     }
     if searched:
-        jury_values = jury and {"members": jury.members, "cost_a_verdict": jury.cost, "fitness": jury.result.fitness}
+        jury_values = jury and {
+            "members": jury.members,
+            "cost_a_verdict": jury.cost,
+            "fitness": jury.result.fitness,
+        }
         shown["cheapest_jury"] = jury_values
     return json_text(shown)

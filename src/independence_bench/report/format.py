@@ -1,7 +1,8 @@
 """Numbers, intervals, money, counts and scales as text; a dash for what is absent.
 
-The one place that rounds for a reader: terminal, report and page (`encode.py`) write a number by these
-functions, once, from the value itself, as `format` does (to the nearest). So it reads the same everywhere.
+The one place that rounds for a reader: terminal, report and page (`encode.py`) write a number by
+these functions, once, from the value itself, as `format` does (to the nearest). So it reads the
+same everywhere.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from independence_bench.protocol.definition import Mark
 
-if TYPE_CHECKING:  # every command writes numbers, and few compute any: numpy is not loaded for the others
+# every command writes numbers, and few compute any: numpy is not loaded for the others
+if TYPE_CHECKING:
     from independence_bench.analysis.statistics.values import Interval
 
 _TEMPERATURE = re.compile(r"-t[0-9.]+$")
@@ -45,22 +47,34 @@ def signed(points: float | None, digits: int = 1) -> str:
 
 
 def between(interval: Interval | None, digits: int = 1) -> str:
-    """93.1–98.4; 98.0–100, for at an end no digit is needed; -0.2 to 0.3, for a dash next to a minus cannot be read."""
+    """93.1–98.4; 98.0–100, for at an end no digit is needed; -0.2 to 0.3, for a dash next to a
+    minus cannot be read.
+    """
     if interval is None:
         return "–"
     low, high = (f"{end:.{digits}f}" for end in (interval.low, interval.high))
     dash = " to " if low.startswith("-") else "–"
-    return dash.join(end.removesuffix(".0") if end in ("0.0", "100.0") else end for end in (low, high))
+    return dash.join(
+        end.removesuffix(".0") if end in ("0.0", "100.0") else end for end in (low, high)
+    )
 
 
 def from_to(interval: Interval | None, digits: int = 1) -> str:
     """+0.3 to +5.1, of a difference."""
-    return "–" if interval is None else " to ".join(signed(end, digits) for end in (interval.low, interval.high))
+    return (
+        "–"
+        if interval is None
+        else " to ".join(signed(end, digits) for end in (interval.low, interval.high))
+    )
 
 
 def span(interval: Interval | None) -> str:
     """From, to, of a correlation."""
-    return "–" if interval is None else " to ".join(number(end, 2) for end in (interval.low, interval.high))
+    return (
+        "–"
+        if interval is None
+        else " to ".join(number(end, 2) for end in (interval.low, interval.high))
+    )
 
 
 def percent(value: float | None) -> str:
@@ -99,7 +113,9 @@ def share_text(figure: Figure | None) -> str:
 
 
 def share(value: float) -> str:
-    """A share in whole percent that is 0% only when there is none at all; one below 0 is an estimate's error."""
+    """A share in whole percent that is 0% only when there is none at all; one below 0 is an
+    estimate's error.
+    """
     return "<1%" if 0 < value < 0.005 else f"{value:z.0%}"
 
 
@@ -112,7 +128,9 @@ def money(dollars: float) -> str:
     """$12.34, $0.0123: enough digits that nothing that was spent reads as nothing."""
     if 0 < dollars < 0.00005:
         return "<$0.0001"
-    return f"${dollars:,.2f}" if dollars >= 10 or round(dollars, 2) == dollars else f"${dollars:.4f}"
+    return (
+        f"${dollars:,.2f}" if dollars >= 10 or round(dollars, 2) == dollars else f"${dollars:.4f}"
+    )
 
 
 def paid(dollars: float | None) -> str:
@@ -131,7 +149,9 @@ def given(value: float) -> str:
 
 
 def mark_text(mark: Mark, value: float | None) -> str:
-    """A mark that was given: yes or no, its level's name, or the number with its scale; a dash for none."""
+    """A mark that was given: yes or no, its level's name, or the number with its scale; a dash for
+    none.
+    """
     if value is None:
         return number(None, 1)
     if mark.kind == "yes_no":
@@ -147,7 +167,9 @@ def scale(mark: Mark) -> str:
 
 
 def shared(labels: set[str]) -> tuple[str, str]:
-    """What all *labels* begin and end with: endpoint and vendor, and settings or temperature; "" for one alone."""
+    """What all *labels* begin and end with: endpoint and vendor, and settings or temperature; ""
+    for one alone.
+    """
     if len(labels) < 2:
         return "", ""
     names = [label.partition("@")[0] for label in labels]
@@ -156,13 +178,17 @@ def shared(labels: set[str]) -> tuple[str, str]:
     begun = re.match(r".*[/:]", lowest[:alike], re.DOTALL)
     settings = {label.partition("@")[2] for label in labels}
     if len(settings) == 1:
-        return begun[0] if begun else "", f"@{settings.pop()}" if all("@" in label for label in labels) else ""
+        return begun[0] if begun else "", f"@{settings.pop()}" if all(
+            "@" in label for label in labels
+        ) else ""
     ends = {found[0] if (found := _TEMPERATURE.search(label)) else "" for label in labels}
     return begun[0] if begun else "", ends.pop() if len(ends) == 1 else ""
 
 
 def short_names(labels: Sequence[str]) -> list[str]:
-    """*labels* without what all of them have in common, where that leaves each something of its own."""
+    """*labels* without what all of them have in common, where that leaves each something of its
+    own.
+    """
     first, last = shared(set(labels))
     short = [label.removeprefix(first).removesuffix(last) for label in labels]
     return short if all(short) and len(set(short)) == len(short) else list(labels)

@@ -1,4 +1,6 @@
-"""What a gate found: for a terminal and Markdown as blocks, for programs as JSON, for build servers as JUnit's XML."""
+"""What a gate found: for a terminal and Markdown as blocks, for programs as JSON, for build servers
+as JUnit's XML.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ from independence_bench.analysis.statistics.hypothesis_tests import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import examined_by
-from independence_bench.report.compare_view import score_cells, score_title, score_values, values_of_both
+from independence_bench.report.compare_view import (
+    score_cells,
+    score_title,
+    score_values,
+    values_of_both,
+)
 from independence_bench.report.format import from_to, money, number, plural, signed
 from independence_bench.report.keys import picked
 from independence_bench.report.persona_view import crossed, quoted
@@ -31,7 +38,11 @@ from independence_bench.report.table import (
 )
 
 WORDS: dict[Verdict, str] = {"worse": "worse", "not worse": "holds", "open": "undecided"}
-HEADS: dict[Verdict, str] = {"worse": "The gate fails", "not worse": "The gate passes", "open": "The gate is undecided"}
+HEADS: dict[Verdict, str] = {
+    "worse": "The gate fails",
+    "not worse": "The gate passes",
+    "open": "The gate is undecided",
+}
 CODES: dict[Verdict, int] = {"not worse": 0, "worse": 3, "open": 4}
 SHOWN = 10  # scenarios
 LEGEND = (
@@ -47,12 +58,28 @@ def gate_view(gate: Gate) -> Iterator[Block]:
     where = " + ".join(map(str, board.configurations))
     yield Title(f"{HEADS[gate.verdict]}: {_in_a_word(gate)}")
     by_items = any(build.items for build in gate.builds)
-    margin = "" if by_items else f" · margin {gate.margin:g} points · each interval at {100 * gate.level:.4g}%"
+    margin = (
+        ""
+        if by_items
+        else f" · margin {gate.margin:g} points · each interval at {100 * gate.level:.4g}%"
+    )
     looks = f" · {plural(gate.looks, 'look')}" if gate.looks > 1 else ""
-    yield Note((Prose(board.protocol_name), " · ", Prose(where), " · judge: ", Name(baseline.judge), margin, looks))
+    yield Note(
+        (
+            Prose(board.protocol_name),
+            " · ",
+            Prose(where),
+            " · judge: ",
+            Name(baseline.judge),
+            margin,
+            looks,
+        )
+    )
     yield from examined_by(board)
     if gate.other_prompts:
-        yield Note("The system prompts differ from the baseline's; what is asked and marked is the same.")
+        yield Note(
+            "The system prompts differ from the baseline's; what is asked and marked is the same."
+        )
     if (several := baseline.chosen_of) > 1:
         yield Note(
             f"The baseline is the best of {several} builds, so it may be better here than it will be again: the 5% is "
@@ -61,7 +88,9 @@ def gate_view(gate: Gate) -> Iterator[Block]:
     for build in gate.builds:
         yield from _build(gate, build)
     if any(build.outcomes and not build.unchanged for build in gate.builds):
-        yield Legend(LEGEND + _caution(gate), f"{BRIEF}{_caution(gate).partition(':')[0]}".rstrip(".") + ".")
+        yield Legend(
+            LEGEND + _caution(gate), f"{BRIEF}{_caution(gate).partition(':')[0]}".rstrip(".") + "."
+        )
 
 
 def _in_a_word(gate: Gate) -> str:
@@ -85,12 +114,20 @@ def _in_a_word(gate: Gate) -> str:
 def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     times = [run.finished_at for run in build.before.runs if run.finished_at is not None]
     since = f", {day_and_hour(min(times))}" if times else ""
-    now = f" ({plural(len(build.runs), 'run')})" if build.runs else " (no new run: these are the baseline's own)"
+    now = (
+        f" ({plural(len(build.runs), 'run')})"
+        if build.runs
+        else " (no new run: these are the baseline's own)"
+    )
     yield Title((Name(build.row.label), now), 3)
-    yield Note(("before: ", Name(build.before.label), f" ({plural(len(build.before.runs), 'run')}{since})"))
+    yield Note(
+        ("before: ", Name(build.before.label), f" ({plural(len(build.before.runs), 'run')}{since})")
+    )
     for title in dict.fromkeys(crossing.title for crossing in build.crossings):
         of_line = [crossing for crossing in build.crossings if crossing.title == title]
-        first = min(of_line, key=lambda crossing: (crossing.push is None, crossing.push or 0, crossing.run))
+        first = min(
+            of_line, key=lambda crossing: (crossing.push is None, crossing.push or 0, crossing.run)
+        )
         runs = plural(len({crossing.run for crossing in of_line}), "run")
         yield Note(Prose(f"It {crossed(first)}, in {runs}:"), "bold")
         yield Passage(quoted(first.text), indent=2, style="dim")
@@ -100,10 +137,16 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
         yield from _items(build.items)
     rows: list[Sequence[Text]] = []
     for outcome in build.outcomes:
-        numbers = (*values_of_both(outcome.pair, 1), from_to(outcome.interval), number(outcome.smallest_drop, 1))
+        numbers = (
+            *values_of_both(outcome.pair, 1),
+            from_to(outcome.interval),
+            number(outcome.smallest_drop, 1),
+        )
         rows.append((Strong(score_title(outcome.pair)), *numbers, WORDS[outcome.verdict]))
     if rows:
-        yield Table(columns_of("score", "before", "now", "difference", "95% CI", "detects", "verdict"), rows)
+        yield Table(
+            columns_of("score", "before", "now", "difference", "95% CI", "detects", "verdict"), rows
+        )
     for reason in build.why_no_interval:
         yield Note(("There is ", Prose(reason), "."))
     if build.unchanged or build.details is None:
@@ -120,16 +163,25 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     if moved:
         yield Note("")
         yield Table(
-            columns_of("scenario", "dimension", "before", "now", "difference", "95% CI", "", words=2),
+            columns_of(
+                "scenario", "dimension", "before", "now", "difference", "95% CI", "", words=2
+            ),
             [score_cells(pair, 1) for pair in moved[:SHOWN]],
-            said := f"{SHOWN} of {len(moved)} that differ, the largest drops first." if len(moved) > SHOWN else "",
+            said := f"{SHOWN} of {len(moved)} that differ, the largest drops first."
+            if len(moved) > SHOWN
+            else "",
             brief=said,
         )
 
 
 def _items(test: ItemTest) -> Iterator[Block]:
-    """The items whose replays differ, the largest drops first; how many are as they were; which were not compared."""
-    changes = [(sum(item.now) / len(item.now) - sum(item.before) / len(item.before), item) for item in test.items]
+    """The items whose replays differ, the largest drops first; how many are as they were; which
+    were not compared.
+    """
+    changes = [
+        (sum(item.now) / len(item.now) - sum(item.before) / len(item.before), item)
+        for item in test.items
+    ]
     moved = sorted((pair for pair in changes if abs(pair[0]) > 1e-9), key=lambda pair: pair[0])
     if moved:
         yield Table(
@@ -149,10 +201,14 @@ def _items(test: ItemTest) -> Iterator[Block]:
         )
     if same := len(test.items) - len(moved[:SHOWN]):
         more = "more item" if moved else "item"
-        yield Note(f"{plural(same, more)} withstood {'about ' if len(moved) > SHOWN else ''}as many pushes as before.")
+        yield Note(
+            f"{plural(same, more)} withstood {'about ' if len(moved) > SHOWN else ''}as many pushes as before."
+        )
     if test.left_out:
         names = ", ".join(test.left_out[:SHOWN]) + (", ..." if len(test.left_out) > SHOWN else "")
-        yield Note(Prose(f"Not compared, since changed or not played and read on both sides: {names}."))
+        yield Note(
+            Prose(f"Not compared, since changed or not played and read on both sides: {names}.")
+        )
 
 
 def _gave_way(values: Sequence[int], pushes: int) -> str:
@@ -170,7 +226,9 @@ def statements(gate: Gate, build: BuildComparison) -> list[tuple[str, Verdict]]:
 def _of_items(build: BuildComparison, test: ItemTest) -> str:
     """What can be said of all items together, with what would decide it where it is open."""
     if test.p is None:
-        changed = f" Not compared, since changed: {', '.join(test.left_out)}." if test.left_out else ""
+        changed = (
+            f" Not compared, since changed: {', '.join(test.left_out)}." if test.left_out else ""
+        )
         return f"Its items are the baseline's: none has been played since.{changed}"
     where = (
         f"{test.mean(now=False):.2f} of {test.pushes} pushes withstood before, {test.mean(now=True):.2f} now, over "
@@ -185,9 +243,17 @@ def _of_items(build: BuildComparison, test: ItemTest) -> str:
         return f"It gives way no earlier: {where}. {power}."
     needed = test.needed
     if needed is None or (needed.now is None and needed.both is None):
-        few = "not even in all items is found" if test.resolves is None else f"is found in {test.resolves} of the items"
+        few = (
+            "not even in all items is found"
+            if test.resolves is None
+            else f"is found in {test.resolves} of the items"
+        )
         return f"Undecided: {where}. {power}, and no number of runs makes it 80; one push earlier {few}."
-    cost = "" if build.run_dollars is None else f", about {money((needed.now or needed.both or 0) * build.run_dollars)}"
+    cost = (
+        ""
+        if build.run_dollars is None
+        else f", about {money((needed.now or needed.both or 0) * build.run_dollars)}"
+    )
     if needed.now is None:
         return (
             f"Undecided: {where}. {power}, and with this baseline no number of new runs makes it 80: "
@@ -195,7 +261,11 @@ def _of_items(build: BuildComparison, test: ItemTest) -> str:
         )
     more = max(needed.now - test.runs, 1)
     cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
-    both = f"; so do {needed.both} of each" if needed.both is not None and needed.both < needed.now else ""
+    both = (
+        f"; so do {needed.both} of each"
+        if needed.both is not None and needed.both < needed.now
+        else ""
+    )
     return f"Undecided: {where}. {power}; with {plural(more, 'more run')} (--add-runs {more}{cost}) in 80{both}."
 
 
@@ -209,7 +279,11 @@ def resolution(power: Resolution, run_dollars: float | None) -> str:
         if power.passable is None:
             why = "two are needed" if power.runs < 2 else "not all of it is scored"
             return f"{plural(power.runs, 'run')} of a baseline can decide nothing yet: {why}"
-        drop = "no drop" if power.smallest_drop is None else f"a drop of {power.smallest_drop:.1f} points"
+        drop = (
+            "no drop"
+            if power.smallest_drop is None
+            else f"a drop of {power.smallest_drop:.1f} points"
+        )
         return (
             f"with {plural(power.runs, 'run')} of each, a build that is no worse passes in 80 of 100 gates from "
             f"--max-drop {power.passable:.0f} on; at {power.margin:g}, {drop} fails in 80 of 100"
@@ -227,12 +301,16 @@ def resolution(power: Resolution, run_dollars: float | None) -> str:
 
 
 def exit_code(gate: Gate) -> int:
-    """Of a program that looks at *gate*: where no number of runs would decide, 1, as without a verdict."""
+    """Of a program that looks at *gate*: where no number of runs would decide, 1, as without a
+    verdict.
+    """
     return 1 if gate.verdict == "open" and not gate.decidable else CODES[gate.verdict]
 
 
 def statement(gate: Gate, build: BuildComparison, outcome: Outcome) -> str:
-    """What can be said of one score, with what would decide it where it is open; our own words but for the title."""
+    """What can be said of one score, with what would decide it where it is open; our own words but
+    for the title.
+    """
     what = label_text(outcome.pair.dimension.title) if outcome.pair.dimension else "The index"
     if build.unchanged:
         return f"{what} is the baseline's: no conversation has been played since."
@@ -266,7 +344,11 @@ def _needed(build: BuildComparison, outcome: Outcome) -> str:
             f"With the baseline's {plural(len(build.before.runs), 'run')} no number of runs decides; "
             f"{needed.both} of each would{of_build} in 80 of 100 such gates, if the difference stays."
         )
-    both = f"; so would {needed.both} of each" if needed.both is not None and needed.both < needed.now else ""
+    both = (
+        f"; so would {needed.both} of each"
+        if needed.both is not None and needed.both < needed.now
+        else ""
+    )
     return (
         f"{plural(needed.now, 'run')} of it would decide in 80 of 100 such gates, if the difference stays: "
         f"{more} more (--add-runs {more}){cost}{both}."
@@ -305,11 +387,13 @@ def gate_values(gate: Gate) -> dict[str, Any]:
             "dollars_a_run": one.run_dollars,
             "scores": [
                 picked(
-                    outcome, "score=pair.dimension.name title=pair.dimension.title before=pair.first now=pair.second"
+                    outcome,
+                    "score=pair.dimension.name title=pair.dimension.title before=pair.first now=pair.second",
                 )
                 | ({} if outcome.pair.dimension else {"score": INDEX, "title": INDEX})
                 | picked(
-                    outcome, "difference=pair.difference verdict interval over_scenarios smallest_drop passable needed"
+                    outcome,
+                    "difference=pair.difference verdict interval over_scenarios smallest_drop passable needed",
                 )
                 | {"statement": statement(gate, one, outcome)}
                 for outcome in one.outcomes
@@ -318,7 +402,9 @@ def gate_values(gate: Gate) -> dict[str, Any]:
             and picked(one.items, "items left_out pushes p level power verdict needed resolves")
             | {"statement": statements(gate, one)[0][0]},
             "no_interval_because": one.why_no_interval,
-            "dimensions": [score_values(each, "before", "now") for each in one.details.whole] if one.details else [],
+            "dimensions": [score_values(each, "before", "now") for each in one.details.whole]
+            if one.details
+            else [],
             "scenarios": [score_values(each, "before", "now") for each in one.details.in_scenarios]
             if one.details
             else [],
@@ -327,7 +413,8 @@ def gate_values(gate: Gate) -> dict[str, Any]:
     return {
         "verdict": gate.verdict,
         "exit": exit_code(gate),
-        "protocol": picked(gate.board.protocol, "name hash") | {"baseline_hash": gate.baseline.protocol_hash},
+        "protocol": picked(gate.board.protocol, "name hash")
+        | {"baseline_hash": gate.baseline.protocol_hash},
         **picked(
             gate,
             "configurations=board.configurations judge=baseline.judge judge_exam=board.exam margin level looks "
@@ -338,7 +425,8 @@ def gate_values(gate: Gate) -> dict[str, Any]:
 
 
 def junit(gate: Gate) -> str:
-    """JUnit's XML: a test case for each score of each build. Worse is a failure; undecided is an error.
+    """JUnit's XML: a test case for each score of each build. Worse is a failure; undecided is an
+    error.
 
     A build that crosses red lines has one more, a failure.
     """
@@ -350,7 +438,12 @@ def junit(gate: Gate) -> str:
     crossing = [build for build in gate.builds if build.crossings]
     counts = {verdict: sum(given == verdict for *_, given in cases) for verdict in WORDS}
     failures = counts["worse"] + len(crossing)
-    numbers = {"tests": len(cases) + len(crossing), "failures": failures, "errors": counts["open"], "skipped": 0}
+    numbers = {
+        "tests": len(cases) + len(crossing),
+        "failures": failures,
+        "errors": counts["open"],
+        "skipped": 0,
+    }
     attributes = {"name": f"aib gate {label_text(gate.board.protocol_name)}"} | {
         name: str(number) for name, number in numbers.items()
     }
@@ -362,16 +455,25 @@ def junit(gate: Gate) -> str:
         )
         message = label_text(
             "; ".join(
-                f"{crossed(crossing)}, run {crossing.run}: {quoted(crossing.text)}" for crossing in build.crossings
+                f"{crossed(crossing)}, run {crossing.run}: {quoted(crossing.text)}"
+                for crossing in build.crossings
             )
         )
-        ElementTree.SubElement(case, "failure", {"type": "crossed", "message": message}).text = message
+        ElementTree.SubElement(
+            case, "failure", {"type": "crossed", "message": message}
+        ).text = message
     for build, name, message, verdict in cases:
-        case = ElementTree.SubElement(suite, "testcase", {"classname": label_text(build.row.label), "name": name})
+        case = ElementTree.SubElement(
+            suite, "testcase", {"classname": label_text(build.row.label), "name": name}
+        )
         if verdict == "worse":
-            ElementTree.SubElement(case, "failure", {"type": "worse", "message": message}).text = message
+            ElementTree.SubElement(
+                case, "failure", {"type": "worse", "message": message}
+            ).text = message
         elif verdict == "open":
-            ElementTree.SubElement(case, "error", {"type": "undecided", "message": message}).text = message
+            ElementTree.SubElement(
+                case, "error", {"type": "undecided", "message": message}
+            ).text = message
         else:
             ElementTree.SubElement(case, "system-out").text = message
     ElementTree.indent(suites)
@@ -382,4 +484,7 @@ def _names(build: BuildComparison) -> list[str]:
     """Of what each of `statements` is about."""
     if build.items:
         return ["items"]
-    return [label_text(outcome.pair.dimension.title) if outcome.pair.dimension else INDEX for outcome in build.outcomes]
+    return [
+        label_text(outcome.pair.dimension.title) if outcome.pair.dimension else INDEX
+        for outcome in build.outcomes
+    ]

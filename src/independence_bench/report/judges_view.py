@@ -6,8 +6,16 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from independence_bench.analysis.judge_agreement import JudgedConversation, MarkAgreement, Validation
-from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED, FEWEST_RANKED
+from independence_bench.analysis.judge_agreement import (
+    JudgedConversation,
+    MarkAgreement,
+    Validation,
+)
+from independence_bench.analysis.statistics.agreement import (
+    FEWEST_MARKED,
+    FEWEST_NAMED,
+    FEWEST_RANKED,
+)
 from independence_bench.analysis.statistics.sample_means import FEWEST_PAIRED
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import mark_words
@@ -47,13 +55,25 @@ MOST = 10  # conversations listed to be read; all of them are in the JSON
 
 def validation_view(validation: Validation) -> Iterator[Block]:
     """All figures of one configuration, and the conversations to read."""
-    letters = dict(zip((row.label for row in validation.judges), letters_of(len(validation.judges)), strict=True))
+    letters = dict(
+        zip(
+            (row.label for row in validation.judges),
+            letters_of(len(validation.judges)),
+            strict=True,
+        )
+    )
     where = " + ".join(str(c) for c in validation.configurations)
     conversations = plural(validation.conversations, "conversation")
     aside = f" · {where} · {conversations} judged" + ("" if validation.main else "\n")
     yield Title(("Judges of ", Prose(validation.protocol.called)), aside=aside)
     if validation.main is not None:
-        yield Note(("Main judge: ", Prose(validation.main), ". It is used where no other judge is named.\n"))
+        yield Note(
+            (
+                "Main judge: ",
+                Prose(validation.main),
+                ". It is used where no other judge is named.\n",
+            )
+        )
     yield _judges(validation, letters)
     if lines := exam_lines([(letters[row.label], row.exam) for row in validation.judges]):
         yield Title("What the exam says of them")
@@ -61,7 +81,10 @@ def validation_view(validation: Validation) -> Iterator[Block]:
     yield from _costs(validation, letters)
     if len(validation.judges) == 1:
         if validation.main in (None, validation.judges[0].label):
-            yield Note("\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.", "")
+            yield Note(
+                "\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.",
+                "",
+            )
     else:
         yield from _indices(validation, letters)
         yield from _self_preference(validation, letters)
@@ -83,7 +106,12 @@ def _judges(validation: Validation, letters: Letters) -> Table:
     sampled = any(row.leniency_interval for row in validation.judges)
     rows: list[Cells] = [
         (
-            *(letter, Name(row.label), "embedded" if row.kind == "table" else row.kind, f"{row.judged:,}"),
+            *(
+                letter,
+                Name(row.label),
+                "embedded" if row.kind == "table" else row.kind,
+                f"{row.judged:,}",
+            ),
             *("–" if row.failed_share is None else share(row.failed_share), signed(row.leniency)),
             *([from_to(row.leniency_interval)] if sampled else []),
             share(row.flagged / row.judged) if row.judged else "–",
@@ -108,7 +136,12 @@ def _costs(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Table(
         columns_of("", "judge", "$ a run", "seconds a run", words=2),
         [
-            (letters[row.label], Name(row.label), paid(row.run_cost.dollars), seconds_text(row.run_cost.seconds))
+            (
+                letters[row.label],
+                Name(row.label),
+                paid(row.run_cost.dollars),
+                seconds_text(row.run_cost.seconds),
+            )
             for row in validation.judges
         ],
         "One run of one subject: the mean judgement of each scenario, failed attempts included, added up; seconds: of "
@@ -131,7 +164,9 @@ def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
             rows.append((Name(row.label), *(number(n, 1) for n in numbers)))
         ends = ("mean", "spread") if last else ()
         subject = Column("Subject", words=True, labels=True)
-        yield Table([subject, *columns_of(*list(letters.values())[shown], *ends, words=0)], rows, long=True)
+        yield Table(
+            [subject, *columns_of(*list(letters.values())[shown], *ends, words=0)], rows, long=True
+        )
     yield Legend(
         "mean and spread (highest minus lowest) are over the judges that have an index for half of the subjects or "
         "more (-j chooses judges); where one of those lacks this subject, there is neither.",
@@ -155,14 +190,23 @@ def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block
     why_no_interval = f" No interval: {'; '.join(reasons)}." if reasons else ""
     yield Title("What judges give themselves")
     yield Table(
-        columns_of("judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "95% CI", words=2),
+        columns_of(
+            "judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "95% CI", words=2
+        ),
         [
             (
                 *(
                     letters[favour.judge],
-                    "itself" if favour.whom == "itself" else Prose(f"its family ({favour.family or ''})"),
+                    "itself"
+                    if favour.whom == "itself"
+                    else Prose(f"its family ({favour.family or ''})"),
                 ),
-                *(str(favour.subjects), number(favour.own, 1), number(favour.others, 1), signed(favour.difference)),
+                *(
+                    str(favour.subjects),
+                    number(favour.own, 1),
+                    number(favour.others, 1),
+                    signed(favour.difference),
+                ),
                 *(signed(favour.elsewhere), signed(favour.preference), from_to(favour.interval)),
             )
             for favour in validation.favours
@@ -233,7 +277,11 @@ def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
         columns_of("judges", "subjects", "rank correlation", "95% CI", "conversations", "kappa"),
         [
             (
-                *(f"{letters[pair.one]} {letters[pair.other]}", str(pair.subjects), number(pair.rank_correlation, 2)),
+                *(
+                    f"{letters[pair.one]} {letters[pair.other]}",
+                    str(pair.subjects),
+                    number(pair.rank_correlation, 2),
+                ),
                 *(between(pair.rank_interval, 2), f"{pair.conversations:,}", number(pair.kappa, 2)),
             )
             for pair in validation.pairs
@@ -252,10 +300,15 @@ def _disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
         levels = {mark.name: mark.levels for mark in dispute.place.scenario.marks}
         for mark, values in dispute.marks:
             marked = [
-                (letter, value) for letter, value in zip(letters.values(), values, strict=True) if value is not None
+                (letter, value)
+                for letter, value in zip(letters.values(), values, strict=True)
+                if value is not None
             ]
             names = levels[mark]
-            shown = [f"{letter} {names[int(value)] if names else given(value)}" for letter, value in marked]
+            shown = [
+                f"{letter} {names[int(value)] if names else given(value)}"
+                for letter, value in marked
+            ]
             yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
     many = len(validation.disputes)
     more = f"{MOST} of {many:,} conversations that are not marked alike; " if many > MOST else ""
@@ -295,7 +348,12 @@ def _at(place: JudgedConversation, validation: Validation) -> str:
     words = ["aib", "show", label_text(place.subject), place.scenario.id, "--run", str(place.run)]
     words += ["--protocol", label_text(validation.protocol.called)]
     if validation.protocol.configurations != (place.configuration,):
-        words += ["--variants", place.configuration.system, "--delivery", place.configuration.delivery]
+        words += [
+            "--variants",
+            place.configuration.system,
+            "--delivery",
+            place.configuration.delivery,
+        ]
     return shlex.join(words)
 
 
@@ -310,24 +368,35 @@ def validations_json(validated: Sequence[Validation]) -> str:
 def _validation(validation: Validation) -> dict[str, Any]:
     labels = [row.label for row in validation.judges]
     return picked(
-        validation, f"{HEAD} main_judge=main conversations judges self_preference=favours vendors flagged"
+        validation,
+        f"{HEAD} main_judge=main conversations judges self_preference=favours vendors flagged",
     ) | {
         "subjects": [
-            picked(row, "label mean spread") | {"indices": dict(zip(labels, row.indices, strict=True))}
+            picked(row, "label mean spread")
+            | {"indices": dict(zip(labels, row.indices, strict=True))}
             for row in validation.subjects
         ],
         "marks": [
-            picked(row, MARK) | {"kappas": [{"judges": [a, b], "kappa": kappa} for a, b, kappa in row.kappas]}
+            picked(row, MARK)
+            | {"kappas": [{"judges": [a, b], "kappa": kappa} for a, b, kappa in row.kappas]}
             for row in validation.marks
         ],
-        "pairs": [picked(pair, PAIR) | {"judges": [pair.one, pair.other]} for pair in validation.pairs],
+        "pairs": [
+            picked(pair, PAIR) | {"judges": [pair.one, pair.other]} for pair in validation.pairs
+        ],
         "disputes": [
             picked(dispute, f"{PLACE} spread")
-            | {"marks": {mark: dict(zip(labels, values, strict=True)) for mark, values in dispute.marks}}
+            | {
+                "marks": {
+                    mark: dict(zip(labels, values, strict=True)) for mark, values in dispute.marks
+                }
+            }
             for dispute in validation.disputes
         ],
     }
 
 
-MARK = "mark=mark.name measurement conversations alpha icc icc_judges icc_conversations alpha_interval"
+MARK = (
+    "mark=mark.name measurement conversations alpha icc icc_judges icc_conversations alpha_interval"
+)
 PAIR = "subjects rank_correlation conversations kappa rank_correlation_interval=rank_interval"

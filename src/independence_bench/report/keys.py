@@ -1,6 +1,8 @@
-"""The keys under which `--json` has what the analysis found, where these are not the names of a class's fields.
+"""The keys under which `--json` has what the analysis found, where these are not the names of a
+class's fields.
 
-Names of attributes as `picked` takes them: one by itself is the key, too; `key=name.name` has another one.
+Names of attributes as `picked` takes them: one by itself is the key, too; `key=name.name` has
+another one.
 """
 
 from __future__ import annotations
@@ -24,14 +26,16 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import RunScore
 from independence_bench.report.board_view import exam_line
 
-HEAD = "protocol weighting=protocol.weights configurations"  # of an analysis; weighting null: the protocol's own
+# of an analysis; weighting null: the protocol's own
+HEAD = "protocol weighting=protocol.weights configurations"
 PLACE = "subject=place.subject scenario=place.scenario.id configuration=place.configuration run=place.run"
 
 
 def picked(value: object, names: str) -> dict[str, Any]:
     """The attributes of *value* that are called *names*, which spaces separate.
 
-    `key=name.name` has another key, and goes on from one attribute to the next; null where one of them is None.
+    `key=name.name` has another key, and goes on from one attribute to the next; null where one of
+    them is None.
     """
     parts = {}
     for key, _, path in (name.rpartition("=") for name in names.split()):
@@ -79,11 +83,16 @@ def _exam(exam: BoardExam) -> dict[str, Any]:
 
 
 def _difference(difference: ScoreDifference) -> dict[str, Any]:
-    """A difference of two subjects: its 95% intervals, the smallest that would be seen, and p for none at all."""
+    """A difference of two subjects: its 95% intervals, the smallest that would be seen, and p for
+    none at all.
+    """
     return {
         "difference": difference.difference,
         "interval": difference.uncertainty,
-        "smallest_seen": {"rerun": difference.seen_rerun, "new_scenarios": difference.seen_new_scenarios},
+        "smallest_seen": {
+            "rerun": difference.seen_rerun,
+            "new_scenarios": difference.seen_new_scenarios,
+        },
         "p": {"rerun": difference.p_rerun, "new_scenarios": difference.p_new_scenarios},
     }
 
@@ -127,7 +136,8 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
         "biggest_change=change places without_it=effects"
     ),
     Occurrence: lambda occurrence: {
-        field.name: getattr(occurrence, field.name) or None for field in dataclasses.fields(occurrence)
+        field.name: getattr(occurrence, field.name) or None
+        for field in dataclasses.fields(occurrence)
     },
     IndexChange: "label judge configurations index index_without=without runs runs_left=left",
     HeldItem: "item=stem title held stood of fold slips loss crossings runs",

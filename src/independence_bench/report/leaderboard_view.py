@@ -1,6 +1,7 @@
 """`aib leaderboard` and `aib validate` on a terminal and as JSON. Computes nothing.
 
-Rankings, who is incomplete, every mark run by run; the index against outside boards, and what may be concluded.
+Rankings, who is incomplete, every mark run by run; the index against outside boards, and what may
+be concluded.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ def board_view(
     *detailed*: what a run of its ranked subjects costs; None: without details.
     """
     configuration = " + ".join(str(c) for c in board.configurations)
-    yield Title(("Independence Index · ", Prose(board.protocol_name)), aside=(" (", Prose(board.protocol.title), ")"))
+    yield Title(
+        ("Independence Index · ", Prose(board.protocol_name)),
+        aside=(" (", Prose(board.protocol.title), ")"),
+    )
     yield Note(" · ".join([configuration, f"judge: {judged_by(board)}", *made_by(board)]))
     yield from examined_by(board)
     rows = matching(board.ranked, shown)[: shown.top]
@@ -96,7 +100,9 @@ def board_view(
             yield health_table([*rows, *judged])
         if rows:
             yield Title("What a run costs")
-            yield from prices([price for price in detailed if price.label in {row.label for row in rows}], board)
+            yield from prices(
+                [price for price in detailed if price.label in {row.label for row in rows}], board
+            )
     if missing and listing:
         lacking, excluded = apart(missing)
         if lacking:
@@ -122,7 +128,9 @@ def _apart(board: Board, rows: Sequence[Row]) -> Table:
         return f"{number(row.by_configuration[configuration].index, 1)}{interval}"
 
     letters = [chr(ord("A") + number) for number in range(len(board.configurations))]
-    named = ", ".join(f"{letter} {c}" for letter, c in zip(letters, board.configurations, strict=True))
+    named = ", ".join(
+        f"{letter} {c}" for letter, c in zip(letters, board.configurations, strict=True)
+    )
     return Table(
         [Column("Subject", words=True, labels=True), *map(Column, letters)],
         [(Name(row.label), *(with_interval(row, c) for c in board.configurations)) for row in rows],
@@ -135,7 +143,9 @@ def _apart(board: Board, rows: Sequence[Row]) -> Table:
 
 
 def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
-    """One subject: its marks run by run, and what its dimensions are; *explained*: with what that means."""
+    """One subject: its marks run by run, and what its dimensions are; *explained*: with what that
+    means.
+    """
     yield Title(Name(row.label))
     yield marks_table(board.protocol, row)
     sure = row.uncertainty
@@ -143,16 +153,28 @@ def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
         cells: list[Cells] = [
             (
                 Prose(d.title),
-                number(None if (value := row.score.dimensions.get(d.name)) is None else 100 * value, 1),
+                number(
+                    None if (value := row.score.dimensions.get(d.name)) is None else 100 * value, 1
+                ),
                 *(between(one.rerun), between(one.new_scenarios)),
             )
             for d in board.protocol.dimensions
             if (one := sure.dimensions[d.name].scaled(100) if d.name in sure.dimensions else None)
         ]
-        whole = (number(row.score.index, 1), between(sure.index.rerun), between(sure.index.new_scenarios))
+        whole = (
+            number(row.score.index, 1),
+            between(sure.index.rerun),
+            between(sure.index.new_scenarios),
+        )
         cells.append(tuple(Strong(cell) for cell in ("index", *whole)))
         yield Note("")
-        yield Table([Column("Dimension", words=True), *map(Column, ("Value", "Rerun CI", "New scenarios CI"))], cells)
+        yield Table(
+            [
+                Column("Dimension", words=True),
+                *map(Column, ("Value", "Rerun CI", "New scenarios CI")),
+            ],
+            cells,
+        )
     if row.branches:
         yield Note("")
         yield from branch_blocks(row.branches, explained)
@@ -169,9 +191,9 @@ def boards_json(
 ) -> str:
     """All *boards*, and *compared*: for each judge its configurations, where there are several.
 
-    Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks. *differing*: where our own rules say
-    something else than those of the boards; left out where the boards are by our own. *detailed*: of each board, what
-    a run of its ranked subjects costs.
+    Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks. *differing*:
+    where our own rules say something else than those of the boards; left out where the boards are
+    by our own. *detailed*: of each board, what a run of its ranked subjects costs.
     """
     shown: dict[str, Any] = {"boards": [board_values(board) for board in boards]}
     for values, priced in zip(shown["boards"], detailed, strict=False):
@@ -211,7 +233,9 @@ def judges_in_intervals(board: Board) -> Sequence[str]:
 
 
 def _together(uncertainty: BoardUncertainty | None) -> dict[str, Any] | None:
-    """The variance of runs over the sum of their conversations': 1 where runs are independent; and what follows."""
+    """The variance of runs over the sum of their conversations': 1 where runs are independent; and
+    what follows.
+    """
     together = uncertainty.runs_together() if uncertainty else None
     if together is None:
         return None
@@ -231,7 +255,9 @@ def _row(row: Row) -> dict[str, Any]:
         "standard_deviation=score.deviation made dimensions=score.dimensions label_doubt=doubt "
         "dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs health missing",
     )
-    values["left_out_by_judge"] = {mark: picked(share, "count of value") for mark, share in row.left_out.items()}
+    values["left_out_by_judge"] = {
+        mark: picked(share, "count of value") for mark, share in row.left_out.items()
+    }
     values["by_configuration"] = {
         str(configuration): picked(score, "index standard_deviation=deviation")
         | {"index_interval": row.uncertainty_by_configuration.get(configuration, UNKNOWN)}
@@ -243,7 +269,10 @@ def _row(row: Row) -> dict[str, Any]:
     if row.by_rule:
         values["by_rule"] = row.by_rule
     if row.branches:
-        values |= picked(row, "branches transcripts_without_view=health.without_view transcripts_unread=health.unread")
+        values |= picked(
+            row,
+            "branches transcripts_without_view=health.without_view transcripts_unread=health.unread",
+        )
     return values
 
 
@@ -262,14 +291,25 @@ NAMES_SHOWN = 8  # names of a user's own that fit nothing
 OUTSIDE_GROUPS = {None: "your own", False: "should go with the index", True: "should not"}
 
 
-def outside_view(board: Board, correlations: Sequence[OutsideCorrelation], own: int) -> Iterator[Block]:
-    """One table; *own*: how many of them, the first ones, are the user's, of which names that fit nothing are told."""
+def outside_view(
+    board: Board, correlations: Sequence[OutsideCorrelation], own: int
+) -> Iterator[Block]:
+    """One table; *own*: how many of them, the first ones, are the user's, of which names that fit
+    nothing are told.
+    """
     yield Title(("What others measure · ", Prose(board.protocol_name)))
     where = " + ".join(map(str, board.configurations))
-    yield Note(Prose(f"{where} · judge: {judged_by(board)} · {plural(len(board.ranked), 'ranked subject')}"))
+    yield Note(
+        Prose(
+            f"{where} · judge: {judged_by(board)} · {plural(len(board.ranked), 'ranked subject')}"
+        )
+    )
     yield from examined_by(board)
     yield Note(("\n", Prose(outside_statement(correlations)), "\n"), "bold")
-    shown = [*correlations[:own], *(correlation for correlation in correlations[own:] if correlation.matched)]
+    shown = [
+        *correlations[:own],
+        *(correlation for correlation in correlations[own:] if correlation.matched),
+    ]
     rows: list[Cells | Group | Remark] = []
     for kind, title in OUTSIDE_GROUPS.items():
         of = [
@@ -288,12 +328,19 @@ def outside_view(board: Board, correlations: Sequence[OutsideCorrelation], own: 
             )
             rows += [cells, Remark(Prose(outside_remark(one)))]
     columns = [
-        *(Column("Outside board", words=True), Column("Expected", words=True), Column("Models"), Column("rho")),
+        *(
+            Column("Outside board", words=True),
+            Column("Expected", words=True),
+            Column("Models"),
+            Column("rho"),
+        ),
         *(Column("Corrected", short="cor-\nrected"), Column("CI"), Column("Verdict", words=True)),
     ]
     if rows:
         yield Table(columns, rows, OUTSIDE_LEGEND, gap=0, brief=OUTSIDE_BRIEF)
-    if left := [correlation.board.name for correlation in correlations[own:] if not correlation.matched]:
+    if left := [
+        correlation.board.name for correlation in correlations[own:] if not correlation.matched
+    ]:
         yield Note(f"No model in common: {', '.join(left)}.")
     for correlation in correlations[:own]:
         for names, why in (
@@ -302,7 +349,11 @@ def outside_view(board: Board, correlations: Sequence[OutsideCorrelation], own: 
         ):
             if names:
                 more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-                yield Note(Prose(f"{correlation.board.name}: {', '.join(names[:NAMES_SHOWN])}{more} {why}."))
+                yield Note(
+                    Prose(
+                        f"{correlation.board.name}: {', '.join(names[:NAMES_SHOWN])}{more} {why}."
+                    )
+                )
 
 
 def _discriminant(correlation: OutsideCorrelation) -> bool:
@@ -315,7 +366,9 @@ def outside_remark(correlation: OutsideCorrelation) -> str:
     errors = "both" if ours and theirs else "ours" if ours else "theirs" if theirs else "none"
     why = correlation.correlation.why_no_interval
     interval = f"no interval: {why}" if why else f"errors known: {errors}"
-    return " · ".join(part for part in (correlation.board.measures, correlation.board.as_of, interval) if part)
+    return " · ".join(
+        part for part in (correlation.board.measures, correlation.board.as_of, interval) if part
+    )
 
 
 def outside_statement(correlations: Sequence[OutsideCorrelation]) -> str:
@@ -324,7 +377,8 @@ def outside_statement(correlations: Sequence[OutsideCorrelation]) -> str:
     if not read:
         return "No outside board has enough models in common with this one to say anything."
     convergent, discriminant = (
-        [correlation for correlation in read if _discriminant(correlation) is kind] for kind in (False, True)
+        [correlation for correlation in read if _discriminant(correlation) is kind]
+        for kind in (False, True)
     )
     contrary = _named(convergent, "contrary")
     parts = [
@@ -362,7 +416,9 @@ def _outside_values(correlation: OutsideCorrelation) -> dict[str, Any]:
     return {
         **picked(correlation.board, "name measures source as_of expected"),
         "models": len(correlation.matched),
-        **picked(correlation.correlation, "rank_correlation=observed corrected interval why_no_interval"),
+        **picked(
+            correlation.correlation, "rank_correlation=observed corrected interval why_no_interval"
+        ),
         "errors_known": dict(zip(("ours", "theirs"), correlation.errors_known, strict=True)),
         **picked(correlation, "verdict matched unmatched ambiguous"),
     }
@@ -376,7 +432,10 @@ def differences_view(differences: Sequence[RuleDifference], rules: str) -> Itera
     yield Entries(
         [
             (
-                (Name(difference.label), f": {number(difference.index, 1)}, ours {number(difference.own_index, 1)}"),
+                (
+                    Name(difference.label),
+                    f": {number(difference.index, 1)}, ours {number(difference.own_index, 1)}",
+                ),
                 [Prose(why) for why in difference.why],
             )
             for difference in differences

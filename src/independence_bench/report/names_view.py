@@ -1,4 +1,6 @@
-"""The names that models chose, on a terminal and as JSON. Reads nothing; shows what `analysis.chosen_names` read."""
+"""The names that models chose, on a terminal and as JSON. Reads nothing; shows what
+`analysis.chosen_names` read.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
     rows: list[Cells | Group] = []
     last = None
     for reading in readings:
-        chosen = (Prose(", ".join(reading.several)), "") if reading.several else _shown(reading.first)
+        chosen = (
+            (Prose(", ".join(reading.several)), "") if reading.several else _shown(reading.first)
+        )
         if reading.label != last:
             rows.append(Group(label_text(reading.label)))
         rows.append((str(reading.run), Name(reading.scenario), *chosen, *_shown(reading.final)))
@@ -61,12 +65,18 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
 def _shown(choice: ChosenName) -> tuple[Text, Text]:
     other = {"declined": "–", "unread": "?", "unsaid": ""}
     name = Prose(choice.name or "") if choice.name_state == "chosen" else other[choice.name_state]
-    gender = _SHORT.get(choice.gender or "", "?") if choice.gender_state == "chosen" else other[choice.gender_state]
+    gender = (
+        _SHORT.get(choice.gender or "", "?")
+        if choice.gender_state == "chosen"
+        else other[choice.gender_state]
+    )
     return name, gender
 
 
 def _legend(readings: Sequence[NamesRead]) -> str:
-    models = ", ".join(map(label_text, sorted({reading.by for reading in readings if reading.by is not None})))
+    models = ", ".join(
+        map(label_text, sorted({reading.by for reading in readings if reading.by is not None}))
+    )
     return (
         "Gender: f, m, nb (non-binary), none (says that it has none). –: declined; ?: not read; empty: neither asked "
         "nor said."
@@ -91,18 +101,24 @@ def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
 def names_by_scenario(naming: Naming) -> Table:
     """How many names were chosen in each scenario."""
     rows: list[Cells] = [
-        (Name(names.scenario), *(f"{n:,}" for n in (names.conversations, names.named, names.picks, names.names)))
+        (
+            Name(names.scenario),
+            *(f"{n:,}" for n in (names.conversations, names.named, names.picks, names.names)),
+        )
         for names in naming.by_scenario
     ]
-    legend = (
-        "{Choices}: names that were chosen freely (a description of three people has three); {Names}: different ones."
-    )
-    columns = [Column("Scenario", words=True), *map(Column, ("Conversations", "With a name", "Choices", "Names"))]
+    legend = "{Choices}: names that were chosen freely (a description of three people has three); {Names}: different ones."
+    columns = [
+        Column("Scenario", words=True),
+        *map(Column, ("Conversations", "With a name", "Choices", "Names")),
+    ]
     return Table(columns, rows, legend, brief=legend.format(Choices="choices", Names="names"))
 
 
 def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
-    """The names that most subjects chose and those that only one did, at most *most* each; titles of *level*."""
+    """The names that most subjects chose and those that only one did, at most *most* each; titles
+    of *level*.
+    """
     if naming.counts:
         yield Title("Names that most subjects chose", level)
         chosen: list[Cells] = [
@@ -117,10 +133,15 @@ def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
     if naming.unique:
         yield Title("Names that only one subject chose", level)
         alone: list[Cells] = [
-            (Prose(name.name), str(name.times), Name(name.subjects[0])) for name in naming.unique[:most]
+            (Prose(name.name), str(name.times), Name(name.subjects[0]))
+            for name in naming.unique[:most]
         ]
         legend = f"{_first(len(naming.unique), most)}, the most frequent first. {{Times}}: how often it was chosen."
-        columns = [Column("Name", words=True), Column("Times"), Column("Subject", words=True, labels=True)]
+        columns = [
+            Column("Name", words=True),
+            Column("Times"),
+            Column("Subject", words=True, labels=True),
+        ]
         yield Table(columns, alone, legend, brief=legend.format(Times="times"))
 
 
@@ -146,9 +167,13 @@ def _changes(asked: Sequence[NamesRead]) -> str:
 
 
 def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
-    """The same for programs. Where a choice is null, its state says why: declined, unsaid or unread."""
+    """The same for programs. Where a choice is null, its state says why: declined, unsaid or
+    unread.
+    """
     choices = [picked(reading, f"{CHOICE} name_changed gender_changed") for reading in readings]
-    return json_text({"protocol": protocol, "names": naming_json(naming_of(readings)), "choices": choices})
+    return json_text(
+        {"protocol": protocol, "names": naming_json(naming_of(readings)), "choices": choices}
+    )
 
 
 def naming_json(naming: Naming) -> dict[str, Any]:

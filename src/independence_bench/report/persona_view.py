@@ -1,4 +1,5 @@
-"""How a character held: one screen of a subject, several side by side, a row for each depth of a chat; and as JSON.
+"""How a character held: one screen of a subject, several side by side, a row for each depth of a
+chat; and as JSON.
 
 Computes nothing.
 """
@@ -81,14 +82,25 @@ class Side:
 
 
 def sides_of(board: Board | None, stems: Mapping[str, HeldStems]) -> list[Side]:
-    """Each subject in *stems* by its label, the ranked ones first. *board*: None where nothing is judged."""
+    """Each subject in *stems* by its label, the ranked ones first. *board*: None where nothing is
+    judged.
+    """
     rows = {row.label: row for row in board.rows} if board else {}
-    ranked = [label for label in rows if label in stems] + [label for label in stems if label not in rows]
-    return [Side(label, stems[label], rows.get(label), board is None or board.by_table) for label in ranked]
+    ranked = [label for label in rows if label in stems] + [
+        label for label in stems if label not in rows
+    ]
+    return [
+        Side(label, stems[label], rows.get(label), board is None or board.by_table)
+        for label in ranked
+    ]
 
 
-def persona_view(character: str, sides: Sequence[Side], board: Board | None = None) -> Iterator[Block]:
-    """What it held: crossed red lines first, then item by item, then how it spoke and what else it did."""
+def persona_view(
+    character: str, sides: Sequence[Side], board: Board | None = None
+) -> Iterator[Block]:
+    """What it held: crossed red lines first, then item by item, then how it spoke and what else it
+    did.
+    """
     for side in sides:
         yield Title((Prose(character), ", played by ", Name(side.label)))
         yield Note(headline(side.held, side.by_rule), "bold")
@@ -109,9 +121,7 @@ def crossings_of(side: Side, begin: str = "") -> Iterator[Note]:
     """A line for each red line that was crossed; *begin*: before each."""
     for item in side.held.items:
         if item.crossings and (loss := item.loss):
-            sentence = (
-                f"crossed {_named(item.title)} {_in_words(loss.push, loss.technique, loss.branch)}{in_runs(item)}"
-            )
+            sentence = f"crossed {_named(item.title)} {_in_words(loss.push, loss.technique, loss.branch)}{in_runs(item)}"
             yield Note((Prose(f"{begin}{sentence}: {quoted(loss.text, SHORT)}"),), "red")
 
 
@@ -142,7 +152,9 @@ def in_runs(item: HeldItem) -> str:
 
 
 def place_of(loss: Loss) -> str:
-    """Where it was lost: push 3 (authority); when asked for a favour; withdrew at push 5, which is the last one."""
+    """Where it was lost: push 3 (authority); when asked for a favour; withdrew at push 5, which is
+    the last one.
+    """
     if loss.how == "withdrew":
         return f"withdrew at push {loss.push}"
     return f"push {loss.push} ({_technique(loss.technique)})" if loss.push else _where(loss.branch)
@@ -179,7 +191,12 @@ def _items(side: Side) -> Table:
         Column("Shortest reply", words=True, short="its words", cut=True),
     ]
     rows: list[Cells] = [
-        (Prose(item.title), standing(item), lost_at(item), Prose(quoted(item.loss.text, SHORT) if item.loss else ""))
+        (
+            Prose(item.title),
+            standing(item),
+            lost_at(item),
+            Prose(quoted(item.loss.text, SHORT) if item.loss else ""),
+        )
         for item in side.held.items
     ]
     besides = [(title, cell, "", "") for title, cell in _besides([side])]
@@ -190,7 +207,10 @@ def _besides(sides: Sequence[Side]) -> Iterator[Cells]:
     """How each spoke, what else it did, and its index."""
     styles = [side.held.style for side in sides]
     if any(style is not None for style in styles):
-        yield "voice, of 10", *(number(None if style is None else 10 * style, 1) for style in styles)
+        yield (
+            "voice, of 10",
+            *(number(None if style is None else 10 * style, 1) for style in styles),
+        )
     for branch, title in BESIDES.items():
         counts = [side.held.done(branch) for side in sides]
         if any(of for _, of in counts):
@@ -203,10 +223,19 @@ def side_by_side(sides: Sequence[Side]) -> Table:
     """Items as rows, subjects as columns: held, or in how many runs and where it was lost first."""
     items = {item.stem: item.title for side in sides for item in side.held.items}
     mine = [{item.stem: item for item in side.held.items} for side in sides]
-    rows: list[Cells | Group] = [(Prose(title), *(_cell(of.get(stem)) for of in mine)) for stem, title in items.items()]
-    rows += [Group(), ("held", *(f"{side.held.count} of {side.held.of}" for side in sides)), *_besides(sides)]
+    rows: list[Cells | Group] = [
+        (Prose(title), *(_cell(of.get(stem)) for of in mine)) for stem, title in items.items()
+    ]
+    rows += [
+        Group(),
+        ("held", *(f"{side.held.count} of {side.held.of}" for side in sides)),
+        *_besides(sides),
+    ]
     names = short_names([side.label for side in sides])
-    columns = [Column("Item", words=True, cut=True), *(Column(Name(name), words=True) for name in names)]
+    columns = [
+        Column("Item", words=True, cut=True),
+        *(Column(Name(name), words=True) for name in names),
+    ]
     return Table(columns, rows, gap=1)
 
 
@@ -222,7 +251,9 @@ def _cell(item: HeldItem | None) -> str:
 
 
 def crossed(crossing: Crossing) -> str:
-    """Which red line was crossed, and where: crossed “medical advice” (red line) at the third push (flattery)."""
+    """Which red line was crossed, and where: crossed “medical advice” (red line) at the third push
+    (flattery).
+    """
     return f"crossed {_named(crossing.title)} {_in_words(crossing.push, crossing.technique, crossing.branch)}"
 
 
@@ -255,12 +286,16 @@ def interval_of(side: Side) -> Interval | None:
     return side.row.uncertainty.index.new_scenarios if side.row else None
 
 
-def persona_json(character: str, board: Board | None, sides: Sequence[Side], judge: str | None) -> str:
+def persona_json(
+    character: str, board: Board | None, sides: Sequence[Side], judge: str | None
+) -> str:
     """The same for a program."""
     return json_text(persona_values(character, board, sides, judge))
 
 
-def persona_values(character: str, board: Board | None, sides: Sequence[Side], judge: str | None) -> dict[str, Any]:
+def persona_values(
+    character: str, board: Board | None, sides: Sequence[Side], judge: str | None
+) -> dict[str, Any]:
     """What `persona_json` writes."""
     about = picked(board, "protocol=protocol.name hash=protocol.hash") if board else {}
     about |= {"judge": judge, "judge_exam": board.exam if board else None}
@@ -289,7 +324,9 @@ OF_DEPTHS = (
 
 
 def depths_view(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
-    """Of each subject at which depth it gives way first, a row for each depth, and its items with a column for each."""
+    """Of each subject at which depth it gives way first, a row for each depth, and its items with a
+    column for each.
+    """
     every = [(depth, side) for depth in depths for side in sides_of(depth.board, depth.stems)]
     for label in dict.fromkeys(side.label for _, side in every):
         played = [(depth, side) for depth, side in every if side.label == label]
@@ -299,16 +336,29 @@ def depths_view(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
         for depth, side in played:
             yield from crossings_of(side, f"{_after(depth.turns)}: ")
         rows: list[Cells] = []
-        for (depth, side), p in zip(played, lower_than_first([depth for depth, _ in played], label), strict=True):
+        for (depth, side), p in zip(
+            played, lower_than_first([depth for depth, _ in played], label), strict=True
+        ):
             mine = side.held
             here = [item.title for item in mine.items if lost.get(item.stem) == depth.turns]
             unknown = f" ({mine.unknown} ?)" if mine.unknown else ""
             figures = (number(p, 3), number(index_of(side), 1), between(interval_of(side)))
-            rows.append((str(depth.turns), f"{mine.count} of {mine.of}{unknown}", *figures, Prose(", ".join(here))))
+            rows.append(
+                (
+                    str(depth.turns),
+                    f"{mine.count} of {mine.of}{unknown}",
+                    *figures,
+                    Prose(", ".join(here)),
+                )
+            )
         numbers = [Column("p"), Column("Index"), Column("95% CI", words=True)]
         here_first = Column("Gives way here first", words=True, cut=True)
-        yield Table([Column("After"), Column("Held", words=True), *numbers, here_first], rows, gap=1)
-        sides = [replace(side, label=_after(depth.turns)) for depth, side in played if side.held.items]
+        yield Table(
+            [Column("After"), Column("Held", words=True), *numbers, here_first], rows, gap=1
+        )
+        sides = [
+            replace(side, label=_after(depth.turns)) for depth, side in played if side.held.items
+        ]
         for place in range(0, len(sides), IN_A_ROW):
             yield Note("")
             yield side_by_side(sides[place : place + IN_A_ROW])
@@ -326,13 +376,19 @@ def _headline(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
     (first, side), (last, _) = played[0], played[-1]
     if not side.held.of:
         return f"nothing is judged {_after(first)}"
-    begins = "holds" if side.held.count == len(side.held.items) else f"held {side.held.count} of {side.held.of}"
+    begins = (
+        "holds"
+        if side.held.count == len(side.held.items)
+        else f"held {side.held.count} of {side.held.of}"
+    )
     if side.held.unknown:
         begins += f" ({side.held.unknown} not judged)"
     later = min((turns for turns in lost.values() if turns > first), default=None)
     if later is not None:
         then = next(side.held for turns, side in played if turns == later)
-        return f"{begins} {_after(first)}, gives way {_after(later)} (held {then.count} of {then.of})"
+        return (
+            f"{begins} {_after(first)}, gives way {_after(later)} (held {then.count} of {then.of})"
+        )
     if last == first or not side.held.count:
         return f"{begins} {_after(first)}"
     if unread := [turns for turns, later in played if later.held.of < len(side.held.items)]:
@@ -342,16 +398,24 @@ def _headline(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
 
 
 def depths_json(character: str, depths: Sequence[Depth], judge: str | None) -> str:
-    """The same for a program: what `persona_json` says of each depth, and where each item gives way first."""
+    """The same for a program: what `persona_json` says of each depth, and where each item gives way
+    first.
+    """
     facts = [
-        {"after": depth.turns, **persona_values(character, depth.board, sides_of(depth.board, depth.stems), judge)}
+        {
+            "after": depth.turns,
+            **persona_values(character, depth.board, sides_of(depth.board, depth.stems), judge),
+        }
         for depth in depths
     ]
     subjects = [
         {
             "subject": label,
             "gives_way_after": first_lost(depths, label),
-            "p": {depth.turns: p for depth, p in zip(depths, lower_than_first(depths, label), strict=True)},
+            "p": {
+                depth.turns: p
+                for depth, p in zip(depths, lower_than_first(depths, label), strict=True)
+            },
         }
         for label in dict.fromkeys(label for depth in depths for label in depth.stems)
     ]

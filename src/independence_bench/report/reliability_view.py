@@ -1,4 +1,6 @@
-"""Where the noise comes from, in tables: on a terminal, for a report, for programs. Nothing is computed here."""
+"""Where the noise comes from, in tables: on a terminal, for a report, for programs. Nothing is
+computed here.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,27 @@ from independence_bench.report.board_view import exam_lines, examined_by, judged
 from independence_bench.report.encode import json_text
 from independence_bench.report.format import from_to, number, plural, signed
 from independence_bench.report.keys import HEAD, picked
-from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Text, Title, columns_of
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Column,
+    Name,
+    Note,
+    Prose,
+    Table,
+    Text,
+    Title,
+    columns_of,
+)
 
 HEADS = {  # of components, with where they break on a terminal
-    **{"p": "sub-\njects", "i": "scen-\narios", "pi": "subject x\nscenario", "r:pi": "\nruns", "residual": "\nrest"},
+    **{
+        "p": "sub-\njects",
+        "i": "scen-\narios",
+        "pi": "subject x\nscenario",
+        "r:pi": "\nruns",
+        "residual": "\nrest",
+    },
     **{"h": "\njudges", "ph": "judge x\nsubject", "ih": "judge x\nscenario", "pih": "all\nthree"},
 }
 BRIEF = (
@@ -64,14 +83,15 @@ def about(reliability: Reliability) -> str:
     judges = "judges" if len(reliability.judges) > 1 else "judge"
     where = " + ".join(map(str, reliability.configurations))
     subjects = plural(reliability.subjects, "ranked subject")
-    return (
-        f"{where} · {judges}: {', '.join(reliability.judges)} · {subjects}{f', {runs}' if reliability.subjects else ''}"
-    )
+    return f"{where} · {judges}: {', '.join(reliability.judges)} · {subjects}{f', {runs}' if reliability.subjects else ''}"
 
 
 def exam_notes(reliability: Reliability) -> Iterator[Note]:
     """What the exam says of the judges; of several with their names."""
-    yield from (Note(Prose(line)) for line in exam_lines(list(zip(reliability.judges, reliability.exams, strict=True))))
+    yield from (
+        Note(Prose(line))
+        for line in exam_lines(list(zip(reliability.judges, reliability.exams, strict=True)))
+    )
 
 
 # ---------------------------------------------------------------- sections
@@ -84,7 +104,11 @@ def _sources(reliability: Reliability) -> Table:
         "Percent of the variance: of the index and of an experiment of its points over n scenarios that were each "
         "played once, so what comes from scenarios and runs is smaller than of a mark, where it is one conversation's. "
         + _ONE_JUDGE
-        + (_JUDGES if len(reliability.judges) > 1 else " With one judge, none of it includes how far judges differ.")
+        + (
+            _JUDGES
+            if len(reliability.judges) > 1
+            else " With one judge, none of it includes how far judges differ."
+        )
         + " Points: those that can be reached. Reliability, Eρ²: how far the order of subjects over these "
         f"scenarios, {plural(reliability.runs[1], 'run')} each{_under(reliability)}, would be the same with other "
         "scenarios of the kind, 0 to 1; ±: its standard error, for other subjects." + _signs(noises)
@@ -116,7 +140,9 @@ def _more(reliability: Reliability) -> Table:
         for noise in (reliability.index, *reliability.experiments, *reliability.marks)
         if noise.counts and None not in noise.more
     ]
-    rows: list[Cells] = [(Prose(noise.title), *(number(value, 2) for value in noise.more)) for noise in shown]
+    rows: list[Cells] = [
+        (Prose(noise.title), *(number(value, 2) for value in noise.more)) for noise in shown
+    ]
     times, runs = reliability.designs[-1]
     legend = (
         f"Reliability (Eρ²) with more scenarios and other numbers of runs{_under(reliability)}; {times}x{runs}: "
@@ -137,7 +163,9 @@ def _more(reliability: Reliability) -> Table:
 def _percent(noise: ReliabilityRow, name: str) -> Text:
     """A component's share of the variance in percent, as narrow as its column is."""
     share, estimate = noise.components.shares[name], noise.components.estimates[name]
-    return Prose(BELOW) if (estimate or 0.0) < 0 else number(None if share is None else 100 * share, 0)
+    return (
+        Prose(BELOW) if (estimate or 0.0) < 0 else number(None if share is None else 100 * share, 0)
+    )
 
 
 def _under(reliability: Reliability) -> str:
@@ -151,7 +179,9 @@ def _signs(noises: Sequence[ReliabilityRow]) -> str:
     if any(None in noise.components.estimates.values() for noise in noises):
         sentence += " A dash: it cannot be estimated from a single scenario or a single run."
     if any((value or 0.0) < 0 for noise in noises for value in noise.components.estimates.values()):
-        sentence += f" {BELOW}: estimated below 0, which is impossible for a variance; it counts as 0."
+        sentence += (
+            f" {BELOW}: estimated below 0, which is impossible for a variance; it counts as 0."
+        )
     return sentence
 
 
@@ -185,7 +215,9 @@ def reliability_json(measured: Sequence[Reliability]) -> str:
 
 
 def reliability_values(reliability: Reliability) -> dict[str, Any]:
-    """One study for `json_text`. Estimates of components may be below 0; shares and coefficients count those as 0."""
+    """One study for `json_text`. Estimates of components may be below 0; shares and coefficients
+    count those as 0.
+    """
     return picked(reliability, f"{HEAD} judges subjects judge_exams=exams") | {
         "runs": dict(zip(("fewest", "usual", "most"), reliability.runs, strict=True)),
         "marks": [_noise(noise, reliability) for noise in reliability.marks],
@@ -204,7 +236,12 @@ def _noise(noise: ReliabilityRow, reliability: Reliability) -> dict[str, Any]:
         },
         "as_played": None if noise.played is None else played,
         "designs": [
-            {"times_the_scenarios": times, "runs": runs, "judges": len(reliability.judges), "generalizability": value}
+            {
+                "times_the_scenarios": times,
+                "runs": runs,
+                "judges": len(reliability.judges),
+                "generalizability": value,
+            }
             for (times, runs), value in zip(reliability.designs, noise.more, strict=True)
         ],
     }
@@ -225,22 +262,34 @@ def forms_view(comparison: FormComparison) -> Iterator[Block]:
     """Means, agreement by dimension, each subject, and scenarios that do not fit."""
     first, second = comparison.first, comparison.second
     named = [
-        name if (hash_ := board.protocol.hash[:8]) in (name := board.protocol_name) else f"{name} ({hash_})"
+        name
+        if (hash_ := board.protocol.hash[:8]) in (name := board.protocol_name)
+        else f"{name} ({hash_})"
         for board in (first, second)
     ]
     yield Title(("A  ", Prose(named[0]), "\nB  ", Prose(named[1])))
     where = " + ".join(map(str, first.configurations))
-    yield Note(Prose(f"{where} · judge: {judged_by(first)} · {plural(len(comparison.subjects), 'subject')} on both"))
+    yield Note(
+        Prose(
+            f"{where} · judge: {judged_by(first)} · {plural(len(comparison.subjects), 'subject')} on both"
+        )
+    )
     yield from examined_by(first)
     yield Note(f"\n{forms_statement(comparison)}\n", "bold")
     titles = {dimension.name: dimension.title for dimension in first.protocol.dimensions}
     rows: list[Cells] = [
-        (Prose(titles.get(forms.dimension or "", "Index")), *_both(forms.mean, 1), number(forms.correlation, 2))
+        (
+            Prose(titles.get(forms.dimension or "", "Index")),
+            *_both(forms.mean, 1),
+            number(forms.correlation, 2),
+        )
         for forms in comparison.agreement
         if forms.mean is not None
     ]
     if rows:
-        yield Table(columns_of("mean over subjects", "A", "B", "B - A", "CI", "correlation"), rows, FORMS)
+        yield Table(
+            columns_of("mean over subjects", "A", "B", "B - A", "CI", "correlation"), rows, FORMS
+        )
         yield Note("")
     yield _subjects_by_forms(comparison)
     yield Note(Prose(_further_statement(comparison)))
@@ -253,17 +302,28 @@ def _subjects_by_forms(comparison: FormComparison) -> Table:
     for subject in comparison.subjects:
         index = subject.numbers.get(INDEX)
         further = [subject.numbers.get(name) for name in NEXT_TO_INDEX]
-        shown = [number(value, 2) for of in further for value in ((of.first, of.second) if of else (None, None))]
+        shown = [
+            number(value, 2)
+            for of in further
+            for value in ((of.first, of.second) if of else (None, None))
+        ]
         rows.append((Name(subject.label), *(_both(index, 1) if index else ("–",) * 4), *shown))
     columns = [Column("subject", words=True, labels=True), *map(Column, ("A", "B", "B - A", "CI"))]
     for place, title in enumerate(NEXT_TO_INDEX.values()):
-        columns += [Column(f"{title} {form}", short=f"{title}\n{form}", spare=place + 1) for form in "AB"]
+        columns += [
+            Column(f"{title} {form}", short=f"{title}\n{form}", spare=place + 1) for form in "AB"
+        ]
     return Table(columns, rows, long=True)
 
 
 def _both(difference: FormDifference, digits: int) -> tuple[str, str, str, str]:
     first, second = number(difference.first, digits), number(difference.second, digits)
-    return first, second, signed(difference.difference, digits), from_to(difference.interval, digits)
+    return (
+        first,
+        second,
+        signed(difference.difference, digits),
+        from_to(difference.interval, digits),
+    )
 
 
 def forms_statement(comparison: FormComparison) -> str:
@@ -276,13 +336,15 @@ def forms_statement(comparison: FormComparison) -> str:
         for subject in comparison.subjects
         if (of := subject.numbers.get(INDEX)) and of.interval and not of.interval.holds(0.0)
     ]
-    known = sum(bool(s.numbers.get(INDEX) and s.numbers[INDEX].interval) for s in comparison.subjects)
-    sentence = (
-        f"B is {signed(index.mean.difference, 1)} points from A in the mean of {plural(index.subjects, 'subject')}"
+    known = sum(
+        bool(s.numbers.get(INDEX) and s.numbers[INDEX].interval) for s in comparison.subjects
     )
+    sentence = f"B is {signed(index.mean.difference, 1)} points from A in the mean of {plural(index.subjects, 'subject')}"
     if not known:
         return f"{sentence}; of none of them is an interval known."
-    return f"{sentence}; of {known} with an interval {len(apart)} have another index by B than by A."
+    return (
+        f"{sentence}; of {known} with an interval {len(apart)} have another index by B than by A."
+    )
 
 
 def _further_statement(comparison: FormComparison) -> str:
@@ -294,9 +356,14 @@ def _further_statement(comparison: FormComparison) -> str:
         if (of := subject.numbers.get(name)) and of.interval and not of.interval.holds(0.0)
     ]
     known = sum(
-        of.interval is not None for one in comparison.subjects for name, of in one.numbers.items() if name != INDEX
+        of.interval is not None
+        for one in comparison.subjects
+        for name, of in one.numbers.items()
+        if name != INDEX
     )
-    said = f"Other figures that differ: {', '.join(apart) or 'none'} (95% intervals, each by itself)."
+    said = (
+        f"Other figures that differ: {', '.join(apart) or 'none'} (95% intervals, each by itself)."
+    )
     return said if known else "Of the other figures no interval is known."
 
 
@@ -311,7 +378,9 @@ def _odd_blocks(comparison: FormComparison) -> Iterator[Block]:
     elif not standing:
         yield Note("No scenario lies apart from the others of its dimension (Holm, 5%).")
     else:
-        yield Note(f"{plural(len(standing), 'scenario')} lie apart from the others of their dimension (Holm, 5%): *.")
+        yield Note(
+            f"{plural(len(standing), 'scenario')} lie apart from the others of their dimension (Holm, 5%): *."
+        )
     yield Table(
         columns_of("farthest from its dimension", "in", "form", "points", "CI", "", words=2),
         [
@@ -333,10 +402,14 @@ def forms_values(comparison: FormComparison) -> dict[str, Any]:
     """All of it; index and dimensions in points of 100."""
 
     def agreement(of: AgreementOfForms) -> dict[str, Any]:
-        return picked(of, "dimension subjects correlation") | (_form_values(of.mean) if of.mean else {})
+        return picked(of, "dimension subjects correlation") | (
+            _form_values(of.mean) if of.mean else {}
+        )
 
     return {
-        "forms": [picked(board.protocol, "name hash") for board in (comparison.first, comparison.second)],
+        "forms": [
+            picked(board.protocol, "name hash") for board in (comparison.first, comparison.second)
+        ],
         **picked(comparison.first, "configurations judge judge_exam=exam"),
         "statement": forms_statement(comparison),
         "agreement": [agreement(forms) for forms in comparison.agreement],
@@ -344,12 +417,17 @@ def forms_values(comparison: FormComparison) -> dict[str, Any]:
             {
                 "label": subject.label,
                 "ranked": subject.ranked,
-                "numbers": {n: _form_values(difference) for n, difference in subject.numbers.items()},
+                "numbers": {
+                    n: _form_values(difference) for n, difference in subject.numbers.items()
+                },
             }
             for subject in comparison.subjects
         ],
         "scenarios": [
-            {"form": "b" if scenario.second else "a", **picked(scenario, "scenario dimension away interval stands")}
+            {
+                "form": "b" if scenario.second else "a",
+                **picked(scenario, "scenario dimension away interval stands"),
+            }
             for scenario in comparison.odd
         ],
     }

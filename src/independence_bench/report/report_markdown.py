@@ -42,7 +42,12 @@ from independence_bench.report.format import money, paid, plural, share
 from independence_bench.report.names_view import names_by_scenario, popular_names
 from independence_bench.report.persona_view import persona_view, sides_of
 from independence_bench.report.reliability_view import about, reliability_blocks
-from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
+from independence_bench.report.scenarios_view import (
+    difficulty,
+    left_out,
+    remarks,
+    within_dimensions,
+)
 from independence_bench.report.settings_view import (
     configurations_report,
     efforts,
@@ -71,8 +76,8 @@ MOST_NAMES = 20  # lines of the most popular names
 
 
 def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> str:
-    """The whole report. *pictures* are the files of the ranking plot, the scenario map and, of a protocol with stems,
-    the field and the fold curves; *data* is that of the JSON.
+    """The whole report. *pictures* are the files of the ranking plot, the scenario map and, of a
+    protocol with stems, the field and the fold curves; *data* is that of the JSON.
     """
     plot, heatmap, *of_stems = pictures
     lacking, excluded = apart(contents.main.incomplete)
@@ -84,7 +89,9 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "Ranking": _ranking(contents.main, plot),
         "Branches": _branches(contents.main, of_stems),
         "Incomplete subjects": incomplete,
-        "Excluded subjects": [unranked(contents.main.protocol, excluded, "Why")] if excluded else [],
+        "Excluded subjects": [unranked(contents.main.protocol, excluded, "Why")]
+        if excluded
+        else [],
         RULE_TITLE: rule_table(contents.main.rows)[1:],
         "Configurations": configurations_report(contents.configurations),
         "Other configurations and judges": _others(contents),
@@ -104,7 +111,9 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "Every subject in detail": _folded(_details(contents), contents.details),
     }
     character = character_of(contents.protocol) or ""
-    answer = persona_view(character, sides_of(contents.main, contents.held)) if contents.held else ()
+    answer = (
+        persona_view(character, sides_of(contents.main, contents.held)) if contents.held else ()
+    )
     top, *head = _head(contents, data)
     blocks = [top, *answer, *head]
     for title, section in sections.items():
@@ -127,7 +136,11 @@ def _folded(blocks: Iterable[Block], subjects: Sequence[object]) -> Iterator[Blo
 
 def moment(seconds: float | None) -> str | None:
     """A time as text, in UTC whatever the clock of the machine says: 2026-01-31 12:00:00 UTC."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return (
+        None
+        if seconds is None
+        else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    )
 
 
 # ---------------------------------------------------------------- rankings
@@ -146,7 +159,13 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
     yield Note(
         (
             *("Protocol ", Name(protocol.name), ", hash ", Name(protocol.hash[:16])),
-            *("; played as ", _configuration(main), "; judge ", judge_of(main), *(f"; {by}" for by in made_by(main))),
+            *(
+                "; played as ",
+                _configuration(main),
+                "; judge ",
+                judge_of(main),
+                *(f"; {by}" for by in made_by(main)),
+            ),
             f". The same numbers for programs: [{data}]({data}). Tables below are about this configuration and this "
             "judge unless they say otherwise. How intervals and ranks are made, and how often they are right, is in "
             "the documentation's chapter on statistics.",
@@ -157,7 +176,9 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
 def _ranking(board: Board, picture: str) -> Iterator[Block]:
     if line := exam_line(board.exam):
         said, command, judges = line.partition(": aib ")
-        yield Note(Prose(f"{said[0].upper()}{said[1:]}" + (f": `aib {judges}`." if command else ".")))
+        yield Note(
+            Prose(f"{said[0].upper()}{said[1:]}" + (f": `aib {judges}`." if command else "."))
+        )
     if not board.ranked:
         yield Note("No subject is complete yet, so none is ranked.")
         return
@@ -178,7 +199,11 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
             *(Prose(line) for line in doubts(board)),
             *([SCORED] if board.protocol.score is not None else []),
             "Ties: two subjects that share a letter cannot be told apart on this test.",
-            ("Dimensions, 0 to 100, 100 being the most independent (weight in the index): ", *listed(weighed), "."),
+            (
+                "Dimensions, 0 to 100, 100 being the most independent (weight in the index): ",
+                *listed(weighed),
+                ".",
+            ),
             *(Prose(line) for line in (*cautions(board), *stem_notes(board))),
         ]
     )
@@ -190,14 +215,18 @@ def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
         return
     yield field_table(shown)
     # none where no view was judged, and the last one alone where no options are
-    for name, alt in zip(pictures, STEM_PICTURES[len(STEM_PICTURES) - len(pictures) :], strict=True):
+    for name, alt in zip(
+        pictures, STEM_PICTURES[len(STEM_PICTURES) - len(pictures) :], strict=True
+    ):
         yield Note(f"![{alt}]({name})")
 
 
 def _others(contents: Contents) -> Iterator[Block]:
     if not contents.others:
         return
-    yield Note("Each has its own ranking: indices of different configurations or judges are never mixed.")
+    yield Note(
+        "Each has its own ranking: indices of different configurations or judges are never mixed."
+    )
     for board in contents.others:
         yield Title((_configuration(board), ", judge ", judge_of(board)), level=3)
         yield from examined_by(board)
@@ -205,7 +234,9 @@ def _others(contents: Contents) -> Iterator[Block]:
         if not board.ranked:
             yield Note(f"No subject is ranked; {missing}")
             continue
-        yield replace(ranking(board), legend=f"Columns as in the ranking above; not ranked: {missing}")
+        yield replace(
+            ranking(board), legend=f"Columns as in the ranking above; not ranked: {missing}"
+        )
 
 
 # ---------------------------------------------------------------- judges, names, scenarios, noise
@@ -218,7 +249,12 @@ def _judges(contents: Contents) -> Iterator[Block]:
     rows: list[Cells] = [
         (
             (Name(judge.label), " (embedded, a demonstration)" if judge.by_table else ""),
-            *(str(judge.subjects), f"{judge.judged:,}", f"{judge.failed:,}", share(judge.failed_share)),
+            *(
+                str(judge.subjects),
+                f"{judge.judged:,}",
+                f"{judge.failed:,}",
+                share(judge.failed_share),
+            ),
         )
         for judge in contents.judges
     ]
@@ -228,7 +264,9 @@ def _judges(contents: Contents) -> Iterator[Block]:
         "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for which the judge gave "
         "no valid verdict in several attempts; without a mark the subject is incomplete under that judge.",
     )
-    yield Bullets([(Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam])
+    yield Bullets(
+        [(Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam]
+    )
 
 
 def _names(contents: Contents) -> Iterator[Block]:
@@ -238,7 +276,11 @@ def _names(contents: Contents) -> Iterator[Block]:
     yield Note(
         f"{plural(naming.conversations, 'conversation')} in which the model was free to choose who to be. Where it was "
         f"asked for a name, it declined {naming.declined:,} times. No model has read {naming.unread:,} of them"
-        + (f" (`aib extract-names --protocol {contents.protocol.name} -j MODEL` does)." if naming.unread else ".")
+        + (
+            f" (`aib extract-names --protocol {contents.protocol.name} -j MODEL` does)."
+            if naming.unread
+            else "."
+        )
     )
     if naming.unread == naming.conversations:
         return
@@ -253,7 +295,9 @@ def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
         yield Note("No subject is ranked.")
         return
     table = difficulty(contents.protocol, complexity)
-    yield replace(table, legend=f"Over {plural(len(complexity.scores), 'ranked subject')}. {table.legend}")
+    yield replace(
+        table, legend=f"Over {plural(len(complexity.scores), 'ranked subject')}. {table.legend}"
+    )
     yield Bullets(remarks(contents.protocol, complexity))
     yield Note(f"![The share of points that every subject had in every scenario]({picture})")
     yield Note(
@@ -343,7 +387,9 @@ def _details(contents: Contents) -> Iterator[Block]:
         else:
             yield Note(("No marks: ", Prose(", ".join(row.missing[:1])), "."))
         by = ("; served by ", served_by(spent.served)) if spent.served else ()
-        yield Note((f"Dollars: replies {paid(spent.dollars)}, judge {paid(spent.judging)}", *by, "."))
+        yield Note(
+            (f"Dollars: replies {paid(spent.dollars)}, judge {paid(spent.judging)}", *by, ".")
+        )
 
 
 # ---------------------------------------------------------------- cells

@@ -1,4 +1,6 @@
-"""What each scenario does in the ranking: tables, what stands out as sentences, and JSON. Computes nothing."""
+"""What each scenario does in the ranking: tables, what stands out as sentences, and JSON. Computes
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,19 @@ from independence_bench.report.board_view import examined_by, judged_by
 from independence_bench.report.encode import json_text
 from independence_bench.report.format import number, percent, percents, plural, signed, span
 from independence_bench.report.keys import HEAD, picked
-from independence_bench.report.table import Block, Bullets, Column, Group, Name, Note, Prose, Table, Text, Title, listed
+from independence_bench.report.table import (
+    Block,
+    Bullets,
+    Column,
+    Group,
+    Name,
+    Note,
+    Prose,
+    Table,
+    Text,
+    Title,
+    listed,
+)
 
 # ---------------------------------------------------------------- sentences
 
@@ -21,10 +35,18 @@ from independence_bench.report.table import Block, Bullets, Column, Group, Name,
 def remarks(protocol: Protocol, analysis: ItemAnalysis) -> list[Text]:
     """What stands out, a sentence each, and one where nothing does."""
     if len(analysis.scores) < FEWEST_SAMPLED:
-        return [f"What stands out is shown from {FEWEST_SAMPLED} ranked subjects on; here: {len(analysis.scores)}."]
+        return [
+            f"What stands out is shown from {FEWEST_SAMPLED} ranked subjects on; here: {len(analysis.scores)}."
+        ]
     titles = {dimension.name: Prose(dimension.title) for dimension in protocol.dimensions}
     said: list[Text] = [
-        (Name(facts.id), " (", Prose(facts.title), ") ", _says(verdict, facts, titles, len(analysis.scores)))
+        (
+            Name(facts.id),
+            " (",
+            Prose(facts.title),
+            ") ",
+            _says(verdict, facts, titles, len(analysis.scores)),
+        )
         for facts in analysis.scenarios
         for verdict in facts.verdicts
     ]
@@ -37,8 +59,12 @@ def remarks(protocol: Protocol, analysis: ItemAnalysis) -> list[Text]:
     return [*(said or [none]), *_what_would_be_gone(protocol, analysis, titles)]
 
 
-def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Prose], subjects: int) -> Text:
-    within = next((dimension for dimension in facts.within if dimension.dimension == verdict.dimension), None)
+def _says(
+    verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Prose], subjects: int
+) -> Text:
+    within = next(
+        (dimension for dimension in facts.within if dimension.dimension == verdict.dimension), None
+    )
     match verdict.kind:
         case "decides its dimension alone":
             assert within is not None  # noqa: S101 - that verdict is about a dimension
@@ -61,7 +87,10 @@ def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Pros
         case "at one end in every branch":
             return "has nine of ten subjects or more at one end in every branch."
         case "does not tell subjects apart":
-            carried = [(f"{percent(dimension.share)}% in ", titles[dimension.dimension]) for dimension in facts.within]
+            carried = [
+                (f"{percent(dimension.share)}% in ", titles[dimension.dimension])
+                for dimension in facts.within
+            ]
             return (
                 f"does not tell subjects apart: of {facts.transcripts:,} conversations {percent(facts.ceiling)}% get "
                 f"all of its points and {percent(facts.floor)}% none; its share of the differences between subjects: ",
@@ -77,17 +106,28 @@ def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Pros
             )
 
 
-def _what_would_be_gone(protocol: Protocol, analysis: ItemAnalysis, titles: dict[str, Prose]) -> Iterator[Text]:
+def _what_would_be_gone(
+    protocol: Protocol, analysis: ItemAnalysis, titles: dict[str, Prose]
+) -> Iterator[Text]:
     """Where the index without a scenario is another quantity, or none."""
     for facts in analysis.scenarios:
         without = ("Without ", Name(facts.id))
         for dimension in protocol.dimensions:
             left = [mark for mark in dimension.marks if mark not in facts.without.marks_gone]
-            if dimension.weight and len(left) < len(dimension.marks) and dimension.name not in facts.without.empty:
+            if (
+                dimension.weight
+                and len(left) < len(dimension.marks)
+                and dimension.name not in facts.without.empty
+            ):
                 rest = Prose(" and ".join(map(mark_words, left)))
                 yield *without, ", ", titles[dimension.name], " would depend on ", rest, " alone."
         for gone in facts.without.empty:
-            yield *without, " nothing would be left of ", titles[gone], ", so there would be no index."
+            yield (
+                *without,
+                " nothing would be left of ",
+                titles[gone],
+                ", so there would be no index.",
+            )
 
 
 # ---------------------------------------------------------------- tables
@@ -99,7 +139,9 @@ def scenarios_blocks(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
     yield Title(("Scenarios of ", Prose(board.protocol_name)))
     some = f"{len(analysis.scores)} of " if len(analysis.scores) < len(board.ranked) else ""
     ranked = plural(len(board.ranked), "ranked subject")
-    yield Note(f"{where} · judge: {judged_by(board)} · {some}{ranked}{', all of whose stems are scored' * bool(some)}")
+    yield Note(
+        f"{where} · judge: {judged_by(board)} · {some}{ranked}{', all of whose stems are scored' * bool(some)}"
+    )
     yield from examined_by(board)
     yield Note("")
     if not analysis.scores:
@@ -123,15 +165,27 @@ def difficulty(protocol: Protocol, analysis: ItemAnalysis) -> Table:
             Column("Experiment and title", words=True, on="report"),
             Column("Points"),
             Column("Difficulty", short="points\nlost, %"),
-            *(Column("Ceiling", short="full\nmarks, %", spare=2), Column("Floor", short="\nnone, %", spare=2)),
+            *(
+                Column("Ceiling", short="full\nmarks, %", spare=2),
+                Column("Floor", short="\nnone, %", spare=2),
+            ),
             Column("Discrimination", short="with\nothers"),
             *(Column("95% CI", spare=1), Column("Share", short="share of\ndiffer-\nences, %")),
         ],
         [
             (
                 *(Name(facts.id), (titles[facts.experiment], ": ", Prose(facts.title))),
-                *(number(facts.points, 1), number(facts.difficulty, 1), percent(facts.ceiling), percent(facts.floor)),
-                *(number(facts.discrimination, 2), span(facts.discrimination_interval), percent(facts.share)),
+                *(
+                    number(facts.points, 1),
+                    number(facts.difficulty, 1),
+                    percent(facts.ceiling),
+                    percent(facts.floor),
+                ),
+                *(
+                    number(facts.discrimination, 2),
+                    span(facts.discrimination_interval),
+                    percent(facts.share),
+                ),
             )
             for facts in analysis.scenarios
         ],
@@ -154,7 +208,12 @@ def within_dimensions(protocol: Protocol, analysis: ItemAnalysis) -> Table:
     for dimension in protocol.dimensions:
         of_dimension: list[tuple[Text, ...]] = [
             (
-                *(Prose(dimension.title), Name(facts.id), number(one.points, 1), number(one.item_rest, 2)),
+                *(
+                    Prose(dimension.title),
+                    Name(facts.id),
+                    number(one.points, 1),
+                    number(one.item_rest, 2),
+                ),
                 *(span(one.item_rest_interval), percent(one.share), percents(one.share_interval)),
                 percent(one.explained),
             )
@@ -168,7 +227,11 @@ def within_dimensions(protocol: Protocol, analysis: ItemAnalysis) -> Table:
         [
             Column("Dimension", words=True, on="report"),
             Column("Scenario", words=True),
-            *(Column("Points", spare=1), Column("Item-rest", short="with\nothers"), Column("95% CI", spare=1)),
+            *(
+                Column("Points", spare=1),
+                Column("Item-rest", short="with\nothers"),
+                Column("95% CI", spare=1),
+            ),
             Column("Share", short="share, %"),
             *(Column("95% CI", spare=2), Column("R²", short="R²", spare=3)),
         ],
@@ -196,7 +259,11 @@ def left_out(analysis: ItemAnalysis) -> Table:
         [
             (
                 *(Name(facts.id), signed(one.mean_change)),
-                *((signed(most.points), Name(most.label)) if (most := one.largest_change) else ("–", "–")),
+                *(
+                    (signed(most.points), Name(most.label))
+                    if (most := one.largest_change)
+                    else ("–", "–")
+                ),
                 number(one.spearman, 3),
                 "–" if one.most_ranks is None else str(one.most_ranks),
             )

@@ -1,4 +1,6 @@
-"""What differs between settings of one model, and between configurations; and prices. Computes nothing."""
+"""What differs between settings of one model, and between configurations; and prices. Computes
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,28 @@ from collections.abc import Iterator, Sequence
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.branch_values import BranchDifference
-from independence_bench.analysis.compare_settings import ConfigurationComparison, Effect, SettingComparison, Variant
+from independence_bench.analysis.compare_settings import (
+    ConfigurationComparison,
+    Effect,
+    SettingComparison,
+    Variant,
+)
 from independence_bench.analysis.costs import IndexPrice
 from independence_bench.report.board_view import NEW, RERUN
 from independence_bench.report.format import between, from_to, number, paid, plural, signed
-from independence_bench.report.table import Block, Column, Legend, Name, Note, Prose, Strong, Table, Text, Title, listed
+from independence_bench.report.table import (
+    Block,
+    Column,
+    Legend,
+    Name,
+    Note,
+    Prose,
+    Strong,
+    Table,
+    Text,
+    Title,
+    listed,
+)
 
 
 def providers(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
@@ -39,7 +58,11 @@ def efforts(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
         return
     yield report_table(
         ("Subject", "Effort", *DIFFERENCE),
-        [(Name(v.label), Prose(v.setting), *_difference(v)) for c in comparisons for v in c.variants],
+        [
+            (Name(v.label), Prose(v.setting), *_difference(v))
+            for c in comparisons
+            for v in c.variants
+        ],
         "Subjects that differ only in their reasoning effort. Difference: points relative to the lowest effort of the "
         f"same model that has an index. {_differences_sure(comparisons)}",
         words="Subject Effort",
@@ -55,10 +78,15 @@ DIFFERENCE = ("Index", "Difference", "Rerun CI", "New scenarios CI", "Detects", 
 
 
 def _difference(variant: Variant) -> list[Text]:
-    """The index, its difference, strong where it stands, two intervals, what could have been seen of each; the runs."""
+    """The index, its difference, strong where it stands, two intervals, what could have been seen
+    of each; the runs.
+    """
     rerun = new_scenarios = seen = "–"
     if apart := variant.apart:
-        rerun, new_scenarios = from_to(apart.uncertainty.rerun), from_to(apart.uncertainty.new_scenarios)
+        rerun, new_scenarios = (
+            from_to(apart.uncertainty.rerun),
+            from_to(apart.uncertainty.new_scenarios),
+        )
         seen = f"{number(apart.seen_rerun, 1)} / {number(apart.seen_new_scenarios, 1)}"
     shown = signed(variant.difference)
     difference = Strong(shown) if variant.stands else shown
@@ -67,7 +95,10 @@ def _difference(variant: Variant) -> list[Text]:
 
 def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     stands = [
-        variant.stands for comparison in comparisons for variant in comparison.variants if variant.stands is not None
+        variant.stands
+        for comparison in comparisons
+        for variant in comparison.variants
+        if variant.stands is not None
     ]
     sentence = ""
     if any(stands):
@@ -91,13 +122,24 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
         return
     yield Table(
         [
-            *(Column("Subject", words=True, labels=True), Column("Index"), Column("Replies", spare=2)),
-            *(Column("Judge", spare=1), Column("Dollars a run", short="$ a run"), Column("Points a dollar")),
+            *(
+                Column("Subject", words=True, labels=True),
+                Column("Index"),
+                Column("Replies", spare=2),
+            ),
+            *(
+                Column("Judge", spare=1),
+                Column("Dollars a run", short="$ a run"),
+                Column("Points a dollar"),
+            ),
         ],
         [
             (
                 *(Name(p.label), number(p.index, 1)),
-                *(paid(dollars) for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)),
+                *(
+                    paid(dollars)
+                    for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)
+                ),
                 "–" if p.points_per_dollar is None else f"{p.points_per_dollar:,.0f}",
             )
             for p in subjects
@@ -118,9 +160,14 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
 # ---------------------------------------------------------------- cells
 
 
-def report_table(titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text = "", words: str = "") -> Table:
+def report_table(
+    titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text = "", words: str = ""
+) -> Table:
     """A table of the report alone; the first column is of words, or those in *words*."""
-    columns = [Column(title, words=title in words if words else not place) for place, title in enumerate(titles)]
+    columns = [
+        Column(title, words=title in words if words else not place)
+        for place, title in enumerate(titles)
+    ]
     return Table(columns, rows, legend)
 
 
@@ -145,7 +192,9 @@ EFFECTS_SURE = (
 
 
 def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
-    """The index per configuration, what prompt and tool change in it, and what that means; for a terminal."""
+    """The index per configuration, what prompt and tool change in it, and what that means; for a
+    terminal.
+    """
     yield Title("Configurations compared", aside=("  judge: ", Prose(compared.judge or "none yet")))
     yield _places(compared)
     yield from _headlines(compared)
@@ -166,7 +215,9 @@ def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
 def configurations_report(compared: ConfigurationComparison | None) -> Iterator[Block]:
     """The same for a report, with every effect and every subject; None: nothing to compare."""
     if compared is None:
-        yield Note("No subject has an index in more than one configuration, so there is nothing to compare.")
+        yield Note(
+            "No subject has an index in more than one configuration, so there is nothing to compare."
+        )
         return
     yield _places(compared)
     yield Note(
@@ -183,7 +234,10 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
             f"that prompt and tool simply add up. {EFFECTS_SURE}"
         )
     yield Table(
-        [Column("Subject", words=True), *(Column(Name(place.configuration)) for place in compared.places)],
+        [
+            Column("Subject", words=True),
+            *(Column(Name(place.configuration)) for place in compared.places),
+        ],
         [
             (
                 Name(s.label),
@@ -201,7 +255,9 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
 
 
 def _headlines(compared: ConfigurationComparison) -> Iterator[Block]:
-    """What prompt and tool together change against the baseline, a sentence for each prompt; first of all."""
+    """What prompt and tool together change against the baseline, a sentence for each prompt; first
+    of all.
+    """
     for both in (effect for effect in compared.effects if effect.factor == "both"):
         sure = [(from_to(both.sampled), "over subjects like these")] if both.sampled else []
         sure += [(from_to(both.rerun), "over reruns")] if both.rerun else []
@@ -223,13 +279,20 @@ def _of_one_factor(compared: ConfigurationComparison) -> list[Effect]:
 
 
 def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
-    """What a prompt buys in hold and costs in J, a sentence for each; nothing where there are no stems."""
+    """What a prompt buys in hold and costs in J, a sentence for each; nothing where there are no
+    stems.
+    """
     for prompt in compared.prompts:
         parts = [_changed("hold (h)", prompt.hold), _changed("J", prompt.j)]
         yield Note("")
         yield Note(
             (
-                *(Name(prompt.level), " instead of ", Name(prompt.base), f", with {prompt.within}, over "),
+                *(
+                    Name(prompt.level),
+                    " instead of ",
+                    Name(prompt.base),
+                    f", with {prompt.within}, over ",
+                ),
                 f"{plural(prompt.subjects, 'subject')}: {'; '.join(parts)}.",
             ),
             "",
@@ -244,7 +307,11 @@ def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
 def _changed(title: str, difference: BranchDifference | None) -> str:
     if difference is None:
         return f"nothing is known about {title}"
-    change, stems, interval = signed(difference.difference, 2), plural(difference.stems, "stem"), difference.interval
+    change, stems, interval = (
+        signed(difference.difference, 2),
+        plural(difference.stems, "stem"),
+        difference.interval,
+    )
     if interval is None:
         return f"{title} changes by {change} over {stems}, too few for an interval"
     verb = "gains" if interval.low > 0 else "loses" if interval.high < 0 else "may be unchanged:"
@@ -254,12 +321,19 @@ def _changed(title: str, difference: BranchDifference | None) -> str:
 def _places(compared: ConfigurationComparison) -> Table:
     differ = any(place.subjects != compared.paired for place in compared.places)
     paired = Column(
-        "Mean index, same subjects", short=f"of the {compared.paired} in all", on=None if differ else "report"
+        "Mean index, same subjects",
+        short=f"of the {compared.paired} in all",
+        on=None if differ else "report",
     )
     return Table(
         [Column("Configuration", words=True), Column("Subjects"), Column("Mean index"), paired],
         [
-            (Name(place.configuration), str(place.subjects), number(place.mean, 1), number(place.paired, 1))
+            (
+                Name(place.configuration),
+                str(place.subjects),
+                number(place.mean, 1),
+                number(place.paired, 1),
+            )
             for place in compared.places
         ],
         gap=2,
@@ -268,8 +342,20 @@ def _places(compared: ConfigurationComparison) -> Table:
 
 def _effects(effects: Sequence[Effect]) -> Table:
     return Table(
-        [Column("What it changes", words=True), *map(Column, ("Subjects", "Points", "New-subjects CI", "Rerun CI"))],
-        [(Prose(_title(e)), str(e.subjects), signed(e.points), from_to(e.sampled), from_to(e.rerun)) for e in effects],
+        [
+            Column("What it changes", words=True),
+            *map(Column, ("Subjects", "Points", "New-subjects CI", "Rerun CI")),
+        ],
+        [
+            (
+                Prose(_title(e)),
+                str(e.subjects),
+                signed(e.points),
+                from_to(e.sampled),
+                from_to(e.rerun),
+            )
+            for e in effects
+        ],
         gap=2,
     )
 
@@ -291,11 +377,17 @@ def _changes(compared: ConfigurationComparison) -> Iterator[Block]:
     if not shown:
         return
     yield Table(
-        [Column("Subject", words=True), *(Column(Prose(_title(compared.effects[n]))) for n in shown)],
+        [
+            Column("Subject", words=True),
+            *(Column(Prose(_title(compared.effects[n]))) for n in shown),
+        ],
         [
             (
                 Name(s.label),
-                *(f"{signed(c.points)} ({from_to(c.rerun)})" if (c := s.changes[n]) else "–" for n in shown),
+                *(
+                    f"{signed(c.points)} ({from_to(c.rerun)})" if (c := s.changes[n]) else "–"
+                    for n in shown
+                ),
             )
             for s in compared.subjects
         ],

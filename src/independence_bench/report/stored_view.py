@@ -1,4 +1,6 @@
-"""What a store has cost, and its audit: on a terminal and as JSON. Formats what `analysis` found; decides nothing."""
+"""What a store has cost, and its audit: on a terminal and as JSON. Formats what `analysis` found;
+decides nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
-from independence_bench.analysis.audit.audit import SEVERITIES, AuditReport, Finding, IndexChange, Severity
+from independence_bench.analysis.audit.audit import (
+    SEVERITIES,
+    AuditReport,
+    Finding,
+    IndexChange,
+    Severity,
+)
 from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.analysis.costs import Costs, NamedCost, Paid
 from independence_bench.protocol.definition import Protocol
@@ -39,7 +47,11 @@ LIBRARY = "a program that uses the library"
 # column, what it shows (left out where that is nothing throughout), what that means
 COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
     ("calls", lambda paid: f"{paid.calls:,}", "attempts that were sent, answered or not"),
-    ("reported", lambda paid: _dollars(paid.dollars) if paid.told else "", "dollars that the providers reported"),
+    (
+        "reported",
+        lambda paid: _dollars(paid.dollars) if paid.told else "",
+        "dollars that the providers reported",
+    ),
     (
         "computed",
         lambda paid: _dollars(paid.computed_dollars) if paid.computed else "",
@@ -69,7 +81,10 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
         for command in costs.commands:
             began = f"{datetime.fromtimestamp(command.began_at, UTC):%Y-%m-%d %H:%M UTC}  "
             commands.append(
-                ((began, NOT_KEPT if command.typed is None else Prose(command.typed or LIBRARY)), command.paid)
+                (
+                    (began, NOT_KEPT if command.typed is None else Prose(command.typed or LIBRARY)),
+                    command.paid,
+                )
             )
         yield from _tables(
             costs.whole,
@@ -94,12 +109,16 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
 
 
 def _tables(all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid]) -> Iterator[Block]:
-    """What the columns mean, then a table for each of *parts*: what its lines are by, those, and their sum."""
+    """What the columns mean, then a table for each of *parts*: what its lines are by, those, and
+    their sum.
+    """
     columns = [column for column in COLUMNS if column[1](all_of)]
     yield Legend("; ".join(f"{name}: {meaning}" for name, _, meaning in columns) + ".", "")
     for title, lines, whole in parts:
         if lines:
-            rows: list[Cells] = [(name, *(show(paid) for _, show, _ in columns)) for name, paid in lines]
+            rows: list[Cells] = [
+                (name, *(show(paid) for _, show, _ in columns)) for name, paid in lines
+            ]
             total = [Strong(cell) for cell in ("total", *(show(whole) for _, show, _ in columns))]
             yield Note("")
             heads = columns_of(f"by {title}", *(name for name, *_ in columns))
@@ -119,19 +138,31 @@ def _lines(parts: Iterable[NamedCost]) -> list[tuple[Text, Paid]]:
 def _disagreements(costs: Costs) -> Iterator[Block]:
     of = f"{plural(costs.compared, 'call')} with a list price of that time"
     if costs.disagreements:
-        more = f" {MOST} of {len(costs.disagreements)} are listed." if len(costs.disagreements) > MOST else ""
+        more = (
+            f" {MOST} of {len(costs.disagreements)} are listed."
+            if len(costs.disagreements) > MOST
+            else ""
+        )
         yield Note("")
         yield Table(
-            columns_of("differs from the list price", "calls", "reported", "listed", "difference", "%"),
+            columns_of(
+                "differs from the list price", "calls", "reported", "listed", "difference", "%"
+            ),
             [
                 (
                     Prose(
                         f"{disagreement.model}, {disagreement.provider}"
                         + (f", {n:,} tokens cached" if (n := disagreement.cached_tokens) else "")
                     ),
-                    *(f"{disagreement.calls:,}", _dollars(disagreement.dollars), _dollars(disagreement.listed)),
+                    *(
+                        f"{disagreement.calls:,}",
+                        _dollars(disagreement.dollars),
+                        _dollars(disagreement.listed),
+                    ),
                     f"{'+' if disagreement.difference > 0 else '-'}{_dollars(abs(disagreement.difference))}",
-                    "–" if not disagreement.listed else f"{100 * disagreement.difference / disagreement.listed:+.0f}",
+                    "–"
+                    if not disagreement.listed
+                    else f"{100 * disagreement.difference / disagreement.listed:+.0f}",
                 )
                 for disagreement in costs.disagreements[:MOST]
             ],
@@ -141,7 +172,9 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
     elif costs.compared:
         yield Note(f"\nReported costs and list prices agree within 1%: {of}.")
     elif costs.whole.told:
-        yield Note("\nNo list price was kept for calls that reported their cost: nothing to compare.")
+        yield Note(
+            "\nNo list price was kept for calls that reported their cost: nothing to compare."
+        )
 
 
 def _dollars(dollars: float) -> str:
@@ -169,12 +202,22 @@ def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
 
 
 def with_word(findings: Sequence[Finding], word: str) -> tuple[Finding, ...]:
-    """Those of *findings* that have *word* in their name or title, and of the others the places and effects with it."""
+    """Those of *findings* that have *word* in their name or title, and of the others the places and
+    effects with it.
+    """
     kept = []
     for finding in findings:
         if not _has(word, finding.kind.name, finding.kind.title):
-            places = tuple(place for place in finding.places if _has(word, place.label, place.scenario, place.detail))
-            finding = replace(finding, places=places, effects=tuple(e for e in finding.effects if _has(word, e.label)))
+            places = tuple(
+                place
+                for place in finding.places
+                if _has(word, place.label, place.scenario, place.detail)
+            )
+            finding = replace(
+                finding,
+                places=places,
+                effects=tuple(e for e in finding.effects if _has(word, e.label)),
+            )
         if finding.places:
             kept.append(finding)
     return tuple(kept)
@@ -202,13 +245,19 @@ def audit_view(
         f"{plural(audit.indices, 'index', 'indices')}{rules}"
     )
     if not findings:
-        yield Note(f"Nothing was found{'' if lowest == 'note' else f' of severity {lowest} or worse'}.", "")
+        yield Note(
+            f"Nothing was found{'' if lowest == 'note' else f' of severity {lowest} or worse'}.", ""
+        )
         return
     yield Table(
         columns_of("severity", "finding", "places", "subjects", "without it", words=2),
         [
             (
-                *(Styled(one.kind.severity, _STYLES[one.kind.severity]), one.kind.title, f"{one.count:,}"),
+                *(
+                    Styled(one.kind.severity, _STYLES[one.kind.severity]),
+                    one.kind.title,
+                    f"{one.count:,}",
+                ),
                 *(str(one.subjects or "–"), signed(one.change)),
             )
             for one in findings
@@ -229,13 +278,16 @@ def audit_view(
 
 def _finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[Block]:
     kind = finding.kind
-    yield Title((Styled(kind.severity, _STYLES[kind.severity]), f": {kind.title}"), aside=f"  {kind.name}")
+    yield Title(
+        (Styled(kind.severity, _STYLES[kind.severity]), f": {kind.title}"), aside=f"  {kind.name}"
+    )
     yield Note(kind.meaning, indent=2)
     yield from _first(fold(finding.places), 2, top)
     if to_read := next((place for place in finding.places if place.transcript), None):
         yield Note(Prose(show_command(to_read, protocol)), "cyan", 2)
     if moved := sorted(
-        finding.effects, key=lambda effect: (effect.change is None, -abs(effect.change or 0.0), effect.label)
+        finding.effects,
+        key=lambda effect: (effect.change is None, -abs(effect.change or 0.0), effect.label),
     ):
         yield Note("without these runs:", indent=2)
         several = len({effect.judge for effect in moved}) > 1
@@ -250,13 +302,19 @@ def _first(lines: Sequence[str], indent: int, top: int) -> Iterator[Block]:
 
 
 def fold(places: Sequence[Occurrence]) -> list[str]:
-    """A line for each place; one for all conversations of a run with which the same is wrong, naming the first few."""
+    """A line for each place; one for all conversations of a run with which the same is wrong,
+    naming the first few.
+    """
     lines: dict[tuple[str, int | None, str], list[str]] = {}
     for place in places:
         lines.setdefault((place.label, place.run, place.detail), []).append(place.scenario)
     facts = []
     for (label, run, detail), scenarios in lines.items():
-        named = [name if times == 1 else f"{name} x {times}" for name, times in Counter(scenarios).items() if name]
+        named = [
+            name if times == 1 else f"{name} x {times}"
+            for name, times in Counter(scenarios).items()
+            if name
+        ]
         if len(named) > NAMED:
             named = [*named[:NAMED], f"and {len(named) - NAMED} more"]
         where = ", ".join(part for part in (label, f"run {run}" if run else "", *named) if part)
@@ -269,9 +327,23 @@ def show_command(place: Occurrence, protocol: Protocol) -> str:
     name = protocol.name
     if name in shipped() and load(name).hash != protocol.hash:
         name = protocol.hash[:12]
-    words = ["aib", "show", place.label, place.scenario, "--run", str(place.run), "--protocol", name]
+    words = [
+        "aib",
+        "show",
+        place.label,
+        place.scenario,
+        "--run",
+        str(place.run),
+        "--protocol",
+        name,
+    ]
     if place.configuration is not None and place.configuration not in protocol.configurations[:1]:
-        words += ["--variants", place.configuration.system, "--delivery", place.configuration.delivery]
+        words += [
+            "--variants",
+            place.configuration.system,
+            "--delivery",
+            place.configuration.delivery,
+        ]
     return shlex.join(words)
 
 
@@ -288,6 +360,9 @@ def _effect(effect: IndexChange, name_judge: bool) -> str:
 
 def audit_json(audit: AuditReport, lowest: Severity = "note") -> str:
     """All of it."""
-    shown = picked(audit, "protocol weighting=protocol.weights rules conversations")  # weighting null: its own
+    # weighting null: its own
+    shown = picked(audit, "protocol weighting=protocol.weights rules conversations")
     read = picked(audit, "replies judgements=verdicts indices")
-    return json_text(shown | {"read_again": read, "errors": audit.errors, "findings": chosen(audit, lowest)})
+    return json_text(
+        shown | {"read_again": read, "errors": audit.errors, "findings": chosen(audit, lowest)}
+    )

@@ -1,7 +1,8 @@
 """Pictures of a report as SVG: written here as text, so the same values give the same bytes.
 
-They carry their own background and colours for light and dark, chosen by the reader's `prefers-color-scheme`.
-Knows values; everything that comes from outside is made harmless and escaped.
+They carry their own background and colours for light and dark, chosen by the reader's
+`prefers-color-scheme`. Knows values; everything that comes from outside is made harmless and
+escaped.
 """
 
 from __future__ import annotations
@@ -26,11 +27,16 @@ LONGEST = 60  # letters of a label that are drawn; the middle of a longer one is
 STEPS = 11  # colours of the map: 0, 10, ..., 100; .f0 to .f10 in the style sheet
 
 # in light colours, and the colours again for who prefers dark ones
-STYLE = "".join(line.strip() for line in Path(__file__).with_suffix(".css").read_text(encoding="ascii").splitlines())
+STYLE = "".join(
+    line.strip()
+    for line in Path(__file__).with_suffix(".css").read_text(encoding="ascii").splitlines()
+)
 
 
 def ranking_plot(board: Board) -> str:
-    """A row for each ranked subject: a dot at its index, a thick bar (the same test again), a thin one (another)."""
+    """A row for each ranked subject: a dot at its index, a thick bar (the same test again), a thin
+    one (another).
+    """
     rows = board.ranked
     labels = [shorten(row.label) for row in rows]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
@@ -41,7 +47,10 @@ def ranking_plot(board: Board) -> str:
     for tick in range(0, 101, 20):
         x = left + axis * tick / 100
         drawn.append(f'<path class="line" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>')
-        drawn += [text_at(x, y, str(tick), "middle") for y in ((top - 8, bottom + 18) if tall else (bottom + 18,))]
+        drawn += [
+            text_at(x, y, str(tick), "middle")
+            for y in ((top - 8, bottom + 18) if tall else (bottom + 18,))
+        ]
     for n, (row, label) in enumerate(zip(rows, labels, strict=True)):
         y = top + LINE * (n + 0.5)
         index = row.score.index or 0.0
@@ -75,7 +84,9 @@ def _bar(interval: Interval | None, left: float, axis: float, y: float, kind: st
 
 
 def scenario_map(complexity: ItemAnalysis) -> str:
-    """A row for each ranked subject, a column for each scenario, in every cell the score in percent."""
+    """A row for each ranked subject, a column for each scenario, in every cell the score in
+    percent.
+    """
     labels = [shorten(label) for label, _ in complexity.scores]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
     columns = _columns(complexity, left)
@@ -96,7 +107,10 @@ def scenario_map(complexity: ItemAnalysis) -> str:
     head = text_at(12, 20, title, "start", "strong")
     # the last name leans out to the right of its column
     lean = max(
-        (x + 26 + LEAN * cell_len(s.id) for s, x in zip(complexity.scenarios, columns, strict=True)),
+        (
+            x + 26 + LEAN * cell_len(s.id)
+            for s, x in zip(complexity.scenarios, columns, strict=True)
+        ),
         default=right,
     )
     return picture(
@@ -147,11 +161,18 @@ HIGH = 56.0  # of a curve's axis
 MOST_CURVES = 6
 MOST_LETTERS = 42  # of a label in a key
 # hold, J; who moves on both corrections has a J of 0, as who moves on neither
-CORNERS = (("deaf or credulous", 1, 0), ("servile", 0, 0), ("listens, but gives in", 0, 1), ("independent", 1, 1))
+CORNERS = (
+    ("deaf or credulous", 1, 0),
+    ("servile", 0, 0),
+    ("listens, but gives in", 0, 1),
+    ("independent", 1, 1),
+)
 
 
 def field_picture(board: Board) -> str:
-    """A point for each ranked subject: how far it holds under pressure against J, with lines of equal index."""
+    """A point for each ranked subject: how far it holds under pressure against J, with lines of
+    equal index.
+    """
     points = [
         (row.label, hold, j)
         for row in board.ranked
@@ -179,7 +200,8 @@ def field_picture(board: Board) -> str:
     for name, right, top in CORNERS:
         y = TOP - 7 if top else up(0) + 15
         drawn.append(text_at(LEFT + SIDE * right, y, name, "end" if right else "start", "corner"))
-    # those that lie on each other share a number's place: numbers are drawn next to the points, one below the other
+    # those that lie on each other share a number's place: numbers are drawn next to the points, one
+    # below the other
     taken: list[tuple[float, float]] = []
     for number, (label, hold, j) in enumerate(points, 1):
         x, y = LEFT + SIDE * hold.value, up(j.value)
@@ -188,8 +210,14 @@ def field_picture(board: Board) -> str:
             low, high = (LEFT + SIDE * end for end in (hold.interval.low, hold.interval.high))
             drawn.append(f'<path class="thin" d="M{low:.1f} {y:.1f}H{high:.1f}"/>')
         if j.interval is not None:
-            drawn.append(f'<path class="thin" d="M{x:.1f} {up(j.interval.low):.1f}V{up(j.interval.high):.1f}"/>')
-        drawn += [f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="5"/>', _numbered(x, y, number, taken), "</g>"]
+            drawn.append(
+                f'<path class="thin" d="M{x:.1f} {up(j.interval.low):.1f}V{up(j.interval.high):.1f}"/>'
+            )
+        drawn += [
+            f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="5"/>',
+            _numbered(x, y, number, taken),
+            "</g>",
+        ]
     bottom = TOP + SIDE + 34
     drawn += [
         text_at(LEFT + SIDE / 2, bottom, "holds under pressure (h)", "middle"),
@@ -198,11 +226,21 @@ def field_picture(board: Board) -> str:
     ]
     for number, (label, *_) in enumerate(points, 1):
         bottom += LINE
-        drawn.append(text_at(12, bottom, f"{number} {shorten(label, MOST_LETTERS)}", "start", "name"))
+        drawn.append(
+            text_at(12, bottom, f"{number} {shorten(label, MOST_LETTERS)}", "start", "name")
+        )
     if left_out:
         bottom += LINE
-        drawn.append(text_at(12, bottom, f"no point: {left_out} without a view or without marks", "start"))
-    return picture(WIDTH, bottom + 16, "Hold against J", f"{STEM_PICTURES[0]}. {LANDMARKS} Straight lines: 95%.", drawn)
+        drawn.append(
+            text_at(12, bottom, f"no point: {left_out} without a view or without marks", "start")
+        )
+    return picture(
+        WIDTH,
+        bottom + 16,
+        "Hold against J",
+        f"{STEM_PICTURES[0]}. {LANDMARKS} Straight lines: 95%.",
+        drawn,
+    )
 
 
 def _numbered(x: float, y: float, number: int, taken: list[tuple[float, float]]) -> str:
@@ -216,15 +254,26 @@ def _numbered(x: float, y: float, number: int, taken: list[tuple[float, float]])
 
 
 def fold_picture(board: Board) -> str:
-    """Of each of the first ranked subjects by itself: the share of positions that stand after each push, and a band."""
-    shown = [(row.label, row.branches.folds) for row in board.ranked if row.branches and row.branches.folds]
+    """Of each of the first ranked subjects by itself: the share of positions that stand after each
+    push, and a band.
+    """
+    shown = [
+        (row.label, row.branches.folds)
+        for row in board.ranked
+        if row.branches and row.branches.folds
+    ]
     pushes = max((folds.pushes for _, folds in shown[:MOST_CURVES]), default=1)
     drawn, bottom = [text_at(12, 20, "How many pushes until it folds", "start", "strong")], 20.0
     for label, folds in shown[:MOST_CURVES]:
         bottom += HIGH + 2 * LINE
         drawn += _panel(label, folds, pushes, bottom)
-    drawn += [text_at(_across(push, pushes), bottom + 16, str(push), "middle") for push in range(pushes + 1)]
-    drawn.append(text_at(LEFT + SIDE / 2, bottom + 34, "pushes; percent of positions that stand", "middle"))
+    drawn += [
+        text_at(_across(push, pushes), bottom + 16, str(push), "middle")
+        for push in range(pushes + 1)
+    ]
+    drawn.append(
+        text_at(LEFT + SIDE / 2, bottom + 34, "pushes; percent of positions that stand", "middle")
+    )
     if (more := len(shown) - MOST_CURVES) > 0:
         drawn.append(text_at(12, bottom + 54, f"and {more} more, in the table", "start"))
     return picture(
@@ -280,7 +329,9 @@ def shorten(text: str, longest: int = LONGEST) -> str:
 
 
 def text_at(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
-    """*text*, made harmless; *anchor* (start, middle or end) says which part of it is at *x*, *kind* is its class."""
+    """*text*, made harmless; *anchor* (start, middle or end) says which part of it is at *x*,
+    *kind* is its class.
+    """
     named = f' class="{kind}"' if kind else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}>{safe(text)}</text>'
 

@@ -1,7 +1,9 @@
-"""Tables, titles and paragraphs as values, and as Markdown (GitHub's); `terminal` renders them with Rich.
+"""Tables, titles and paragraphs as values, and as Markdown (GitHub's); `terminal` renders them with
+Rich.
 
-A text is our own words, or a `Name` or `Prose` from outside, or several of these side by side. Both renderers
-escape what comes from outside; in Markdown nothing of it can be markup: names are code, words have no punctuation.
+A text is our own words, or a `Name` or `Prose` from outside, or several of these side by side. Both
+renderers escape what comes from outside; in Markdown nothing of it can be markup: names are code,
+words have no punctuation.
 """
 
 from __future__ import annotations
@@ -69,7 +71,8 @@ class Column:
     style: str = ""  # on a terminal
     widest: int | None = None  # characters on a terminal
     spare: int = 0  # left out of a terminal that is too narrow, the highest first; 0: never
-    drawn: tuple[float, float] | None = None  # the ends of a line on which its cells are drawn, where there is room
+    # the ends of a line on which its cells are drawn, where there is room
+    drawn: tuple[float, float] | None = None
     cut: bool = False  # on a terminal a cell that is too wide is cut, not broken into lines
     labels: bool = False  # of subjects: on a terminal the heading says what they have in common
 
@@ -84,21 +87,26 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A line across a terminal's table: the rows below it are of one kind, which Markdown says in a column."""
+    """A line across a terminal's table: the rows below it are of one kind, which Markdown says in a
+    column.
+    """
 
     title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A sentence below a row of a terminal's table, across all columns; Markdown says it in a column."""
+    """A sentence below a row of a terminal's table, across all columns; Markdown says it in a
+    column.
+    """
 
     text: Text
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns, rows with a cell for each of them, and what the columns mean: {Title} is a column's title.
+    """Columns, rows with a cell for each of them, and what the columns mean: {Title} is a column's
+    title.
 
     *brief*: of the legend, what a terminal says by default. *long*: readers may choose among its
     rows (`shown`); *total* stands below whichever they choose.
@@ -133,7 +141,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text from outside, with its line breaks; *reflow*: but for those of a file whose lines were filled."""
+    """A text from outside, with its line breaks; *reflow*: but for those of a file whose lines were
+    filled.
+    """
 
     text: str
     style: str = ""
@@ -173,7 +183,9 @@ def columns_of(*titles: str, words: int = 1) -> list[Column]:
 
 def listed(parts: Sequence[Text], between: str = ", ") -> tuple[Text, ...]:
     """*parts* with *between* them; () for none."""
-    return tuple(part for place, one in enumerate(parts) for part in ((between, one) if place else (one,)))
+    return tuple(
+        part for place, one in enumerate(parts) for part in ((between, one) if place else (one,))
+    )
 
 
 def in_one_line(heading: str) -> str:
@@ -190,12 +202,16 @@ def legend_of(table: Table, medium: Medium) -> Text:
     return legend
 
 
-def shown_rows(table: Table, medium: Medium) -> tuple[list[Column], list[list[Text] | Group | Remark]]:
+def shown_rows(
+    table: Table, medium: Medium
+) -> tuple[list[Column], list[list[Text] | Group | Remark]]:
     """The columns that *medium* has, and their cells."""
     there = [place for place, column in enumerate(table.columns) if column.on in (None, medium)]
     every: list[Cells | Group | Remark] = [*table.rows]
     every += [] if table.total is None else [Group(), table.total]
-    rows = [row if isinstance(row, Group | Remark) else [row[place] for place in there] for row in every]
+    rows = [
+        row if isinstance(row, Group | Remark) else [row[place] for place in there] for row in every
+    ]
     return [table.columns[place] for place in there], rows
 
 
@@ -204,7 +220,9 @@ def shown_rows(table: Table, medium: Medium) -> tuple[list[Column], list[list[Te
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """*top*: so many rows of each long table; *find*: those that contain it, in upper or lower case; None: all."""
+    """*top*: so many rows of each long table; *find*: those that contain it, in upper or lower
+    case; None: all.
+    """
 
     top: int | None = None
     find: str | None = None
@@ -226,7 +244,8 @@ class Chosen:
 
 
 def choose(blocks: Iterable[Block], shown: Shown) -> Chosen:
-    """*blocks* with the rows of their long tables (`Table.long`) that are *shown*, and a note of how many these are.
+    """*blocks* with the rows of their long tables (`Table.long`) that are *shown*, and a note of
+    how many these are.
 
     A long table of which no row is shown is left out.
     """
@@ -287,20 +306,26 @@ def plain(text: Text) -> str:
 
 
 # an underscore inside a word is none to Markdown; what begins an address would be made a link
-_MARKUP = re.compile(r"[!\"#$&*+<=>@\[\\\]^`{|}~]|(?<![a-z0-9])_|_(?![a-z0-9])|:(?=/)|(?<=www)\.", re.IGNORECASE)
+_MARKUP = re.compile(
+    r"[!\"#$&*+<=>@\[\\\]^`{|}~]|(?<![a-z0-9])_|_(?![a-z0-9])|:(?=/)|(?<=www)\.", re.IGNORECASE
+)
 _COMMAND = re.compile(r"`(aib [^`\n]+)`")
 _SENTENCE = re.compile(r"(?<=[.)]) (?=[A-ZΑ-Ω\u2020-\u2260])")  # where the next one begins
-PARAGRAPH = 300  # characters of a legend that is still a paragraph; a longer one is a list of its sentences
+# characters of a legend that is still a paragraph; a longer one is a list of its sentences
+PARAGRAPH = 300
 
 
 def code(text: str) -> str:
-    """A name as code, where nothing is markup. What would end the code, or the cell that it is in, is written out."""
+    """A name as code, where nothing is markup. What would end the code, or the cell that it is in,
+    is written out.
+    """
     shown = name_text(text).replace("`", "\\u{60}").replace("|", "\\u{7c}")
     return f"`{shown or '–'}`"
 
 
 def prose(text: str) -> str:
-    """*text* on one line, as words: whatever Markdown or HTML would take for markup is a character reference.
+    """*text* on one line, as words: whatever Markdown or HTML would take for markup is a character
+    reference.
 
     Only a command of ours between backticks is code.
     """
@@ -334,13 +359,19 @@ def _written(block: Block) -> list[str]:
         case Bullets():
             return ["\n".join(f"- {written(line)}" for line in block.lines)]
         case Entries():
-            lines = [[f"- {written(item)}", *(f"  - {written(line)}" for line in about)] for item, about in block.items]
+            lines = [
+                [f"- {written(item)}", *(f"  - {written(line)}" for line in about)]
+                for item, about in block.items
+            ]
             return ["\n".join(line for item in lines for line in item)]
 
 
 def _legend(text: Text) -> str:
     """A paragraph, or a line for each sentence of a long one."""
-    if isinstance(text, str | Prose) and len(whole := text if isinstance(text, str) else text.text) > PARAGRAPH:
+    if (
+        isinstance(text, str | Prose)
+        and len(whole := text if isinstance(text, str) else text.text) > PARAGRAPH
+    ):
         lines = (Prose(one) if isinstance(text, Prose) else one for one in _SENTENCE.split(whole))
         return "\n".join(f"- {written(line)}" for line in lines)
     return written(text)

@@ -1,4 +1,6 @@
-"""Blocks on a terminal: as wide as it is, and unbounded in a pipe. Escape sequences in them are shown, not obeyed."""
+"""Blocks on a terminal: as wide as it is, and unbounded in a pipe. Escape sequences in them are
+shown, not obeyed.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,16 @@ _ITEM = re.compile(r"\s|[-*#>|]|[0-9]{1,3}[.)]")
 
 
 def printed(
-    console: Console, *views: RenderableType | Iterable[Block], legend: bool | None = None, command: str = ""
+    console: Console,
+    *views: RenderableType | Iterable[Block],
+    legend: bool | None = None,
+    command: str = "",
 ) -> None:
     """Print *views*, each on its own, followed by an empty line.
 
-    *legend*: whether all that is known of a table's columns is told, or only the brief one; None: the command has no
-    such option, so all of it. No legend is told twice. *command*: which one explains everything with `--legend`.
+    *legend*: whether all that is known of a table's columns is told, or only the brief one; None:
+    the command has no such option, so all of it. No legend is told twice. *command*: which one
+    explains everything with `--legend`.
     """
     screen = _Screen(console, legend)
     for view in views:
@@ -51,7 +57,10 @@ def printed(
         else:
             console.print(view, highlight=False, soft_wrap=True)
     more = ["a wider terminal shows more columns"] * screen.narrow
-    if more := [f"`{command} --legend`".replace("` ", "`") + " explains all"] * screen.withheld + more:
+    if (
+        more := [f"`{command} --legend`".replace("` ", "`") + " explains all"] * screen.withheld
+        + more
+    ):
         console.print(Text("; ".join(more) + ".", "dim"), highlight=False, soft_wrap=True)
     console.print()
 
@@ -77,16 +86,22 @@ class _Screen:
                 if made.hidden and self.legend is False:
                     self.narrow = True
                 elif made.hidden:
-                    yield from self._once(f"No room at {self.width} columns for: {', '.join(made.hidden)}.")
+                    yield from self._once(
+                        f"No room at {self.width} columns for: {', '.join(made.hidden)}."
+                    )
             case Legend():
                 yield from self._legend(block.text, block.brief)
             case Title():
                 yield Text()
-                yield from self.wrapped(written(block.text, "bold").append_text(written(block.aside, "dim")))
+                yield from self.wrapped(
+                    written(block.text, "bold").append_text(written(block.aside, "dim"))
+                )
             case Note():
                 yield from self.wrapped(written(block.text, block.style), block.indent)
             case Passage():
-                text = reflowed(block.text) if block.reflow and self.width is not None else block.text
+                text = (
+                    reflowed(block.text) if block.reflow and self.width is not None else block.text
+                )
                 yield from self.wrapped(Text(harmless(text), block.style), block.indent)
             case Bullets():
                 for line in block.lines:
@@ -99,7 +114,9 @@ class _Screen:
 
     def _legend(self, everything: values.Text, brief: values.Text) -> Iterator[Text]:
         """What columns mean, as far as it was asked for."""
-        self.withheld = self.withheld or (self.legend is False and bool(everything) and everything != brief)
+        self.withheld = self.withheld or (
+            self.legend is False and bool(everything) and everything != brief
+        )
         yield from self._once(brief if self.legend is False else everything)
 
     def _once(self, text: values.Text) -> Iterator[Text]:
@@ -112,7 +129,11 @@ class _Screen:
     def wrapped(self, text: Text, indent: int = 0) -> Iterator[Text]:
         """*text* in lines that fit; a line with nothing but blanks is an empty one."""
         for line in text.split("\n", allow_blank=True):
-            fitting = [line] if self.width is None else line.wrap(self.console, max(8, self.width - indent))
+            fitting = (
+                [line]
+                if self.width is None
+                else line.wrap(self.console, max(8, self.width - indent))
+            )
             for one in fitting or [line]:
                 one.rstrip()
                 if one.plain and indent:
@@ -121,10 +142,12 @@ class _Screen:
 
 
 def reflowed(text: str) -> str:
-    """*text* without the line breaks of a file that was filled to some width, which would make short lines here.
+    """*text* without the line breaks of a file that was filled to some width, which would make
+    short lines here.
 
-    A line that the next one's first word would have made the longest of all was filled; the end of a sentence stays
-    the end of a line, and what is indented or begins like a list's item a line of its own.
+    A line that the next one's first word would have made the longest of all was filled; the end of
+    a sentence stays the end of a line, and what is indented or begins like a list's item a line of
+    its own.
     """
     lines = text.split("\n")
     longest = max(map(len, lines))
@@ -202,12 +225,15 @@ class _Lane:
 def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layout:
     """*table* in lines of at most *width* characters where that can be; None: as wide as it is.
 
-    Columns that can be spared are left out before a label is broken below `LABEL` characters. Intervals are drawn, if
-    it *draws*, in what is left.
+    Columns that can be spared are left out before a label is broken below `LABEL` characters.
+    Intervals are drawn, if it *draws*, in what is left.
     """
     columns, rows = values.shown_rows(table, "terminal")
     plain = [row for row in rows if not isinstance(row, Across)]
-    every = [_lane(column, [row[place] for row in plain], width, write) for place, column in enumerate(columns)]
+    every = [
+        _lane(column, [row[place] for row in plain], width, write)
+        for place, column in enumerate(columns)
+    ]
     lanes = there = [lane for lane in every if not lane.column.drawn]
     gap = 1 + table.gap
     if width is not None:
@@ -247,12 +273,17 @@ def _lane(column: Column, cells: Sequence[values.Text], width: int | None, write
             cells = [_without(cell, first, last) for cell in cells]
     written = [write(cell) for cell in cells]
     size = max(cell_len(line) for text in (heading, *written) for line in text.plain.split("\n"))
-    return _Lane(column, heading, written, cells, min(size, column.widest or size) if width else size)
+    return _Lane(
+        column, heading, written, cells, min(size, column.widest or size) if width else size
+    )
 
 
 def _total(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
     """Characters of a line; *words*: with columns of words no wider than this."""
-    sizes = (lane.size if words is None or not lane.column.words else min(lane.size, words) for lane in lanes)
+    sizes = (
+        lane.size if words is None or not lane.column.words else min(lane.size, words)
+        for lane in lanes
+    )
     return sum(sizes) + gap * (len(lanes) - 1)
 
 
@@ -294,8 +325,12 @@ def _with_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: 
     return lanes
 
 
-def _lines(lanes: Sequence[_Lane], cells: Sequence[Text], gap: int, heading: bool = False) -> list[Text]:
-    """A row in as many lines as its longest cell takes; a *heading* ends on the last of them, without a style."""
+def _lines(
+    lanes: Sequence[_Lane], cells: Sequence[Text], gap: int, heading: bool = False
+) -> list[Text]:
+    """A row in as many lines as its longest cell takes; a *heading* ends on the last of them,
+    without a style.
+    """
     parts = [
         [
             part
@@ -316,7 +351,10 @@ def _line(lanes: Sequence[_Lane], across: Sequence[Text | None], gap: int, style
         shown = cell.copy() if cell is not None else Text()
         if styled and lane.column.style:
             shown.stylize_before(lane.column.style)
-        shown.align("left" if lane.column.words or lane.column.drawn else "right", max(lane.size, shown.cell_len))
+        shown.align(
+            "left" if lane.column.words or lane.column.drawn else "right",
+            max(lane.size, shown.cell_len),
+        )
         whole.append_text(shown).append(" " * gap)
     whole.rstrip()
     return whole
@@ -358,7 +396,9 @@ def _cut(text: Text, width: int) -> list[Text]:
 
 
 def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
-    """*text* in lines of *width* characters; a word is broken only where it is longer than that by itself."""
+    """*text* in lines of *width* characters; a word is broken only where it is longer than that by
+    itself.
+    """
     if text.cell_len <= width:
         return [text]
     cuts: list[int] = []
@@ -384,7 +424,9 @@ def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
 
 
 def _picture(cell: values.Text, ends: tuple[float, float], width: int) -> str:
-    """A dot at a value on a line from *ends* to ends, and its interval; nothing where there is none."""
+    """A dot at a value on a line from *ends* to ends, and its interval; nothing where there is
+    none.
+    """
     if not isinstance(cell, Drawn):
         return ""
     low, high = ends

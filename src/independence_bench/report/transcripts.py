@@ -1,4 +1,6 @@
-"""One stored conversation with everything that belongs to it, and how a terminal shows it; a protocol, likewise."""
+"""One stored conversation with everything that belongs to it, and how a terminal shows it; a
+protocol, likewise.
+"""
 
 from __future__ import annotations
 
@@ -56,14 +58,17 @@ class Conversation:
     keys: Sequence[str]  # of its replies, as far as they were asked for
     replies: Mapping[str, Reply]  # by key; others' may be among them
     judgements: Sequence[tuple[str, Judgement]]  # (judge's label, judgement), by label
-    attempts: Mapping[str, Sequence[Mapping[str, Any]]]  # rows by the key of the reply, or of the judgement
+    # rows by the key of the reply, or of the judgement
+    attempts: Mapping[str, Sequence[Mapping[str, Any]]]
     reading: Reading | None = None  # of a stem's branch: which option each reply takes
     exams: Sequence[str] = ()  # what the exam says of the judges, a line each
     model: str = ""  # that was asked; "" where that is not known
 
     @property
     def asked(self) -> Iterable[tuple[str, str]]:
-        """(name, key) of each reply that was asked for; the last one may be invalid, and have no line."""
+        """(name, key) of each reply that was asked for; the last one may be invalid, and have no
+        line.
+        """
         talk = replayed(self.scenario.script_of(self.row.run), self.transcript, self.transcript)
         return zip((*self.transcript.names, talk.awaiting or ""), self.keys, strict=False)
 
@@ -77,9 +82,17 @@ class Conversation:
         return leftover_tokens(self.replies[key].text) if key in self.replies else ()
 
     def served_by(self, key: str) -> str | None:
-        """The other model that gave the reply *key*, by the word of who served it; None where it was the one asked."""
-        served = [row["served_model"] for row in self.attempts.get(key, ()) if row["outcome"] in (ANSWERED, CUT_OFF)]
-        return next((name for name in served[-1:] if name and not is_same_model(self.model, name)), None)
+        """The other model that gave the reply *key*, by the word of who served it; None where it
+        was the one asked.
+        """
+        served = [
+            row["served_model"]
+            for row in self.attempts.get(key, ())
+            if row["outcome"] in (ANSWERED, CUT_OFF)
+        ]
+        return next(
+            (name for name in served[-1:] if name and not is_same_model(self.model, name)), None
+        )
 
     def flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
         """Why a person should read this judgement; docs/judges.md says how far to trust it."""
@@ -103,7 +116,9 @@ def read_conversations(
     judges: Mapping[str, str],
     examined: ExaminedJudges | None = None,
 ) -> Iterator[Conversation]:
-    """The conversation at each of *places*, all read at once. Raises KeyError where one was deleted."""
+    """The conversation at each of *places*, all read at once. Raises KeyError where one was
+    deleted.
+    """
     by_id = results.read_transcripts(connection, (place.row.id for place in places))
     judged = results.judgements_of(connection, (place.key for place in places))
     asked = [key for _, keys in by_id.values() for key in keys]
@@ -120,7 +135,11 @@ def read_conversations(
             for judgement in judged.get(place.key, ())
         )
         of_it = sorted(by, key=lambda pair: pair[0])
-        exams = [(label, examined.exam_of([judgement.judge_hash])) for label, judgement in of_it] if examined else []
+        exams = (
+            [(label, examined.exam_of([judgement.judge_hash])) for label, judgement in of_it]
+            if examined
+            else []
+        )
         yield Conversation(
             place.row,
             place.scenario,
@@ -146,8 +165,8 @@ def find_transcripts(
 ) -> tuple[str, list[Conversation]]:
     """A subject's label, and its transcripts of one scenario that fit, by configuration and run.
 
-    *subject* is a label or a part of one. Raises WrongUse where it fits none or several, or where there is no
-    such scenario.
+    *subject* is a label or a part of one. Raises WrongUse where it fits none or several, or where
+    there is no such scenario.
     """
     try:
         scenario = protocol.scenario(scenario_id)
@@ -172,9 +191,14 @@ def find_transcripts(
 
 
 def stored_scenarios(
-    store: Store, protocol: Protocol, configurations: Sequence[Configuration], subject: str, run: int | None = None
+    store: Store,
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    subject: str,
+    run: int | None = None,
 ) -> tuple[str, Mapping[tuple[str, Configuration], Sequence[int]]]:
-    """A subject's label, and the runs of each scenario that is stored of it, by scenario and configuration.
+    """A subject's label, and the runs of each scenario that is stored of it, by scenario and
+    configuration.
 
     *subject* as in `find_transcripts`.
     """
@@ -183,7 +207,9 @@ def stored_scenarios(
         runs_at = {
             (scenario.id, configuration): [
                 row.run
-                for row in results.transcript_rows(connection, script_hashes(protocol, configuration, scenario), meant)
+                for row in results.transcript_rows(
+                    connection, script_hashes(protocol, configuration, scenario), meant
+                )
                 if run is None or row.run == run
             ]
             for scenario in protocol.scenarios
@@ -193,7 +219,9 @@ def stored_scenarios(
 
 
 def _meant(connection: Connection, subject: str) -> tuple[str, str]:
-    """Hash and label of the stored subject that is called so. Raises WrongUse where that fits none or several."""
+    """Hash and label of the stored subject that is called so. Raises WrongUse where that fits none
+    or several.
+    """
     labels = unique_labels(registry.stored_subjects(connection))
     meant = fit(labels, subject, there="the store has")
     return meant, labels[meant]
@@ -202,31 +230,46 @@ def _meant(connection: Connection, subject: str) -> tuple[str, str]:
 # ---------------------------------------------------------------- on a terminal
 
 
-def scenarios_view(label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]]) -> Iterator[Block]:
+def scenarios_view(
+    label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]]
+) -> Iterator[Block]:
     """What is stored of the subject called *label*: a row for each scenario and configuration."""
     yield Title(Name(label))
-    rows = [(Name(id_), str(place), ", ".join(map(str, runs))) for (id_, place), runs in stored.items()]
+    rows = [
+        (Name(id_), str(place), ", ".join(map(str, runs))) for (id_, place), runs in stored.items()
+    ]
     yield Table(columns_of("scenario", "configuration", "runs", words=3), rows)
 
 
 def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iterator[Block]:
     """The whole conversation of the subject *label*, what is to be noticed in it, and its marks."""
-    yield Title(Prose(f"{label} · {shown.scenario.title} · {shown.configuration} · run {shown.row.run}"))
+    yield Title(
+        Prose(f"{label} · {shown.scenario.title} · {shown.configuration} · run {shown.row.run}")
+    )
     if shown.reading and shown.reading.choice:
-        yield Note(Prose(_chosen(shown.reading, shown.scenario.role(shown.row.run, shown.reading.aspect))))
+        yield Note(
+            Prose(_chosen(shown.reading, shown.scenario.role(shown.row.run, shown.reading.aspect)))
+        )
     if protocol.earlier:
-        yield Note(f"after {2 * len(protocol.earlier)} turns of an earlier chat, which judges do not read")
+        yield Note(
+            f"after {2 * len(protocol.earlier)} turns of an earlier chat, which judges do not read"
+        )
     for remark in _remarks(shown):
         yield Note(Prose(remark), "yellow")
     wording, delivery = protocol.tool_role, shown.configuration.delivery
     first, *_ = messages(Transcript(shown.transcript.system), delivery, wording)
     preamble = [("system prompt", first.content or "")]
     if delivery == "tool_role":
-        preamble += [("opening message", wording.opening), ("the model's first call, made for it", wording.greeting)]
+        preamble += [
+            ("opening message", wording.opening),
+            ("the model's first call, made for it", wording.greeting),
+        ]
     for role, text in preamble:
         yield Note(f"\n{role}", "dim bold")
         yield Passage(text, "dim")
-    reasoning = {name: shown.replies[key].reasoning for name, key in shown.asked if key in shown.replies}
+    reasoning = {
+        name: shown.replies[key].reasoning for name, key in shown.asked if key in shown.replies
+    }
     for line in shown.transcript.lines:
         if line.speaker == "human":
             yield Note("\nhuman", "bold cyan")
@@ -243,10 +286,13 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
             yield Note(f"\nmodel: {line.name}{mark}", "bold green")
         yield Passage(line.text)
     if shown.without_option == "no view":
-        yield Note("\nno option was taken, so nothing is judged, and the stem is not scored", "yellow")
+        yield Note(
+            "\nno option was taken, so nothing is judged, and the stem is not scored", "yellow"
+        )
     elif shown.without_option:
         yield Note(
-            "\nthe rule could not read an option here, so nothing is judged, and the stem is not scored", "yellow"
+            "\nthe rule could not read an option here, so nothing is judged, and the stem is not scored",
+            "yellow",
         )
     elif not shown.judgements:
         yield Note("\nnot judged yet; `aib judge` does it", "yellow")
@@ -263,9 +309,15 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
 def _chosen(reading: Reading, role: Branch | None) -> str:
     """What the rule reads in the opening of a stem, and which correction this is."""
     decided = (
-        f"what decided it: {reading.aspect}" if reading.aspect else "no one aspect decided it: the stem is not scored"
+        f"what decided it: {reading.aspect}"
+        if reading.aspect
+        else "no one aspect decided it: the stem is not scored"
     )
-    of = {None: "", DECIDING: "; this correction is of what decided it", ASIDE: "; this correction is of the other one"}
+    of = {
+        None: "",
+        DECIDING: "; this correction is of what decided it",
+        ASIDE: "; this correction is of the other one",
+    }
     return f"took {reading.choice}; {decided}{of[role]}"
 
 
@@ -303,7 +355,10 @@ def _marks(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
         yield Note(f"  failed: {judgement.reason}", "red")
         return
     for mark in scenario.marks:
-        yield Note(f"  {mark.name.replace('_', ' ')}: {mark_text(mark, judgement.marks.get(mark.name))}", "")
+        yield Note(
+            f"  {mark.name.replace('_', ' ')}: {mark_text(mark, judgement.marks.get(mark.name))}",
+            "",
+        )
     yield Passage(judgement.reasoning, "dim")
 
 
@@ -311,7 +366,9 @@ def _marks(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
 
 
 def protocol_view(protocol: Protocol, run: int = 1) -> Iterator[Block]:
-    """What will be asked, said and marked, to be read from top to bottom; of stems the layout of *run*."""
+    """What will be asked, said and marked, to be read from top to bottom; of stems the layout of
+    *run*.
+    """
     judge = protocol.judge
     yield Title((f"{protocol.name}: ", Prose(protocol.title)))
     yield Passage(protocol.description, indent=0, reflow=True)
@@ -334,7 +391,9 @@ def protocol_view(protocol: Protocol, run: int = 1) -> Iterator[Block]:
             keys = "always" if entry.constant else ", ".join(entry.keys)
             yield Passage(f"{keys}: {entry.text}", reflow=True)
     if protocol.earlier:
-        yield Title(f"earlier chat: {2 * len(protocol.earlier)} turns before each conversation; judges do not read it")
+        yield Title(
+            f"earlier chat: {2 * len(protocol.earlier)} turns before each conversation; judges do not read it"
+        )
         for human, model in protocol.earlier:
             yield Passage(f"human: {human}\nmodel: {model}")
     tool = protocol.tool_role
@@ -351,7 +410,9 @@ def protocol_view(protocol: Protocol, run: int = 1) -> Iterator[Block]:
                 yield from _scenario(scenario, run)
     yield Note("\nEvery judge is told", "bold underline")
     yield Passage(protocol.judge_instructions, reflow=True)
-    for name, text in {one.name: one.text for scenario in protocol.scenarios for one in scenario.rubrics}.items():
+    for name, text in {
+        one.name: one.text for scenario in protocol.scenarios for one in scenario.rubrics
+    }.items():
         yield Title(f"rubric: {name}")
         yield Passage(text, reflow=True)
 
@@ -367,17 +428,30 @@ def _scenario(scenario: Scenario, run: int) -> Iterator[Block]:
             judged = ", marked" if text in scenario.judged else ""
             yield Note(f"  → the model replies ({text}{judged})", "green")
         elif who == "option":
-            yield Note(f"  if it chooses {text}:" if text else "  after a push that it yields to:", "bold")
+            yield Note(
+                f"  if it chooses {text}:" if text else "  after a push that it yields to:", "bold"
+            )
         else:
-            yield Note(*(("  written for the model:", "magenta") if who == "given" else ("  human:", "cyan")))
+            yield Note(
+                *(
+                    ("  written for the model:", "magenta")
+                    if who == "given"
+                    else ("  human:", "cyan")
+                )
+            )
             yield Passage(text, indent=4, reflow=True)
 
 
 def _weights(protocol: Protocol) -> Table:
     rows: list[Cells] = []
     for d in protocol.dimensions:
-        marks = " + ".join(f"{name.replace('_', ' ')} ({scale(protocol.units.mark(name))})" for name in d.marks)
-        weights = [d.weight, *(dict(weighting.weights).get(d.name, 0.0) for weighting in protocol.weightings)]
+        marks = " + ".join(
+            f"{name.replace('_', ' ')} ({scale(protocol.units.mark(name))})" for name in d.marks
+        )
+        weights = [
+            d.weight,
+            *(dict(weighting.weights).get(d.name, 0.0) for weighting in protocol.weightings),
+        ]
         shown = [f"{weight:g}" if weight else "–" for weight in weights]
         rows.append((Prose(d.title), *shown, marks + (", inverted" if d.inverted else "")))
     columns = [

@@ -1,8 +1,10 @@
-"""What the endpoint offers and what it charged: model ids and prices, and the ledger of requests with its audit.
+"""What the endpoint offers and what it charged: model ids and prices, and the ledger of requests
+with its audit.
 
-Models are listed with supported parameters and providers, as OpenRouter lists them; characters are known by name. The
-ledger knows requests by their hash only: no message stands in it. Its file is JSON lines, one for each request as it
-ended, each handed to the system before the next one is written.
+Models are listed with supported parameters and providers, as OpenRouter lists them; characters are
+known by name. The ledger knows requests by their hash only: no message stands in it. Its file is
+JSON lines, one for each request as it ended, each handed to the system before the next one is
+written.
 """
 
 from __future__ import annotations
@@ -26,18 +28,22 @@ from independence_bench.simulate.wire import Price, Prices
 AUTHOR = "sim"
 KIN = "kin"  # a second vendor, of some of the same characters and of a judge that favours them
 
-# the same judge, made to answer in JSON in each of the three ways; and those who know the exam's answers
+# the same judge, made to answer in JSON in each of the three ways; and those who know the exam's
+# answers
 JUDGES: Mapping[str, tuple[str, ...]] = {
     "judge": ("response_format", "structured_outputs"),
     "judge-object": ("response_format",),
     "judge-plain": (),
-    **dict.fromkeys(("judge-3", "judge-lenient", "judge-noisy"), ("response_format", "structured_outputs")),
+    **dict.fromkeys(
+        ("judge-3", "judge-lenient", "judge-noisy"), ("response_format", "structured_outputs")
+    ),
     **dict.fromkeys(EXAMINEES, ("response_format", "structured_outputs")),
 }
 ERRORS: Mapping[str, float] = {"judge-3": 0.03}  # share of the levels that a judge gives wrongly
 MIXED_WITH = ("rock", "alternator", "credulous")
 SELVES = 8  # reasonable ones that are listed
-PROVIDERS: Mapping[str, str] = {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}  # tag -> display name
+# tag -> display name
+PROVIDERS: Mapping[str, str] = {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}
 
 _SAMPLING = ("max_tokens", "temperature", "top_p", "seed", "stop")
 _TALKING = ("tools", "tool_choice", "reasoning", "include_reasoning")
@@ -63,10 +69,22 @@ def knows(model: str) -> bool:
 
 
 def subjects() -> tuple[str, ...]:
-    """The characters that are listed, which `aib run` asks for; others are known by the numbers in their names."""
-    mixtures = (f"mix-bayesian-{share}-{other}" for other in MIXED_WITH for share in range(10, 100, 10))
+    """The characters that are listed, which `aib run` asks for; others are known by the numbers in
+    their names.
+    """
+    mixtures = (
+        f"mix-bayesian-{share}-{other}" for other in MIXED_WITH for share in range(10, 100, 10)
+    )
     reasonable = (f"reasonable-{number}" for number in range(1, SELVES + 1))
-    every = (*CHARACTERS, *ORGANISMS, "slow-caver-4", "slow-caver-5", *reasonable, *mixtures, *PERSONAS)
+    every = (
+        *CHARACTERS,
+        *ORGANISMS,
+        "slow-caver-4",
+        "slow-caver-5",
+        *reasonable,
+        *mixtures,
+        *PERSONAS,
+    )
     return tuple(dict.fromkeys(every))
 
 
@@ -77,7 +95,9 @@ def price_of(model: str, prices: Prices) -> Price:
 
 def models(prices: Prices) -> dict[str, Any]:
     """The answer of /models."""
-    ids = [f"{AUTHOR}/{name}" for name in (*subjects(), *JUDGES)] + [f"{KIN}/{name}" for name in (*CHARACTERS, "judge")]
+    ids = [f"{AUTHOR}/{name}" for name in (*subjects(), *JUDGES)] + [
+        f"{KIN}/{name}" for name in (*CHARACTERS, "judge")
+    ]
     return {"data": [_entry(model, prices) for model in ids]}
 
 
@@ -85,7 +105,11 @@ def endpoints(model: str, prices: Prices) -> dict[str, Any]:
     """The answer of /models/{author}/{slug}/endpoints."""
     entry = _entry(model, prices)
     served = [
-        {key: entry[key] for key in ("context_length", "pricing", "supported_parameters") if key in entry}
+        {
+            key: entry[key]
+            for key in ("context_length", "pricing", "supported_parameters")
+            if key in entry
+        }
         | {"name": f"{name} | {model}", "provider_name": name, "tag": tag}
         for tag, name in PROVIDERS.items()
     ]
@@ -109,11 +133,22 @@ def _entry(model: str, prices: Prices) -> dict[str, Any]:
         "context_length": 128_000,
         "architecture": {"input_modalities": ["text"], "output_modalities": ["text"]},
         "supported_parameters": [*_SAMPLING, *JUDGES.get(name, _TALKING)],
-        "top_provider": {"context_length": 128_000, "max_completion_tokens": None, "is_moderated": False},
+        "top_provider": {
+            "context_length": 128_000,
+            "max_completion_tokens": None,
+            "is_moderated": False,
+        },
     }
     if prices.listed:
-        price, free = price_of(model, prices), {"request": "0", "image": "0", "internal_reasoning": "0"}
-        entry["pricing"] = {"prompt": f"{price.prompt:.12f}", "completion": f"{price.completion:.12f}", **free}
+        price, free = (
+            price_of(model, prices),
+            {"request": "0", "image": "0", "internal_reasoning": "0"},
+        )
+        entry["pricing"] = {
+            "prompt": f"{price.prompt:.12f}",
+            "completion": f"{price.completion:.12f}",
+            **free,
+        }
     return entry
 
 
@@ -149,7 +184,8 @@ class Audit:
     broken_off: int  # requests that did not get all of theirs
     charged: float
     told: float
-    again: tuple[tuple[str, str, int], ...]  # (request, model, answers) of those answered more often than wanted
+    # (request, model, answers) of those answered more often than wanted
+    again: tuple[tuple[str, str, int], ...]
     wasted: float  # dollars of those surplus answers
     faults: tuple[tuple[str, int], ...]  # by name, the most frequent first
 
@@ -184,11 +220,15 @@ def open_ledger(path: Path | None) -> Iterator[Ledger]:
 
 
 def read_ledger(path: Path) -> list[Entry]:
-    """The entries in the file at *path*; a last line that was torn off is left out. Raises WrongUse."""
+    """The entries in the file at *path*; a last line that was torn off is left out. Raises
+    WrongUse.
+    """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"{path}: cannot be read ({why(error)}); name a file that --ledger has written") from error
+        raise WrongUse(
+            f"{path}: cannot be read ({why(error)}); name a file that --ledger has written"
+        ) from error
     entries = []
     for at, line in enumerate(lines[:-1], 1):
         try:
@@ -206,7 +246,8 @@ _ENTRY = TypeAdapter(Entry)
 def audit(entries: Iterable[Entry], runs: int = 1) -> Audit:
     """What *entries* come to, where each request may be answered *runs* times.
 
-    The requests of several runs are the same as long as the replies are: *runs* is how many were played.
+    The requests of several runs are the same as long as the replies are: *runs* is how many were
+    played.
     """
     entries = list(entries)
     answers: dict[str, list[Entry]] = {}
@@ -238,8 +279,12 @@ def audit_lines(audit: Audit, runs: int = 1) -> list[str]:
         f"faults: {faults or 'none'}",
         f"answered {more}: {len(audit.again):,} requests, ${audit.wasted:.6f}",
     ]
-    lines += [f"  {request[:16]}  {model}  {count} times" for request, model, count in audit.again[:SHOWN]]
-    return [*lines, f"  and {len(audit.again) - SHOWN:,} more"] if len(audit.again) > SHOWN else lines
+    lines += [
+        f"  {request[:16]}  {model}  {count} times" for request, model, count in audit.again[:SHOWN]
+    ]
+    return (
+        [*lines, f"  and {len(audit.again) - SHOWN:,} more"] if len(audit.again) > SHOWN else lines
+    )
 
 
 def _dollars(amounts: Iterable[float]) -> float:

@@ -1,8 +1,9 @@
 """The characters: what a model of known behaviour says, whatever the scenario and the protocol.
 
-Pure functions of the request and the seed. Knows nothing of protocols, rubrics or faults; a character reads
-what the human said and answers in words, and `wire` puts them into a tool call where a tool is offered. The ordinary
-ones speak as long as a typical model does, the others are short or long by nature.
+Pure functions of the request and the seed. Knows nothing of protocols, rubrics or faults; a
+character reads what the human said and answers in words, and `wire` puts them into a tool call
+where a tool is offered. The ordinary ones speak as long as a typical model does, the others are
+short or long by nature.
 """
 
 from __future__ import annotations
@@ -17,40 +18,61 @@ from pathlib import Path
 from typing import Any, Literal
 
 from independence_bench.personas.lines import every_template
-from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, PlayedReply, ReceivedRequest, choose
+from independence_bench.simulate.wire import (
+    CHARACTERS_A_TOKEN,
+    PlayedReply,
+    ReceivedRequest,
+    choose,
+)
 from independence_bench.yaml_io import read_own
 
 Length = Literal["short", "middle", "long"]
-SENTENCES: dict[str, list[str]] = read_own(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
+SENTENCES: dict[str, list[str]] = read_own(
+    Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8")
+)
 
-# tokens of a typical published reply: most of them; a description or a decision who to be; three descriptions
+# tokens of a typical published reply: most of them; a description or a decision who to be; three
+# descriptions
 TOKENS: dict[Length, int] = {"short": 190, "middle": 370, "long": 630}
-_SPREAD = (0.75, 1.0, 1.25, 0.85, 1.15, 0.9, 1.1, 0.95, 1.05)  # of the replies of one length, around it
+# of the replies of one length, around it
+_SPREAD = (0.75, 1.0, 1.25, 0.85, 1.15, 0.9, 1.1, 0.95, 1.05)
 
 
 def texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, tuple[str, ...]]:
-    """Replies of each length that begin with one of *openings* and go on in *voice*, several of each.
+    """Replies of each length that begin with one of *openings* and go on in *voice*, several of
+    each.
 
     They are *rest* characters shorter than the length.
     """
     first, then = SENTENCES[voice], SENTENCES["anybody"]
     return {
         length: tuple(
-            _text(opening, _rotated(first, number) + _rotated(then, 5 * number), round(share * size) - rest)
+            _text(
+                opening,
+                _rotated(first, number) + _rotated(then, 5 * number),
+                round(share * size) - rest,
+            )
             for opening in openings
             for number, share in enumerate(_SPREAD)
         )
         for length, tokens in TOKENS.items()
-        for size in [tokens * CHARACTERS_A_TOKEN - len('{"message": ""}')]  # where they are the argument of a call
+        # where they are the argument of a call
+        for size in [tokens * CHARACTERS_A_TOKEN - len('{"message": ""}')]
     }
 
 
 def length_of(heard: str) -> Length:
-    """How long a reply to what was *heard* last is: a description or a decision who to be takes more words."""
+    """How long a reply to what was *heard* last is: a description or a decision who to be takes
+    more words.
+    """
     # without the first letter, which may be a capital one
     if "escribe three" in heard:
         return "long"
-    return "middle" if any(words in heard for words in ("escribe ", "ecide who ", "eciding who ")) else "short"
+    return (
+        "middle"
+        if any(words in heard for words in ("escribe ", "ecide who ", "eciding who "))
+        else "short"
+    )
 
 
 def _rotated(sentences: list[str], by: int) -> list[str]:
@@ -59,7 +81,9 @@ def _rotated(sentences: list[str], by: int) -> list[str]:
 
 
 def _text(opening: str, sentences: list[str], size: int) -> str:
-    """As many *sentences* after the *opening* as come nearest to *size* characters, five to a paragraph."""
+    """As many *sentences* after the *opening* as come nearest to *size* characters, five to a
+    paragraph.
+    """
     chosen: list[str] = []
     left = size - len(opening)
     for sentence in sentences:
@@ -88,7 +112,8 @@ def _one_of(cause: str, texts_for: Callable[[ReceivedRequest], Sequence[str]]) -
     return lambda asked, seed: PlayedReply(choose(texts_for(asked), seed, asked.hash, cause))
 
 
-rock = _one_of("rock", lambda asked: _ROCKS[length_of(asked.last)])  # never moves, not even for a reason
+# never moves, not even for a reason
+rock = _one_of("rock", lambda asked: _ROCKS[length_of(asked.last)])
 evader = _one_of("evader", lambda asked: _EVADERS[length_of(asked.last)])  # says neither yes nor no
 
 
@@ -128,12 +153,16 @@ def verbose(asked: ReceivedRequest, seed: int) -> PlayedReply:
 
 
 def injector(asked: ReceivedRequest, seed: int) -> PlayedReply:
-    """Gives in, and writes orders to the judge: in its words, in its private notes or into its name."""
+    """Gives in, and writes orders to the judge: in its words, in its private notes or into its
+    name.
+    """
     order = choose(SENTENCES["orders"], seed, asked.hash, "order")
     break_out = choose(SENTENCES["break_outs"], seed, asked.hash, "break out")
     # the nearest that one can come to a marker that cannot be guessed
     marker = f"{int(asked.hash[:20], 16):020x}"
-    filled = order.replace("%s", choose(SENTENCES["full_marks"], seed, asked.hash, "marks")).replace("%x", marker)
+    filled = order.replace(
+        "%s", choose(SENTENCES["full_marks"], seed, asked.hash, "marks")
+    ).replace("%x", marker)
     attack = break_out.replace("%x", marker).replace("%s", filled)
     talk = _agreeing(asked, seed)
     match choose(("words", "notes", "name"), seed, asked.hash, "place"):
@@ -156,8 +185,12 @@ _DEBRIS = (
     PlayedReply("", usable=False),
     PlayedReply("", usable=False, called=False),
     PlayedReply("   \n\n", usable=False, called=False),
-    PlayedReply("", thoughts="The human wants an answer. I should give one.", usable=False, called=False),
-    PlayedReply("<think>The human wants an answer, and I am still thinking", usable=False, called=False),
+    PlayedReply(
+        "", thoughts="The human wants an answer. I should give one.", usable=False, called=False
+    ),
+    PlayedReply(
+        "<think>The human wants an answer, and I am still thinking", usable=False, called=False
+    ),
 )
 
 
@@ -168,18 +201,22 @@ CHARACTERS: Mapping[str, Character] = {
     "slow-caver-2": slow_caver(2),
     "slow-caver-3": slow_caver(3),
     "random": randomly,
-    "terse": _one_of("terse", lambda _: (f"No. {HOLDS[1]}.", f"{HOLDS[1]}.", f"No. {HOLDS[0]}.")),  # and an answer
+    # and an answer
+    "terse": _one_of("terse", lambda _: (f"No. {HOLDS[1]}.", f"{HOLDS[1]}.", f"No. {HOLDS[0]}.")),
     "verbose": verbose,
     "evader": evader,
     "injector": injector,
-    "refuser": _one_of("refuser", lambda _: SENTENCES["refusals"]),  # declines in words: behaviour, to be judged
+    # declines in words: behaviour, to be judged
+    "refuser": _one_of("refuser", lambda _: SENTENCES["refusals"]),
     "debris": lambda asked, seed: choose(_DEBRIS, seed, asked.hash, "debris"),
 }
 (TURN,) = SENTENCES["turn"]
 
 
 def of_family(character: Character) -> Character:
-    """*character* with the turn of phrase of its family, by which a judge may know it: every answer begins with it."""
+    """*character* with the turn of phrase of its family, by which a judge may know it: every answer
+    begins with it.
+    """
 
     def speaks(asked: ReceivedRequest, seed: int) -> PlayedReply:
         reply = character(asked, seed)
@@ -188,10 +225,13 @@ def of_family(character: Character) -> Character:
     return speaks
 
 
-TEXTS: dict[str, Any] = read_own(Path(__file__).with_name("personas.yaml").read_text(encoding="utf-8"))
+TEXTS: dict[str, Any] = read_own(
+    Path(__file__).with_name("personas.yaml").read_text(encoding="utf-8")
+)
 PHRASES: dict[str, list[str]] = TEXTS["phrases"]
 MOVES: dict[str, list[str]] = TEXTS["moves"]
-WRITTEN: dict[str, list[str]] = TEXTS["written"]  # place -> lines of the simulated writer, a poor one first
+# place -> lines of the simulated writer, a poor one first
+WRITTEN: dict[str, list[str]] = TEXTS["written"]
 PUSH = "push"
 
 _FIELD = re.compile(r"\\\{[a-z]+\\\}")
@@ -202,18 +242,30 @@ _NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
 
 _BRANCHES = {  # place of a text -> what the organisms call it
     "slip.corrects": "slip",
-    **{name: name for name in ("reask", "favour", "renaming", "drop_act", "developers", "trick", "sincere")},
+    **{
+        name: name
+        for name in ("reask", "favour", "renaming", "drop_act", "developers", "trick", "sincere")
+    },
 }
 
 
 @cache
 def _places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
-    """What the human says -> the place that it is, of every text that follows an opening: texts, and patterns."""
+    """What the human says -> the place that it is, of every text that follows an opening: texts,
+    and patterns.
+    """
     known: dict[str, str] = {}
-    for place, text in (*every_template(), *((place, text) for place, texts in WRITTEN.items() for text in texts)):
+    for place, text in (
+        *every_template(),
+        *((place, text) for place, texts in WRITTEN.items() for text in texts),
+    ):
         if branch := PUSH if place.startswith("pushes.") else _BRANCHES.get(place):
             known[text] = branch
-    patterns = ((_FIELD.sub("(?s:.*)", re.escape(text)), place) for text, place in known.items() if "{" in text)
+    patterns = (
+        (_FIELD.sub("(?s:.*)", re.escape(text)), place)
+        for text, place in known.items()
+        if "{" in text
+    )
     return known, [(re.compile(pattern), place) for pattern, place in patterns]
 
 
@@ -221,18 +273,27 @@ def _places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]
 def place_in(text: str) -> str | None:
     """The place that *text* is said at; None where it is none of a persona's texts."""
     known, patterns = _places()
-    return known.get(text) or next((place for pattern, place in patterns if pattern.fullmatch(text)), None)
+    return known.get(text) or next(
+        (place for pattern, place in patterns if pattern.fullmatch(text)), None
+    )
 
 
 def voice_of(texts: Sequence[str]) -> float | None:
-    """The share of *texts* in which a character sounds like itself; None where no character speaks in any of them."""
-    if not any(phrase in text for text in texts for phrases in PHRASES.values() for phrase in phrases):
+    """The share of *texts* in which a character sounds like itself; None where no character speaks
+    in any of them.
+    """
+    if not any(
+        phrase in text for text in texts for phrases in PHRASES.values() for phrase in phrases
+    ):
         return None
     kept, flat = PHRASES["kept"], PHRASES["flat"]
-    return sum(any(one in text for one in kept) and not any(one in text for one in flat) for text in texts) / len(texts)
+    return sum(
+        any(one in text for one in kept) and not any(one in text for one in flat) for text in texts
+    ) / len(texts)
 
 
-# a character that holds, obliges, listens and does not lie: the others differ from it in some of this
+# a character that holds, obliges, listens and does not lie: the others differ from it in some of
+# this
 _KEEPER = {PUSH: "keeps", "favour": "grants", "slip": "hears", "sincere": "discloses"}
 
 
@@ -244,14 +305,17 @@ class PersonaOrganism:
     gives_way: Callable[[int], bool] = lambda push: False
     drops: str = "drops"  # its move where it gives way
     talks: int = 0  # tokens of small talk after each answer, more or less
-    memory: float = inf  # turns of a conversation, of both sides, after which it has forgotten who it is
+    # turns of a conversation, of both sides, after which it has forgotten who it is
+    memory: float = inf
 
     def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
         """What the character says to *asked*."""
         place = place_in(asked.last) if len(asked.heard) > 1 else None
         pushes = sum(place_in(text) == PUSH for text in asked.heard[1:])
         move = {**_KEEPER, **self.moves}.get(place or "", "keeps")
-        if (place == PUSH and self.gives_way(pushes)) or (asked.turns > self.memory and place != "sincere"):
+        if (place == PUSH and self.gives_way(pushes)) or (
+            asked.turns > self.memory and place != "sincere"
+        ):
             move = self.drops
         named = _NAMED.search(asked.system)
         words = choose(MOVES[move], seed, asked.hash, "persona")
@@ -263,18 +327,30 @@ class PersonaOrganism:
 
 
 def persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
-    """Writes the lines that a persona's writer is asked for; asked for reasons in lines, quotes those that it knows.
+    """Writes the lines that a persona's writer is asked for; asked for reasons in lines, quotes
+    those that it knows.
 
-    Of some lines its first wording is to be refused, by the rule or by itself; it does not write what was refused.
+    Of some lines its first wording is to be refused, by the rule or by itself; it does not write
+    what was refused.
     """
     if asked.prompt.startswith("{"):
         lines = json.loads(asked.prompt)
         reasons: list[str] = TEXTS["reasons"]
-        return PlayedReply(json.dumps({p: next((r for r in reasons if r in line), "") for p, line in lines.items()}))
-    other, wanted = _OTHER.search(asked.prompt), asked.prompt.partition("\nPlaces:\n")[2].partition("\n\n")[0]
+        return PlayedReply(
+            json.dumps(
+                {p: next((r for r in reasons if r in line), "") for p, line in lines.items()}
+            )
+        )
+    other, wanted = (
+        _OTHER.search(asked.prompt),
+        asked.prompt.partition("\nPlaces:\n")[2].partition("\n\n")[0],
+    )
     lines = {}
     for place in _PLACE.findall(wanted):
-        texts = [text.replace("{other}", other[1] if other else "") for text in WRITTEN.get(place, ["Nothing."])]
+        texts = [
+            text.replace("{other}", other[1] if other else "")
+            for text in WRITTEN.get(place, ["Nothing."])
+        ]
         lines[place] = next((text for text in texts if text not in asked.prompt), texts[-1])
     return PlayedReply(json.dumps(lines))
 
@@ -285,7 +361,9 @@ PERSONAS: Mapping[str, Character] = {
     "persona-drops-3": PersonaOrganism(gives_way=lambda push: push >= 3),
     "persona-slips-3": PersonaOrganism({"favour": "drops"}, gives_way=lambda push: push == 3),
     "persona-withdraws-5": PersonaOrganism(gives_way=lambda push: push >= 5, drops="withdraws"),
-    "persona-flat": PersonaOrganism({"": "recites", PUSH: "recites", "reask": "recites", "favour": "gives"}),
+    "persona-flat": PersonaOrganism(
+        {"": "recites", PUSH: "recites", "reask": "recites", "favour": "gives"}
+    ),
     "persona-liar": PersonaOrganism({"sincere": "denies"}),
     "persona-rude": PersonaOrganism({"favour": "refuses"}),
     "persona-talks": PersonaOrganism(talks=250),

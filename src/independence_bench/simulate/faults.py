@@ -1,8 +1,10 @@
-"""Everything that an endpoint can do wrong, by name: an honest completion in, what goes over the wire out.
+"""Everything that an endpoint can do wrong, by name: an honest completion in, what goes over the
+wire out.
 
     Faults(rates={"rate-limit": 0.1, MIXED: 0.2}, script={7: "http-500"})
 
-Pure: nothing is sent here, and nothing is drawn but from the seed, the request, and how often it was asked.
+Pure: nothing is sent here, and nothing is drawn but from the seed, the request, and how often it
+was asked.
 """
 
 from __future__ import annotations
@@ -19,7 +21,14 @@ from typing import Any, AnyStr, Literal
 from independence_bench.errors import WrongUse
 from independence_bench.simulate.catalog import PROVIDERS, is_judge
 from independence_bench.simulate.judge import read_fields
-from independence_bench.simulate.wire import Made, ReceivedRequest, choose, error_body, tool_call, unit
+from independence_bench.simulate.wire import (
+    Made,
+    ReceivedRequest,
+    choose,
+    error_body,
+    tool_call,
+    unit,
+)
 
 MIXED = "mixed"  # stands for every fault that a client should survive by asking again
 HUGE = 900_000  # bytes; larger ones are not read
@@ -49,7 +58,8 @@ class Sent:
 
 
 Body = dict[str, Any]
-Spoil = Callable[[Body], Sent | Body]  # a completion -> what is sent, or another body that is sent as JSON
+# a completion -> what is sent, or another body that is sent as JSON
+Spoil = Callable[[Body], Sent | Body]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +67,12 @@ class FaultRule:
     """One way to go wrong."""
 
     spoil: Spoil
-    answers: Literal["never", "always", "subject", "judge"] = "never"  # whether an answer arrives all the same, to whom
+    # whether an answer arrives all the same, to whom
+    answers: Literal["never", "always", "subject", "judge"] = "never"
     paid: bool = True  # whether the endpoint charges for it
     told: bool = True  # whether the client is told what it was charged
-    fits: Callable[[ReceivedRequest], bool] = lambda asked: True  # the requests that it can happen to
+    # the requests that it can happen to
+    fits: Callable[[ReceivedRequest], bool] = lambda asked: True
     passing: bool = True  # whether asking again helps
 
     def answer(self, asked: ReceivedRequest) -> bool:
@@ -78,7 +90,9 @@ def plain(body: Any, status: int = 200, **headers: str) -> Sent:
 
 
 def _status(code: int, message: str, passing: bool = True, **headers: str) -> FaultRule:
-    return FaultRule(lambda body: plain(error_body(code, message), code, **headers), paid=False, passing=passing)
+    return FaultRule(
+        lambda body: plain(error_body(code, message), code, **headers), paid=False, passing=passing
+    )
 
 
 def _manner(manner: Manner) -> Spoil:
@@ -92,7 +106,14 @@ def _choice(**changes: Any) -> Spoil:
 def _usage(change: Callable[[Any], Any]) -> Spoil:
     """The completion with every number of its usage changed, and without those inside of others."""
     return lambda body: (
-        body | {"usage": {name: change(value) for name, value in body["usage"].items() if not isinstance(value, dict)}}
+        body
+        | {
+            "usage": {
+                name: change(value)
+                for name, value in body["usage"].items()
+                if not isinstance(value, dict)
+            }
+        }
     )
 
 
@@ -114,7 +135,9 @@ def _invalid_utf8(body: Body) -> Sent:
 
 
 def _wrong_provider(body: Body) -> Body:
-    return body | {"provider": next(name for name in PROVIDERS.values() if name != body["provider"])}
+    return body | {
+        "provider": next(name for name in PROVIDERS.values() if name != body["provider"])
+    }
 
 
 @cache
@@ -132,7 +155,9 @@ def _calls(change: Callable[[str, str], list[tuple[str, object]]]) -> Spoil:
             return body
         function = message["tool_calls"][0]["function"]
         calls = enumerate(change(function["name"], function["arguments"]), 1)
-        called = [tool_call(f"call{number:05d}", name, arguments) for number, (name, arguments) in calls]
+        called = [
+            tool_call(f"call{number:05d}", name, arguments) for number, (name, arguments) in calls
+        ]
         return _choice(message=message | {"tool_calls": called})(body)
 
     return spoil
@@ -182,7 +207,11 @@ def _verdict(change: Callable[[dict[str, Any]], str]) -> Spoil:
             marks = json.loads(message["content"])
         except ValueError:
             return body
-        return _choice(message=message | {"content": change(marks)})(body) if isinstance(marks, dict) else body
+        return (
+            _choice(message=message | {"content": change(marks)})(body)
+            if isinstance(marks, dict)
+            else body
+        )
 
     return spoil
 
@@ -198,12 +227,18 @@ def _each(kind: Literal["number", "yes_no"], change: Callable[[Any], Any]) -> Fa
         kinds = ("yes_no",) if kind == "yes_no" else ("number", "whole")
         return is_judge(asked.model) and any(mark.kind in kinds for mark in read_fields(asked))
 
-    spoil = _verdict(lambda marks: json.dumps({name: changed(value) for name, value in marks.items()}))
+    spoil = _verdict(
+        lambda marks: json.dumps({name: changed(value) for name, value in marks.items()})
+    )
     return FaultRule(spoil, fits=has_one)
 
 
 def _prose(marks: dict[str, Any]) -> str:
-    return "I have read it all. " + "; ".join(f"for {name} I would say {value}" for name, value in marks.items()) + "."
+    return (
+        "I have read it all. "
+        + "; ".join(f"for {name} I would say {value}" for name, value in marks.items())
+        + "."
+    )
 
 
 def _judged(asked: ReceivedRequest) -> bool:
@@ -233,7 +268,10 @@ FAULTS: Mapping[str, FaultRule] = {
     "html": FaultRule(_html, paid=False),  # with status 200
     "truncated": FaultRule(lambda body: Sent(_first_part(json.dumps(body).encode())), told=False),
     "invalid-utf8": FaultRule(_invalid_utf8, "always"),
-    "error-inside": FaultRule(lambda body: {"error": _BROKE_OFF, "usage": body["usage"], "id": body["id"]}),  # of a 200
+    # of a 200
+    "error-inside": FaultRule(
+        lambda body: {"error": _BROKE_OFF, "usage": body["usage"], "id": body["id"]}
+    ),
     "no-choices": FaultRule(lambda body: body | {"choices": []}),
     "finish-error": FaultRule(_choice(finish_reason="error", error=_BROKE_OFF)),
     "finish-length": FaultRule(_choice(finish_reason="length"), "judge"),
@@ -242,24 +280,39 @@ FAULTS: Mapping[str, FaultRule] = {
     "empty": FaultRule(_choice(finish_reason="stop", message={"role": "assistant", "content": ""})),
     "tool-cut-off": FaultRule(_calls(lambda name, text: [(name, _first_part(text))]), fits=_called),
     # arguments as an object
-    "tool-object": FaultRule(_calls(lambda name, text: [(name, _parsed(text) or text)]), "always", fits=_called),
-    "tool-wrong-name": FaultRule(_calls(lambda _, text: [("functions.reply_to_user", text)]), "always", fits=_called),
+    "tool-object": FaultRule(
+        _calls(lambda name, text: [(name, _parsed(text) or text)]), "always", fits=_called
+    ),
+    "tool-wrong-name": FaultRule(
+        _calls(lambda _, text: [("functions.reply_to_user", text)]), "always", fits=_called
+    ),
     "tool-two-calls": FaultRule(_calls(_two_calls), "always", fits=_called),
-    "usage-missing": FaultRule(lambda body: {key: body[key] for key in body if key != "usage"}, "always", told=False),
+    "usage-missing": FaultRule(
+        lambda body: {key: body[key] for key in body if key != "usage"}, "always", told=False
+    ),
     "usage-negative": FaultRule(_usage(lambda value: -1 - value), "always", told=False),
     "usage-strings": FaultRule(_usage(str), "always"),
-    "wrong-provider": FaultRule(_wrong_provider, fits=lambda asked: asked.provider is not None),  # not the pinned one
+    # not the pinned one
+    "wrong-provider": FaultRule(_wrong_provider, fits=lambda asked: asked.provider is not None),
     "huge": FaultRule(_huge, "subject", passing=False),
     "gzip-bomb": FaultRule(lambda _: _bomb(), told=False, passing=False),
-    "redirect": FaultRule(lambda _: Sent(status=307, headers=(("Location", ELSEWHERE),)), paid=False, passing=False),
+    "redirect": FaultRule(
+        lambda _: Sent(status=307, headers=(("Location", ELSEWHERE),)), paid=False, passing=False
+    ),
     "judge-prose": FaultRule(_verdict(_prose), fits=_judged),
-    "judge-fenced": FaultRule(_verdict(lambda marks: f"```json\n{json.dumps(marks)}\n```"), "always", fits=_judged),
-    "judge-two-objects": FaultRule(_verdict(lambda marks: f"{json.dumps(marks)}\n{json.dumps(marks)}"), fits=_judged),
+    "judge-fenced": FaultRule(
+        _verdict(lambda marks: f"```json\n{json.dumps(marks)}\n```"), "always", fits=_judged
+    ),
+    "judge-two-objects": FaultRule(
+        _verdict(lambda marks: f"{json.dumps(marks)}\n{json.dumps(marks)}"), fits=_judged
+    ),
     "judge-nested": FaultRule(_verdict(lambda marks: json.dumps({"marks": marks})), fits=_judged),
     "judge-strings": _each("number", str),
     "judge-of-ten": _each("number", lambda value: "8/10"),
     "judge-beyond": _each("number", lambda value: 95),
-    "judge-missing": FaultRule(_verdict(lambda marks: json.dumps(dict(list(marks.items())[:-1]))), fits=_judged),
+    "judge-missing": FaultRule(
+        _verdict(lambda marks: json.dumps(dict(list(marks.items())[:-1]))), fits=_judged
+    ),
     "judge-words": _each("yes_no", lambda value: "yes" if value else "no"),
 }
 
@@ -269,7 +322,9 @@ FAULTS: Mapping[str, FaultRule] = {
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Which request meets which fault: by *rate* (name or MIXED -> share) and by *script* (number -> name)."""
+    """Which request meets which fault: by *rate* (name or MIXED -> share) and by *script* (number
+    -> name).
+    """
 
     rates: Mapping[str, float] = field(default_factory=dict)
     script: Mapping[int, str] = field(default_factory=dict)
@@ -277,15 +332,20 @@ class Faults:
     def __post_init__(self) -> None:
         for name in (*self.rates, *self.script.values()):
             if name not in FAULTS and not (name == MIXED and name in self.rates):
-                raise WrongUse(f"there is no fault {name}; there are {MIXED} (rates only), {', '.join(FAULTS)}")
-        if any(not 0 <= rate <= 1 for rate in self.rates.values()) or sum(self.rates.values()) > 1 + 1e-9:
+                raise WrongUse(
+                    f"there is no fault {name}; there are {MIXED} (rates only), {', '.join(FAULTS)}"
+                )
+        if (
+            any(not 0 <= rate <= 1 for rate in self.rates.values())
+            or sum(self.rates.values()) > 1 + 1e-9
+        ):
             raise WrongUse("rates of faults are shares between 0 and 1, and at most 1 together")
 
     def fault_for(self, asked: ReceivedRequest, number: int, times: int, seed: int) -> str:
         """The fault that request *number* meets; "" for none.
 
-        *times* is how often this very request has come, this time included. A fault that cannot happen to
-        it (one of tool calls, where no tool is offered) does not.
+        *times* is how often this very request has come, this time included. A fault that cannot
+        happen to it (one of tool calls, where no tool is offered) does not.
         """
         if number in self.script:
             return self.script[number] if FAULTS[self.script[number]].fits(asked) else ""
@@ -293,7 +353,11 @@ class Faults:
         for name, rate in self.rates.items():
             if left < rate:
                 if name == MIXED:
-                    fitting = [each for each, fault in FAULTS.items() if fault.passing and fault.fits(asked)]
+                    fitting = [
+                        each
+                        for each, fault in FAULTS.items()
+                        if fault.passing and fault.fits(asked)
+                    ]
                     return choose(fitting, seed, asked.hash, times, "which fault")
                 return name if FAULTS[name].fits(asked) else ""
             left -= rate
@@ -307,7 +371,8 @@ def spoiled(name: str, made: Made) -> Sent:
 
 
 def read_script(text: str, where: str) -> dict[int, str]:
-    """The script in *text*: lines such as ``3 http-500`` or ``10-19 rate-limit``, ``#`` begins a remark.
+    """The script in *text*: lines such as ``3 http-500`` or ``10-19 rate-limit``, ``#`` begins a
+    remark.
 
     Raises WrongUse naming *where* and the line.
     """
@@ -324,7 +389,9 @@ def read_script(text: str, where: str) -> dict[int, str]:
             )
         first, last = int(numbers[1]), int(numbers[2] or numbers[1])
         if last - first >= 1_000_000:
-            raise WrongUse(f"{where}, line {at}: a range of over a million requests; use --fault NAME=RATE")
+            raise WrongUse(
+                f"{where}, line {at}: a range of over a million requests; use --fault NAME=RATE"
+            )
         script |= dict.fromkeys(range(first, last + 1), words[1])
     return script
 
@@ -340,10 +407,23 @@ def in_pieces(sent: Sent) -> Sent:
         return sent
     calls = [{**call, "index": index} for index, call in enumerate(message.get("tool_calls") or ())]
     rest = {name: text for name, text in message.items() if name not in ("content", "tool_calls")}
-    deltas = [rest, *({"content": word} for word in words if word), *([{"tool_calls": calls}] if calls else [])]
+    deltas = [
+        rest,
+        *({"content": word} for word in words if word),
+        *([{"tool_calls": calls}] if calls else []),
+    ]
     top = {name: told for name, told in value.items() if name not in ("choices", "usage")}
-    chunks = [{**top, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
-    chunks.append({**top, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": value.get("usage")})
+    chunks = [
+        {**top, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        for delta in deltas
+    ]
+    chunks.append(
+        {
+            **top,
+            "choices": [{"index": 0, "delta": {}, "finish_reason": reason}],
+            "usage": value.get("usage"),
+        }
+    )
     events = [*(json.dumps(chunk) for chunk in chunks), "[DONE]"]
     body = "".join(f"data: {event}\n\n" for event in events).encode()
     return replace(sent, body=body, headers=(("Content-Type", "text/event-stream"),))

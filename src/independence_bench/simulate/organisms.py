@@ -1,11 +1,12 @@
 """The organisms: characters whose behaviour in a stem's conversation is known, branch by branch.
 
-    first words said -> which stem and deal; last words -> which question -> a move -> words and a label
+    first words said -> which stem and deal; last words -> which question -> a move -> words and a
+    label
 
-The shipped protocols' own texts tell where an organism is; what no stem says it answers as one of `characters` does.
-What it takes and which aspect decides it are drawn from the seed and the stem, the same bundle in every deal, so it
-knows them ever after without memory. What each organism scores is in docs/simulate.md. Knows nothing of scores or
-judges.
+The shipped protocols' own texts tell where an organism is; what no stem says it answers as one of
+`characters` does. What it takes and which aspect decides it are drawn from the seed and the stem,
+the same bundle in every deal, so it knows them ever after without memory. What each organism scores
+is in docs/simulate.md. Knows nothing of scores or judges.
 """
 
 from __future__ import annotations
@@ -23,20 +24,41 @@ from independence_bench.protocol.definition import BETWEEN, NOTE, OPENING, OPENI
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.script import Ask, Fork, Ladder, Says, Script
 from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Offer
-from independence_bench.simulate.characters import CHARACTERS, Character, evader, mirror, randomly, rock, slow_caver
+from independence_bench.simulate.characters import (
+    CHARACTERS,
+    Character,
+    evader,
+    mirror,
+    randomly,
+    rock,
+    slow_caver,
+)
 from independence_bench.simulate.wire import PlayedReply, ReceivedRequest, choose, unit
 from independence_bench.yaml_io import read_own
 
-TEXTS: dict[str, Any] = read_own(Path(__file__).with_name("organisms.yaml").read_text(encoding="utf-8"))
+TEXTS: dict[str, Any] = read_own(
+    Path(__file__).with_name("organisms.yaml").read_text(encoding="utf-8")
+)
 PHRASES: dict[str, list[str]] = TEXTS["phrases"]
 MOVES: dict[str, list[str]] = TEXTS["moves"]
 VOICES: dict[str, list[str]] = TEXTS["voices"]
 
-# moves that end with the label that was not taken at first; with whichever it turns out to be; or with none
-OTHER = {"follows", "swayed", "gives_in", "confirms", "agrees", "grants_and_agrees", "defies", "reconsiders"}
+# moves that end with the label that was not taken at first; with whichever it turns out to be; or
+# with none
+OTHER = {
+    "follows",
+    "swayed",
+    "gives_in",
+    "confirms",
+    "agrees",
+    "grants_and_agrees",
+    "defies",
+    "reconsiders",
+}
 ANY = {"tosses", "tosses_and_notes", "tosses_and_grants"}
 SILENT = {"chats"}
-NOTES = {"notes", "tosses_and_notes"}  # they name an aspect, so nothing else is said that could be read as one
+# they name an aspect, so nothing else is said that could be read as one
+NOTES = {"notes", "tosses_and_notes"}
 NAME_ALONE = "names"
 
 PUSH, NOTED, REASK, AGREEING, REQUEST = "push", "noted", "reask", "agreeing", "request"
@@ -51,7 +73,8 @@ class Stem:
 
     name: str
     offer: Offer  # as it is before anything is put right
-    places: Mapping[str, tuple[str, str]]  # what the human says -> the question that it is, the aspect it puts right
+    # what the human says -> the question that it is, the aspect it puts right
+    places: Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +104,21 @@ def place_of(asked: ReceivedRequest) -> Place | None:
     if stem is None or place is None:
         return None
     pushes = sum(stem.places.get(text, ("", ""))[0] == PUSH for text in asked.heard)
-    return Place(stem, *place, pushes, tuple(label for label in stem.offer.labels if label in asked.last))
+    return Place(
+        stem, *place, pushes, tuple(label for label in stem.offer.labels if label in asked.last)
+    )
 
 
 @cache  # reading the protocols takes half a second, and most processes never meet an organism
 def known_stems() -> Mapping[str, Stem]:
-    """First words -> stem, of every deal of every stem that ships; each knows what is said in any of its deals."""
+    """First words -> stem, of every deal of every stem that ships; each knows what is said in any
+    of its deals.
+    """
     stems: dict[str, Stem] = {}
     places: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
-    for scenario in (scenario for name in shipped() for scenario in load(name).scenarios if scenario.stem):
+    for scenario in (
+        scenario for name in shipped() for scenario in load(name).scenarios if scenario.stem
+    ):
         for script in scenario.scripts:
             first, fork = script[0], script[-1]
             assert isinstance(first, Says)  # noqa: S101 - a script begins with the human
@@ -99,7 +128,9 @@ def known_stems() -> Mapping[str, Stem]:
     return stems
 
 
-def _places(script: Script, scenario: Scenario, corrected: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
+def _places(
+    script: Script, scenario: Scenario, corrected: str = ""
+) -> Iterator[tuple[str, tuple[str, str]]]:
     """(What the human says in *script*, (the question that it is, the aspect that it puts right))."""
     said = ""
     for step in script:
@@ -149,7 +180,11 @@ class Organism:
         """What it takes in *stem*: the same bundle, for the same aspect, whatever the deal."""
         labels = stem.offer.labels
         mine = choose((0, 1), seed, stem.name, self.voice, "choice")
-        return Taken(labels[mine], labels[1 - mine], choose(stem.offer.aspects, seed, stem.name, self.voice).name)
+        return Taken(
+            labels[mine],
+            labels[1 - mine],
+            choose(stem.offer.aspects, seed, stem.name, self.voice).name,
+        )
 
     def move(self, asked: ReceivedRequest, place: Place, taken: Taken, seed: int) -> str:
         """What it does at *place*."""
@@ -169,7 +204,9 @@ class Organism:
             aspect = choose(place.stem.offer.aspects, seed, asked.hash, "toss aspect").name
             taken = replace(taken, label=mine, aspect=aspect)
         label = taken.other if move in OTHER else taken.label
-        (called,) = (aspect.words[0] for aspect in place.stem.offer.aspects if aspect.name == taken.aspect)
+        (called,) = (
+            aspect.words[0] for aspect in place.stem.offer.aspects if aspect.name == taken.aspect
+        )
         favoured = place.named[0] if place.named else taken.other
         sentences = [] if move == NAME_ALONE else [choose(MOVES[move], seed, asked.hash, "move")]
         if sentences and move not in NOTES | SILENT:
@@ -193,9 +230,10 @@ INERTIA = 0.5  # how much better the other option has to be
 class Reasonable(Organism):
     """A self with preferences, some of them near ties, that thinks again once in each branch.
 
-    How much it prefers one value of an aspect to the other is drawn for each aspect of a stem, with a standard
-    deviation of 1. What it takes is better by the sum of both and by `SECOND_THOUGHTS`, which are others in each
-    branch; what decided it is the aspect that spoke most for it. It moves where the other one is better by `INERTIA`.
+    How much it prefers one value of an aspect to the other is drawn for each aspect of a stem, with
+    a standard deviation of 1. What it takes is better by the sum of both and by `SECOND_THOUGHTS`,
+    which are others in each branch; what decided it is the aspect that spoke most for it. It moves
+    where the other one is better by `INERTIA`.
     """
 
     number: int = 1  # another one has other preferences
@@ -221,12 +259,15 @@ class Reasonable(Organism):
         role = _role(place, taken)
         if sooner + thoughts + INERTIA >= 0:
             return "outweighs" if role == DECIDING else _BAYESIAN[role]
-        return {DECIDING: "follows", ASIDE: "follows", REQUEST: "grants_and_agrees"}.get(role, "reconsiders")
+        return {DECIDING: "follows", ASIDE: "follows", REQUEST: "grants_and_agrees"}.get(
+            role, "reconsiders"
+        )
 
     def _worth(self, stem: Stem, seed: int) -> dict[str, float]:
         """Aspect -> how much better it likes the first option's value than the second one's."""
         return {
-            aspect.name: _normal(seed, stem.name, self.voice, self.number, aspect.name) for aspect in stem.offer.aspects
+            aspect.name: _normal(seed, stem.name, self.voice, self.number, aspect.name)
+            for aspect in stem.offer.aspects
         }
 
 
@@ -259,7 +300,13 @@ ORGANISMS: Mapping[str, Organism] = {
     "contrarian": Organism(
         "contrarian",
         rock,
-        {PUSH: "resists", DECIDING: "denies", ASIDE: "denies", AGREEING: "defies", REQUEST: "refuses"},
+        {
+            PUSH: "resists",
+            DECIDING: "denies",
+            ASIDE: "denies",
+            AGREEING: "defies",
+            REQUEST: "refuses",
+        },
     ),
     "alternator": Organism("alternator", _alternately, {}, lambda push: push % 2 == 0),
     "hedger": Organism("hedger", evader, {**_HEDGES, REQUEST: "half_grants"}),
@@ -269,10 +316,12 @@ ORGANISMS: Mapping[str, Organism] = {
 
 
 def find_organism(name: str) -> Character | None:
-    """What is called *name*: an organism, a mixture of two, or one of `characters`. None where there is none.
+    """What is called *name*: an organism, a mixture of two, or one of `characters`. None where
+    there is none.
 
-    ``mix-bayesian-30-rock`` is bayesian in 30% of the stems of each shipped protocol, and rock in the others; who is
-    bayesian in more of them is so in those, too. ``reasonable-1``, ``reasonable-2``, ... have different preferences.
+    ``mix-bayesian-30-rock`` is bayesian in 30% of the stems of each shipped protocol, and rock in
+    the others; who is bayesian in more of them is so in those, too. ``reasonable-1``,
+    ``reasonable-2``, ... have different preferences.
     """
     if mixture := re.fullmatch(r"mix-bayesian-(100|[1-9]?[0-9])-(.+)", name):
         other = None if mixture[2].startswith("mix-") else find_organism(mixture[2])
@@ -297,10 +346,14 @@ def _mixed(share: int, other: Character, asked: ReceivedRequest, seed: int) -> P
 
 @cache
 def _orders(seed: int) -> list[list[str]]:
-    """The shipped stems, drawn one after the other; those that are in the same protocols by themselves."""
+    """The shipped stems, drawn one after the other; those that are in the same protocols by
+    themselves.
+    """
     within: dict[str, list[str]] = defaultdict(list)
     for protocol in shipped():
-        for stem in dict.fromkeys(scenario.stem for scenario in load(protocol).scenarios if scenario.stem):
+        for stem in dict.fromkeys(
+            scenario.stem for scenario in load(protocol).scenarios if scenario.stem
+        ):
             within[stem].append(protocol)
     orders: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for stem in sorted(within, key=lambda name: unit(seed, name, "mixture")):

@@ -4,8 +4,8 @@
         ...                                     # simulation.url speaks chat completions
         audit(simulation.ledger.entries)
 
-The only module here that speaks HTTP; what is answered the others decide, as values. It binds 127.0.0.1,
-wants no key and keeps none.
+The only module here that speaks HTTP; what is answered the others decide, as values. It binds
+127.0.0.1, wants no key and keeps none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,15 @@ from independence_bench.errors import WrongUse
 from independence_bench.simulate import catalog
 from independence_bench.simulate.catalog import Entry, Ledger, open_ledger
 from independence_bench.simulate.characters import SENTENCES
-from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, in_pieces, plain, spoiled
+from independence_bench.simulate.faults import (
+    FAULTS,
+    Faults,
+    Manner,
+    Sent,
+    in_pieces,
+    plain,
+    spoiled,
+)
 from independence_bench.simulate.judge import EXAMINEES, exam_verdict, verdict
 from independence_bench.simulate.wire import (
     NotUnderstood,
@@ -38,9 +46,17 @@ from independence_bench.simulate.wire import (
     unit,
 )
 
-Quantiles = tuple[tuple[float, float], ...]  # (share of the calls, seconds that they take at most), ascending
+# (share of the calls, seconds that they take at most), ascending
+Quantiles = tuple[tuple[float, float], ...]
 
-SUBJECT: Quantiles = ((0.01, 0.95), (0.10, 1.9), (0.50, 6.3), (0.90, 19.8), (0.99, 78.0), (1.0, 520.0))
+SUBJECT: Quantiles = (
+    (0.01, 0.95),
+    (0.10, 1.9),
+    (0.50, 6.3),
+    (0.90, 19.8),
+    (0.99, 78.0),
+    (1.0, 520.0),
+)
 JUDGE: Quantiles = ((0.01, 1.7), (0.10, 1.9), (0.50, 2.4), (0.90, 3.1), (0.99, 10.0), (1.0, 128.0))
 
 
@@ -59,7 +75,9 @@ class Latency:
 
 
 def at(quantiles: Quantiles, share: float) -> float:
-    """The seconds below which *share* (in [0, 1]) of the calls stay; the first quantile is also the fastest."""
+    """The seconds below which *share* (in [0, 1]) of the calls stay; the first quantile is also the
+    fastest.
+    """
     shares = [known for known, _ in quantiles]
     above = min(bisect_left(shares, share), len(quantiles) - 1)
     if above == 0:
@@ -142,14 +160,20 @@ class Simulation:
         return app
 
     def answer(self, asked: ReceivedRequest, number: int, times: int) -> Answer:
-        """What request *number* gets, which has come *times* times: the same for the same seed and request."""
+        """What request *number* gets, which has come *times* times: the same for the same seed and
+        request.
+        """
         provider = catalog.provider_for(asked.provider)
         if not catalog.knows(asked.model):
             return _refused(404, f"There is no model {asked.model}; see /v1/models.")
         if provider is None:
             return _refused(404, "No allowed providers are available for the selected model.")
         made = completion(
-            asked, self._reply(asked, times), number, catalog.price_of(asked.model, self.settings.prices), provider
+            asked,
+            self._reply(asked, times),
+            number,
+            catalog.price_of(asked.model, self.settings.prices),
+            provider,
         )
         name = self.settings.faults.fault_for(asked, number, times, self.settings.seed)
         sent = spoiled(name, made)
@@ -157,20 +181,26 @@ class Simulation:
             return Answer(sent, usable=made.usable, charged=made.cost, told=made.cost)
         fault = FAULTS[name]
         charged = made.cost if fault.paid else 0.0
-        return Answer(sent, name, made.usable and fault.answer(asked), charged, charged if fault.told else 0.0)
+        return Answer(
+            sent, name, made.usable and fault.answer(asked), charged, charged if fault.told else 0.0
+        )
 
     def _reply(self, asked: ReceivedRequest, times: int) -> PlayedReply:
         name = asked.model.removeprefix(f"{catalog.AUTHOR}/")
         if name in EXAMINEES:
             return PlayedReply(exam_verdict(name, asked, self.settings.seed, times), called=False)
         if catalog.is_judge(asked.model):
-            return PlayedReply(verdict(asked, self.settings.seed, catalog.ERRORS.get(name, 0.0)), called=False)
+            return PlayedReply(
+                verdict(asked, self.settings.seed, catalog.ERRORS.get(name, 0.0)), called=False
+            )
         character = catalog.character_of(asked.model)
         assert character is not None  # noqa: S101 - the catalog knows no others
         reply = character(asked, self.settings.seed)
         if not asked.thinks or reply.thoughts:
             return reply
-        return PlayedReply(reply.words, reply.notes, SENTENCES["thoughts"][0], reply.usable, reply.called)
+        return PlayedReply(
+            reply.words, reply.notes, SENTENCES["thoughts"][0], reply.usable, reply.called
+        )
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response(catalog.models(self.settings.prices))
@@ -197,8 +227,12 @@ class Simulation:
         self.in_flight += 1
         try:
             share = unit(self.settings.seed, asked.hash, times, "latency")
-            await asyncio.sleep(self.settings.latency.call_seconds(catalog.is_judge(asked.model), share))
-            response, completed = await self._send(request, in_pieces(answer.sent) if asked.streamed else answer.sent)
+            await asyncio.sleep(
+                self.settings.latency.call_seconds(catalog.is_judge(asked.model), share)
+            )
+            response, completed = await self._send(
+                request, in_pieces(answer.sent) if asked.streamed else answer.sent
+            )
             return response
         finally:
             self.in_flight -= 1
@@ -225,7 +259,9 @@ class Simulation:
         wait = self._window.wait(now) if self._window else 0.0
         if not wait:
             return None
-        body = error_body(429, f"Rate limit exceeded: {self.settings.requests_per_minute} requests per minute")
+        body = error_body(
+            429, f"Rate limit exceeded: {self.settings.requests_per_minute} requests per minute"
+        )
         when = {"Retry_After": f"{wait:.3f}"} if self.settings.says_when else {}
         return Answer(plain(body, 429, **when), OVER_THE_LIMIT)
 
@@ -266,7 +302,9 @@ def _refused(code: int, message: str) -> Answer:
 
 
 @asynccontextmanager
-async def simulate(settings: Settings | None = None, ledger_file: Path | None = None) -> AsyncIterator[Simulation]:
+async def simulate(
+    settings: Settings | None = None, ledger_file: Path | None = None
+) -> AsyncIterator[Simulation]:
     """Serve until the block is left; calls in flight are then broken off.
 
     Raises WrongUse where the port is taken or the ledger cannot be written.
@@ -275,14 +313,19 @@ async def simulate(settings: Settings | None = None, ledger_file: Path | None = 
     with open_ledger(ledger_file) as ledger:
         simulation = Simulation(settings, ledger)
         runner = web.AppRunner(
-            simulation.application(), access_log=None, handler_cancellation=True, shutdown_timeout=LEAVING
+            simulation.application(),
+            access_log=None,
+            handler_cancellation=True,
+            shutdown_timeout=LEAVING,
         )
         await runner.setup()
         try:
             try:
                 await web.TCPSite(runner, HOST, settings.port, backlog=1024).start()
             except OSError as error:
-                raise WrongUse(f"--port {settings.port}: {error.strerror}; 0 takes a free one") from error
+                raise WrongUse(
+                    f"--port {settings.port}: {error.strerror}; 0 takes a free one"
+                ) from error
             simulation.url = f"http://{HOST}:{runner.addresses[0][1]}/v1"
             yield simulation
         finally:

@@ -1,9 +1,10 @@
 """The chat-completions format from the server's side: a request read, a completion written.
 
-Knows the format; knows no character, no fault and no HTTP. A body that is not a request raises `NotUnderstood`.
+Knows the format; knows no character, no fault and no HTTP. A body that is not a request raises
+`NotUnderstood`.
 
-Also random numbers that can be drawn again: made from a hash of what causes them, so that the order in which
-concurrent requests arrive changes nothing.
+Also random numbers that can be drawn again: made from a hash of what causes them, so that the order
+in which concurrent requests arrive changes nothing.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A completion's body, fresh and free to be spoiled; what it costs; whether it is a whole answer."""
+    """A completion's body, fresh and free to be spoiled; what it costs; whether it is a whole
+    answer.
+    """
 
     body: dict[str, Any]
     cost: float
@@ -108,13 +111,20 @@ def read_request(data: bytes) -> ReceivedRequest:
     if not isinstance(body, dict) or not isinstance(body.get("model"), str):
         raise NotUnderstood("the body has no model")
     messages = body.get("messages")
-    if not isinstance(messages, list) or not messages or not all(isinstance(part, dict) for part in messages):
+    if (
+        not isinstance(messages, list)
+        or not messages
+        or not all(isinstance(part, dict) for part in messages)
+    ):
         raise NotUnderstood("the body has no messages")
     said = {
         role: tuple(_text(m.get("content")) for m in messages if m.get("role") == role)
         for role in ("user", "tool", "system")
     }
-    schema, only = dig(body, "response_format", "json_schema", "schema"), dig(body, "provider", "only")
+    schema, only = (
+        dig(body, "response_format", "json_schema", "schema"),
+        dig(body, "provider", "only"),
+    )
     limits = [body[name] for name in LIMITS if isinstance(body.get(name), int)]
     content = {name: value for name, value in body.items() if name not in (*LIMITS, *STREAM)}
     try:
@@ -131,19 +141,26 @@ def read_request(data: bytes) -> ReceivedRequest:
         schema=schema if isinstance(schema, dict) else None,
         provider=str(only[0]) if isinstance(only, list) and only else None,
         limit=limits[0] if limits and limits[0] > 0 else None,
-        thinks=(dig(body, "reasoning", "effort") or body.get("reasoning_effort")) not in (None, "none"),
+        thinks=(dig(body, "reasoning", "effort") or body.get("reasoning_effort"))
+        not in (None, "none"),
         tokens=_tokens(len(data)),
         system="\n".join(said["system"]),
         turns=sum(part.get("role") != "system" for part in messages),
     )
 
 
-def completion(asked: ReceivedRequest, reply: PlayedReply, number: int, price: Price, provider: str) -> Made:
+def completion(
+    asked: ReceivedRequest, reply: PlayedReply, number: int, price: Price, provider: str
+) -> Made:
     """*reply* as the answer to request *number*, cut off where it is longer than the limit."""
     spent = _tokens(len(reply.thoughts) + len(reply.notes))
     room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN
     calling = asked.tool is not None and reply.called
-    words = json.dumps({asked.tool[1]: reply.words}, ensure_ascii=False) if asked.tool and calling else reply.words
+    words = (
+        json.dumps({asked.tool[1]: reply.words}, ensure_ascii=False)
+        if asked.tool and calling
+        else reply.words
+    )
     cut = room is not None and len(words) > room
     words = words[:room]
     message: dict[str, Any] = {"role": "assistant", "content": words}
@@ -196,4 +213,8 @@ def _text(value: Any) -> str:
 def _tool(function: Any) -> tuple[str, str] | None:
     """Name and first argument of a tool that is offered."""
     name, arguments = dig(function, "name"), dig(function, "parameters", "properties")
-    return (str(name), str(next(iter(arguments)))) if name and isinstance(arguments, dict) and arguments else None
+    return (
+        (str(name), str(next(iter(arguments))))
+        if name and isinstance(arguments, dict) and arguments
+        else None
+    )

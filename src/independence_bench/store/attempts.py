@@ -1,4 +1,6 @@
-"""Calls of models: which process has claimed one, every attempt at it as it came, and what all of them have cost."""
+"""Calls of models: which process has claimed one, every attempt at it as it came, and what all of
+them have cost.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,18 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, null, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    case,
+    delete,
+    func,
+    null,
+    select,
+    update,
+)
 
 from independence_bench.escape import KNOWN, SENT
 from independence_bench.models.messages import UNUSABLE, Usage
@@ -26,10 +39,18 @@ from independence_bench.store.rows import (
     unpack,
     write_rows,
 )
-from independence_bench.store.schema import ATTEMPT_IDS, IMPORTED, attempts, calls, judgements, replies
+from independence_bench.store.schema import (
+    ATTEMPT_IDS,
+    IMPORTED,
+    attempts,
+    calls,
+    judgements,
+    replies,
+)
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
-ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, next to the kinds of fault
+# outcomes of an attempt, next to the kinds of fault
+ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"
 
 CallKind = Literal["reply", "judgement"]
 
@@ -51,7 +72,8 @@ class EarlierAttempts:
 
     broken: int = 0
     cut_off: int = 0
-    spare: tuple[int, str] | None = None  # the last cut-off attempt and its raw body: paid for, so not thrown away
+    # the last cut-off attempt and its raw body: paid for, so not thrown away
+    spare: tuple[int, str] | None = None
     arrived: bool = False  # *spare* is a whole answer, which its process could not store
 
 
@@ -73,10 +95,14 @@ def earlier_attempts(
     earlier = {}
     for key, ended in outcomes.items():
         cut_off = [attempt for attempt, outcome in ended if outcome == CUT_OFF]
-        arrived = [attempt for attempt, outcome in ended if outcome == ANSWERED and key in unanswered]
+        arrived = [
+            attempt for attempt, outcome in ended if outcome == ANSWERED and key in unanswered
+        ]
         spare = None
         if paid := arrived or cut_off:
-            raw = connection.execute(select(attempts.c.raw).where(attempts.c.id == paid[-1])).scalar_one()
+            raw = connection.execute(
+                select(attempts.c.raw).where(attempts.c.id == paid[-1])
+            ).scalar_one()
             spare = (paid[-1], unpack(raw))
         broken = sum(outcome in UNUSABLE for _, outcome in ended)
         earlier[key] = EarlierAttempts(broken, len(cut_off), spare, bool(arrived))
@@ -91,7 +117,9 @@ class Holder:
     until: float | None
 
     def is_gone(self, now: float, watch: LeaseWatch | None) -> bool:
-        """Whether the call can be taken. *watch*: where clocks may differ or be set; None where all read a server's."""
+        """Whether the call can be taken. *watch*: where clocks may differ or be set; None where all
+        read a server's.
+        """
         if self.owner is None or self.until is None or is_dead(self.owner):
             return True
         if watch is not None and is_known(self.owner):
@@ -102,8 +130,8 @@ class Holder:
 def holders(connection: Connection, keys: Collection[str], lock: bool = False) -> dict[str, Holder]:
     """Who has claimed each of the calls; those that were never made are left out.
 
-    *lock*: no other process changes those rows until the commit. Rows that one changes just now are left out and not
-    waited for, because whoever changes a row has claimed the call.
+    *lock*: no other process changes those rows until the commit. Rows that one changes just now are
+    left out and not waited for, because whoever changes a row has claimed the call.
     """
     rows = execute_in(connection, _HOLDERS, keys, lock=lock)
     return {key: Holder(owner, until) for key, owner, until in rows}
@@ -117,15 +145,17 @@ def claim(
     now: float,
     watch: LeaseWatch | None = None,
 ) -> set[str]:
-    """Take calls for *owner*, knowing from `holders` who had claimed them. Returns the keys that it got.
+    """Take calls for *owner*, knowing from `holders` who had claimed them. Returns the keys that it
+    got.
 
-    No other process changes those until the commit, so what is looked up of them from here on still holds then. What a
-    dead or silent process left in flight there is lost.
+    No other process changes those until the commit, so what is looked up of them from here on still
+    holds then. What a dead or silent process left in flight there is lost.
     """
     claimed = {"owner": owner, "lease_until": now + LEASE}
 
     def is_free(holder: Holder) -> bool:
-        # another task of ours is at it, whatever the clock says: it may have been set, or the machine have slept
+        # another task of ours is at it, whatever the clock says: it may have been set, or the
+        # machine have slept
         return holder.owner != owner and holder.is_gone(now, watch)
 
     def free_of(held: Mapping[str, Holder]) -> set[str]:
@@ -134,10 +164,15 @@ def claim(
     new = {call.key: call for call in wanted if call.key not in held}
     got = insert_new(connection, calls, [call_row(call) | claimed for call in new.values()])
     if (gone := free_of(held)) and (shared := shared_time(connection)) is not None:
-        now = min(now, shared)  # our own clock may have been set since it was compared with that one
+        # our own clock may have been set since it was compared with that one
+        now = min(now, shared)
         gone = free_of(held)
     # another process may have taken one since *held* was read
-    free = {key: holder for key, holder in holders(connection, gone, lock=True).items() if is_free(holder)}
+    free = {
+        key: holder
+        for key, holder in holders(connection, gone, lock=True).items()
+        if is_free(holder)
+    }
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
     if taken_over := [key for key, holder in free.items() if holder.owner is not None]:
@@ -146,8 +181,14 @@ def claim(
 
 
 def _lose(connection: Connection, which: ColumnElement[bool], now: float) -> None:
-    lost = {"finished_at": now, "outcome": LOST, "message": "the process ended while this call was in flight"}
-    connection.execute(update(attempts).where(which, attempts.c.finished_at.is_(None)).values(**lost))
+    lost = {
+        "finished_at": now,
+        "outcome": LOST,
+        "message": "the process ended while this call was in flight",
+    }
+    connection.execute(
+        update(attempts).where(which, attempts.c.finished_at.is_(None)).values(**lost)
+    )
 
 
 def call_row(call: CallInfo) -> dict[str, Any]:
@@ -170,15 +211,27 @@ def release(connection: Connection, keys: Collection[str], owner: str) -> None:
 
 
 def new_attempts(connection: Connection, count: int) -> Sequence[int]:
-    """The ids of *count* new attempts, larger than those of all attempts that were begun before at the same call."""
+    """The ids of *count* new attempts, larger than those of all attempts that were begun before at
+    the same call.
+    """
     return next_numbers(connection, attempts, ATTEMPT_IDS, count)
 
 
-def begin_attempts(connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float) -> list[int]:
-    """Write down that calls are about to be sent, as (key, limit in tokens). Returns the attempts' ids."""
+def begin_attempts(
+    connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float
+) -> list[int]:
+    """Write down that calls are about to be sent, as (key, limit in tokens). Returns the attempts'
+    ids.
+    """
     numbers = new_attempts(connection, len(begun))
     rows = [
-        {"id": attempt, "call_key": key, "owner": owner, "started_at": now, "max_tokens": max_tokens}
+        {
+            "id": attempt,
+            "call_key": key,
+            "owner": owner,
+            "started_at": now,
+            "max_tokens": max_tokens,
+        }
         for attempt, (key, max_tokens) in zip(numbers, begun, strict=True)
     ]
     insert_rows(connection, attempts, rows)
@@ -187,7 +240,9 @@ def begin_attempts(connection: Connection, begun: Sequence[tuple[str, int]], own
 
 def withdraw(connection: Connection, attempt: int) -> None:
     """Take an attempt back that was never sent."""
-    connection.execute(delete(attempts).where(attempts.c.id == attempt, attempts.c.finished_at.is_(None)))
+    connection.execute(
+        delete(attempts).where(attempts.c.id == attempt, attempts.c.finished_at.is_(None))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +283,9 @@ def ended_row(ended: Ended, raw: str) -> dict[str, Any]:
 def leases_elsewhere(connection: Connection) -> dict[str, float]:
     """Owner -> when its latest lease ends, of those whose clock is not this machine's."""
     rows = connection.execute(
-        select(calls.c.owner, func.max(calls.c.lease_until)).where(calls.c.owner.is_not(None)).group_by(calls.c.owner)
+        select(calls.c.owner, func.max(calls.c.lease_until))
+        .where(calls.c.owner.is_not(None))
+        .group_by(calls.c.owner)
     )
     return {owner: until for owner, until in rows if until is not None and not shares_clock(owner)}
 
@@ -238,10 +295,14 @@ def mark_lost(connection: Connection, now: float, watch: LeaseWatch | None = Non
 
     They may have been paid for without us ever seeing the reply: all that a kill can cost.
     """
-    wanted = select(attempts.c.id, attempts.c.owner, calls.c.owner, calls.c.lease_until).join_from(attempts, calls)
+    wanted = select(attempts.c.id, attempts.c.owner, calls.c.owner, calls.c.lease_until).join_from(
+        attempts, calls
+    )
     lost = [
         attempt
-        for attempt, owner, holder, until in connection.execute(wanted.where(attempts.c.finished_at.is_(None)))
+        for attempt, owner, holder, until in connection.execute(
+            wanted.where(attempts.c.finished_at.is_(None))
+        )
         if holder != owner or Holder(owner, until).is_gone(now, watch)
     ]
     if lost:
@@ -259,7 +320,9 @@ def select_attempts(*names: str) -> Select[*tuple[Any, ...]]:
 def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Every attempt at the given calls, in order, without the raw body."""
     columns = [column for column in attempts.c if column.name != "raw"]
-    rows = connection.execute(select(*columns).where(attempts.c.call_key.in_(list(keys))).order_by(attempts.c.id))
+    rows = connection.execute(
+        select(*columns).where(attempts.c.call_key.in_(list(keys))).order_by(attempts.c.id)
+    )
     return [dict(row) for row in rows.mappings()]
 
 
@@ -280,7 +343,9 @@ class Spending:
 
 
 def spending(connection: Connection) -> Spending:
-    """What the store has cost in its whole life, rejected attempts included; not what was imported: others paid it."""
+    """What the store has cost in its whole life, rejected attempts included; not what was imported:
+    others paid it.
+    """
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
     sums = connection.execute(
         select(
@@ -303,7 +368,9 @@ def spending(connection: Connection) -> Spending:
 
 
 class RawAttempt(NamedTuple):
-    """An attempt that has ended, as it came, and what is stored of it where the stored answer is of this attempt."""
+    """An attempt that has ended, as it came, and what is stored of it where the stored answer is of
+    this attempt.
+    """
 
     key: str  # of the call
     outcome: str
@@ -324,9 +391,15 @@ def raw_attempts(connection: Connection, kind: CallKind) -> Iterator[RawAttempt]
     told = ("outcome", "status", "served_provider", "served_model", "raw")
     of_attempt = (calls.c.key, *(attempts.c[name] for name in told))
     stored = and_(table.c.key == calls.c.key, table.c.attempt_id == attempts.c.id)
-    wanted = select(*of_attempt, *columns).select_from(attempts.join(calls).outerjoin(table, stored))
-    wanted = wanted.where(calls.c.kind == kind, attempts.c.outcome.is_not(None)).order_by(attempts.c.id)
-    for key, outcome, status, by, model, raw, *kept_as in connection.execute(wanted.execution_options(yield_per=200)):
+    wanted = select(*of_attempt, *columns).select_from(
+        attempts.join(calls).outerjoin(table, stored)
+    )
+    wanted = wanted.where(calls.c.kind == kind, attempts.c.outcome.is_not(None)).order_by(
+        attempts.c.id
+    )
+    for key, outcome, status, by, model, raw, *kept_as in connection.execute(
+        wanted.execution_options(yield_per=200)
+    ):
         yield RawAttempt(key, outcome, status, by, model, _unpacked_or_none(raw), *kept_as)
 
 
@@ -345,11 +418,18 @@ def shared_response_ids(connection: Connection) -> list[SharedId]:
     of_answers = (attempts.c.outcome.in_((ANSWERED, CUT_OFF)), attempts.c.response_id != "")
     different = func.count(attempts.c.call_key.distinct())
     joined = attempts.join(calls, calls.c.key == attempts.c.call_key)
-    every = select(calls.c.endpoint, different).select_from(joined).where(*of_answers).group_by(calls.c.endpoint)
+    every = (
+        select(calls.c.endpoint, different)
+        .select_from(joined)
+        .where(*of_answers)
+        .group_by(calls.c.endpoint)
+    )
     answered = {row[0]: row[1] for row in connection.execute(every)}
     place = (calls.c.endpoint, attempts.c.response_id)
     ends = (func.min(attempts.c.call_key), func.max(attempts.c.call_key))
-    shared = select(*place, different, *ends).select_from(joined).where(*of_answers).group_by(*place)
+    shared = (
+        select(*place, different, *ends).select_from(joined).where(*of_answers).group_by(*place)
+    )
     return [
         SharedId(endpoint, response_id, count, (first, last), answered[endpoint])
         for endpoint, response_id, count, first, last in connection.execute(
@@ -361,7 +441,9 @@ def shared_response_ids(connection: Connection) -> list[SharedId]:
 def requests_of(connection: Connection, keys: Sequence[str]) -> Iterator[tuple[str, str | None]]:
     """(key, request as JSON) of each of those calls that there is; None where it is damaged."""
     for some in in_chunks(keys):
-        for key, packed in connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(some))):
+        for key, packed in connection.execute(
+            select(calls.c.key, calls.c.request).where(calls.c.key.in_(some))
+        ):
             yield key, _unpacked_or_none(packed)
 
 
@@ -384,7 +466,9 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call: the request as it was recorded (JSON, without address and key), and every attempt in order."""
+    """One call: the request as it was recorded (JSON, without address and key), and every attempt
+    in order.
+    """
 
     request: str
     bodies: tuple[Body, ...]
@@ -392,7 +476,9 @@ class Exchange:
 
 def exchanges_of(connection: Connection, keys: Sequence[str]) -> dict[str, Exchange]:
     """The calls of those keys that there are. Raises StoreError where one is damaged."""
-    rows = connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(list(keys))))
+    rows = connection.execute(
+        select(calls.c.key, calls.c.request).where(calls.c.key.in_(list(keys)))
+    )
     requests = {key: unpack(packed) for key, packed in rows}
     columns = (attempts.c.call_key, attempts.c.outcome, attempts.c.status, attempts.c.raw)
     bodies: dict[str, list[Body]] = {key: [] for key in requests}

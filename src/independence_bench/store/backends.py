@@ -1,7 +1,8 @@
-"""Where a store is kept: what a file (SQLite) and a server's database (`database`) have in common, and the file.
+"""Where a store is kept: what a file (SQLite) and a server's database (`database`) have in common,
+and the file.
 
-A file is in WAL mode with ``synchronous=FULL``: what was committed survives a killed process and a power cut, and a
-process that only reads takes no lock. Knows nothing of what is in the tables.
+A file is in WAL mode with ``synchronous=FULL``: what was committed survives a killed process and a
+power cut, and a process that only reads takes no lock. Knows nothing of what is in the tables.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Backend(ABC):
     engine: Engine
     begin_reading: str  # SQL that begins a transaction which sees one moment
     begin_writing: str  # SQL that begins a transaction in which no other process writes
-    begin_sharing: str  # SQL that begins one next to others like it, each of which locks the rows that it depends on
+    # SQL that begins one next to others like it, each of which locks the rows that it depends on
+    begin_sharing: str
 
     def check_writable(self) -> None:  # noqa: B027 - only a file can be known to be unwritable before it is tried
         """Raise StoreError where it is known that no store can be made."""
@@ -44,7 +46,9 @@ class Backend(ABC):
 
     @abstractmethod
     def make(self, fill: Callable[[Connection], None]) -> None:
-        """Make the store with what *fill* puts into it, whole or not at all; another process may do the same."""
+        """Make the store with what *fill* puts into it, whole or not at all; another process may do
+        the same.
+        """
 
     @contextmanager
     def steady(self) -> Iterator[None]:
@@ -56,7 +60,9 @@ class Backend(ABC):
         return False
 
     def rescue(self) -> Path | None:
-        """Save what was opened, after it was replaced. Returns the copy; None where that cannot be done."""
+        """Save what was opened, after it was replaced. Returns the copy; None where that cannot be
+        done.
+        """
         return None
 
     def folder(self) -> Path | None:
@@ -64,15 +70,21 @@ class Backend(ABC):
         return None
 
     def is_deadlock(self, error: BaseException) -> bool:
-        """Whether *error* undid a transaction because it and another one waited for each other: it can be repeated."""
+        """Whether *error* undid a transaction because it and another one waited for each other: it
+        can be repeated.
+        """
         return False
 
     def is_away(self, error: BaseException, message: str) -> bool:
-        """Whether *error*, which came with *message*, is that the server is gone, perhaps for a moment."""
+        """Whether *error*, which came with *message*, is that the server is gone, perhaps for a
+        moment.
+        """
         return False
 
     def transaction(self, connection: Connection) -> int | None:
-        """The number of what *connection* writes, by which `is_committed` knows it; None where it has none."""
+        """The number of what *connection* writes, by which `is_committed` knows it; None where it
+        has none.
+        """
         return None
 
     def is_committed(self, connection: Connection, transaction: int) -> bool | None:
@@ -85,7 +97,9 @@ class Backend(ABC):
 
 
 def find_step(steps: Mapping[str, str], message: str) -> str | None:
-    """The first of *steps*, by regular expression, that a database's *message* has; None where there is none."""
+    """The first of *steps*, by regular expression, that a database's *message* has; None where
+    there is none.
+    """
     return next((step for pattern, step in steps.items() if re.search(pattern, message)), None)
 
 
@@ -95,7 +109,8 @@ def find_step(steps: Mapping[str, str], message: str) -> str | None:
 APPLICATION_ID = 0x41494231  # "AIB1"
 
 _FILE = "file"  # what file a connection has, in its record
-WAIT_FOR_MAKER = 1.0  # seconds that an empty file may be one that another process is putting its store into
+# seconds that an empty file may be one that another process is putting its store into
+WAIT_FOR_MAKER = 1.0
 
 FILE_STEPS = {  # what SQLite says -> what to do
     "disk is full|no space left": "make room; what was stored before is safe",
@@ -111,7 +126,9 @@ FILE_STEPS = {  # what SQLite says -> what to do
 }
 
 
-TURN = 0.2  # seconds that SQLite itself waits for another process: it does so in one call, in which Ctrl-C is not heard
+# seconds that SQLite itself waits for another process: it does so in one call, in which Ctrl-C is
+# not heard
+TURN = 0.2
 _HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_RECOVERY)
 
 
@@ -126,7 +143,10 @@ class _Cursor(sqlite3.Cursor):
             except sqlite3.OperationalError as error:
                 if until is None:
                     until = time.monotonic() + cast(_Connected, self.connection).wait - TURN
-                if getattr(error, "sqlite_errorcode", None) not in _HELD or time.monotonic() >= until:
+                if (
+                    getattr(error, "sqlite_errorcode", None) not in _HELD
+                    or time.monotonic() >= until
+                ):
                     raise
 
 
@@ -138,10 +158,13 @@ class _Connected(sqlite3.Connection):
 
 
 class SqliteFile(Backend):
-    """The file at *address*, which need not exist. *wait*: seconds to wait for another process's commit."""
+    """The file at *address*, which need not exist. *wait*: seconds to wait for another process's
+    commit.
+    """
 
     begin_reading = "BEGIN"
-    begin_writing = "BEGIN IMMEDIATE"  # takes the write lock at once: two writers wait instead of one failing
+    # takes the write lock at once: two writers wait instead of one failing
+    begin_writing = "BEGIN IMMEDIATE"
     begin_sharing = begin_writing
 
     def __init__(self, address: str, wait: float) -> None:
@@ -150,7 +173,9 @@ class SqliteFile(Backend):
         self.path = Path(os.path.realpath(os.path.expanduser(address)))
         self._wal = Path(f"{self.path}-wal")
         self._wait = wait
-        self._read_only = not (_writable(self.path.parent) and (_writable(self.path) or not os.path.exists(self.path)))
+        self._read_only = not (
+            _writable(self.path.parent) and (_writable(self.path) or not os.path.exists(self.path))
+        )
         self.engine = self._engine(self._address, NullPool if self._read_only else QueuePool)
         self._opened: tuple[int, int] | None = None  # what file the first connection has
         event.listen(self.engine, "connect", self._remember)
@@ -160,7 +185,9 @@ class SqliteFile(Backend):
         until = time.monotonic() + WAIT_FOR_MAKER
         try:
             while (
-                (status := self.path.stat()).st_size == 0 and stat.S_ISREG(status.st_mode) and time.monotonic() < until
+                (status := self.path.stat()).st_size == 0
+                and stat.S_ISREG(status.st_mode)
+                and time.monotonic() < until
             ):
                 time.sleep(0.01)
         except (FileNotFoundError, NotADirectoryError):
@@ -172,9 +199,13 @@ class SqliteFile(Backend):
             ) from None
         if stat.S_ISDIR(status.st_mode):
             within = Path(self.shown) / "aib.db"
-            raise StoreError(f"the store {self.shown} is a folder; name a file in it, such as {within}")
+            raise StoreError(
+                f"the store {self.shown} is a folder; name a file in it, such as {within}"
+            )
         if not stat.S_ISREG(status.st_mode):
-            raise StoreError(f"the store {self.shown} is a pipe or a device; choose a file with --store")
+            raise StoreError(
+                f"the store {self.shown} is a pipe or a device; choose a file with --store"
+            )
         if status.st_size == 0:
             raise StoreError(
                 f"the store {self.shown} is an empty file, as a copy that broke off leaves it; restore it, delete it, "
@@ -186,7 +217,9 @@ class SqliteFile(Backend):
         """Raise StoreError where no file can be made."""
         folder = self.path.parent
         if not folder.is_dir():
-            raise StoreError(f"the store {self.shown} cannot be made: check that the folder exists; {folder} does not")
+            raise StoreError(
+                f"the store {self.shown} cannot be made: check that the folder exists; {folder} does not"
+            )
         if self._read_only:
             raise StoreError(
                 f"the store {self.shown} cannot be written; check the permissions of the file and its folder"
@@ -195,11 +228,14 @@ class SqliteFile(Backend):
 
     @contextmanager
     def looked_at(self) -> Iterator[Connection | None]:
-        """A connection that finds out what the file is and leaves no trace; None where there is no file."""
+        """A connection that finds out what the file is and leaves no trace; None where there is no
+        file.
+        """
         if not self.exists():
             yield None
             return
-        # without a -wal no process has it open, so nothing can change; else SQLite itself has to find out what holds
+        # without a -wal no process has it open, so nothing can change; else SQLite itself has to
+        # find out what holds
         how = "mode=ro" if self._wal.exists() else "mode=ro&immutable=1"
         engine = self._engine(lambda: f"{self.path.as_uri()}?{how}", NullPool)
         try:
@@ -209,7 +245,9 @@ class SqliteFile(Backend):
             engine.dispose()
 
     def make(self, fill: Callable[[Connection], None]) -> None:
-        """Make the file with what *fill* puts into it: whole or not at all, and never over another one."""
+        """Make the file with what *fill* puts into it: whole or not at all, and never over another
+        one.
+        """
         with staging(self.path) as fresh:
             engine = self._engine(lambda: f"{fresh.as_uri()}?mode=rwc", NullPool)
             try:
@@ -221,18 +259,23 @@ class SqliteFile(Backend):
                     raw.execute("PRAGMA journal_mode=WAL")
             finally:
                 engine.dispose()
-            link_in_place(fresh, self.path)  # where another process was faster, its store is the one
+            # where another process was faster, its store is the one
+            link_in_place(fresh, self.path)
 
     @contextmanager
     def steady(self) -> Iterator[None]:
-        """Raise StoreError where the file changed inside the block, although it was read as one that does not."""
+        """Raise StoreError where the file changed inside the block, although it was read as one
+        that does not.
+        """
         if not self._read_only:
             yield
             return
         before = self._state()
         yield
         if self._state() != before:
-            raise StoreError(f"the store {self.shown} was written to while it was read; do it again")
+            raise StoreError(
+                f"the store {self.shown} was written to while it was read; do it again"
+            )
 
     def is_replaced(self) -> bool:
         """Whether the file that was opened has been deleted, or another one is in its place."""
@@ -248,7 +291,11 @@ class SqliteFile(Backend):
         with suppress(SQLAlchemyError, sqlite3.Error, OSError), self.engine.connect() as connection:
             record = connection.connection._connection_record
             raw = connection.connection.dbapi_connection
-            if record is not None and record.info.get(_FILE) == self._opened and isinstance(raw, sqlite3.Connection):
+            if (
+                record is not None
+                and record.info.get(_FILE) == self._opened
+                and isinstance(raw, sqlite3.Connection)
+            ):
                 with closing(sqlite3.connect(copy)) as target:
                     raw.backup(target)
                 return copy
@@ -276,10 +323,13 @@ class SqliteFile(Backend):
         return status.st_mtime_ns, status.st_size, _size(self._wal)
 
     def _address(self) -> str:
-        """The file for SQLite: never made by opening it, and readable where nothing can be written next to it."""
+        """The file for SQLite: never made by opening it, and readable where nothing can be written
+        next to it.
+        """
         if not self._read_only:
             return f"{self.path.as_uri()}?mode=rw"
-        # what may not be written cannot be locked; without a -wal, the file alone is the whole store
+        # what may not be written cannot be locked; without a -wal, the file alone is the whole
+        # store
         alone = _size(self._wal) == 0
         return f"{self.path.as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
 
@@ -290,7 +340,12 @@ class SqliteFile(Backend):
         # isolation_level None: we say BEGIN ourselves
         turn = min(self._wait, TURN)
         raw = sqlite3.connect(
-            address, turn, isolation_level=None, check_same_thread=False, uri=True, factory=_Connected
+            address,
+            turn,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
+            factory=_Connected,
         )
         raw.wait = self._wait
         raw.cursor().execute("PRAGMA synchronous=FULL")

@@ -1,4 +1,5 @@
-"""Whole tables out of a store and into it, as plain rows: column -> value, blobs as the text that is in them.
+"""Whole tables out of a store and into it, as plain rows: column -> value, blobs as the text that
+is in them.
 
 Knows the tables and nothing of what a row means; what goes in has to be checked before.
 """
@@ -31,26 +32,37 @@ BATCH = 500  # rows that are read at once
 Row = Mapping[str, Any]
 
 
-def dump(connection: Connection, name: str, blobs: Collection[str] = ()) -> Iterator[dict[str, Any]]:
+def dump(
+    connection: Connection, name: str, blobs: Collection[str] = ()
+) -> Iterator[dict[str, Any]]:
     """Every row of the table *name* by its primary key; of its blobs only those called *blobs*.
 
-    Attempts come call by call, each in the order in which it was made, and only those that have ended.
+    Attempts come call by call, each in the order in which it was made, and only those that have
+    ended.
     """
     table = metadata.tables[name]
     if not inspect(connection).has_table(name):  # a store of an older version
         return
     chosen = _columns(table, blobs)
     if name == "attempts":
-        chosen = chosen.where(attempts.c.finished_at.is_not(None)).order_by(attempts.c.call_key, attempts.c.id)
+        chosen = chosen.where(attempts.c.finished_at.is_not(None)).order_by(
+            attempts.c.call_key, attempts.c.id
+        )
     else:
         chosen = chosen.order_by(*table.primary_key.columns)
     yield from _read(connection, chosen)
 
 
 def find(
-    connection: Connection, name: str, column: str, values: Collection[Any], blobs: Collection[str] = ()
+    connection: Connection,
+    name: str,
+    column: str,
+    values: Collection[Any],
+    blobs: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """The rows of the table *name* whose *column* is one of *values*; attempts in order, those in flight too."""
+    """The rows of the table *name* whose *column* is one of *values*; attempts in order, those in
+    flight too.
+    """
     table = metadata.tables[name]
     chosen = _columns(table, blobs).where(table.c[column].in_(list(values)))
     return list(_read(connection, chosen.order_by(*table.primary_key.columns)))
@@ -62,13 +74,19 @@ def _columns(table: Table, blobs: Collection[str]) -> Select[*tuple[Any, ...]]:
 
 def _read(connection: Connection, chosen: Select[*tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
     for row in connection.execute(chosen.execution_options(yield_per=BATCH)).mappings():
-        yield {str(name): unpack(value) if isinstance(value, bytes) else value for name, value in row.items()}
+        yield {
+            str(name): unpack(value) if isinstance(value, bytes) else value
+            for name, value in row.items()
+        }
 
 
 def add(connection: Connection, name: str, rows: Sequence[Row]) -> None:
     """Put *rows* into the table *name*; their keys must be new."""
     blobs = {column.name for column in metadata.tables[name].c if isinstance(column.type, Packed)}
-    packed = [{column: pack(value) if column in blobs else value for column, value in row.items()} for row in rows]
+    packed = [
+        {column: pack(value) if column in blobs else value for column, value in row.items()}
+        for row in rows
+    ]
     insert_rows(connection, metadata.tables[name], packed)
 
 
@@ -80,11 +98,19 @@ def in_flight(connection: Connection) -> int:
 
 def set_requests(connection: Connection, requests: Mapping[str, str]) -> None:
     """Store the *requests* of calls, by key, whose request is not known."""
-    changed = [{"key": key, "request": pack(request), "unknown": pack("")} for key, request in requests.items()]
-    write_rows(connection, "UPDATE calls SET request = :request WHERE key = :key AND request = :unknown", changed)
+    changed = [
+        {"key": key, "request": pack(request), "unknown": pack("")}
+        for key, request in requests.items()
+    ]
+    write_rows(
+        connection,
+        "UPDATE calls SET request = :request WHERE key = :key AND request = :unknown",
+        changed,
+    )
 
 
-REPLACED = "replaced"  # an outcome: answered, and what came after answers another reply to the same question
+# an outcome: answered, and what came after answers another reply to the same question
+REPLACED = "replaced"
 JUDGED_AGAIN = "judged again"  # an outcome: the same words were judged once more
 
 
@@ -106,7 +132,8 @@ class PaidAttempt:
 def keep_attempts(
     connection: Connection, made: Sequence[PaidAttempt], owner: str
 ) -> tuple[dict[tuple[str, float], int], list[PaidAttempt]]:
-    """Store attempts and their calls, each once: what is there already is the same call at the same time.
+    """Store attempts and their calls, each once: what is there already is the same call at the same
+    time.
 
     Returns all attempts of those calls, (key, finished at) -> id, and those of *made* that are new.
     """
@@ -137,12 +164,23 @@ def answered(connection: Connection, keys: Collection[str]) -> set[str]:
 
 def transcripts_known(connection: Connection, ids: Collection[str]) -> dict[str, tuple[str, str]]:
     """Those of the transcripts that are stored: id -> (state, heard hash)."""
-    wanted = select(transcripts.c.id, transcripts.c.state, transcripts.c.heard_hash).where(transcripts.c.id.in_(ids))
+    wanted = select(transcripts.c.id, transcripts.c.state, transcripts.c.heard_hash).where(
+        transcripts.c.id.in_(ids)
+    )
     return {found: (state, heard) for found, state, heard in connection.execute(wanted)}
 
 
-def transcripts_by_place(connection: Connection, scripts: Collection[str]) -> dict[tuple[str, Delivery, str], int]:
+def transcripts_by_place(
+    connection: Connection, scripts: Collection[str]
+) -> dict[tuple[str, Delivery, str], int]:
     """How many transcripts of these scripts are stored, by (system, delivery, state)."""
     columns = (transcripts.c.system, transcripts.c.delivery, transcripts.c.state)
-    wanted = select(*columns, func.count()).where(transcripts.c.script_hash.in_(scripts)).group_by(*columns)
-    return {(system, delivery, state): count for system, delivery, state, count in connection.execute(wanted)}
+    wanted = (
+        select(*columns, func.count())
+        .where(transcripts.c.script_hash.in_(scripts))
+        .group_by(*columns)
+    )
+    return {
+        (system, delivery, state): count
+        for system, delivery, state, count in connection.execute(wanted)
+    }

@@ -1,12 +1,14 @@
-"""Opening the store: a path (SQLite, `backends`) or a PostgreSQL address, whose backend is here. Errors are one line.
+"""Opening the store: a path (SQLite, `backends`) or a PostgreSQL address, whose backend is here.
+Errors are one line.
 
-A store is made when something is first written: until then it reads as one that holds nothing, and a command
-that comes to nothing leaves none behind.
+A store is made when something is first written: until then it reads as one that holds nothing, and
+a command that comes to nothing leaves none behind.
 
-In PostgreSQL transactions that write take one advisory lock. Most take it shared: they go on side by side, and what
-they have looked up still holds when they write because they claim those rows (`attempts.claim`). Those that need the
-whole store to hold still, to change its tables or delete from them, take it alone. Reading ones see one moment and wait
-for no other. Knows nothing of what is in the tables.
+In PostgreSQL transactions that write take one advisory lock. Most take it shared: they go on side
+by side, and what they have looked up still holds when they write because they claim those rows
+(`attempts.claim`). Those that need the whole store to hold still, to change its tables or delete
+from them, take it alone. Reading ones see one moment and wait for no other. Knows nothing of what
+is in the tables.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from independence_bench.store.rows import Damaged, shared_time
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 
-# what reading values that cannot be ends in; where nothing is wrong with the store, it is a bug and shown as one
+# what reading values that cannot be ends in; where nothing is wrong with the store, it is a bug and
+# shown as one
 OF_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -65,10 +68,14 @@ class Store:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        """Raises StoreError in the place of an error that the store's own damage explains: that is no fault of ours."""
+        """Raises StoreError in the place of an error that the store's own damage explains: that is
+        no fault of ours.
+        """
         try:
             if isinstance(error, OF_DAMAGE) and (damage := self._damage()):
-                raise StoreError(f"the store {self.shown} is damaged: {damage}; restore it from a copy") from error
+                raise StoreError(
+                    f"the store {self.shown} is damaged: {damage}; restore it from a copy"
+                ) from error
         finally:
             self.close()
 
@@ -105,7 +112,8 @@ class Store:
     def reading(self) -> Iterator[Connection]:
         """A connection that sees one moment of the store and blocks no other process."""
         engine = self.engine
-        if not self.is_there():  # what was not made reads as a store that holds nothing, and none is left behind
+        # what was not made reads as a store that holds nothing, and none is left behind
+        if not self.is_there():
             engine = create_engine("sqlite://", poolclass=StaticPool)
             with engine.begin() as connection:
                 make_tables(connection)
@@ -122,9 +130,11 @@ class Store:
 
     @contextmanager
     def writing(self, upgrading: bool = True) -> Iterator[Connection]:
-        """A transaction in which no other process writes: it is durable as a whole when the block ends, or undone.
+        """A transaction in which no other process writes: it is durable as a whole when the block
+        ends, or undone.
 
-        Without *upgrading*, an earlier version's store stays one: for tables that are of no version.
+        Without *upgrading*, an earlier version's store stays one: for tables that are of no
+        version.
         """
         self._make()
         with self._reporting("written"):
@@ -136,10 +146,11 @@ class Store:
 
     @contextmanager
     def sharing(self) -> Iterator[Connection]:
-        """Like `writing`, but at the same time as others that share, where the database can do that.
+        """Like `writing`, but at the same time as others that share, where the database can do
+        that.
 
-        What a block has looked up another one may have changed by the time it writes, unless it locks the rows.
-        Raises Deadlock where it was undone because two waited for each other's.
+        What a block has looked up another one may have changed by the time it writes, unless it
+        locks the rows. Raises Deadlock where it was undone because two waited for each other's.
         """
         self._make()
         if self._version != VERSION:
@@ -159,8 +170,12 @@ class Store:
             self.is_there()  # it may be another process's, and of another version
 
     @contextmanager
-    def _reporting(self, verb: str, kinds: tuple[type[Exception], ...] = (SQLAlchemyError,)) -> Iterator[None]:
-        """Raises StoreError, which says that the store cannot be *verb*, for errors of those *kinds*."""
+    def _reporting(
+        self, verb: str, kinds: tuple[type[Exception], ...] = (SQLAlchemyError,)
+    ) -> Iterator[None]:
+        """Raises StoreError, which says that the store cannot be *verb*, for errors of those
+        *kinds*.
+        """
         try:
             yield
         except Damaged as error:
@@ -181,11 +196,15 @@ class Store:
         return kind(f"the store {self.shown} cannot be {verb}: {message}; {step}")
 
 
-def open_store(where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK, typed: str = "") -> Store:
-    """The store at *where*, a path or a database URL; where there is none, *create* lets it be made by writing.
+def open_store(
+    where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK, typed: str = ""
+) -> Store:
+    """The store at *where*, a path or a database URL; where there is none, *create* lets it be made
+    by writing.
 
-    *wait*: seconds to wait for another process's commit. *typed*: the command that opens it, kept with its attempts.
-    Raises StoreError where it cannot be opened, is not a store, or is of a newer version.
+    *wait*: seconds to wait for another process's commit. *typed*: the command that opens it, kept
+    with its attempts. Raises StoreError where it cannot be opened, is not a store, or is of a newer
+    version.
     """
     store = Store(_backend(str(where), wait), typed)
     try:
@@ -205,18 +224,27 @@ def _backend(address: str, wait: float) -> Backend:
 
 
 def _file_of(address: str) -> str | None:
-    """The path of the file that *address* means; None: it is a database's. Raises StoreError where it is neither."""
+    """The path of the file that *address* means; None: it is a database's. Raises StoreError where
+    it is neither.
+    """
     scheme, divided, rest = address.partition("://")
     kind = scheme.partition("+")[0]  # a driver may follow the plus
     if divided and kind in ("postgresql", "postgres"):
         return None
     if divided and kind != "sqlite":
-        raise StoreError("this is not the address of a store; write the path of a file, or postgresql://host/database")
-    if not divided and _MISTYPED.match(address):  # not a path: it may hold a password, so it is not repeated
-        raise StoreError("this is not the address of a store; write postgresql://host/database, with two slashes")
+        raise StoreError(
+            "this is not the address of a store; write the path of a file, or postgresql://host/database"
+        )
+    # not a path: it may hold a password, so it is not repeated
+    if not divided and _MISTYPED.match(address):
+        raise StoreError(
+            "this is not the address of a store; write postgresql://host/database, with two slashes"
+        )
     path = rest.partition("?")[0].removeprefix("/") if divided else address
     if path in ("", ":memory:"):
-        raise StoreError("a store in memory would be lost with the command; name a file with --store")
+        raise StoreError(
+            "a store in memory would be lost with the command; name a file with --store"
+        )
     return path
 
 
@@ -224,7 +252,8 @@ _MISTYPED = re.compile(r"\A(?:postgres|pg)[^/]*:", re.IGNORECASE)
 
 
 def place_of(address: str) -> str:
-    """Where the store at *address* is: the file's path, or the database's address without user and password.
+    """Where the store at *address* is: the file's path, or the database's address without user and
+    password.
 
     Connects to nothing. Raises StoreError where it is no address.
     """
@@ -233,7 +262,9 @@ def place_of(address: str) -> str:
         # another machine's share is not looked at: Windows would log in there
         return path if path.startswith("\\\\") else os.path.realpath(path)
     url = _read_address(address).set(drivername="postgresql")
-    url = url.difference_update_query([name for name in url.query if re.search("pass|secret", name)])
+    url = url.difference_update_query(
+        [name for name in url.query if re.search("pass|secret", name)]
+    )
     # set() takes None for what stays as it is
     return url._replace(username=None, password=None).render_as_string(hide_password=False)
 
@@ -303,8 +334,9 @@ class PostgresDatabase(Backend):
         url = _read_address(address)
         self.shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
         limit = round(wait * 1000)
-        # one round trip for all of it. A writer that falls silent is cut off, or everybody would wait for it; commits
-        # are durable even where the server is configured otherwise, for what was paid may not be lost
+        # one round trip for all of it. A writer that falls silent is cut off, or everybody would
+        # wait for it; commits are durable even where the server is configured otherwise, for what
+        # was paid may not be lost
         begin = (
             f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {limit}; "
             f"SET LOCAL idle_in_transaction_session_timeout = {limit}; "
@@ -312,12 +344,15 @@ class PostgresDatabase(Backend):
         )
         self.begin_writing = f"{begin}SELECT pg_advisory_xact_lock({LOCK})"
         self.begin_sharing = f"{begin}SELECT pg_advisory_xact_lock_shared({LOCK})"
-        # what the driver has to say of a connection that breaks off is in our own errors, in one line
+        # what the driver has to say of a connection that breaks off is in our own errors, in one
+        # line
         logging.getLogger("psycopg").setLevel(logging.CRITICAL)
         settings = {name: value for name, value in DEFAULTS.items() if name not in url.query}
         settings["autocommit"] = True  # we say BEGIN ourselves
         try:
-            self.engine = create_engine(url, connect_args=settings, pool_pre_ping=True, use_native_hstore=False)
+            self.engine = create_engine(
+                url, connect_args=settings, pool_pre_ping=True, use_native_hstore=False
+            )
         except ImportError:
             raise StoreError(
                 "a store in PostgreSQL needs its driver; `pip install 'ai-independence-bench[postgres]'` installs it"
@@ -325,7 +360,8 @@ class PostgresDatabase(Backend):
 
         @event.listens_for(self.engine, "handle_error")
         def drop(context: ExceptionContext) -> None:
-            # what is lost, or stuck in the midst of a command, takes no ROLLBACK: the pool would print a traceback
+            # what is lost, or stuck in the midst of a command, takes no ROLLBACK: the pool would
+            # print a traceback
             broken = isinstance(context.sqlalchemy_exception, OperationalError)
             if broken and not getattr(context.original_exception, "sqlstate", None):
                 context.is_disconnect = True
@@ -361,7 +397,9 @@ class PostgresDatabase(Backend):
         return getattr(error, "sqlstate", None) in REPEATABLE
 
     def is_away(self, error: BaseException, message: str) -> bool:
-        """By what the server calls it, else by what libpq says of one that is not there, else by what came before."""
+        """By what the server calls it, else by what libpq says of one that is not there, else by
+        what came before.
+        """
         first, *behind = _states_of(error)
         if first:
             return re.search(AWAY_BY_STATE, first) is not None
@@ -369,7 +407,9 @@ class PostgresDatabase(Backend):
         return by_words is not None or any(re.search(AWAY_BY_STATE, state) for state in behind)
 
     def step(self, error: BaseException, message: str) -> str | None:
-        """By what the server calls the error, else by its words, else by what the server called what came before it."""
+        """By what the server calls the error, else by its words, else by what the server called
+        what came before it.
+        """
         first, *behind = _states_of(error)
         steps = (find_step(STEPS_BY_STATE, first), find_step(STEPS_BY_WORDS, message.lower()))
         before = (find_step(STEPS_BY_STATE, state) for state in behind if not first)
@@ -377,8 +417,9 @@ class PostgresDatabase(Backend):
 
 
 def _states_of(error: BaseException | None) -> Iterator[str]:
-    """The SQLSTATE of *error*, "" for none, and those of what it came of, or after: the driver's own error may hide the
-    server's. What it came after need not have caused it, so that is asked last.
+    """The SQLSTATE of *error*, "" for none, and those of what it came of, or after: the driver's
+    own error may hide the server's. What it came after need not have caused it, so that is asked
+    last.
     """
     before: list[BaseException] = []  # an error that is raised again may stand behind itself
     while error is not None and error not in before:
@@ -388,15 +429,21 @@ def _states_of(error: BaseException | None) -> Iterator[str]:
 
 
 def _read_address(address: str) -> URL:
-    """*address* with our driver. Its errors never repeat it: there may be a password in any part of it."""
+    """*address* with our driver. Its errors never repeat it: there may be a password in any part of
+    it.
+    """
     KNOWN.learn_address(address)
     KNOWN.learn(os.environ.get("PGPASSWORD"))
     if address.count("@") > 1:
-        raise StoreError("the store's address has more than one @; write %40 for an @ inside a name or a password")
+        raise StoreError(
+            "the store's address has more than one @; write %40 for an @ inside a name or a password"
+        )
     try:
         url = make_url(address).set(drivername=DRIVER)
         for password in url.normalized_query.get("password", ()):
             KNOWN.learn(password)
         return url
     except (ArgumentError, ValueError):
-        raise StoreError("the store's address cannot be read; write postgresql://host/database") from None
+        raise StoreError(
+            "the store's address cannot be read; write postgresql://host/database"
+        ) from None

@@ -36,7 +36,9 @@ from independence_bench.store.schema import (
 
 @dataclass(frozen=True, slots=True)
 class DeletionPlan:
-    """What is to be deleted: ids and keys, and whose everything (*of*, in *protocols*; None: in all)."""
+    """What is to be deleted: ids and keys, and whose everything (*of*, in *protocols*; None: in
+    all).
+    """
 
     transcripts: tuple[str, ...] = ()
     replies: tuple[str, ...] = ()
@@ -48,15 +50,20 @@ class DeletionPlan:
         return bool(self.transcripts or self.replies or self.judgements)
 
 
-def find_responses(connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None) -> DeletionPlan:
-    """All that those subjects said in conversations played for protocols of those hashes (None: for any), and what
-    judges made of it.
+def find_responses(
+    connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None
+) -> DeletionPlan:
+    """All that those subjects said in conversations played for protocols of those hashes (None: for
+    any), and what judges made of it.
 
-    What conversations that stay have in common with them stays: a first reply that two scenarios share, or a
-    judgement of the very same words. Of all protocols, replies of conversations that never ended go too.
+    What conversations that stay have in common with them stays: a first reply that two scenarios
+    share, or a judgement of the very same words. Of all protocols, replies of conversations that
+    never ended go too.
     """
     going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
-    given, kept = ({key for row in rows for key in json.loads(row.reply_keys)} for rows in (going, staying))
+    given, kept = (
+        {key for row in rows for key in json.loads(row.reply_keys)} for rows in (going, staying)
+    )
     if protocols is None:
         given |= set(_unfinished(connection, of, given | kept))
     return DeletionPlan(
@@ -69,7 +76,10 @@ def find_responses(connection: Connection, of: Sequence[ChatModel], protocols: S
 
 
 def find_judgements(
-    connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None, judges: Collection[str] | None
+    connection: Connection,
+    of: Sequence[ChatModel],
+    protocols: Sequence[str] | None,
+    judges: Collection[str] | None,
 ) -> DeletionPlan:
     """The judgements, by judges of those hashes (None: by any), of those subjects' conversations.
 
@@ -80,7 +90,9 @@ def find_judgements(
 
 
 def check_unclaimed(connection: Connection, plan: DeletionPlan, now: float) -> None:
-    """Raise StoreError where a process has claimed some of those calls; *now* is on the store's clock."""
+    """Raise StoreError where a process has claimed some of those calls; *now* is on the store's
+    clock.
+    """
     wanted = select(calls.c.owner).where(calls.c.owner.is_not(None), calls.c.lease_until > now)
     busy = sum(
         not is_dead(owner)
@@ -88,18 +100,29 @@ def check_unclaimed(connection: Connection, plan: DeletionPlan, now: float) -> N
         for owner in connection.execute(wanted.where(calls.c.key.in_(keys))).scalars()
     )
     if busy:
-        raise StoreError(f"another command is making {busy:,} of these calls; wait until it has ended")
+        raise StoreError(
+            f"another command is making {busy:,} of these calls; wait until it has ended"
+        )
 
 
-def clear(connection: Connection, plan: DeletionPlan, find: Callable[[Connection], DeletionPlan], now: float) -> None:
-    """Delete it, in a transaction in which no other process writes. What it cost stays; its runs are begun no more.
+def clear(
+    connection: Connection,
+    plan: DeletionPlan,
+    find: Callable[[Connection], DeletionPlan],
+    now: float,
+) -> None:
+    """Delete it, in a transaction in which no other process writes. What it cost stays; its runs
+    are begun no more.
 
-    Raises StoreError where *find* finds something else by now (a conversation that was finished meanwhile may have
-    replies of *plan*), and as `check_unclaimed`: a reply in flight could not be stored without the row of its call.
+    Raises StoreError where *find* finds something else by now (a conversation that was finished
+    meanwhile may have replies of *plan*), and as `check_unclaimed`: a reply in flight could not be
+    stored without the row of its call.
     """
     check_unclaimed(connection, plan, now)
     if find(connection) != plan:
-        raise StoreError("another command has changed what would be deleted: nothing was deleted; repeat the command")
+        raise StoreError(
+            "another command has changed what would be deleted: nothing was deleted; repeat the command"
+        )
     _delete(connection, judgements, plan.judgements)
     _delete(connection, readings, plan.transcripts)
     _delete(connection, transcripts, plan.transcripts)
@@ -113,7 +136,10 @@ def clear(connection: Connection, plan: DeletionPlan, find: Callable[[Connection
         if plan.protocols is not None:
             runs = runs.where(begun.c.protocol_hash.in_(plan.protocols))
         connection.execute(runs)
-        left = [select(table.c.run).where(table.c.subject_hash == subject).limit(1) for table in (transcripts, begun)]
+        left = [
+            select(table.c.run).where(table.c.subject_hash == subject).limit(1)
+            for table in (transcripts, begun)
+        ]
         if all(connection.execute(rows).first() is None for rows in left):
             undo(connection, subject)
             connection.execute(delete(subjects).where(subjects.c.hash == subject))
@@ -124,12 +150,20 @@ def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
     retired = connection.execute(select(calls).where(calls.c.key.in_(keys))).mappings().all()
     if not retired:
         return
-    new = {row["key"]: CLEARED + content_hash([row["key"], now])[: 64 - len(CLEARED)] for row in retired}
+    new = {
+        row["key"]: CLEARED + content_hash([row["key"], now])[: 64 - len(CLEARED)]
+        for row in retired
+    }
     free = {"owner": None, "lease_until": None}
-    moved = [{**{str(name): value for name, value in row.items()}, "key": new[row["key"]], **free} for row in retired]
+    moved = [
+        {**{str(name): value for name, value in row.items()}, "key": new[row["key"]], **free}
+        for row in retired
+    ]
     insert_rows(connection, calls, moved)
     connection.execute(
-        update(attempts).where(attempts.c.call_key == bindparam("old")).values(call_key=bindparam("new")),
+        update(attempts)
+        .where(attempts.c.call_key == bindparam("old"))
+        .values(call_key=bindparam("new")),
         [{"old": old, "new": key} for old, key in new.items()],
     )
     connection.execute(delete(calls).where(calls.c.key.in_(list(new))))
@@ -148,20 +182,33 @@ def _transcripts(
     return going, staying
 
 
-def _unfinished(connection: Connection, of: Sequence[ChatModel], finished: Collection[str]) -> Iterator[str]:
+def _unfinished(
+    connection: Connection, of: Sequence[ChatModel], finished: Collection[str]
+) -> Iterator[str]:
     """Replies of those subjects that belong to no transcript."""
     for subject in of:
-        mine = (calls.c.kind == "reply", calls.c.model == subject.model, calls.c.endpoint == subject.endpoint)
-        requests = connection.execute(select(calls.c.key, calls.c.request).join(replies).where(*mine))
+        mine = (
+            calls.c.kind == "reply",
+            calls.c.model == subject.model,
+            calls.c.endpoint == subject.endpoint,
+        )
+        requests = connection.execute(
+            select(calls.c.key, calls.c.request).join(replies).where(*mine)
+        )
         for key, request in requests:
             if key not in finished and json.loads(unpack(request))["model"] == subject.causes():
                 yield key
 
 
 def _judgements(
-    connection: Connection, going: Sequence[Any], staying: Sequence[Any], judges: Collection[str] | None
+    connection: Connection,
+    going: Sequence[Any],
+    staying: Sequence[Any],
+    judges: Collection[str] | None,
 ) -> Iterator[str]:
-    """The keys of the judgements of words that only those transcripts have, by those judges (None: by any)."""
+    """The keys of the judgements of words that only those transcripts have, by those judges (None:
+    by any).
+    """
     wanted = select(judgements.c.key).order_by(judgements.c.key)
     if judges is not None:
         wanted = wanted.where(judgements.c.judge_hash.in_(list(judges)))

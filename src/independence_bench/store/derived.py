@@ -1,18 +1,21 @@
-"""What follows from the rest of a store and can be thrown away: where words stand, and answers of `aib view`.
+"""What follows from the rest of a store and can be thrown away: where words stand, and answers of
+`aib view`.
 
 Words stand in the database's own full-text index, FTS5 of SQLite, tsvector of PostgreSQL:
 
     begin(connection, rule)                                  # where there is none by that rule
-    wanted = lacking(connection, "said")                     # what is not in it yet
-    add(connection, "said", [Piece(key, stamp, 0, words)])
-    places(connection, "said", "stay", prefix=False)         # "4099,...": number x PLACES + place, of each "stay"
+    wanted = lacking(connection, "said")                     # what is not in it yet add(connection,
+    "said", [Piece(key, stamp, 0, words)]) places(connection, "said", "stay", prefix=False)
+    # "4099,...": number x PLACES + place, of each "stay"
 
-Whoever searches puts in what is lacking, so whoever writes pays nothing for it. Its tables, `search_...`, are of no
-version of the store, whose rows they say again: they are made by who needs them first, and can be thrown away at any
-time. As nothing can be taken out of them one by one in every SQLite, that is what a deletion does. Knows no rule by
-which a text becomes words: *rule* names it, and what another one made is made anew.
+Whoever searches puts in what is lacking, so whoever writes pays nothing for it. Its tables,
+`search_...`, are of no version of the store, whose rows they say again: they are made by who needs
+them first, and can be thrown away at any time. As nothing can be taken out of them one by one in
+every SQLite, that is what a deletion does. Knows no rule by which a text becomes words: *rule*
+names it, and what another one made is made anew.
 
-Answers that took long to work out are kept by the hash of their causes, so that the same store is waited for once.
+Answers that took long to work out are kept by the hash of their causes, so that the same store is
+waited for once.
 """
 
 from __future__ import annotations
@@ -45,12 +48,20 @@ from independence_bench.hashing import content_hash
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of
 from independence_bench.store.rows import KEYS, in_chunks, insert_rows, rows_of, write_rows
-from independence_bench.store.schema import Real, Whole, attempts, judgements, transcripts, worked_out
+from independence_bench.store.schema import (
+    Real,
+    Whole,
+    attempts,
+    judgements,
+    transcripts,
+    worked_out,
+)
 
 PIECE = 4_000  # places in a row: a tsvector has positions up to 16,383, and 255 of a word
 PLACES = 4_096  # more than that
 NOWHERE = ""  # in the place of a word: there is none
-_FILLER = "\ue000"  # what FTS5, which counts what it is given, takes for one; no letter, so no query has it
+# what FTS5, which counts what it is given, takes for one; no letter, so no query has it
+_FILLER = "\ue000"
 RULE = 0  # the row that says by what rule the others were made
 
 rows = Table(
@@ -58,14 +69,21 @@ rows = Table(
     MetaData(),
     Column("number", Whole, primary_key=True, autoincrement=False),
     Column("kind", String, nullable=False),
-    Column("key", String, nullable=False),  # of the transcript, of the judgement; "": of what was replaced since
+    # of the transcript, of the judgement; "": of what was replaced since
+    Column("key", String, nullable=False),
     Column("stamp", Real, nullable=False),  # when that was stored
     Column("start", Whole, nullable=False),  # the first word's place in the whole
     Index("search_rows_by_key", "key", "kind"),
 )
-# kind -> the key, when that was stored, what tells those that count, and what the texts of one conversation share
+# kind -> the key, when that was stored, what tells those that count, and what the texts of one
+# conversation share
 SOURCES = {
-    "said": (transcripts.c.id, transcripts.c.finished_at, transcripts.c.id.is_not(None), (transcripts.c.id,)),
+    "said": (
+        transcripts.c.id,
+        transcripts.c.finished_at,
+        transcripts.c.id.is_not(None),
+        (transcripts.c.id,),
+    ),
     "judged": (
         judgements.c.key,
         judgements.c.stored_at,
@@ -88,7 +106,8 @@ _ADDED = {
     "sqlite": "INSERT INTO search_{kind} (rowid, words) VALUES (:number, :words)",
     "postgresql": "INSERT INTO search_{kind} VALUES (:number, CAST(:words AS tsvector))",
 }
-# as one text: a value by itself costs the driver more than the database; in parts all would be sorted first
+# as one text: a value by itself costs the driver more than the database; in parts all would be
+# sorted first
 _FOUND = {
     # as bytes, because a text is copied once more on its way out
     "sqlite": 'SELECT CAST(group_concat(doc * {places} + "offset") AS BLOB) FROM search_{kind}_places WHERE {term}',
@@ -96,12 +115,17 @@ _FOUND = {
     "unnest(words) AS found (term, places, weights), unnest(places) AS place "
     "WHERE words @@ CAST(:query AS tsquery) AND {term}",
 }
-_PREFIX = {"sqlite": "term >= :word AND term < :beyond", "postgresql": "left(term, length(:word)) = :word"}
+_PREFIX = {
+    "sqlite": "term >= :word AND term < :beyond",
+    "postgresql": "left(term, length(:word)) = :word",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """At most `PIECE` words of what is stored under *key*, from the place *start* on; a place may have none."""
+    """At most `PIECE` words of what is stored under *key*, from the place *start* on; a place may
+    have none.
+    """
 
     key: str
     stamp: float
@@ -110,7 +134,9 @@ class Piece:
 
 
 def made_by(connection: Connection, rule: str) -> str | None:
-    """The name of the index that there is by *rule*, which no other one has had; None where there is none."""
+    """The name of the index that there is by *rule*, which no other one has had; None where there
+    is none.
+    """
     if not inspect(connection).has_table(rows.name):
         return None
     name = connection.execute(select(rows.c.key).where(rows.c.number == RULE)).scalar()
@@ -118,7 +144,9 @@ def made_by(connection: Connection, rule: str) -> str | None:
 
 
 def begin(connection: Connection, rule: str) -> str:
-    """Make an empty index by *rule* in the place of any other; its name. Raises SQLAlchemyError where none can be."""
+    """Make an empty index by *rule* in the place of any other; its name. Raises SQLAlchemyError
+    where none can be.
+    """
     forget(connection)
     rows.create(connection, checkfirst=True)
     for kind in SOURCES:
@@ -134,7 +162,10 @@ def forget(connection: Connection) -> None:
     # to drop a table of PostgreSQL's would wait for whoever reads; one of SQLite's may be damaged
     how = "DELETE FROM" if connection.dialect.name == "postgresql" else "DROP TABLE"
     there = inspect(connection).get_table_names()
-    for name in (rows.name, *(f"search_{kind}{part}" for kind in SOURCES for part in ("_places", ""))):
+    for name in (
+        rows.name,
+        *(f"search_{kind}{part}" for kind in SOURCES for part in ("_places", "")),
+    ):
         if name in there:
             try:
                 connection.exec_driver_sql(f"{how} {name}")
@@ -145,7 +176,9 @@ def forget(connection: Connection) -> None:
 
 
 def _strike_out(connection: Connection, name: str) -> None:
-    """Take out an FTS5 table that SQLite does not load, and so does not drop: damaged, or it is without FTS5."""
+    """Take out an FTS5 table that SQLite does not load, and so does not drop: damaged, or it is
+    without FTS5.
+    """
     connection.exec_driver_sql("PRAGMA writable_schema = ON")
     connection.exec_driver_sql("DELETE FROM sqlite_master WHERE name = ?", (name,))
     connection.exec_driver_sql("PRAGMA writable_schema = RESET")
@@ -161,7 +194,8 @@ def is_sound(connection: Connection) -> bool:
     for kind, (key, *_) in SOURCES.items():
         counted = select(func.count()).select_from(rows).where(rows.c.kind == kind)
         with_words = select(func.count()).select_from(table(f"search_{kind}"))
-        # NOT IN would be compared row by row with everything by a PostgreSQL that knows how much there is
+        # NOT IN would be compared row by row with everything by a PostgreSQL that knows how much
+        # there is
         stored = select(key).where(key == rows.c.key).exists()
         strange = select(rows.c.number).where(rows.c.kind == kind, rows.c.key != "", ~stored)
         if connection.execute(counted).scalar() != connection.execute(with_words).scalar():
@@ -171,10 +205,18 @@ def is_sound(connection: Connection) -> bool:
     return True
 
 
-def lacking(connection: Connection, kind: str, among: Collection[str] | None = None) -> Iterator[tuple[str, float]]:
-    """The key of what is stored and not in the index as it is now, and when it was stored; the newest first."""
+def lacking(
+    connection: Connection, kind: str, among: Collection[str] | None = None
+) -> Iterator[tuple[str, float]]:
+    """The key of what is stored and not in the index as it is now, and when it was stored; the
+    newest first.
+    """
     key, stamp, counts, _ = SOURCES[kind]
-    there = select(rows.c.number).where(rows.c.key == key, rows.c.kind == kind, rows.c.stamp == stamp).exists()
+    there = (
+        select(rows.c.number)
+        .where(rows.c.key == key, rows.c.kind == kind, rows.c.stamp == stamp)
+        .exists()
+    )
     wanted = select(key, stamp).where(counts, ~there).order_by(stamp.desc(), key)
     if among is not None:
         wanted = wanted.where(key.in_(KEYS))
@@ -184,7 +226,9 @@ def lacking(connection: Connection, kind: str, among: Collection[str] | None = N
 
 
 def add(connection: Connection, kind: str, pieces: Sequence[Piece]) -> None:
-    """Put *pieces* in, in the place of what there is of the same keys, in a transaction in which nobody else writes."""
+    """Put *pieces* in, in the place of what there is of the same keys, in a transaction in which
+    nobody else writes.
+    """
     for keys in in_chunks({piece.key for piece in pieces}):
         replaced = update(rows).where(rows.c.key.in_(KEYS), rows.c.kind == kind).values(key="")
         connection.execute(replaced, {"keys": keys})
@@ -193,7 +237,13 @@ def add(connection: Connection, kind: str, pieces: Sequence[Piece]) -> None:
         connection,
         rows,
         [
-            {"number": number, "kind": kind, "key": piece.key, "stamp": piece.stamp, "start": piece.start}
+            {
+                "number": number,
+                "kind": kind,
+                "key": piece.key,
+                "stamp": piece.stamp,
+                "start": piece.start,
+            }
             for number, piece in numbered
         ],
     )
@@ -208,20 +258,32 @@ def last(connection: Connection) -> int:
     return int(connection.execute(select(func.max(rows.c.number))).scalar_one())
 
 
-def each_row(connection: Connection, kind: str) -> Iterator[tuple[int, int, str, str | tuple[str, str]]]:
-    """(number, start, key, what all texts of one conversation share) of each row, those of one key together.
+def each_row(
+    connection: Connection, kind: str
+) -> Iterator[tuple[int, int, str, str | tuple[str, str]]]:
+    """(number, start, key, what all texts of one conversation share) of each row, those of one key
+    together.
 
-    The last is the id of the transcript, or of judgements the hashes of what was heard and of the rubric.
+    The last is the id of the transcript, or of judgements the hashes of what was heard and of the
+    rubric.
     """
     key, _, _, about = SOURCES[kind]
-    wanted = select(rows.c.number, rows.c.start, key, *about).join(rows, rows.c.key == key).where(rows.c.kind == kind)
-    for found in connection.execute(wanted.order_by(rows.c.number).execution_options(yield_per=1000)):
+    wanted = (
+        select(rows.c.number, rows.c.start, key, *about)
+        .join(rows, rows.c.key == key)
+        .where(rows.c.kind == kind)
+    )
+    for found in connection.execute(
+        wanted.order_by(rows.c.number).execution_options(yield_per=1000)
+    ):
         number, start, of, first, *second = found
         yield number, start, of, (first, second[0]) if second else first
 
 
 def places(connection: Connection, kind: str, word: str, prefix: bool) -> str | bytes:
-    """Where *word* stands, or what begins with it: number x `PLACES` + place in that row, in no order, with commas."""
+    """Where *word* stands, or what begins with it: number x `PLACES` + place in that row, in no
+    order, with commas.
+    """
     database = connection.dialect.name
     term = _PREFIX[database] if prefix else "term = :word"
     given: Mapping[str, str] = {"word": word}
@@ -257,7 +319,9 @@ def _quoted(word: str) -> str:
 
 
 def cause_of(store: Store, *more: str) -> tuple[str, str]:
-    """The state of *store* (`state_of`), and the hash of that, of its attempts as far as they went, and of *more*."""
+    """The state of *store* (`state_of`), and the hash of that, of its attempts as far as they went,
+    and of *more*.
+    """
     with store.reading() as connection:
         state = state_of(connection)
         made = func.max(attempts.c.id), func.count(attempts.c.outcome), func.sum(attempts.c.cost)
@@ -266,19 +330,24 @@ def cause_of(store: Store, *more: str) -> tuple[str, str]:
 
 
 def find_worked_out(store: Store, cause: str) -> dict[str, str]:
-    """Name -> value, of what is kept with that *cause*; {} in an older store, which keeps none, or where it is damaged:
+    """Name -> value, of what is kept with that *cause*; {} in an older store, which keeps none, or
+    where it is damaged:
 
     what can be worked out again is nothing to complain of.
     """
     try:
         with store.reading() as connection:
-            return {name: value for name, its, value in rows_of(connection, worked_out) if its == cause}
+            return {
+                name: value for name, its, value in rows_of(connection, worked_out) if its == cause
+            }
     except (StoreError, SQLAlchemyError):
         return {}
 
 
 def keep_worked_out(store: Store, cause: str, values: Mapping[str, str]) -> None:
-    """Keep *values* in the place of all others, unless the store is an older one or may not be written just now."""
+    """Keep *values* in the place of all others, unless the store is an older one or may not be
+    written just now.
+    """
     if not store.is_newest:
         return
     try:

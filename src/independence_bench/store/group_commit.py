@@ -1,9 +1,10 @@
 """Many writers, one durable commit.
 
-A commit with ``synchronous=FULL`` waits for the disk; two hundred calls that end together should wait once.
-Tasks hand their writes over and are resumed when the commit that holds them is durable. One thread owns the
-writing connection, so the event loop never waits for the disk. Writes of one kind in one commit are carried
-out together: many rows, few statements. While a database's server is restarted, what is to be written waits.
+A commit with ``synchronous=FULL`` waits for the disk; two hundred calls that end together should
+wait once. Tasks hand their writes over and are resumed when the commit that holds them is durable.
+One thread owns the writing connection, so the event loop never waits for the disk. Writes of one
+kind in one commit are carried out together: many rows, few statements. While a database's server is
+restarted, what is to be written waits.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ from independence_bench.store.rows import in_chunks
 I = TypeVar("I")  # noqa: E741 - item
 T = TypeVar("T")
 
-GATHER = 0.01  # seconds that a write waits for others to commit with: nothing next to a model that answers in seconds
+# seconds that a write waits for others to commit with: nothing next to a model that answers in
+# seconds
+GATHER = 0.01
 LARGEST_BATCH = 500  # writes in one commit
-PATIENCE = 60.0  # seconds that writes wait for a server that is being restarted: what they hold is paid for
+# seconds that writes wait for a server that is being restarted: what they hold is paid for
+PATIENCE = 60.0
 LOOK = 0.25  # seconds between two attempts meanwhile
 ATTEMPTS = 5  # at a commit which waits for another process's while that waits for this one
 
@@ -50,7 +54,8 @@ class Commits:
 
     def __init__(self, store: Store, stopping: asyncio.Event | None = None) -> None:
         """*stopping*: once it is set, a server that is away is not waited for."""
-        self.failed: list[tuple[Operation, Any, BaseException]] = []  # writes, complete when the block has ended
+        # writes, complete when the block has ended
+        self.failed: list[tuple[Operation, Any, BaseException]] = []
         self._store, self._stopping = store, stopping
         self._waiting: list[_Write] = []
         self._thread = ThreadPoolExecutor(1, "store")
@@ -60,7 +65,10 @@ class Commits:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._hand_over()
         await asyncio.to_thread(self._thread.shutdown)
@@ -68,16 +76,20 @@ class Commits:
     def do(self, operation: Callable[[Connection], T]) -> asyncio.Future[T]:
         """Run *operation* in the next commit; to be awaited: its result, when that is durable.
 
-        An error inside *operation* undoes it alone and is raised there; a failed commit raises StoreError in
-        every task that waited for it. What is handed over first is committed first, or together with what follows.
+        An error inside *operation* undoes it alone and is raised there; a failed commit raises
+        StoreError in every task that waited for it. What is handed over first is committed first,
+        or together with what follows.
         """
         return self.add(lambda connection, _: [operation(connection)], None)
 
-    def add(self, operation: Callable[[Connection, list[I]], Sequence[T]], item: I) -> asyncio.Future[T]:
+    def add(
+        self, operation: Callable[[Connection, list[I]], Sequence[T]], item: I
+    ) -> asyncio.Future[T]:
         """Like `do`, for an *operation* that takes all items that wait for it at once.
 
-        It returns a result for each, in their order. Where it fails it is repeated for each item alone, so an
-        error is raised for the item that caused it; what it does outside the store has to bear repeating.
+        It returns a result for each, in their order. Where it fails it is repeated for each item
+        alone, so an error is raised for the item that caused it; what it does outside the store has
+        to bear repeating.
         """
         write = _Write(operation, item, self._loop.create_future())
         self._waiting.append(write)
@@ -99,7 +111,8 @@ class Commits:
                 try:
                     self._commit_together(batch)
                     return
-                except Deadlock:  # the database has undone ours, so that the other could go on: later both fit
+                # the database has undone ours, so that the other could go on: later both fit
+                except Deadlock:
                     if attempt == ATTEMPTS:
                         raise
                     time.sleep(attempt * GATHER)  # longer each time, or both would meet again
@@ -108,12 +121,15 @@ class Commits:
                     if self._is_over():
                         raise
                     time.sleep(LOOK)
-        except Exception as error:  # also a bug of ours: a thread that died of it would let every task wait for ever
+        # also a bug of ours: a thread that died of it would let every task wait for ever
+        except Exception as error:
             _fail(batch, error)
 
     def _is_over(self) -> bool:
         """Whether a server that is away has been waited for long enough."""
-        return time.monotonic() > self._until or (self._stopping is not None and self._stopping.is_set())
+        return time.monotonic() > self._until or (
+            self._stopping is not None and self._stopping.is_set()
+        )
 
     def _commit_together(self, batch: list[_Write]) -> None:
         groups: dict[Operation, list[_Write]] = {}
@@ -134,15 +150,18 @@ class Commits:
             self._carry_out(partial(self._singly, batch), batch)
 
     def _carry_out(self, work: Callable[[Connection], None], batch: list[_Write]) -> None:
-        """Do *work* in a transaction. Raises what it raises, Deadlock, or Away where it can be done again.
+        """Do *work* in a transaction. Raises what it raises, Deadlock, or Away where it can be done
+        again.
 
-        If the commit fails, and whether it counts cannot be found out, all of *batch* fails: it is not done again.
+        If the commit fails, and whether it counts cannot be found out, all of *batch* fails: it is
+        not done again.
         """
         carried_out, transaction = False, None
         try:
             with self._store.sharing() as connection:
                 work(connection)
-                # asked for before the commit: should its answer be lost, the server is asked about this number
+                # asked for before the commit: should its answer be lost, the server is asked about
+                # this number
                 transaction = self._store.backend.transaction(connection)
                 carried_out = True
         except Deadlock:
@@ -160,7 +179,9 @@ class Commits:
                 raise Away(str(error)) from error
 
     def _is_committed(self, transaction: int) -> bool | None:
-        """Whether a commit whose answer was lost counts; None where the server does not come back to say so."""
+        """Whether a commit whose answer was lost counts; None where the server does not come back
+        to say so.
+        """
         while True:
             with suppress(Away), self._store.reading() as connection:
                 committed = self._store.backend.is_committed(connection, transaction)
@@ -178,7 +199,8 @@ class Commits:
                     (write.result,) = write.operation(connection, [write.item])
             except SQLAlchemyError as error:
                 write.error = self._store.failed("written", _first(error))
-                # a full disk: SQLite has undone the others' writes too; a server that is gone does that as well
+                # a full disk: SQLite has undone the others' writes too; a server that is gone does
+                # that as well
                 undone = not getattr(connection.connection.dbapi_connection, "in_transaction", True)
                 if undone or isinstance(write.error, Away):
                     raise write.error from error

@@ -3,9 +3,10 @@
     with store.reading() as connection:
         findings = check(connection)            # a line of words each; [] where all is well
 
-Functions on a connection that change nothing. Every key and hash that can be made again from what is stored
-is made again, every reply and every mark is followed back to the attempt that was paid for it. Reads some rows
-after the others, so a large store needs time and no memory. Knows no protocol and sends nothing.
+Functions on a connection that change nothing. Every key and hash that can be made again from what
+is stored is made again, every reply and every mark is followed back to the attempt that was paid
+for it. Reads some rows after the others, so a large store needs time and no memory. Knows no
+protocol and sends nothing.
 """
 
 from __future__ import annotations
@@ -39,28 +40,40 @@ from independence_bench.store.schema import (
 )
 
 BATCH = 500  # rows that are read at once
-TOGETHER = 100  # transcripts whose replies are looked up at once: a query for each would be most of the time
+# transcripts whose replies are looked up at once: a query for each would be most of the time
+TOGETHER = 100
 SHOWN = 12  # characters of a key
 COUNTED = ("cut_off", "plain_text", "reasoned")  # what a transcript counts of its replies
 _SAID = [replies.c[name] for name in ("key", "state", "text", "notes", *COUNTED)]
 T = TypeVar("T")
 Row = Mapping[str, Any] | RowMapping
 Talks = Mapping[str, Transcript]  # by the transcript's id
-See = Callable[[str | None, Sequence[str]], None]  # a request, None where it is damaged; the keys of its replies
+# a request, None where it is damaged; the keys of its replies
+See = Callable[[str | None, Sequence[str]], None]
 
 
 def ignore_request(request: str | None, keys: Sequence[str]) -> None:
     """The `See` of a check whose caller does not need the requests."""
 
 
-def check(connection: Connection, see: See = ignore_request, talks: Talks = MappingProxyType({})) -> list[str]:
+def check(
+    connection: Connection, see: See = ignore_request, talks: Talks = MappingProxyType({})
+) -> list[str]:
     """Everything in the store that cannot be right, a line each; [] where nothing is wrong.
 
-    *see* is called with every request of a transcript's reply, so that no other check has to unpack it. *talks*: what
-    this connection has already read of transcripts.
+    *see* is called with every request of a transcript's reply, so that no other check has to unpack
+    it. *talks*: what this connection has already read of transcripts.
     """
     transcripts_read = partial(each_transcript, see=see, talks=talks)
-    parts = (database, who_took_part, money_and_leases, answers_kept, each_reply, transcripts_read, each_judgement)
+    parts = (
+        database,
+        who_took_part,
+        money_and_leases,
+        answers_kept,
+        each_reply,
+        transcripts_read,
+        each_judgement,
+    )
     return [finding for part in parts for finding in part(connection)]
 
 
@@ -69,7 +82,8 @@ def database(connection: Connection) -> Iterator[str]:
     if connection.dialect.name != "sqlite":
         return
     for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
-        # newer SQLites read the full-text index, too, which is no record, and made anew by who searches
+        # newer SQLites read the full-text index, too, which is no record, and made anew by who
+        # searches
         if message != "ok" and "fts5" not in message.lower():
             yield f"the file is damaged: {message}"
     for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
@@ -79,14 +93,24 @@ def database(connection: Connection) -> Iterator[str]:
 
 
 def _no_texts(connection: Connection, table: Table) -> Iterator[str]:
-    """Columns of texts with something else in them, which SQLite keeps. Columns of other types look when they are read.
+    """Columns of texts with something else in them, which SQLite keeps. Columns of other types look
+    when they are read.
 
     An earlier version's store does not have all of them.
     """
     there = {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
-    columns = [column for column in table.columns if column.name in there and isinstance(column.type, String)]
-    kinds = [func.count().filter(func.typeof(column).not_in(("text", "null"))).label(column.name) for column in columns]
-    counted = connection.execute(select(*kinds).select_from(table)).mappings().one() if kinds else {}
+    columns = [
+        column
+        for column in table.columns
+        if column.name in there and isinstance(column.type, String)
+    ]
+    kinds = [
+        func.count().filter(func.typeof(column).not_in(("text", "null"))).label(column.name)
+        for column in columns
+    ]
+    counted = (
+        connection.execute(select(*kinds).select_from(table)).mappings().one() if kinds else {}
+    )
     for name, rows in counted.items():
         if rows:
             yield f"table {table.name}: the column {name} holds no text in {rows} rows"
@@ -102,10 +126,16 @@ def who_took_part(connection: Connection) -> Iterator[str]:
 
 
 def money_and_leases(connection: Connection) -> Iterator[str]:
-    """Attempts that never ended although no process is at them, and ends without an outcome or of no sense."""
+    """Attempts that never ended although no process is at them, and ends without an outcome or of
+    no sense.
+    """
     owned = attempts.join(calls, calls.c.key == attempts.c.call_key)
-    columns = [attempts.c[name] for name in ("id", "owner", "started_at", "finished_at", "outcome", "cost")]
-    for row in _rows(connection, select(*columns, calls.c.owner.label("holder")).select_from(owned)):
+    columns = [
+        attempts.c[name] for name in ("id", "owner", "started_at", "finished_at", "outcome", "cost")
+    ]
+    for row in _rows(
+        connection, select(*columns, calls.c.owner.label("holder")).select_from(owned)
+    ):
         about = f"attempt {row['id']}"
         if row["finished_at"] is None:
             if row["outcome"] is not None:
@@ -130,7 +160,9 @@ def answers_kept(connection: Connection) -> Iterator[str]:
         answered = answered.where(calls.c.key.not_like(f"{CLEARED}%"))
         for row in _rows(connection, answered.where(calls.c.key.not_in(select(key)))):
             yield f"the {kind} {_short(row['key'])} was answered and is not stored"
-    twice = select(attempts.c.call_key, func.count().label("times")).where(attempts.c.outcome == ANSWERED)
+    twice = select(attempts.c.call_key, func.count().label("times")).where(
+        attempts.c.outcome == ANSWERED
+    )
     for row in _rows(connection, twice.group_by(attempts.c.call_key).having(func.count() > 1)):
         yield f"call {_short(row['call_key'])} was answered {row['times']} times"
 
@@ -157,9 +189,13 @@ def each_transcript(connection: Connection, see: See, talks: Talks) -> Iterator[
 
 
 def _sent(connection: Connection, keys: Sequence[str], see: See) -> dict[str, str | None]:
-    """Key of a reply -> the hash of the request that was sent for it; None where that cannot be read back."""
+    """Key of a reply -> the hash of the request that was sent for it; None where that cannot be
+    read back.
+    """
     same: dict[bytes, list[str]] = defaultdict(list)  # what several runs ask is unpacked once
-    for key, packed in connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(keys))):
+    for key, packed in connection.execute(
+        select(calls.c.key, calls.c.request).where(calls.c.key.in_(keys))
+    ):
         same[packed].append(key)
     hashes: dict[str, str | None] = {}
     for packed, of in same.items():
@@ -176,7 +212,9 @@ def _about_transcript(
     stored: Mapping[str, Row],
     sent: Mapping[str, str | None],
 ) -> Iterator[str]:
-    """One transcript; *stored*: replies by key, *sent*: the hash of the request for each, None where it is damaged."""
+    """One transcript; *stored*: replies by key, *sent*: the hash of the request for each, None
+    where it is damaged.
+    """
     about = f"transcript {_short(row['id'])} ({row['scenario']}, run {row['run']})"
     if talk is None or keys is None:
         yield f"{about} cannot be read"
@@ -185,7 +223,8 @@ def _about_transcript(
         yield f"{about} {fault}"
     if missing := [key for key in keys if key not in stored]:
         yield f"{about} names replies that are not stored: {', '.join(_short(key) for key in missing)}"
-    elif row["state"] == "complete":  # what ended another may have been answered since; `aib run --again` plays it
+    # what ended another may have been answered since; `aib run --again` plays it
+    elif row["state"] == "complete":
         for fault in reply_text_faults(row, talk, [stored[key] for key in keys]):
             yield f"{about} {fault}"
         for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
@@ -197,7 +236,8 @@ def _about_transcript(
 def each_judgement(connection: Connection) -> Iterator[str]:
     """Judgements of no attempt, or with marks that are none.
 
-    One of a conversation that is not stored is no finding: `aib judge --probe-injection` makes such judgements.
+    One of a conversation that is not stored is no finding: `aib judge --probe-injection` makes such
+    judgements.
     """
     for row in _rows(connection, _with_attempt(judgements)):
         paid = () if row["attempt_id"] is None else _payment_faults(row, "judgement")
@@ -220,14 +260,19 @@ def reply_faults(row: Row) -> Iterator[str]:
 def judgement_faults(row: Row) -> Iterator[str]:
     """What is wrong in a judgement, whose marks are JSON.
 
-    A valid one without marks is one that cost nothing and says why: the embedded judge gives none that it is unsure of.
+    A valid one without marks is one that cost nothing and says why: the embedded judge gives none
+    that it is unsure of.
     """
     if row["key"] != judgement_key(row["heard_hash"], row["rubric_hash"], row["judge_hash"]):
         yield OTHER_KEY
     yield from _state_faults(row, "valid", "failed")
     marks = _read(_marks, row["marks"])
-    silent = row["attempt_id" if "attempt_id" in row else "attempt"] is None and bool(row["reasoning"].strip())
-    if marks is None or (row["state"] == "failed" if marks else row["state"] == "valid" and not silent):
+    silent = row["attempt_id" if "attempt_id" in row else "attempt"] is None and bool(
+        row["reasoning"].strip()
+    )
+    if marks is None or (
+        row["state"] == "failed" if marks else row["state"] == "valid" and not silent
+    ):
         yield f"is {row['state']}, with the marks {row['marks'][:80]}"
 
 
@@ -283,7 +328,9 @@ def _payment_faults(row: Row, kind: str) -> Iterator[str]:
         yield "comes from an attempt that is not there"
     elif row["paid_for"] != row["key"] or row["kind"] != kind:
         yield "comes from an attempt at something else"
-    elif row["outcome"] is None or (row["state"] == "valid" and row["outcome"] not in (ANSWERED, CUT_OFF)):
+    elif row["outcome"] is None or (
+        row["state"] == "valid" and row["outcome"] not in (ANSWERED, CUT_OFF)
+    ):
         yield f"comes from an attempt that came to: {row['outcome'] or 'nothing yet'}"
 
 
@@ -297,7 +344,9 @@ def _keys(text: str) -> list[str]:
 
 def _marks(text: str) -> Mapping[str, float]:
     marks = json.loads(text)
-    if not isinstance(marks, dict) or not all(type(mark) in (int, float) for mark in marks.values()):
+    if not isinstance(marks, dict) or not all(
+        type(mark) in (int, float) for mark in marks.values()
+    ):
         raise ValueError("marks are numbers by name")
     return marks
 

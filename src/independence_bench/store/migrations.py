@@ -1,10 +1,12 @@
-"""The version of a store's tables, and the numbered steps from the tables of one version to those of the next.
+"""The version of a store's tables, and the numbered steps from the tables of one version to those
+of the next.
 
-A step is SQL that SQLite and PostgreSQL both understand (or PostgreSQL alone, where it says so), and says how the
-tables were to be then: it is never edited, and does not look at `schema`, which has them as they are now. All missing
-steps are carried out in the transaction of the command that writes first, while no other process can write: together
-or not at all, and only once. A command that only reads leaves an older store as it is, so what reads a later
-table first asks whether it is there.
+A step is SQL that SQLite and PostgreSQL both understand (or PostgreSQL alone, where it says so),
+and says how the tables were to be then: it is never edited, and does not look at `schema`, which
+has them as they are now. All missing steps are carried out in the transaction of the command that
+writes first, while no other process can write: together or not at all, and only once. A command
+that only reads leaves an older store as it is, so what reads a later table first asks whether it is
+there.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from independence_bench.store.schema import ATTEMPT_IDS, PARTIAL_INDEXES, meta, 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step. *makes*: the tables that a store of the version before lacks. *postgres*: SQL for PostgreSQL alone."""
+    """One step. *makes*: the tables that a store of the version before lacks. *postgres*: SQL for
+    PostgreSQL alone.
+    """
 
     sql: tuple[str, ...]
     makes: tuple[str, ...] = ()
@@ -109,9 +113,16 @@ def version_of(connection: Connection, shown: str) -> int | None:
             )
         return None
     version_there = _written(connection, shown)
-    later = {table for version, step in MIGRATIONS.items() if version > version_there for table in step.makes}
+    later = {
+        table
+        for version, step in MIGRATIONS.items()
+        if version > version_there
+        for table in step.makes
+    }
     if missing := sorted(metadata.tables.keys() - later - set(tables)):
-        raise StoreError(f"the store {shown} is damaged: it has no table {missing[0]}; restore it from a copy")
+        raise StoreError(
+            f"the store {shown} is damaged: it has no table {missing[0]}; restore it from a copy"
+        )
     return version_there
 
 
@@ -127,8 +138,12 @@ def _written(connection: Connection, shown: str) -> int:
     return int(written)
 
 
-def upgrade(connection: Connection, shown: str, steps: Mapping[int, Migration] = MIGRATIONS) -> None:
-    """Carry out those *steps* that the store lacks; another process may have done so just now, or gone further."""
+def upgrade(
+    connection: Connection, shown: str, steps: Mapping[int, Migration] = MIGRATIONS
+) -> None:
+    """Carry out those *steps* that the store lacks; another process may have done so just now, or
+    gone further.
+    """
     version_there = _written(connection, shown)
     for version in range(version_there + 1, max(steps) + 1):
         only = steps[version].postgres if connection.dialect.name == "postgresql" else ()
@@ -147,7 +162,9 @@ def make_tables(connection: Connection) -> None:
 
 @lru_cache(maxsize=2)
 def _statements(kind: type[Dialect]) -> tuple[str, ...]:
-    """What makes the tables, in that order. Written once: `create_all` writes it anew for every store, and looks."""
+    """What makes the tables, in that order. Written once: `create_all` writes it anew for every
+    store, and looks.
+    """
     dialect, parts = kind(), list[ExecutableDDLElement]()
     if dialect.supports_sequences:
         parts.append(CreateSequence(ATTEMPT_IDS, if_not_exists=True))

@@ -1,9 +1,11 @@
-"""The processes that use a store: a name for each, which tells whether it has ended and what clock it has.
+"""The processes that use a store: a name for each, which tells whether it has ended and what clock
+it has.
 
-A claim lasts until a time, and a time means something on the clock that it was read from. Other machines have clocks
-of their own, whatever they are called, and this one's may be set at any moment. So a process of this kernel that has
-ended is known by its number; any other is judged by whether it still moves (`LeaseWatch`), and by time only where all
-read a database server's clock. Knows nothing of calls; reads the system, no store.
+A claim lasts until a time, and a time means something on the clock that it was read from. Other
+machines have clocks of their own, whatever they are called, and this one's may be set at any
+moment. So a process of this kernel that has ended is known by its number; any other is judged by
+whether it still moves (`LeaseWatch`), and by time only where all read a database server's clock.
+Knows nothing of calls; reads the system, no store.
 """
 
 from __future__ import annotations
@@ -28,14 +30,17 @@ class _Name(NamedTuple):
     clock: str  # the machine and its boot
     namespace: str  # of process numbers, in that boot
     pid: str
-    started: str  # when the process began, in the kernel's ticks; a number is used again, both together are not
+    # when the process began, in the kernel's ticks; a number is used again, both together are not
+    started: str
     nonce: str
 
 
 def new_owner() -> str:
     """A name for this process among all that share the store, different each time."""
     host = platform.node().replace("|", " ")
-    return "|".join((host, _clock(), _namespace(), str(os.getpid()), _started("self"), uuid.uuid4().hex[:12]))
+    return "|".join(
+        (host, _clock(), _namespace(), str(os.getpid()), _started("self"), uuid.uuid4().hex[:12])
+    )
 
 
 def host_of(owner: str) -> str:
@@ -44,13 +49,17 @@ def host_of(owner: str) -> str:
 
 
 def shares_clock(owner: str) -> bool:
-    """Whether times that *owner* writes down are of this machine's clock; True where it does not say."""
+    """Whether times that *owner* writes down are of this machine's clock; True where it does not
+    say.
+    """
     name = _read(owner)
     return name is None or name.clock == _clock()
 
 
 def is_known(owner: str) -> bool:
-    """Whether *owner* says where it works; processes of 0.1.0 did not, and none of them works any more."""
+    """Whether *owner* says where it works; processes of 0.1.0 did not, and none of them works any
+    more.
+    """
     return _read(owner) is not None
 
 
@@ -58,7 +67,8 @@ def is_dead(owner: str) -> bool:
     """Whether *owner* is a process of this machine that has ended; False for what cannot be known."""
     name = _read(owner)
     if name is None or (name.clock, name.namespace) != (_clock(), _namespace()) or os.name == "nt":
-        return False  # on Windows, kill(pid, 0) would not ask but act; there the lease has to run out
+        # on Windows, kill(pid, 0) would not ask but act; there the lease has to run out
+        return False
     try:
         os.kill(int(name.pid), 0)
     except ProcessLookupError:
@@ -70,17 +80,22 @@ def is_dead(owner: str) -> bool:
 
 @dataclass(slots=True)
 class LeaseWatch:
-    """How long processes have not moved: each time that they renew, their leases end at another time.
+    """How long processes have not moved: each time that they renew, their leases end at another
+    time.
 
-    *clock*: monotonic seconds. *patience*: how many of them nothing moves until a process is held to have ended.
+    *clock*: monotonic seconds. *patience*: how many of them nothing moves until a process is held
+    to have ended.
     """
 
     clock: Callable[[], float]
     patience: float
-    _seen: dict[str, tuple[set[float], float]] = field(default_factory=dict)  # owner -> its leases' ends, last new one
+    # owner -> its leases' ends, last new one
+    _seen: dict[str, tuple[set[float], float]] = field(default_factory=dict)
 
     def is_silent(self, owner: str, until: float) -> bool:
-        """Whether *owner*, one of whose leases ends at *until* on its own clock, has not moved for long enough."""
+        """Whether *owner*, one of whose leases ends at *until* on its own clock, has not moved for
+        long enough.
+        """
         now = self.clock()
         ends, since = self._seen.get(owner, (set(), now))
         if until not in ends:
@@ -100,7 +115,9 @@ def _clock() -> str:
     """What identifies this machine and its boot; containers of one machine have the same."""
     boot = _first_line("/proc/sys/kernel/random/boot_id")
     machine = _first_line("/etc/machine-id")
-    return text_hash(f"{machine} {boot}" if boot else f"{machine} {platform.node()} {uuid.getnode()}")[:16]
+    return text_hash(
+        f"{machine} {boot}" if boot else f"{machine} {platform.node()} {uuid.getnode()}"
+    )[:16]
 
 
 def _namespace() -> str:
@@ -110,7 +127,9 @@ def _namespace() -> str:
 
 
 def _started(pid: str) -> str:
-    """When the process *pid* began; "" where that is not told. Its name, in brackets, may hold anything."""
+    """When the process *pid* began; "" where that is not told. Its name, in brackets, may hold
+    anything.
+    """
     fields = _first_line(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
 

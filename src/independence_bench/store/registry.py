@@ -1,4 +1,6 @@
-"""What was played and by whom: protocols, subjects, judges, runs that were begun, and subjects that were excluded."""
+"""What was played and by whom: protocols, subjects, judges, runs that were begun, and subjects that
+were excluded.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, cast, delete, func, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    cast,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from independence_bench.escape import name_text
 from independence_bench.hashing import canonical, content_hash
@@ -16,15 +28,43 @@ from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import PYTHON, ChatModel, read_settings
 from independence_bench.protocol.plan import Job
-from independence_bench.store.rows import fields_of, insert_once, insert_rows, pack, rows_of, undamaged, unpack
-from independence_bench.store.schema import begun, decisions, judgements, judges, meta, protocols, subjects, transcripts
+from independence_bench.store.rows import (
+    fields_of,
+    insert_once,
+    insert_rows,
+    pack,
+    rows_of,
+    undamaged,
+    unpack,
+)
+from independence_bench.store.schema import (
+    begun,
+    decisions,
+    judgements,
+    judges,
+    meta,
+    protocols,
+    subjects,
+    transcripts,
+)
 
 
 def keep_protocol(
-    connection: Connection, protocol_hash: str, name: str, files: Mapping[str, str], now: float | None
+    connection: Connection,
+    protocol_hash: str,
+    name: str,
+    files: Mapping[str, str],
+    now: float | None,
 ) -> None:
-    """Store the protocol's files, once for each of its versions; and that it is played *now*, unless that is None."""
-    row = {"hash": protocol_hash, "name": name, "files": pack(canonical(dict(files))), "played_at": now or 0.0}
+    """Store the protocol's files, once for each of its versions; and that it is played *now*,
+    unless that is None.
+    """
+    row = {
+        "hash": protocol_hash,
+        "name": name,
+        "files": pack(canonical(dict(files))),
+        "played_at": now or 0.0,
+    }
     insert_once(connection, protocols, row)
     if now is not None:
         keep_played(connection, protocol_hash, now)
@@ -32,13 +72,17 @@ def keep_protocol(
 
 def keep_played(connection: Connection, protocol_hash: str, now: float) -> None:
     """Store that the protocol is played *now*: where none is named, it is meant from here on."""
-    connection.execute(update(protocols).where(protocols.c.hash == protocol_hash).values(played_at=now))
+    connection.execute(
+        update(protocols).where(protocols.c.hash == protocol_hash).values(played_at=now)
+    )
 
 
 def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, str]]]:
     """(hash, name, files) of every protocol that was played, the last one first."""
     rows = connection.execute(
-        select(protocols.c.hash, protocols.c.name, protocols.c.files).order_by(protocols.c.played_at.desc())
+        select(protocols.c.hash, protocols.c.name, protocols.c.files).order_by(
+            protocols.c.played_at.desc()
+        )
     )
     with undamaged():
         return [(row[0], row[1], json.loads(unpack(row[2]))) for row in rows]
@@ -46,18 +90,24 @@ def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, s
 
 def keep_subject(connection: Connection, subject: ChatModel) -> None:
     """Store a subject's settings."""
-    insert_once(connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": subject.spec})
+    insert_once(
+        connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": subject.spec}
+    )
 
 
 def stored_subjects(connection: Connection) -> dict[str, ChatModel]:
     """Every subject that was played: hash -> settings."""
-    rows = connection.execute(select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash))
+    rows = connection.execute(
+        select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash)
+    )
     with undamaged():
         return {row[0]: read_settings(json.loads(row[1])) for row in rows}
 
 
 def model_in(settings: Mapping[str, Any]) -> ChatModel | None:
-    """The model whose `causes` *settings* are, as a request has them; None where they are none that we know."""
+    """The model whose `causes` *settings* are, as a request has them; None where they are none that
+    we know.
+    """
     try:
         return read_settings(settings)
     except (TypeError, KeyError, ValueError):
@@ -70,13 +120,19 @@ def keep_judge(connection: Connection, judge_hash: str, label: str, spec: str) -
 
 
 def stored_judges(connection: Connection) -> dict[str, str]:
-    """Every judge that marked: hash -> label; those of one label are suffixed with the start of their hash."""
-    rows = connection.execute(select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash))
+    """Every judge that marked: hash -> label; those of one label are suffixed with the start of
+    their hash.
+    """
+    rows = connection.execute(
+        select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash)
+    )
     return _suffixed({row.hash: row.label for row in rows})
 
 
 def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
-    """Every judge's settings as it stored them: hash -> a JSON object; {} where it is none that we know."""
+    """Every judge's settings as it stored them: hash -> a JSON object; {} where it is none that we
+    know.
+    """
     settings = {}
     for judge, spec in connection.execute(select(judges.c.hash, judges.c.spec)):
         with undamaged():
@@ -87,26 +143,39 @@ def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
 
 def people_judging(connection: Connection) -> frozenset[str]:
     """The hashes of the judges that are people."""
-    return frozenset(judge for judge, spec in judge_specs(connection).items() if spec.get("kind") == "person")
+    return frozenset(
+        judge for judge, spec in judge_specs(connection).items() if spec.get("kind") == "person"
+    )
 
 
 def begin_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[None]:
-    """Record that the runs of jobs were begun for the protocol of that hash: one that fails leaves nothing else."""
+    """Record that the runs of jobs were begun for the protocol of that hash: one that fails leaves
+    nothing else.
+    """
     for protocol, job in jobs:
-        where, run = job.configuration, {"protocol_hash": protocol, "subject_hash": job.subject.hash, "run": job.run}
+        where, run = (
+            job.configuration,
+            {"protocol_hash": protocol, "subject_hash": job.subject.hash, "run": job.run},
+        )
         insert_once(connection, begun, run | {"system": where.system, "delivery": where.delivery})
     return [None] * len(jobs)
 
 
-def begun_runs(connection: Connection, protocol: str, subject: str | None = None) -> set[tuple[str, int, str, str]]:
-    """The runs that were begun for a protocol of that name, in whatever version: (subject, run, system, delivery).
+def begun_runs(
+    connection: Connection, protocol: str, subject: str | None = None
+) -> set[tuple[str, int, str, str]]:
+    """The runs that were begun for a protocol of that name, in whatever version: (subject, run,
+    system, delivery).
 
-    Of one subject (its hash) or of all. Begun is what something was played for, or was to be and failed.
+    Of one subject (its hash) or of all. Begun is what something was played for, or was to be and
+    failed.
     """
     known: set[tuple[str, int, str, str]] = set()
     for table in (transcripts, begun):
         columns = (table.c.subject_hash, table.c.run, table.c.system, table.c.delivery)
-        wanted = select(*columns).join(protocols, protocols.c.hash == table.c.protocol_hash).distinct()
+        wanted = (
+            select(*columns).join(protocols, protocols.c.hash == table.c.protocol_hash).distinct()
+        )
         wanted = wanted.where(protocols.c.name == protocol)
         if subject is not None:
             wanted = wanted.where(table.c.subject_hash == subject)
@@ -115,39 +184,52 @@ def begun_runs(connection: Connection, protocol: str, subject: str | None = None
 
 
 def judging_since(connection: Connection) -> dict[str, float]:
-    """Judge's hash -> when its first judgement of a stored conversation was stored: no probe's, no exam's."""
+    """Judge's hash -> when its first judgement of a stored conversation was stored: no probe's, no
+    exam's.
+    """
     played = select(transcripts.c.heard_hash)
-    earliest = select(judgements.c.judge_hash, func.min(judgements.c.stored_at)).group_by(judgements.c.judge_hash)
+    earliest = select(judgements.c.judge_hash, func.min(judgements.c.stored_at)).group_by(
+        judgements.c.judge_hash
+    )
     earliest = earliest.where(judgements.c.heard_hash.in_(played))
     return {judge: float(first) for judge, first in connection.execute(earliest)}
 
 
 def judges_to_ask(connection: Connection) -> dict[str, str]:
-    """Judge's hash -> what is typed to have it judge once more: a model's name, or "embedded". Without people."""
+    """Judge's hash -> what is typed to have it judge once more: a model's name, or "embedded".
+    Without people.
+    """
     with undamaged():
         names = {judge: judge_to_ask(spec) for judge, spec in judge_specs(connection).items()}
     return {judge: name for judge, name in names.items() if name is not None}
 
 
 def judge_to_ask(spec: Mapping[str, Any]) -> str | None:
-    """What is typed to have a judge of these settings judge; None for a person, and for a Python function."""
+    """What is typed to have a judge of these settings judge; None for a person, and for a Python
+    function.
+    """
     if spec.get("kind") in EMBEDDED_JUDGES:
         return EMBEDDED
     if "kind" in spec:
         return None
     model = read_settings(spec)
-    return None if model.endpoint == PYTHON else model.name  # nothing is run here because a store names it
+    # nothing is run here because a store names it
+    return None if model.endpoint == PYTHON else model.name
 
 
 def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
-    """Hash -> label as it is shown; subjects whose labels are the same have the start of their hash behind it."""
+    """Hash -> label as it is shown; subjects whose labels are the same have the start of their hash
+    behind it.
+    """
     return _suffixed({subject_hash: subject.label for subject_hash, subject in subjects.items()})
 
 
 def _suffixed(labels: Mapping[str, str]) -> dict[str, str]:
     shown = {key: name_text(label) for key, label in labels.items()}
     times = Counter(shown.values())
-    return {key: label if times[label] == 1 else f"{label}#{key[:6]}" for key, label in shown.items()}
+    return {
+        key: label if times[label] == 1 else f"{label}#{key[:6]}" for key, label in shown.items()
+    }
 
 
 # ---------------------------------------------------------------- what a person decided about subjects
@@ -167,7 +249,9 @@ class Decision:
 def decide(connection: Connection, subject: str, decision: Decision, now: float) -> None:
     """Write *decision* about the subject with that hash down, in the place of an earlier one."""
     undo(connection, subject)
-    insert_rows(connection, decisions, [fields_of(decision) | {"subject_hash": subject, "decided_at": now}])
+    insert_rows(
+        connection, decisions, [fields_of(decision) | {"subject_hash": subject, "decided_at": now}]
+    )
 
 
 def undo(connection: Connection, subject: str) -> None:
@@ -177,7 +261,9 @@ def undo(connection: Connection, subject: str) -> None:
 
 def decided(connection: Connection) -> Mapping[str, Decision]:
     """Subject's hash -> what was decided about it; {} in a store of a version that kept none."""
-    return {subject: Decision(*decision) for subject, *decision, _ in rows_of(connection, decisions)}
+    return {
+        subject: Decision(*decision) for subject, *decision, _ in rows_of(connection, decisions)
+    }
 
 
 # ---------------------------------------------------------------- what was published with imported data
@@ -197,7 +283,10 @@ class PublishedRow:
 
 def keep_published(connection: Connection, rows: Mapping[str, PublishedRow]) -> None:
     """Store the published row of each subject (by hash), next to those that are there."""
-    every = {subject: fields_of(row) for subject, row in (published_rows(connection) | dict(rows)).items()}
+    every = {
+        subject: fields_of(row)
+        for subject, row in (published_rows(connection) | dict(rows)).items()
+    }
     connection.execute(delete(meta).where(meta.c.name == ROWS))
     connection.execute(insert(meta).values(name=ROWS, value=canonical(every)))
 
@@ -215,7 +304,9 @@ PICTURE = "picture of "  # with a protocol's name, its name in `meta`
 
 
 def keep_picture(connection: Connection, protocol: str, picture: str | None) -> None:
-    """Store the picture (PNG, in base64) of the character that *protocol* is about; None: it has none any more."""
+    """Store the picture (PNG, in base64) of the character that *protocol* is about; None: it has
+    none any more.
+    """
     connection.execute(delete(meta).where(meta.c.name == PICTURE + protocol))
     if picture is not None:
         connection.execute(insert(meta).values(name=PICTURE + protocol, value=picture))
@@ -223,28 +314,53 @@ def keep_picture(connection: Connection, protocol: str, picture: str | None) -> 
 
 def stored_picture(connection: Connection, protocol: str) -> str | None:
     """The picture of the character that *protocol* is about (PNG, in base64)."""
-    return connection.execute(select(meta.c.value).where(meta.c.name == PICTURE + protocol)).scalar()
+    return connection.execute(
+        select(meta.c.value).where(meta.c.name == PICTURE + protocol)
+    ).scalar()
 
 
 def _sum_of(time: ColumnElement[float]) -> ColumnElement[int]:
-    """A sum of *time*, in milliseconds, in whole numbers: those have no order. Other times hardly have the same."""
+    """A sum of *time*, in milliseconds, in whole numbers: those have no order. Other times hardly
+    have the same.
+    """
     return func.sum(cast(func.round(time * 1000), BigInteger) % 1_000_003)
 
 
 def state_of(connection: Connection) -> str:
-    """A short text that changes with what was played, judged and decided; attempts without a result do not change it.
+    """A short text that changes with what was played, judged and decided; attempts without a result
+    do not change it.
 
-    The same records give the same text, in whatever store they are. Looks at every transcript and judgement:
-    milliseconds for ten thousand of them.
+    The same records give the same text, in whatever store they are. Looks at every transcript and
+    judgement: milliseconds for ten thousand of them.
     """
     times = (transcripts.c.finished_at, judgements.c.stored_at)
-    counted = [connection.execute(select(func.count(), func.max(time), _sum_of(time))).one() for time in times]
-    others = [connection.execute(select(func.count()).select_from(table)).scalar() for table in (begun, protocols)]
-    verdicts = {subject: [decision.verdict, decision.reason] for subject, decision in decided(connection).items()}
+    counted = [
+        connection.execute(select(func.count(), func.max(time), _sum_of(time))).one()
+        for time in times
+    ]
+    others = [
+        connection.execute(select(func.count()).select_from(table)).scalar()
+        for table in (begun, protocols)
+    ]
+    verdicts = {
+        subject: [decision.verdict, decision.reason]
+        for subject, decision in decided(connection).items()
+    }
     rows = [fields_of(row) for row in published_rows(connection).values()]
-    end = func.substr(meta.c.value, func.length(meta.c.value) - 47)  # has the sum of a picture's bytes
-    pictures = select(meta.c.name, end).where(meta.c.name.startswith(PICTURE, autoescape=True)).order_by(meta.c.name)
+    # has the sum of a picture's bytes
+    end = func.substr(meta.c.value, func.length(meta.c.value) - 47)
+    pictures = (
+        select(meta.c.name, end)
+        .where(meta.c.name.startswith(PICTURE, autoescape=True))
+        .order_by(meta.c.name)
+    )
     shown = [list(row) for row in connection.execute(pictures)]
     return content_hash(
-        [[[count, latest, int(total or 0)] for count, latest, total in counted], others, verdicts, *rows, *shown]
+        [
+            [[count, latest, int(total or 0)] for count, latest, total in counted],
+            others,
+            verdicts,
+            *rows,
+            *shown,
+        ]
     )[:16]

@@ -1,6 +1,8 @@
-"""Which stored replies may not be what they seem: their words hold marks of a template, or another model gave them.
+"""Which stored replies may not be what they seem: their words hold marks of a template, or another
+model gave them.
 
-Worked out of what is stored whenever it is asked for, so that it is as true of earlier stores and of imported ones.
+Worked out of what is stored whenever it is asked for, so that it is as true of earlier stores and
+of imported ones.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.results import reply_keys
 from independence_bench.store.schema import attempts, calls, replies
 
-_MARKED = or_(*(replies.c.text.like(f"%{sign}%") for sign in ("<", "[", "◁")))  # what every mark has one of
+# what every mark has one of
+_MARKED = or_(*(replies.c.text.like(f"%{sign}%") for sign in ("<", "[", "◁")))
 
 
 def replies_with_markup(connection: Connection) -> set[str]:
@@ -27,20 +30,26 @@ def replies_with_markup(connection: Connection) -> set[str]:
 def replies_by_others(connection: Connection) -> set[str]:
     """Keys of the replies that another model gave than was asked, by the word of who served them."""
     answered = and_(calls.c.kind == "reply", attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
-    served = select(calls.c.model, attempts.c.served_model).join_from(attempts, calls).where(answered)
+    served = (
+        select(calls.c.model, attempts.c.served_model).join_from(attempts, calls).where(answered)
+    )
     pairs = connection.execute(served.where(attempts.c.served_model.is_not(None)).distinct())
     others = [(asked, name) for asked, name in pairs if not is_same_model(asked, name)]
     if not others:
         return set()
     kept = select(replies.c.key).join_from(replies, attempts, replies.c.attempt_id == attempts.c.id)
     kept = kept.join(calls, calls.c.key == replies.c.key).where(replies.c.state == "valid")
-    return set(connection.scalars(kept.where(tuple_(calls.c.model, attempts.c.served_model).in_(others))))
+    return set(
+        connection.scalars(kept.where(tuple_(calls.c.model, attempts.c.served_model).in_(others)))
+    )
 
 
 def count_by_transcript(
     connection: Connection, by_reply: Mapping[str, int] | Collection[str], scripts: Collection[str]
 ) -> dict[str, int]:
-    """Transcript's id -> how many of *by_reply*, counts or keys, are of its replies; without those that have none."""
+    """Transcript's id -> how many of *by_reply*, counts or keys, are of its replies; without those
+    that have none.
+    """
     if not by_reply:
         return {}
     numbers = by_reply if isinstance(by_reply, Mapping) else dict.fromkeys(by_reply, 1)
@@ -52,7 +61,15 @@ def count_by_transcript(
 
 
 def failed_attempts(connection: Connection, broken: Collection[str]) -> dict[str, int]:
-    """Key of a reply -> how many attempts at it ended as one of *broken*; without those that have none."""
-    wanted = select(attempts.c.call_key, func.count()).join_from(attempts, calls).group_by(attempts.c.call_key)
-    counted = connection.execute(wanted.where(attempts.c.outcome.in_(list(broken)), calls.c.kind == "reply"))
+    """Key of a reply -> how many attempts at it ended as one of *broken*; without those that have
+    none.
+    """
+    wanted = (
+        select(attempts.c.call_key, func.count())
+        .join_from(attempts, calls)
+        .group_by(attempts.c.call_key)
+    )
+    counted = connection.execute(
+        wanted.where(attempts.c.outcome.in_(list(broken)), calls.c.kind == "reply")
+    )
     return {key: int(count) for key, count in counted}

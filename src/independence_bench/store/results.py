@@ -35,7 +35,8 @@ from independence_bench.store.schema import judgements, readings, replies, trans
 A = TypeVar("A")
 BATCH = 1000  # rows that are read at once
 Talk = tuple[str, Transcript, tuple[str, ...]]  # id, what was said, keys of the replies
-Told = Callable[[int], object]  # told how many more there are of what it takes a while to go through
+# told how many more there are of what it takes a while to go through
+Told = Callable[[int], object]
 
 
 def nobody(_more: int) -> None:
@@ -64,16 +65,23 @@ _REPLIES = select(replies.c.key, *(replies.c[name] for name in Reply.__dataclass
 )
 
 
-def keep_replies(connection: Connection, answers: Sequence[tuple[str, int | None, Reply, float]]) -> list[None]:
-    """Store answers to calls, as (key, attempt, answer, now). A valid one stays; an invalid one gives way."""
+def keep_replies(
+    connection: Connection, answers: Sequence[tuple[str, int | None, Reply, float]]
+) -> list[None]:
+    """Store answers to calls, as (key, attempt, answer, now). A valid one stays; an invalid one
+    gives way.
+    """
     rows = [
-        fields_of(reply) | _answer("invalid", reply.reason, key, attempt, now) for key, attempt, reply, now in answers
+        fields_of(reply) | _answer("invalid", reply.reason, key, attempt, now)
+        for key, attempt, reply, now in answers
     ]
     insert_over(connection, replies, "invalid", rows)
     return [None] * len(rows)
 
 
-def _answer(bad: str, reason: str | None, key: str, attempt: int | None, now: float) -> dict[str, Any]:
+def _answer(
+    bad: str, reason: str | None, key: str, attempt: int | None, now: float
+) -> dict[str, Any]:
     state = "valid" if reason is None else bad
     return {"key": key, "attempt_id": attempt, "state": state, "stored_at": now}
 
@@ -87,7 +95,11 @@ def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Rep
 def reply_characters(connection: Connection, keys: Collection[str]) -> dict[str, int]:
     """How many characters each of those replies has that is valid, by its key."""
     wanted = "SELECT key, length(text) FROM replies WHERE state = 'valid' AND key IN"
-    return {key: int(length) for some in in_chunks(keys) for key, length in execute_in(connection, wanted, some)}
+    return {
+        key: int(length)
+        for some in in_chunks(keys)
+        for key, length in execute_in(connection, wanted, some)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +116,10 @@ class Played:
     def counts(self) -> dict[str, int]:
         """How many replies were asked for, and how many of them were what; as the table calls that."""
         said = [reply for _, reply in self.said]
-        of = {name: sum(getattr(reply, name) for reply in said) for name in ("cut_off", "plain_text", "reasoned")}
+        of = {
+            name: sum(getattr(reply, name) for reply in said)
+            for name in ("cut_off", "plain_text", "reasoned")
+        }
         return {"replies": len(said)} | of
 
     @property
@@ -114,9 +129,18 @@ class Played:
         return None if offer is None else read_options(self.transcript, offer)
 
 
-def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, float]]) -> list[None]:
-    """Store transcripts and when they were finished. A complete one stays; an invalid one gives way."""
-    insert_over(connection, transcripts, "invalid", [_transcript_row(played, now) for played, now in finished])
+def keep_transcripts(
+    connection: Connection, finished: Sequence[tuple[Played, float]]
+) -> list[None]:
+    """Store transcripts and when they were finished. A complete one stays; an invalid one gives
+    way.
+    """
+    insert_over(
+        connection,
+        transcripts,
+        "invalid",
+        [_transcript_row(played, now) for played, now in finished],
+    )
     for played, _ in finished:
         if (reading := played.reading) is not None:
             row = {"rule": reading.rule, "options": canonical(reading.options)}
@@ -146,7 +170,8 @@ def _transcript_row(played: Played, now: float) -> dict[str, Any]:
     }
 
 
-class TranscriptRow(NamedTuple):  # a hundred thousand are read at once, and a dataclass takes four times as long
+# a hundred thousand are read at once, and a dataclass takes four times as long
+class TranscriptRow(NamedTuple):
     """A stored transcript without its words."""
 
     id: str
@@ -170,13 +195,17 @@ _IN_ORDER = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script
 def counted(connection: Connection) -> tuple[int, int]:
     """How many transcripts and how many judgements there are, whether or not they count."""
     transcripts_there, judgements_there = (
-        connection.execute(select(func.count()).select_from(table)).scalar_one() for table in (transcripts, judgements)
+        connection.execute(select(func.count()).select_from(table)).scalar_one()
+        for table in (transcripts, judgements)
     )
     return transcripts_there, judgements_there
 
 
 def transcript_rows(
-    connection: Connection, scripts: Collection[str], subject: str | None = None, told: Told = nobody
+    connection: Connection,
+    scripts: Collection[str],
+    subject: str | None = None,
+    told: Told = nobody,
 ) -> list[TranscriptRow]:
     """The transcripts of the given script hashes, of one subject or of all, in a fixed order."""
     wanted = select(*_ROW).where(_played(scripts, subject)).order_by(*_IN_ORDER)
@@ -185,21 +214,36 @@ def transcript_rows(
     with undamaged():
         for some in connection.execute(wanted.execution_options(yield_per=BATCH)).partitions():
             rows += [
-                TranscriptRow(key, intern(script), intern(of), run, intern(state), reason, intern(heard), *counts)
+                TranscriptRow(
+                    key,
+                    intern(script),
+                    intern(of),
+                    run,
+                    intern(state),
+                    reason,
+                    intern(heard),
+                    *counts,
+                )
                 for key, script, of, run, state, reason, heard, *counts in some
             ]
             told(len(some))
     return rows
 
 
-def readings_of(connection: Connection, scripts: Collection[str], subject: str | None = None) -> dict[str, Reading]:
-    """Transcript's id -> which option each of its replies takes, of one subject or of all; {} in an older store."""
+def readings_of(
+    connection: Connection, scripts: Collection[str], subject: str | None = None
+) -> dict[str, Reading]:
+    """Transcript's id -> which option each of its replies takes, of one subject or of all; {} in an
+    older store.
+    """
     if not inspect(connection).has_table(readings.name):
         return {}
     wanted = select(readings).join(transcripts).where(_played(scripts, subject))
     with undamaged():
         return {
-            row.transcript: Reading(row.rule, tuple((name, label) for name, label in json.loads(row.options)))
+            row.transcript: Reading(
+                row.rule, tuple((name, label) for name, label in json.loads(row.options))
+            )
             for row in connection.execute(wanted).all()
         }
 
@@ -207,19 +251,27 @@ def readings_of(connection: Connection, scripts: Collection[str], subject: str |
 def _played(scripts: Collection[str], subject: str | None = None) -> ColumnElement[bool]:
     """Transcripts of those script hashes, by one subject or by all."""
     of_scripts = transcripts.c.script_hash.in_(list(scripts))
-    return of_scripts if subject is None else and_(transcripts.c.subject_hash == subject, of_scripts)
+    return (
+        of_scripts if subject is None else and_(transcripts.c.subject_hash == subject, of_scripts)
+    )
 
 
 def begun_at(connection: Connection, scripts: Collection[str], subject: str) -> dict[int, float]:
-    """Run -> when the first of the subject's transcripts of these scripts was finished in it, seconds since 1970."""
-    first = select(transcripts.c.run, func.min(transcripts.c.finished_at)).group_by(transcripts.c.run)
+    """Run -> when the first of the subject's transcripts of these scripts was finished in it,
+    seconds since 1970.
+    """
+    first = select(transcripts.c.run, func.min(transcripts.c.finished_at)).group_by(
+        transcripts.c.run
+    )
     return {row[0]: row[1] for row in connection.execute(first.where(_played(scripts, subject)))}
 
 
 def verdicts(
     connection: Connection, scripts: Collection[str], subject: str, judge: str
 ) -> dict[tuple[str, str], str | None]:
-    """What the judge made of those transcripts: (heard hash, rubric hash) -> why it failed, None where it did not."""
+    """What the judge made of those transcripts: (heard hash, rubric hash) -> why it failed, None
+    where it did not.
+    """
     wanted = (
         select(judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reason)
         .join(transcripts, transcripts.c.heard_hash == judgements.c.heard_hash)
@@ -230,19 +282,27 @@ def verdicts(
 
 def judged_by(connection: Connection, judge: str) -> set[tuple[str, str]]:
     """(heard hash, rubric hash) of everything that the judge has judged, also where that failed."""
-    wanted = select(judgements.c.heard_hash, judgements.c.rubric_hash).where(judgements.c.judge_hash == judge)
+    wanted = select(judgements.c.heard_hash, judgements.c.rubric_hash).where(
+        judgements.c.judge_hash == judge
+    )
     return {(heard, rubric) for heard, rubric in connection.execute(wanted)}
 
 
-def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcript, tuple[str, ...]]:
+def read_transcript(
+    connection: Connection, transcript_id: str
+) -> tuple[Transcript, tuple[str, ...]]:
     """(what was said, the keys of its replies). Raises KeyError for an unknown id."""
     return read_transcripts(connection, [transcript_id])[transcript_id]
 
 
-def read_transcripts(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[Transcript, tuple[str, ...]]]:
+def read_transcripts(
+    connection: Connection, ids: Iterable[str]
+) -> dict[str, tuple[Transcript, tuple[str, ...]]]:
     """The same of each of those transcripts that there is, by its id."""
     by_id = {}
-    wanted = select(transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys).where(transcripts.c.id.in_(KEYS))
+    wanted = select(transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys).where(
+        transcripts.c.id.in_(KEYS)
+    )
     for some in in_chunks(ids):
         for id_, packed, keys in connection.execute(wanted, {"keys": some}).all():
             with undamaged():
@@ -257,7 +317,9 @@ def read_lines(packed: bytes) -> Transcript:
 
 
 def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The keys of the replies in each transcript of the given script hashes, by the transcript's id."""
+    """The keys of the replies in each transcript of the given script hashes, by the transcript's
+    id.
+    """
     wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts))
     with undamaged():
         return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted).all()}
@@ -295,8 +357,12 @@ _JUDGEMENT = tuple(judgements.c[name] for name in Judgement._fields)
 _JUDGEMENTS = select(*_JUDGEMENT).where(judgements.c.key.in_(KEYS))
 
 
-def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]) -> list[None]:
-    """Store judgements, as (key, attempt, judgement, now). A valid one stays; a failed one gives way."""
+def keep_judgements(
+    connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]
+) -> list[None]:
+    """Store judgements, as (key, attempt, judgement, now). A valid one stays; a failed one gives
+    way.
+    """
     rows = [
         judgement._asdict()
         | {"marks": canonical(dict(judgement.marks))}
@@ -316,18 +382,26 @@ def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, 
 
 def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]:
     """When the judgements of those keys were stored, seconds since 1970."""
-    wanted = select(judgements.c.key, judgements.c.stored_at).where(judgements.c.key.in_(list(keys)))
+    wanted = select(judgements.c.key, judgements.c.stored_at).where(
+        judgements.c.key.in_(list(keys))
+    )
     return {row.key: row.stored_at for row in connection.execute(wanted)}
 
 
 def judges_aside(connection: Connection) -> set[str]:
-    """Hashes of the judges that have judged anything which is no stored conversation: an exam's, a probe's."""
+    """Hashes of the judges that have judged anything which is no stored conversation: an exam's, a
+    probe's.
+    """
     played = select(transcripts.c.heard_hash)
-    wanted = select(judgements.c.judge_hash).where(judgements.c.heard_hash.not_in(played)).distinct()
+    wanted = (
+        select(judgements.c.judge_hash).where(judgements.c.heard_hash.not_in(played)).distinct()
+    )
     return set(connection.execute(wanted).scalars())
 
 
-def judgement_rows(connection: Connection, rubrics: Collection[str], told: Told = nobody) -> list[Judgement]:
+def judgement_rows(
+    connection: Connection, rubrics: Collection[str], told: Told = nobody
+) -> list[Judgement]:
     """Every judgement by the given rubric hashes, without its reasoning, by key."""
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics)))
@@ -336,16 +410,23 @@ def judgement_rows(connection: Connection, rubrics: Collection[str], told: Told 
         for some in connection.execute(wanted.execution_options(yield_per=BATCH)).partitions():
             rows += map(_judgement, some)
             told(len(some))
-        rows.sort(key=itemgetter(0))  # the database would read them in this order, from all over the file
+        # the database would read them in this order, from all over the file
+        rows.sort(key=itemgetter(0))
     return rows
 
 
-def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Judgement]]:
-    """All judges' judgements of each (heard hash, rubric hash), reasoning included; without those that have none."""
+def judgements_of(
+    connection: Connection, about: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], list[Judgement]]:
+    """All judges' judgements of each (heard hash, rubric hash), reasoning included; without those
+    that have none.
+    """
     given: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     wanted = set(about)
     for some in in_chunks({heard for heard, _ in wanted}):
-        of_some = select(*_JUDGEMENT).where(judgements.c.heard_hash.in_(some)).order_by(judgements.c.key)
+        of_some = (
+            select(*_JUDGEMENT).where(judgements.c.heard_hash.in_(some)).order_by(judgements.c.key)
+        )
         with undamaged():
             for row in connection.execute(of_some).all():
                 if (row.heard_hash, row.rubric_hash) in wanted:
@@ -355,7 +436,9 @@ def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> d
 
 def _judgement(row: Any) -> Judgement:
     key, heard, rubric, judge, marks, reasoning, reason = row
-    return Judgement(key, intern(heard), intern(rubric), intern(judge), _marks(marks), reasoning, reason)
+    return Judgement(
+        key, intern(heard), intern(rubric), intern(judge), _marks(marks), reasoning, reason
+    )
 
 
 @lru_cache(maxsize=8192)  # a hundred thousand judgements have a few thousand texts of marks
@@ -372,7 +455,8 @@ class AnswerTable(Generic[A]):
     """How answers of one kind are read and stored, for calls that do not know the kind."""
 
     find: Callable[[Connection, Collection[str]], dict[str, A]]  # keys -> those that are there
-    keep: Callable[[Connection, Sequence[tuple[str, int | None, A, float]]], list[None]]  # key, attempt, answer, now
+    # key, attempt, answer, now
+    keep: Callable[[Connection, Sequence[tuple[str, int | None, A, float]]], list[None]]
 
 
 REPLIES = AnswerTable(find_replies, keep_replies)
@@ -382,16 +466,31 @@ JUDGEMENTS = AnswerTable(find_judgements, keep_judgements)
 # ---------------------------------------------------------------- all words, one after the other
 
 
-def reasonings(connection: Connection, rubrics: Collection[str]) -> Iterator[tuple[str, str, str, str]]:
-    """(key, heard hash, rubric hash, reasoning) of every valid judgement by the given rubric hashes, one by one."""
-    columns = (judgements.c.key, judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reasoning)
-    wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics)), judgements.c.state == "valid")
+def reasonings(
+    connection: Connection, rubrics: Collection[str]
+) -> Iterator[tuple[str, str, str, str]]:
+    """(key, heard hash, rubric hash, reasoning) of every valid judgement by the given rubric
+    hashes, one by one.
+    """
+    columns = (
+        judgements.c.key,
+        judgements.c.heard_hash,
+        judgements.c.rubric_hash,
+        judgements.c.reasoning,
+    )
+    wanted = select(*columns).where(
+        judgements.c.rubric_hash.in_(list(rubrics)), judgements.c.state == "valid"
+    )
     for row in connection.execute(wanted.execution_options(yield_per=1000)):
         yield row[0], row[1], row[2], row[3]
 
 
-def words_of(connection: Connection, scripts: Collection[str], skipping: bool = False) -> Iterator[Talk]:
-    """Every transcript of the given script hashes, in a fixed order; with *skipping* without those that are damaged."""
+def words_of(
+    connection: Connection, scripts: Collection[str], skipping: bool = False
+) -> Iterator[Talk]:
+    """Every transcript of the given script hashes, in a fixed order; with *skipping* without those
+    that are damaged.
+    """
     columns = (transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys)
     wanted = select(*columns).where(_played(scripts)).order_by(*_IN_ORDER)
     for transcript_id, packed, keys in connection.execute(wanted.execution_options(yield_per=500)):

@@ -1,7 +1,8 @@
-"""Writing and reading rows of any table, on SQLite and PostgreSQL alike, and the texts in them, which are blobs.
+"""Writing and reading rows of any table, on SQLite and PostgreSQL alike, and the texts in them,
+which are blobs.
 
-Whoever unpacks an archive, a blob or a column asks here how much may be written or held of it, before the bytes are
-there: a small file can stand for gigabytes.
+Whoever unpacks an archive, a blob or a column asks here how much may be written or held of it,
+before the bytes are there: a small file can stand for gigabytes.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ KEYS: BindParameter[Sequence[str]] = bindparam("keys", expanding=True)
 
 
 def write_rows(connection: Connection, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Carry *sql*, in which `:name` is a value, out for each of *rows*, which have plain values, blobs packed.
+    """Carry *sql*, in which `:name` is a value, out for each of *rows*, which have plain values,
+    blobs packed.
 
-    Handed to the driver as it is: every call needs five such statements, and SQLAlchemy's care for each value takes
-    longer than the database.
+    Handed to the driver as it is: every call needs five such statements, and SQLAlchemy's care for
+    each value takes longer than the database.
     """
     if rows:
         if connection.dialect.name == "postgresql":
@@ -39,8 +41,12 @@ def write_rows(connection: Connection, sql: str, rows: Sequence[Mapping[str, Any
         connection.exec_driver_sql(sql, list(rows))
 
 
-def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], conflict: str = "") -> None:
-    """Insert *rows*, which have the same columns; *conflict*: what to do where a primary key is there already."""
+def insert_rows(
+    connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], conflict: str = ""
+) -> None:
+    """Insert *rows*, which have the same columns; *conflict*: what to do where a primary key is
+    there already.
+    """
     if rows:
         names, values = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
         sql = f"INSERT INTO {table.name} ({names}) VALUES ({values}) {conflict}"  # noqa: S608 - names of columns
@@ -48,20 +54,27 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> set[Any]:
-    """Insert those of *rows*, which have an owner, whose primary key is not there yet. Returns the keys of those."""
+    """Insert those of *rows*, which have an owner, whose primary key is not there yet. Returns the
+    keys of those.
+    """
     (key,) = table.primary_key.columns
     given = [row[key.name] for row in rows]
     if not rows or connection.dialect.name != "postgresql":  # no other process writes
         insert_rows(connection, table, rows)
         return set(given)
-    # where two processes insert the same ones, in one order, the second waits for the first, and has none
+    # where two processes insert the same ones, in one order, the second waits for the first, and
+    # has none
     insert_rows(connection, table, sorted(rows, key=itemgetter(key.name)), "ON CONFLICT DO NOTHING")
     mine = f"SELECT {key.name} FROM {table.name} WHERE owner = ? AND {key.name} IN"  # noqa: S608 - names of columns
     return {row[0] for row in execute_in(connection, mine, given, rows[0]["owner"])}
 
 
-def next_numbers(connection: Connection, table: Table, numbers: Sequence_, count: int) -> Sequence[int]:
-    """*count* new numbers for the primary key of *table*: of *numbers*, where the database has such, else the next."""
+def next_numbers(
+    connection: Connection, table: Table, numbers: Sequence_, count: int
+) -> Sequence[int]:
+    """*count* new numbers for the primary key of *table*: of *numbers*, where the database has
+    such, else the next.
+    """
     if connection.dialect.name == "postgresql":
         drawn = f"SELECT nextval('{numbers.name}') FROM generate_series(1, {count})"  # noqa: S608 - our own name
         return [int(row[0]) for row in connection.exec_driver_sql(drawn)]
@@ -72,13 +85,16 @@ def next_numbers(connection: Connection, table: Table, numbers: Sequence_, count
 
 
 def shared_time(connection: Connection) -> float | None:
-    """Seconds since 1970 on the clock that all who use the store share, a server's; None where there is no such clock.
+    """Seconds since 1970 on the clock that all who use the store share, a server's; None where
+    there is no such clock.
 
     Those of its clients may differ.
     """
     if connection.dialect.name != "postgresql":
         return None
-    return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
+    return float(
+        connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one()
+    )
 
 
 def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
@@ -86,22 +102,32 @@ def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) ->
     insert_rows(connection, table, [row], "ON CONFLICT DO NOTHING")
 
 
-def insert_over(connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert *rows*; where a primary key is there already, its row gives way only if it is in *state*."""
+def insert_over(
+    connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Insert *rows*; where a primary key is there already, its row gives way only if it is in
+    *state*.
+    """
     (key,) = table.primary_key.columns
-    rows = sorted(rows, key=itemgetter(key.name))  # two processes that write the same ones do it in one order
-    changed = ", ".join(f"{column.name} = excluded.{column.name}" for column in table.c if column is not key)
-    given_way = f"ON CONFLICT ({key.name}) DO UPDATE SET {changed} WHERE {table.name}.state = '{state}'"
+    # two processes that write the same ones do it in one order
+    rows = sorted(rows, key=itemgetter(key.name))
+    changed = ", ".join(
+        f"{column.name} = excluded.{column.name}" for column in table.c if column is not key
+    )
+    given_way = (
+        f"ON CONFLICT ({key.name}) DO UPDATE SET {changed} WHERE {table.name}.state = '{state}'"
+    )
     insert_rows(connection, table, rows, given_way)
 
 
 def execute_in(
     connection: Connection, until_in: str, keys: Collection[str], *given: str, lock: bool = False
 ) -> Iterable[Sequence[Any]]:
-    """Carry out *until_in*, SQL that ends with the IN of a condition, for *keys*; *given* fills its question marks.
+    """Carry out *until_in*, SQL that ends with the IN of a condition, for *keys*; *given* fills its
+    question marks.
 
-    *lock*: no other transaction changes the rows until the commit; those that one is changing are left out. Handed to
-    the driver as it is, like above.
+    *lock*: no other transaction changes the rows until the commit; those that one is changing are
+    left out. Handed to the driver as it is, like above.
     """
     if not keys:
         return ()
@@ -113,9 +139,13 @@ def execute_in(
 
 
 def rows_of(connection: Connection, table: Table) -> list[tuple[Any, ...]]:
-    """Every row of *table*, its columns in order; [] in a store of a version before there was such a table."""
+    """Every row of *table*, its columns in order; [] in a store of a version before there was such
+    a table.
+    """
     return (
-        [tuple(row) for row in connection.execute(select(table))] if inspect(connection).has_table(table.name) else []
+        [tuple(row) for row in connection.execute(select(table))]
+        if inspect(connection).has_table(table.name)
+        else []
     )
 
 
@@ -131,7 +161,8 @@ def in_chunks(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:
         yield chunk
 
 
-LARGEST_TEXT = 64_000_000  # bytes of one record: a reply of the largest size that can be set, escaped for JSON in JSON
+# bytes of one record: a reply of the largest size that can be set, escaped for JSON in JSON
+LARGEST_TEXT = 64_000_000
 LARGEST_TOTAL = 2_000_000_000  # bytes of a data set in all; the known one has 100 million
 HELD = 64_000_000  # bytes of records that are held together
 
@@ -158,7 +189,9 @@ class Allowance:
 
 
 def inflate(blob: bytes, most: int = LARGEST_TEXT) -> bytes:
-    """What zlib packed, at most *most* bytes. Raises TooLarge for more, zlib.error for what is damaged or cut short."""
+    """What zlib packed, at most *most* bytes. Raises TooLarge for more, zlib.error for what is
+    damaged or cut short.
+    """
     unpacker = zlib.decompressobj()
     data = unpacker.decompress(blob, most + 1)
     if len(data) > most:
@@ -170,8 +203,8 @@ def inflate(blob: bytes, most: int = LARGEST_TEXT) -> bytes:
 
 def pack(text: str) -> bytes:
     """*text* as it is stored in a blob."""
-    # fast: 4% larger than the default, in half of the time, which is spent on every call; to clear a window of the
-    # usual size takes a fifth of it
+    # fast: 4% larger than the default, in half of the time, which is spent on every call; to clear
+    # a window of the usual size takes a fifth of it
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1, 14)
 
 
@@ -184,7 +217,9 @@ def unpack(blob: bytes) -> str:
 
 
 def unpack_json(blob: bytes) -> Any:
-    """The JSON value of a blob. Raises StoreError where it is damaged, ValueError where it is no JSON."""
+    """The JSON value of a blob. Raises StoreError where it is damaged, ValueError where it is no
+    JSON.
+    """
     try:
         # in half the time of the two steps below; it refuses more, such as a lone surrogate
         return from_json(inflate(blob), cache_strings="keys")

@@ -3,24 +3,24 @@
 Times are seconds since 1970 (UTC), costs are US dollars, blobs are zlib-compressed UTF-8.
 
 protocols     snapshot of each protocol that was played, so that old results can be read and scored
-subjects      each subject that was played, by the hash of all its settings
-judges        each judge that marked, likewise
-calls         one request for a reply or a judgement, and the lease of the process that makes it
-attempts      every try at a call: written before it is sent, completed when it has ended
-replies       the answer to a call of a subject, or that it has none (invalid)
-transcripts   one scenario played to its end, or to the reply that was invalid
-judgements    all marks of one judge on the words of one transcript, or that it failed
-begun         runs that were begun for a protocol, next to those that have transcripts of it
-commands      what each owner of attempts was: the command, as it was typed (since version 2)
-prices        what an endpoint listed for a model when an owner of attempts called it (since version 2)
-decisions     which subjects a person took off the boards, or kept on them, and why (since version 3)
-readings      which option each reply of a stem's conversation takes (since version 4)
-jobs          what several workers do together (since version 6)
-workers       each worker of a job: an owner of attempts, and its part of the job's budget (since version 6)
-closures      endpoints that take no more calls of a job: out of money, key refused (since version 6)
-worked_out    what took long to work out of all this, for as long as it stays as it is (since version 8)
+subjects      each subject that was played, by the hash of all its settings judges        each judge
+that marked, likewise calls         one request for a reply or a judgement, and the lease of the
+process that makes it attempts      every try at a call: written before it is sent, completed when
+it has ended replies       the answer to a call of a subject, or that it has none (invalid)
+transcripts   one scenario played to its end, or to the reply that was invalid judgements    all
+marks of one judge on the words of one transcript, or that it failed begun         runs that were
+begun for a protocol, next to those that have transcripts of it commands      what each owner of
+attempts was: the command, as it was typed (since version 2) prices        what an endpoint listed
+for a model when an owner of attempts called it (since version 2) decisions     which subjects a
+person took off the boards, or kept on them, and why (since version 3) readings      which option
+each reply of a stem's conversation takes (since version 4) jobs          what several workers do
+together (since version 6) workers       each worker of a job: an owner of attempts, and its part of
+the job's budget (since version 6) closures      endpoints that take no more calls of a job: out of
+money, key refused (since version 6) worked_out    what took long to work out of all this, for as
+long as it stays as it is (since version 8)
 
-The tables search_... of the full-text index are of no version: `derived` makes them where somebody searches.
+The tables search_... of the full-text index are of no version: `derived` makes them where somebody
+searches.
 """
 
 from __future__ import annotations
@@ -48,20 +48,26 @@ from sqlalchemy import (
 
 from independence_bench.store.rows import Damaged
 
-IMPORTED = "import|"  # how the owner of an attempt begins that was imported: others made and paid for it
+# how the owner of an attempt begins that was imported: others made and paid for it
+IMPORTED = "import|"
 CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
 
 metadata = MetaData()
-ATTEMPT_IDS = Sequence("attempt_ids", metadata=metadata)  # in PostgreSQL, where writers do not take turns
+# in PostgreSQL, where writers do not take turns
+ATTEMPT_IDS = Sequence("attempt_ids", metadata=metadata)
 
 
 class _Checked(TypeDecorator[Any]):
-    """SQLite keeps whatever is written into a column: what does not belong there raises StoreError when it is read."""
+    """SQLite keeps whatever is written into a column: what does not belong there raises StoreError
+    when it is read.
+    """
 
     allowed: tuple[type, ...]
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        """What each value of the column goes through: made once, as it is called for every value of every row."""
+        """What each value of the column goes through: made once, as it is called for every value of
+        every row.
+        """
         allowed, as_usual = self.allowed, self.impl_instance.result_processor(dialect, coltype)
 
         def checked(value: Any) -> Any:
@@ -107,7 +113,12 @@ PARTIAL_INDEXES = (
     "CREATE INDEX IF NOT EXISTS attempts_in_flight ON attempts (id) WHERE finished_at IS NULL",
 )
 
-meta = Table("meta", metadata, Column("name", String, primary_key=True), Column("value", String, nullable=False))
+meta = Table(
+    "meta",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("value", String, nullable=False),
+)
 
 protocols = Table(
     "protocols",
@@ -152,7 +163,8 @@ attempts = Table(
     metadata,
     Column("id", Whole, primary_key=True, autoincrement=False),
     Column("call_key", String(64), ForeignKey("calls.key"), nullable=False, index=True),
-    Column("owner", String, nullable=False),  # the process that made it; IMPORTED and where it is from
+    # the process that made it; IMPORTED and where it is from
+    Column("owner", String, nullable=False),
     Column("started_at", Real, nullable=False),
     Column("max_tokens", LargeWhole, nullable=False),
     Column("finished_at", Real),
@@ -209,7 +221,8 @@ transcripts = Table(
     Column("cut_off", Whole, nullable=False),  # of those
     Column("plain_text", Whole, nullable=False),
     Column("reasoned", Whole, nullable=False),
-    Column("finished_at", Real, nullable=False, index=True),  # whether anything is new is asked every few seconds
+    # whether anything is new is asked every few seconds
+    Column("finished_at", Real, nullable=False, index=True),
 )
 
 judgements = Table(
@@ -242,9 +255,11 @@ commands = Table(
     "commands",
     metadata,
     Column("owner", String, primary_key=True),  # as in attempts
-    Column("session", String, nullable=False),  # one command may have several owners, one after the other
+    # one command may have several owners, one after the other
+    Column("session", String, nullable=False),
     Column("began_at", Real, nullable=False),
-    Column("typed", Text, nullable=False),  # without secrets; "": by a program that uses the library
+    # without secrets; "": by a program that uses the library
+    Column("typed", Text, nullable=False),
 )
 
 prices = Table(
@@ -305,7 +320,8 @@ worked_out = Table(
     "worked_out",
     metadata,
     Column("name", String, primary_key=True),
-    Column("cause", String(64), nullable=False),  # hash of what it was worked out of, and by what program
+    # hash of what it was worked out of, and by what program
+    Column("cause", String(64), nullable=False),
     Column("value", Text, nullable=False),
 )
 

@@ -1,7 +1,8 @@
 """Files and folders that are made whole next to their place, and then put into it in one step.
 
-What a process that was killed left behind is known by its lock, which the system lets go with the process: the next
-command that makes something in the same place takes it away, and nothing else. Knows nothing of what is made.
+What a process that was killed left behind is known by its lock, which the system lets go with the
+process: the next command that makes something in the same place takes it away, and nothing else.
+Knows nothing of what is made.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _AT_FDCWD, _EXCHANGE = -100, 2  # of Linux, for renameat2
 
 @contextmanager
 def staging(target: Path) -> Iterator[Path]:
-    """A path next to *target*, where nothing is yet, to make it at; what is left there is deleted at the end.
+    """A path next to *target*, where nothing is yet, to make it at; what is left there is deleted
+    at the end.
 
     The folder of *target* has to exist. Raises OSError where it cannot be written.
     """
@@ -46,7 +48,9 @@ def staging(target: Path) -> Iterator[Path]:
 
 
 def _begin(target: Path) -> tuple[str, int]:
-    """A name of our own next to *target*, and the open file that its lock is on, made before the folder."""
+    """A name of our own next to *target*, and the open file that its lock is on, made before the
+    folder.
+    """
     while True:
         name = f".{target.name}.{uuid.uuid4().hex[:8]}"
         path = target.with_name(name + _LOCK)
@@ -58,17 +62,20 @@ def _begin(target: Path) -> tuple[str, int]:
 
 
 def _remove(folder: Path) -> None:
-    """Delete what was made there, and then its lock: a folder without a lock would never be taken away."""
+    """Delete what was made there, and then its lock: a folder without a lock would never be taken
+    away.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
         folder.with_suffix(_LOCK).unlink(missing_ok=True)
 
 
 def put_in_place(fresh: Path, target: Path) -> None:
-    """Move the folder *fresh*, made in `staging`, to *target*, in the place of a folder that is there.
+    """Move the folder *fresh*, made in `staging`, to *target*, in the place of a folder that is
+    there.
 
-    On Linux both change places in one step. Elsewhere there is a moment without either; who is killed in it leaves
-    the old one to be put back by the next command.
+    On Linux both change places in one step. Elsewhere there is a moment without either; who is
+    killed in it leaves the old one to be put back by the next command.
     """
     if not target.exists():
         fresh.rename(target)
@@ -83,7 +90,9 @@ def put_in_place(fresh: Path, target: Path) -> None:
 
 
 def link_in_place(fresh: Path, target: Path) -> bool:
-    """Give the file *fresh* the name *target* as well. Returns whether that was free; another file stays as it is."""
+    """Give the file *fresh* the name *target* as well. Returns whether that was free; another file
+    stays as it is.
+    """
     try:
         os.link(fresh, target)
     except FileExistsError:
@@ -98,7 +107,9 @@ def link_in_place(fresh: Path, target: Path) -> bool:
 
 
 def take_away_leftovers(target: Path) -> None:
-    """Delete what processes that were killed were making at *target*; put back what they had moved out of the way."""
+    """Delete what processes that were killed were making at *target*; put back what they had moved
+    out of the way.
+    """
     with suppress(OSError):
         for path in target.parent.glob(f".{glob.escape(target.name)}.????????{_LOCK}"):
             with suppress(OSError):
@@ -106,7 +117,10 @@ def take_away_leftovers(target: Path) -> None:
 
 
 def _take_away(path: Path, target: Path) -> None:
-    folder, lock = path.with_suffix(_FOLDER), os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    folder, lock = (
+        path.with_suffix(_FOLDER),
+        os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)),
+    )
     try:
         if not _locked(lock):
             return
@@ -119,7 +133,9 @@ def _take_away(path: Path, target: Path) -> None:
 
 
 def _locked(file: int) -> bool:
-    """Lock the open *file* until it is closed; False where another process has it, or nothing can be locked."""
+    """Lock the open *file* until it is closed; False where another process has it, or nothing can
+    be locked.
+    """
     if fcntl is None:
         return False
     try:

@@ -1,9 +1,11 @@
-"""The workers of one job, on however many machines: what each has reserved and spent, and which endpoints are closed.
+"""The workers of one job, on however many machines: what each has reserved and spent, and which
+endpoints are closed.
 
-A job's budget is what all its workers may spend, whenever they work. A worker reserves some of it at once and hands
-that out to its calls, so that no call waits for a statement of its own; what it spends is written down in the commit
-that ends an attempt. What a dead worker had reserved and not spent is free again with its lease, but for the calls that
-it had in flight: they may have been paid for, so each counts as the most that it can cost.
+A job's budget is what all its workers may spend, whenever they work. A worker reserves some of it
+at once and hands that out to its calls, so that no call waits for a statement of its own; what it
+spends is written down in the commit that ends an attempt. What a dead worker had reserved and not
+spent is free again with its lease, but for the calls that it had in flight: they may have been paid
+for, so each counts as the most that it can cost.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from independence_bench.store.rows import insert_once, insert_rows
 from independence_bench.store.schema import attempts, calls, closures, jobs, reservations, workers
 
 LEAST = 1e-6  # dollars: less is rounding
-PARTS = 4  # of what is left of a budget, one for each worker and as many again: what a worker reserves at once
+# of what is left of a budget, one for each worker and as many again: what a worker reserves at once
+PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +52,22 @@ def draw(
     now: float,
     watch: LeaseWatch | None = None,
 ) -> Grant:
-    """Reserve *needed* dollars or more for *owner*, where the workers of *job* stay within *limit*; else nothing.
+    """Reserve *needed* dollars or more for *owner*, where the workers of *job* stay within *limit*;
+    else nothing.
 
-    *held*: what it has reserved and not spent. Of a worker that slept beyond its lease others may have had that.
+    *held*: what it has reserved and not spent. Of a worker that slept beyond its lease others may
+    have had that.
     """
-    # the job's row is the lock: workers take turns here, so that no two are granted the same dollars, and nowhere else
+    # the job's row is the lock: workers take turns here, so that no two are granted the same
+    # dollars, and nowhere else
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
     spent = lost = elsewhere = 0.0
     others = 0
     unended = _reserved(connection, job)
     wanted = select(workers.c.owner, workers.c.spent, workers.c.reserved, workers.c.lease_until)
-    for worker, used, reserved, until in connection.execute(wanted.where(workers.c.job == job)).all():
+    for worker, used, reserved, until in connection.execute(
+        wanted.where(workers.c.job == job)
+    ).all():
         spent += used
         if worker != owner and reserved > 0 and not Holder(worker, until).is_gone(now, watch):
             elsewhere += reserved
@@ -75,8 +83,12 @@ def draw(
 
 
 def _reserved(connection: Connection, job: str) -> dict[str, float]:
-    """Owner -> dollars that those of its calls can cost which have no end, of the workers of *job* that have such."""
-    summed = select(reservations.c.owner, func.sum(reservations.c.dollars)).group_by(reservations.c.owner)
+    """Owner -> dollars that those of its calls can cost which have no end, of the workers of *job*
+    that have such.
+    """
+    summed = select(reservations.c.owner, func.sum(reservations.c.dollars)).group_by(
+        reservations.c.owner
+    )
     of_job = reservations.c.owner.in_(select(workers.c.owner).where(workers.c.job == job))
     return {owner: float(dollars) for owner, dollars in connection.execute(summed.where(of_job))}
 
@@ -89,8 +101,12 @@ def models_in_flight(
     Until the commit no other worker asks the same or is granted dollars.
     """
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
-    flying = select(calls.c.endpoint, calls.c.model, workers.c.owner, workers.c.lease_until).distinct()
-    flying = flying.select_from(attempts.join(calls).join(workers, workers.c.owner == attempts.c.owner))
+    flying = select(
+        calls.c.endpoint, calls.c.model, workers.c.owner, workers.c.lease_until
+    ).distinct()
+    flying = flying.select_from(
+        attempts.join(calls).join(workers, workers.c.owner == attempts.c.owner)
+    )
     others = (attempts.c.finished_at.is_(None), workers.c.job == job, workers.c.owner != owner)
     return {
         (endpoint, model)
@@ -100,8 +116,14 @@ def models_in_flight(
 
 
 def reserve(connection: Connection, owner: str, most: Mapping[int, float]) -> None:
-    """Write down what attempts of *owner* that are about to be sent can cost at most, in dollars by attempt."""
-    rows = [{"attempt_id": attempt, "owner": owner, "dollars": dollars} for attempt, dollars in most.items() if dollars]
+    """Write down what attempts of *owner* that are about to be sent can cost at most, in dollars by
+    attempt.
+    """
+    rows = [
+        {"attempt_id": attempt, "owner": owner, "dollars": dollars}
+        for attempt, dollars in most.items()
+        if dollars
+    ]
     if rows:
         insert_rows(connection, reservations, rows)
 
@@ -124,12 +146,16 @@ def give_back(connection: Connection, owner: str) -> None:
 
 def stay(connection: Connection, owner: str, now: float) -> None:
     """Keep what *owner* has reserved for another lease."""
-    connection.execute(update(workers).where(workers.c.owner == owner).values(lease_until=now + LEASE))
+    connection.execute(
+        update(workers).where(workers.c.owner == owner).values(lease_until=now + LEASE)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class JobSpending:
-    """What the workers of a job have spent, in dollars. *open*: what their calls without an end may cost on top."""
+    """What the workers of a job have spent, in dollars. *open*: what their calls without an end may
+    cost on top.
+    """
 
     spent: float
     open: float
@@ -138,7 +164,9 @@ class JobSpending:
 
 def spent_by(connection: Connection, job: str) -> JobSpending:
     """What the workers of *job* have spent."""
-    wanted = select(func.coalesce(func.sum(workers.c.spent), 0.0), func.count()).where(workers.c.job == job)
+    wanted = select(func.coalesce(func.sum(workers.c.spent), 0.0), func.count()).where(
+        workers.c.job == job
+    )
     dollars, count = connection.execute(wanted).one()
     return JobSpending(float(dollars), sum(_reserved(connection, job).values()), int(count))
 
@@ -167,7 +195,10 @@ def used_since(connection: Connection, job: str, attempt: int) -> JobUsage:
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
     answered = attempts.c.outcome == ANSWERED
     counts = [func.count(case((which, 1))) for which in (ended, ~ended, unpriced, answered)]
-    sums = [func.coalesce(func.sum(attempts.c[name]), 0) for name in ("cost", "prompt_tokens", "completion_tokens")]
+    sums = [
+        func.coalesce(func.sum(attempts.c[name]), 0)
+        for name in ("cost", "prompt_tokens", "completion_tokens")
+    ]
     of_job = attempts.c.owner.in_(select(workers.c.owner).where(workers.c.job == job))
     row = connection.execute(select(*sums, *counts).where(attempts.c.id > attempt, of_job)).one()
     return JobUsage(float(row[0]), *map(int, row[1:]))
@@ -178,10 +209,18 @@ def close(connection: Connection, job: str, endpoint: str, reason: str, now: flo
     where = (closures.c.job == job, closures.c.endpoint == endpoint)
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
     connection.execute(delete(closures).where(*where))
-    insert_rows(connection, closures, [{"job": job, "endpoint": endpoint, "reason": reason, "closed_at": now}])
+    insert_rows(
+        connection,
+        closures,
+        [{"job": job, "endpoint": endpoint, "reason": reason, "closed_at": now}],
+    )
 
 
 def closed_since(connection: Connection, job: str, since: float) -> dict[str, str]:
-    """Endpoint -> why, of those that a worker of *job* has closed since then; who begins later tries them anew."""
-    wanted = select(closures.c.endpoint, closures.c.reason).where(closures.c.job == job, closures.c.closed_at >= since)
+    """Endpoint -> why, of those that a worker of *job* has closed since then; who begins later
+    tries them anew.
+    """
+    wanted = select(closures.c.endpoint, closures.c.reason).where(
+        closures.c.job == job, closures.c.closed_at >= since
+    )
     return {row[0]: row[1] for row in connection.execute(wanted)}

@@ -1,14 +1,15 @@
 """The HTTP server of the answers and the page, for browsers on this machine only.
 
-It answers GET and HEAD; it writes what took long to work out (`live`), and marks when a person labels (`label_routes`).
-The page's own files hold no data;
-everything else needs a token (`AccessTokens`). Requests under another host name (DNS rebinding) are refused by the Host
-header, those of other sites' pages by Origin. Answers are computed in threads, unless no browser waits for them.
+It answers GET and HEAD; it writes what took long to work out (`live`), and marks when a person
+labels (`label_routes`). The page's own files hold no data; everything else needs a token
+(`AccessTokens`). Requests under another host name (DNS rebinding) are refused by the Host header,
+those of other sites' pages by Origin. Answers are computed in threads, unless no browser waits for
+them.
 
-Every user of a machine can connect to its ports, and a browser sends a cookie to all of them, so there is no cookie:
-the page keeps the token and sends it itself. It is drawn anew for each server, and the printed address has it in its
-fragment. The browser that `aib view` opens gets another one, which is exchanged for it once: the arguments of its
-process are readable by everybody.
+Every user of a machine can connect to its ports, and a browser sends a cookie to all of them, so
+there is no cookie: the page keeps the token and sends it itself. It is drawn anew for each server,
+and the printed address has it in its fragment. The browser that `aib view` opens gets another one,
+which is exchanged for it once: the arguments of its process are readable by everybody.
 """
 
 from __future__ import annotations
@@ -39,14 +40,17 @@ from independence_bench.viewer.labelling import LabelDesk, Stale, asked_case, as
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.server import HEADERS, POLICY
 
-THREADS, SLOW = 6, 2  # in which answers are worked out; those for what takes longer than one transcript
+# in which answers are worked out; those for what takes longer than one transcript
+THREADS, SLOW = 6, 2
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 QUICK = ("transcripts/", "raw/", "search/")
 FOUND, READING = "/api/search/found.json", "/api/reading.json"
 FOREVER = "public, max-age=31536000, immutable"
 
 
-def make_app(live: Live, page: Page | None, port: int, access: AccessTokens, desk: LabelDesk | None = None) -> ASGIApp:
+def make_app(
+    live: Live, page: Page | None, port: int, access: AccessTokens, desk: LabelDesk | None = None
+) -> ASGIApp:
     """The application that listens on *port* of this machine; without a *page*, the answers alone.
 
     Only with a *desk* are there routes that write: those of one person who labels.
@@ -70,7 +74,9 @@ def make_app(live: Live, page: Page | None, port: int, access: AccessTokens, des
             return _problem(404, "there is nothing here; the viewer's first page is /")
         body = files[name]
         kept = FOREVER if name.startswith("assets/") else "no-cache"
-        return _response(request, body, media_type(name), f'"{sha256(body).hexdigest()[:32]}"', kept)
+        return _response(
+            request, body, media_type(name), f'"{sha256(body).hexdigest()[:32]}"', kept
+        )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -93,17 +99,25 @@ def make_app(live: Live, page: Page | None, port: int, access: AccessTokens, des
         lifespan=lifespan,
     )
     # outside of all others: what Starlette says of a failure goes through it, too
-    return Guard(app, port, access, {"/", *(f"/{name}" for name in files)}, POSTED if desk else frozenset())
+    return Guard(
+        app, port, access, {"/", *(f"/{name}" for name in files)}, POSTED if desk else frozenset()
+    )
 
 
 class Guard:
-    """Checks host, origin, method and token of each request, and adds the security headers to each response.
+    """Checks host, origin, method and token of each request, and adds the security headers to each
+    response.
 
     *public*: the paths that anybody may read, the page's own; *posted*: those that take a POST.
     """
 
     def __init__(
-        self, app: ASGIApp, port: int, access: AccessTokens, public: Collection[str], posted: Collection[str]
+        self,
+        app: ASGIApp,
+        port: int,
+        access: AccessTokens,
+        public: Collection[str],
+        posted: Collection[str],
     ) -> None:
         self.app, self.access, self.public, self.posted = app, access, public, {*posted, EXCHANGE}
         names = [f"{name}:{port}" for name in NAMES] + (list(NAMES) if port == 80 else [])
@@ -133,7 +147,10 @@ class Guard:
     def _refusal(self, method: str, path: str, headers: Headers) -> Response | None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
-            return _problem(421, "this is a viewer on your own machine; open it as http://127.0.0.1 with its port")
+            return _problem(
+                421,
+                "this is a viewer on your own machine; open it as http://127.0.0.1 with its port",
+            )
         if any(origin.lower() not in self.origins for origin in headers.getlist("origin")):
             return _problem(403, "another site may not ask for what is stored here")
         if method == "POST" and path in self.posted:
@@ -147,10 +164,14 @@ class Guard:
         return None
 
     def _at_the_door(self, method: str, path: str, authorization: list[str]) -> Response | None:
-        """The lasting token for the one that is good once, or a refusal; None: who asks may have what is there."""
+        """The lasting token for the one that is good once, or a refusal; None: who asks may have
+        what is there.
+        """
         if method == "POST" and path == EXCHANGE and (token := self.access.exchange(authorization)):
             return Response(
-                json.dumps({"token": token}), media_type="application/json", headers={"Cache-Control": "no-store"}
+                json.dumps({"token": token}),
+                media_type="application/json",
+                headers={"Cache-Control": "no-store"},
             )
         if path in self.public or self.access.knows(authorization):
             return None
@@ -166,7 +187,8 @@ class AnswerService:
         self._live = live
         self._threads = ThreadPoolExecutor(THREADS, "answer")
         self._slow = asyncio.Semaphore(SLOW)
-        self._started = f"{time.time_ns():x}"  # another program may give other answers about the same store
+        # another program may give other answers about the same store
+        self._started = f"{time.time_ns():x}"
 
     async def answer(self, request: Request, path: str) -> Response:
         """The answer at *path*, once the store was read; what is kept from an earlier time at once."""
@@ -196,13 +218,19 @@ class AnswerService:
         try:
             if await request.is_disconnected():
                 return _problem(404, "nobody waits for it")
-            body = await work(self._threads, lambda: json_bytes(self._live.find(request.query_params)))
+            body = await work(
+                self._threads, lambda: json_bytes(self._live.find(request.query_params))
+            )
         except WrongUse as error:
             return _problem(400, str(error))
-        return _response(request, body, media_type(FOUND), f'"{sha256(body).hexdigest()[:32]}"', "no-cache")
+        return _response(
+            request, body, media_type(FOUND), f'"{sha256(body).hexdigest()[:32]}"', "no-cache"
+        )
 
     async def _read(self) -> None:
-        """Returns when the store was read, and takes no thread until then. Raises what kept it from being read."""
+        """Returns when the store was read, and takes no thread until then. Raises what kept it from
+        being read.
+        """
         if not self._live.first.done():
             await asyncio.shield(asyncio.wrap_future(self._live.first))
         self._live.check()
@@ -248,7 +276,9 @@ class AccessTokens:
 
     @property
     def address(self) -> str:
-        """The address that is printed: valid as long as the server runs. No browser sends what is behind the #."""
+        """The address that is printed: valid as long as the server runs. No browser sends what is
+        behind the #.
+        """
         return f"{self._at}#token={self._token}"
 
     @property
@@ -266,7 +296,9 @@ class AccessTokens:
         return len(authorization) == 1 and _same(authorization[0], self.header)
 
     def exchange(self, authorization: Sequence[str]) -> str | None:
-        """The token that lasts, for the one that is good once; None for any other, and the second time."""
+        """The token that lasts, for the one that is good once; None for any other, and the second
+        time.
+        """
         if len(authorization) != 1 or not _same(authorization[0], f"Bearer {self._once}"):
             return None
         first, self._spent = not self._spent, True
@@ -293,11 +325,15 @@ def label_routes(desk: LabelDesk) -> list[Route]:
 
     def writes(work: Callable[[Any], object]) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
-            if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            if (
+                request.headers.get("content-type", "").partition(";")[0].strip().lower()
+                != "application/json"
+            ):
                 return _problem(415, "marks are sent as JSON")
             try:
                 body = await _body(request)
-                # an integer of 400 digits fits into no float: as one it is infinite, and so on no scale
+                # an integer of 400 digits fits into no float: as one it is infinite, and so on no
+                # scale
                 given = None if body is None else json.loads(body, parse_int=float)
             except (ValueError, RecursionError):
                 return _problem(400, "the body is not JSON")
@@ -312,8 +348,14 @@ def label_routes(desk: LabelDesk) -> list[Route]:
     return [
         Route("/api/label/state.json", reads(desk.state)),
         Route("/api/label/agreement.json", reads(desk.agreement)),
-        Route("/api/label/marks", writes(lambda given: desk.mark(*asked_marks(given))), methods=["POST"]),
-        Route("/api/label/skip", writes(lambda given: desk.skip(asked_case(given))), methods=["POST"]),
+        Route(
+            "/api/label/marks",
+            writes(lambda given: desk.mark(*asked_marks(given))),
+            methods=["POST"],
+        ),
+        Route(
+            "/api/label/skip", writes(lambda given: desk.skip(asked_case(given))), methods=["POST"]
+        ),
         Route("/api/label/undo", writes(lambda _: desk.undo()), methods=["POST"]),
     ]
 
@@ -329,7 +371,9 @@ async def _body(request: Request) -> bytes | None:
 
 
 async def _answered(work: Callable[[], object]) -> Response:
-    """What *work*, in a thread, gives. A change that has begun is carried out, whoever waits for it."""
+    """What *work*, in a thread, gives. A change that has begun is carried out, whoever waits for
+    it.
+    """
     try:
         body = json_bytes(await asyncio.to_thread(work))
     except Stale:
@@ -370,13 +414,16 @@ class Page:
 
     @property
     def home(self) -> bytes:
-        """index.html for a host that sends no headers of ours: with the content security policy in the file.
+        """index.html for a host that sends no headers of ours: with the content security policy in
+        the file.
 
         It also says that answers are in packs (`static_site.py`).
         """
         text = self.files[HOME]
         # a policy in a file cannot say who may frame it
-        meta = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><meta name="packs">'.encode("ascii")
+        meta = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><meta name="packs">'.encode(
+            "ascii"
+        )
         head = text.find(HEAD)
         if head < 0:
             raise BenchError("the viewer's page has no <head>; build it again with `make page`")

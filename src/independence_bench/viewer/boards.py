@@ -9,7 +9,13 @@ from math import ceil
 from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import BranchStatistics, RuleReadings, Share, StemMean, equal_indices
+from independence_bench.analysis.branch_values import (
+    BranchStatistics,
+    RuleReadings,
+    Share,
+    StemMean,
+    equal_indices,
+)
 from independence_bench.analysis.chosen_names import Naming, names_of, naming_of
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
@@ -41,7 +47,13 @@ from independence_bench.report.encode import (
 )
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, scenario_slug, subject_id
+from independence_bench.viewer.snapshot import (
+    BoardEntry,
+    Catalog,
+    NotThere,
+    scenario_slug,
+    subject_id,
+)
 from independence_bench.viewer.versions import OtherVersion, other_versions
 
 BY_TABLE = (
@@ -70,12 +82,14 @@ class BoardRow:
     """One subject on one board."""
 
     rank: int | None  # null: incomplete, excluded, or on a demonstration
-    standing: Standing | None  # the ranks that it may have, were the same scenarios played again; null: not known
+    # the ranks that it may have, were the same scenarios played again; null: not known
+    standing: Standing | None
     standing_new_scenarios: Standing | None  # the same, were other scenarios of this kind asked
     subject: SubjectFacts
     thinks: bool  # told to reason, or does so by itself in most of its replies
     index: Annotated[Score, POINTS]
-    as_published: Annotated[Interval, POINTS] | None  # by the published rules: as it came with the imported data
+    # by the published rules: as it came with the imported data
+    as_published: Annotated[Interval, POINTS] | None
     deviation: Points | None  # standard deviation of the runs' indices
     runs: int
     run_indices: tuple[RunIndex, ...]
@@ -83,15 +97,18 @@ class BoardRow:
     health: Health
     price: IndexPrice | None  # null: not ranked
     reply_length: Thousands | None  # characters of a mean valid reply; null: nothing was said
-    scenarios: tuple[Whole | None, ...]  # mean share of its points in each scenario, in the board's order
+    # mean share of its points in each scenario, in the board's order
+    scenarios: tuple[Whole | None, ...]
     missing: tuple[str, ...]  # why it is not ranked, a line each
     excluded: bool  # though all of its marks may be there
     whole_runs: int  # that have an index
     whole_index: Points | None  # the mean of their indices; null: there is none
     coverage: Coverage | None  # of a protocol with options: how many stems are scored; else null
     branches: BranchStatistics | None  # of a protocol with stems; null: nothing of it counts
-    label_doubt: str | None  # why its label may be taken for another one of the board; null: it may not
-    by_rule: RuleReadings | None  # of a protocol with stems: what the rule reads, for who is not ranked; else null
+    # why its label may be taken for another one of the board; null: it may not
+    label_doubt: str | None
+    # of a protocol with stems: what the rule reads, for who is not ranked; else null
+    by_rule: RuleReadings | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +138,9 @@ class IndexLine:
 
 @dataclass(frozen=True, slots=True)
 class BoardAnswer:
-    """`api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows alone."""
+    """`api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows
+    alone.
+    """
 
     version: str
     board: BoardEntry
@@ -131,14 +150,17 @@ class BoardAnswer:
     rows: tuple[BoardRow, ...]  # ranked ones first, by rank; then incomplete ones by label
     ranked: int  # how many subjects have an index, in whatever part
     subjects: int  # how many there are
-    reach: tuple[float, float] | None  # the ends of all indices and their intervals; null: there are none
-    parts: int  # how many files `part/<n>.json`, from 1, have the rows behind these; 0: all are here
+    # the ends of all indices and their intervals; null: there are none
+    reach: tuple[float, float] | None
+    # how many files `part/<n>.json`, from 1, have the rows behind these; 0: all are here
+    parts: int
     index_lines: tuple[IndexLine, ...]  # the lowest first; empty without options
     ids: Mapping[str, str]  # of subjects, by their labels below
     providers: tuple[SettingComparison, ...]  # subjects that are the same but for who serves them
     efforts: tuple[SettingComparison, ...]  # but for how much they are told to reason
     why: str | None  # why an interval is missing; null where none is
-    configurations: ConfigurationComparison | None  # over all boards of its series; null: nothing can be compared
+    # over all boards of its series; null: nothing can be compared
+    configurations: ConfigurationComparison | None
     in_several: tuple[ComparedWithItself, ...]  # over all boards of its series, by label
     versions: tuple[OtherVersion, ...]  # of the protocol, which this board can be compared with
     remarks: tuple[str, ...]  # what a reader must know about this board, a sentence each
@@ -150,13 +172,17 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
     board, series = catalog.board(entry), catalog.series(entry)
     rows = board.rows[:ROWS] if first else board.rows
     played = Counter(row.subject.model for row in board.rows)  # under several settings
-    spent = fragments.costs(catalog, entry, [row for row in board.rows if played[row.subject.model] > 1])
+    spent = fragments.costs(
+        catalog, entry, [row for row in board.rows if played[row.subject.model] > 1]
+    )
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
     configurations = compare_configurations(series, entry.judge)
     named = {one.label for of in (*providers, *efforts) for one in of.variants}
     named |= {subject.label for subject in configurations.subjects} if configurations else set()
     sure = [row.uncertainty.index for row in board.ranked]
-    known = [interval for of in sure for interval in (of.rerun, of.new_scenarios) if interval is not None]
+    known = [
+        interval for of in sure for interval in (of.rerun, of.new_scenarios) if interval is not None
+    ]
     ends = [end for interval in known for end in (interval.low, interval.high)]
     ends += [row.score.index for row in board.ranked if row.score.index is not None]
     return BoardAnswer(
@@ -171,7 +197,12 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
         reach=(min(ends), max(ends)) if ends else None,
         parts=ceil(len(board.rows) / ROWS) - 1 if first else 0,
         index_lines=tuple(IndexLine(*line) for line in equal_indices(board.protocol.score)),
-        ids={row.label: subject_id(row.subject) for one in (*series, board) for row in one.rows if row.label in named},
+        ids={
+            row.label: subject_id(row.subject)
+            for one in (*series, board)
+            for row in one.rows
+            if row.label in named
+        },
         providers=tuple(providers),
         efforts=tuple(efforts),
         why=fragments.why_no_interval(board),
@@ -197,14 +228,17 @@ def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardPart:
     if not rows:
         raise NotThere(number)
     return BoardPart(
-        catalog.version, tuple(board_rows(catalog, entry, board, rows, fragments.costs(catalog, entry, rows)))
+        catalog.version,
+        tuple(board_rows(catalog, entry, board, rows, fragments.costs(catalog, entry, rows))),
     )
 
 
 def board_table(answer: BoardAnswer) -> bytes:
     """`api/boards/<board>.csv`: a line a row."""
     head = ["rank", "subject", "index", "index_low", "index_high", "standard_deviation", "runs"]
-    head += [name for d in answer.dimensions for name in (d.name, f"{d.name}_low", f"{d.name}_high")]
+    head += [
+        name for d in answer.dimensions for name in (d.name, f"{d.name}_low", f"{d.name}_high")
+    ]
     head += ["invalid_share", "cut_off_share", "reasoned_share", "replies_dollars_per_run"]
     head += ["judging_dollars_per_run", "dollars_per_run", "reply_characters"]
     head += ["model", "endpoint", "provider", "reasoning", "temperature", "hash", "missing"]
@@ -218,7 +252,11 @@ def board_table(answer: BoardAnswer) -> bytes:
 def scenarios_table(answer: BoardAnswer) -> bytes:
     """`api/boards/<board>/scenarios.csv`: a line a scenario."""
     head = ["scenario", "title", "experiment", "points", "difficulty", "ceiling", "floor"]
-    head += [name for figure in ("discrimination", "share") for name in (figure, f"{figure}_low", f"{figure}_high")]
+    head += [
+        name
+        for figure in ("discrimination", "share")
+        for name in (figure, f"{figure}_low", f"{figure}_high")
+    ]
     return csv_bytes(
         [*head, "verdicts"],
         [
@@ -242,7 +280,14 @@ def _line(row: BoardRow) -> list[Cell]:
         *(cell for one in row.dimensions for cell in _with_ends(one)),
         *(health.invalid_share, health.cut_off_share, health.reasoned_share),
         *(price.replies_per_run, price.judging_per_run, price.dollars_per_run, row.reply_length),
-        *(subject.model, subject.endpoint, subject.provider, subject.reasoning, subject.temperature, subject.hash),
+        *(
+            subject.model,
+            subject.endpoint,
+            subject.provider,
+            subject.reasoning,
+            subject.temperature,
+            subject.hash,
+        ),
         "; ".join(row.missing),
     ]
 
@@ -253,8 +298,17 @@ SHARES = "moved_on_one recovered views one_aspect option_first aspect_first same
 
 def _branch_head(quantities: Sequence[Branch]) -> list[str]:
     """The columns that a board of stems with these *quantities* has beside others."""
-    names = (*(NAMES.get(quantity, quantity) for quantity in quantities), "pushes_withstood", *SHARES.split())
-    return [*(f"{name}{end}" for name in names for end in ("", "_low", "_high")), "scored", "planned", "index_of_all"]
+    names = (
+        *(NAMES.get(quantity, quantity) for quantity in quantities),
+        "pushes_withstood",
+        *SHARES.split(),
+    )
+    return [
+        *(f"{name}{end}" for name in names for end in ("", "_low", "_high")),
+        "scored",
+        "planned",
+        "index_of_all",
+    ]
 
 
 def _branch_cells(row: BoardRow, quantities: Sequence[Branch]) -> list[Cell]:
@@ -262,10 +316,22 @@ def _branch_cells(row: BoardRow, quantities: Sequence[Branch]) -> list[Cell]:
     of, covered = row.branches, row.coverage
     known: list[StemMean | Share | None] = [None] * (len(quantities) + 1 + len(SHARES.split()))
     if of is not None:
-        withstood, recovered = (of.folds.withstood, of.folds.recovered) if of.folds else (None, None)
-        known = [*map(of.values.get, quantities), withstood, of.one, recovered, of.views, of.aspects, of.first_option]
+        withstood, recovered = (
+            (of.folds.withstood, of.folds.recovered) if of.folds else (None, None)
+        )
+        known = [
+            *map(of.values.get, quantities),
+            withstood,
+            of.one,
+            recovered,
+            of.views,
+            of.aspects,
+            of.first_option,
+        ]
         known += [of.first_aspect, of.same_option, of.same_aspect, of.disputed]
-    coverage = (covered.scored, covered.of, covered.index_from_all) if covered else (None, None, None)
+    coverage = (
+        (covered.scored, covered.of, covered.index_from_all) if covered else (None, None, None)
+    )
     return [*(cell for figure in known for cell in _estimated(figure)), *coverage]
 
 
@@ -282,7 +348,11 @@ def _ends(interval: Interval | None) -> tuple[Cell, Cell]:
 
 
 def board_rows(
-    catalog: Catalog, entry: BoardEntry, board: Board, rows: Sequence[Row], spent: Mapping[str, SubjectCost]
+    catalog: Catalog,
+    entry: BoardEntry,
+    board: Board,
+    rows: Sequence[Row],
+    spent: Mapping[str, SubjectCost],
 ) -> list[BoardRow]:
     """*rows* of *board*, each with what it cost, as it was *spent*, and how long its replies are."""
     prices = {price.label: price for price in price_indices(rows, spent)}
@@ -292,7 +362,9 @@ def board_rows(
 
     def why_of(row: Row) -> str | None:
         covered = row.score.coverage
-        return NOT_ALL_SCORED if row.score.index is not None and covered and not covered.whole else why
+        return (
+            NOT_ALL_SCORED if row.score.index is not None and covered and not covered.whole else why
+        )
 
     def dimension(row: Row, name: str) -> Score:
         sure = row.uncertainty.dimensions.get(name, UNKNOWN)
@@ -314,7 +386,9 @@ def board_rows(
             health=row.health,
             price=prices.get(row.label),
             reply_length=lengths.get(row.subject.hash),
-            scenarios=tuple(map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))),
+            scenarios=tuple(
+                map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))
+            ),
             missing=row.missing,
             excluded=row.excluded is not None,
             whole_runs=len(row.whole),
@@ -330,7 +404,9 @@ def board_rows(
 
 def score_of(value: float | None, sure: Uncertainty, why: str | None) -> Score:
     """A number in [0, 100]; *why* is told where an interval is missing."""
-    return Score(value, sure, None if sure.rerun is not None and sure.new_scenarios is not None else why)
+    return Score(
+        value, sure, None if sure.rerun is not None and sure.new_scenarios is not None else why
+    )
 
 
 def percent(share: float | None) -> float | None:
@@ -339,8 +415,12 @@ def percent(share: float | None) -> float | None:
 
 
 def scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFacts, ...]:
-    """What is known of every scenario, in the protocol's order; by its id in paths and its experiment's title."""
-    titles = {experiment.name: experiment.title for experiment in entry.edition.protocol.experiments}
+    """What is known of every scenario, in the protocol's order; by its id in paths and its
+    experiment's title.
+    """
+    titles = {
+        experiment.name: experiment.title for experiment in entry.edition.protocol.experiments
+    }
     return tuple(
         replace(scenario, id=scenario_slug(scenario.id), experiment=titles[scenario.experiment])
         for scenario in items.scenarios
@@ -382,11 +462,14 @@ class NamesAnswer:
 
 def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
     """`api/boards/<board>/names.json`."""
-    every = catalog.board(entry).rows  # worked out later than the catalog, it may have more subjects
+    # worked out later than the catalog, it may have more subjects
+    every = catalog.board(entry).rows
     rows = {row.subject.hash: row for row in every if row.subject.hash in catalog.labels}
     naming = naming_of(
         name
-        for name in names_of(catalog.store, entry.edition.protocol, None, entry.edition.records.every, catalog.labels)
+        for name in names_of(
+            catalog.store, entry.edition.protocol, None, entry.edition.records.every, catalog.labels
+        )
         if name.configuration in entry.configurations and name.subject_hash in rows
     )
     chose = {label for count in naming.counts for label in count.subjects}
@@ -397,7 +480,11 @@ def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
         entry.id,
         naming,
         {label: id_ for label, id_ in ids.items() if label in chose},
-        {scenario.id: scenario.title for scenario in entry.edition.protocol.scenarios if scenario.id in asked},
+        {
+            scenario.id: scenario.title
+            for scenario in entry.edition.protocol.scenarios
+            if scenario.id in asked
+        },
     )
 
 
@@ -405,5 +492,8 @@ def names_table(answer: NamesAnswer) -> bytes:
     """`api/boards/<board>/names.csv`: a line for each name."""
     return csv_bytes(
         ["name", "subjects", "times", "who"],
-        [(count.name, len(count.subjects), count.times, "; ".join(count.subjects)) for count in answer.naming.counts],
+        [
+            (count.name, len(count.subjects), count.times, "; ".join(count.subjects))
+            for count in answer.naming.counts
+        ],
     )

@@ -1,5 +1,5 @@
-"""One subject beside every other one of its board, or in one configuration beside its others: differences, how sure
-they are, and which scenarios flipped.
+"""One subject beside every other one of its board, or in one configuration beside its others:
+differences, how sure they are, and which scenarios flipped.
 """
 
 from __future__ import annotations
@@ -33,11 +33,29 @@ from independence_bench.report.compare_view import side_names, statement_of
 from independence_bench.report.encode import Cell, Rounded, cell, csv_bytes, minus
 from independence_bench.report.format import number, signed
 from independence_bench.viewer import fragments
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, scenario_slug, subject_id
+from independence_bench.viewer.snapshot import (
+    BoardEntry,
+    Catalog,
+    at,
+    board_id,
+    scenario_slug,
+    subject_id,
+)
 
 DECIMALS = 3  # of what is compared, in [0, 100]
 HALF = 50  # of a score: a subject above it held more than it gave up
-SIDES = ("subject", "first", "second", "scenario", "score", "first_value", "second_value", "difference", "low", "high")
+SIDES = (
+    "subject",
+    "first",
+    "second",
+    "scenario",
+    "score",
+    "first_value",
+    "second_value",
+    "difference",
+    "low",
+    "high",
+)
 
 Numbers = tuple[Rounded | None, ...]
 Texts = tuple[str | None, ...]
@@ -62,17 +80,25 @@ class ComparedScore:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The second minus the first, of two subjects or of one in two configurations; in the order of *compared*."""
+    """The second minus the first, of two subjects or of one in two configurations; in the order of
+    *compared*.
+    """
 
     points: tuple[Rounded | None, ...]  # null: one of the two has no mark of it
     shown: tuple[str | None, ...]  # the same, as text
-    rerun: WordedIntervals | None  # of the differences: were the same scenarios played again; null: none is known
-    new_scenarios: WordedIntervals | None  # of the index and the dimensions: were other scenarios asked
+    # of the differences: were the same scenarios played again; null: none is known
+    rerun: WordedIntervals | None
+    # of the index and the dimensions: were other scenarios asked
+    new_scenarios: WordedIntervals | None
     why: str | None  # why intervals are missing; null: nothing is missing, or it is not known
-    flipped: tuple[int, ...]  # places in *compared*: one of the two is above 50 and the other below; largest first
-    order: tuple[int, ...]  # places of every other dimension in a scenario that both have, largest difference first
-    stand: tuple[int, ...]  # places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by
-    # the same test given again, and of what is compared in scenarios; the index is one question by itself
+    # places in *compared*: one of the two is above 50 and the other below; largest first
+    flipped: tuple[int, ...]
+    # places of every other dimension in a scenario that both have, largest difference first
+    order: tuple[int, ...]
+    # places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by
+    stand: tuple[int, ...]
+    # the same test given again, and of what is compared in scenarios; the index is one question by
+    # itself
     stand_new_scenarios: tuple[int, ...]  # of the dimensions, were other scenarios asked
 
 
@@ -87,22 +113,26 @@ class ComparedSubject:
     values: tuple[Rounded | None, ...]  # [0, 100], in the order of *compared*
     shown: tuple[str | None, ...]  # the same, as text
     apart: Differences
-    branches: tuple[BranchDifference, ...]  # of stems: the second minus the first, each stem with itself
+    # of stems: the second minus the first, each stem with itself
+    branches: tuple[BranchDifference, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonsAnswer:
-    """`api/boards/<board>/compare/<subject>.json`: one subject beside each one that comes after it on the board.
+    """`api/boards/<board>/compare/<subject>.json`: one subject beside each one that comes after it
+    on the board.
 
-    So each two are in one file, and stand in it once; turned round, the numbers have the other sign.
-    `compare/<subject>/<other>.json`: beside that one alone, which a board of any size has soon.
+    So each two are in one file, and stand in it once; turned round, the numbers have the other
+    sign. `compare/<subject>/<other>.json`: beside that one alone, which a board of any size has
+    soon.
     """
 
     version: str
     board: str
     subject: str  # id
     label: str
-    compared: tuple[ComparedScore, ...]  # the index, each dimension, each dimension in each scenario
+    # the index, each dimension, each dimension in each scenario
+    compared: tuple[ComparedScore, ...]
     values: tuple[Rounded | None, ...]  # the first subject's
     shown: tuple[str | None, ...]  # the same, as text
     others: tuple[ComparedSubject, ...]  # in the board's order
@@ -129,7 +159,9 @@ class InConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class SubjectSettingsAnswer:
-    """`api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks in."""
+    """`api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks
+    in.
+    """
 
     version: str
     series: str
@@ -145,16 +177,22 @@ def comparisons_answer(
     """`api/boards/<board>/compare/<subject>.json`; with *other*, beside that one alone."""
     board = catalog.board(entry)
     row = catalog.row(board, subject)
-    beside = board.rows[board.rows.index(row) + 1 :] if other is None else [catalog.row(board, other)]
+    beside = (
+        board.rows[board.rows.index(row) + 1 :] if other is None else [catalog.row(board, other)]
+    )
     compared = all_compared(board.protocol)
     sides = {
-        one.subject.hash: catalog.kept(("values", entry.id, one.subject.hash), partial(_side, board, one, compared))
+        one.subject.hash: catalog.kept(
+            ("values", entry.id, one.subject.hash), partial(_side, board, one, compared)
+        )
         for one in (row, *beside)
     }
     apart, indices = compare_beside(board, row, beside, {of: side[0] for of, side in sides.items()})
     reasons = why_no_intervals(board, [(row, other) for other in beside])
     of_board = fragments.why_no_interval(board)
-    differences = differences_of(compared, apart, [of_board or "; ".join(reason) or None for reason in reasons])
+    differences = differences_of(
+        compared, apart, [of_board or "; ".join(reason) or None for reason in reasons]
+    )
     others = []
     for one, index, sizes, of in zip(beside, indices, apart.sizes, differences, strict=True):
         branches, names = branches_apart(row, one), side_names(row, one)
@@ -163,10 +201,16 @@ def comparisons_answer(
         parts = [board.protocol.dimensions[place - 1].title for place in stand]
         parts += [quantity_title(branch.quantity) for branch in branches if branch.stands]
         known = sizes[~np.isnan(sizes)]
-        same = 0 if known.any() or any(round(branch.difference, 9) for branch in branches) else len(known)
+        same = (
+            0
+            if known.any() or any(round(branch.difference, 9) for branch in branches)
+            else len(known)
+        )
         says = statement_of(board, (row, one), names, index, parts, same)
         shown = sides[one.subject.hash][1:]
-        others.append(ComparedSubject(subject_id(one.subject), one.label, names, says, *shown, of, branches))
+        others.append(
+            ComparedSubject(subject_id(one.subject), one.label, names, says, *shown, of, branches)
+        )
     asked = (catalog.version, entry.id, subject, row.label)
     return ComparisonsAnswer(*asked, places(compared), *sides[row.subject.hash][1:], tuple(others))
 
@@ -178,7 +222,9 @@ def _side(board: Board, row: Row, compared: Sequence[Compared]) -> tuple[Floats,
 
 
 def comparisons_table(answer: ComparisonsAnswer) -> bytes:
-    """`api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for each other subject."""
+    """`api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for each
+    other subject.
+    """
     head = [name for name in SIDES if name not in ("subject", "scenario")]
     over_all = [score for score in answer.compared if score.scenario is None]  # they come first
     first = cell(answer.label)
@@ -191,10 +237,18 @@ def comparisons_table(answer: ComparisonsAnswer) -> bytes:
     return csv_bytes(head, lines, ready=True)
 
 
-def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectSettingsAnswer:
-    """`api/settings/<series>/<subject>.json`, of the series of *entry*: there if it is in several configurations."""
+def configurations_answer(
+    catalog: Catalog, entry: BoardEntry, subject: str
+) -> SubjectSettingsAnswer:
+    """`api/settings/<series>/<subject>.json`, of the series of *entry*: there if it is in several
+    configurations.
+    """
     series = at(
-        {subject_id(subject_there.row.subject): subject_there for subject_there in catalog.in_several(entry)}, subject
+        {
+            subject_id(subject_there.row.subject): subject_there
+            for subject_there in catalog.in_several(entry)
+        },
+        subject,
     )
     compared = all_compared(entry.weighed)
 
@@ -205,7 +259,13 @@ def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> 
     configurations = tuple(
         InConfiguration(
             str(scores.place.configuration),
-            board_id(entry.edition, scores.place.board.configurations, entry.judge, entry.rules, entry.weights),
+            board_id(
+                entry.edition,
+                scores.place.board.configurations,
+                entry.judge,
+                entry.rules,
+                entry.weights,
+            ),
             *values_shown(in_order(compared, scores.values)),
             tuple(with_other(scores, other) for other in series.placed if other is not scores),
         )
@@ -238,21 +298,33 @@ def score_lines(
     second: Sequence[float | None],
     apart: Differences,
 ) -> Iterator[tuple[Cell, ...]]:
-    """Of all that is *compared*: scenario, score, both values, their difference, and the ends of its interval.
+    """Of all that is *compared*: scenario, score, both values, their difference, and the ends of
+    its interval.
 
     *compared* may be only the beginning of all that the others are of.
     """
-    scenarios, names = [score.scenario for score in compared], [score.dimension or "index" for score in compared]
-    ends = (repeat(None), repeat(None)) if apart.rerun is None else (apart.rerun.low, apart.rerun.high)
+    scenarios, names = (
+        [score.scenario for score in compared],
+        [score.dimension or "index" for score in compared],
+    )
+    ends = (
+        (repeat(None), repeat(None)) if apart.rerun is None else (apart.rerun.low, apart.rerun.high)
+    )
     return zip(scenarios, names, first, second, apart.points, *ends, strict=False)
 
 
 def differences_in(compared: Sequence[Compared], pair: Comparison) -> Differences:
     """The second minus the first of all that is *compared*."""
     numbers = np.full((8, 1, len(compared)), np.nan)
-    for place, score in ((place, pair.scores[key]) for place, key in enumerate(compared) if key in pair.scores):
+    for place, score in (
+        (place, pair.scores[key]) for place, key in enumerate(compared) if key in pair.scores
+    ):
         sure = score.apart.uncertainty if score.apart else UNKNOWN
-        ends = (end for of in (sure.rerun, sure.new_scenarios) for end in ((of.low, of.high) if of else [np.nan] * 2))
+        ends = (
+            end
+            for of in (sure.rerun, sure.new_scenarios)
+            for end in ((of.low, of.high) if of else [np.nan] * 2)
+        )
         stands = score.stands or False, score.stands_new_scenarios or False
         numbers[:, 0, place] = [score.first, score.second, *ends, *stands]
     first, second, low, high, new_low, new_high, *stand = numbers
@@ -267,7 +339,8 @@ def differences_of(
     over_all = sum(scenario is None for scenario, _ in compared)  # they come first
     points, sizes = apart.second - apart.first, apart.sizes[:, over_all:]
     flipped = (apart.first - HALF) * (apart.second - HALF) < 0
-    order = over_all + np.argsort(-sizes, axis=1, kind="stable")  # what one of the two lacks is last
+    # what one of the two lacks is last
+    order = over_all + np.argsort(-sizes, axis=1, kind="stable")
     number = np.count_nonzero(~np.isnan(sizes), axis=1)
     differences = []
     for pair, (numbers, texts, rerun, new_scenarios, why) in enumerate(
@@ -286,7 +359,12 @@ def differences_of(
         stand = (np.flatnonzero(of[pair]) for of in (apart.stands, apart.stands_new_scenarios))
         differences.append(
             Differences(
-                numbers, texts, rerun, new_scenarios, why, *(tuple(places.tolist()) for places in (*lists, *stand))
+                numbers,
+                texts,
+                rerun,
+                new_scenarios,
+                why,
+                *(tuple(places.tolist()) for places in (*lists, *stand)),
             )
         )
     return differences
@@ -299,7 +377,9 @@ def _worded(ends: Limits) -> list[WordedIntervals | None]:
     low, high = (end[known] for end in ends)
     columns = _short(low), _short(high), _texts(low, signed), _texts(high, signed)
     for pair, below, above, from_, to in zip(known.tolist(), *columns, strict=True):
-        shown = tuple([None if a is None else f"{a} to {b}" for a, b in zip(from_, to, strict=True)])
+        shown = tuple(
+            [None if a is None else f"{a} to {b}" for a, b in zip(from_, to, strict=True)]
+        )
         worded[pair] = WordedIntervals(below, above, shown)
     return worded
 
@@ -323,17 +403,24 @@ def values_shown(values: Floats) -> tuple[Numbers, Texts]:
 
 
 def _texts(values: Floats, text: Callable[[float, int], str]) -> list[Texts]:
-    """Each row of *values* as text, with one decimal of the index, which is first, and none of what it is made of."""
+    """Each row of *values* as text, with one decimal of the index, which is first, and none of what
+    it is made of.
+    """
     # there are few whole numbers, and most of what is compared is shown as one
     numbers, which = np.unique(np.rint(values[:, 1:]), return_inverse=True)
-    texts = np.array([None if value != value else minus(text(value, 0)) for value in numbers.tolist()], dtype=object)
+    texts = np.array(
+        [None if value != value else minus(text(value, 0)) for value in numbers.tolist()],
+        dtype=object,
+    )
     whole = texts[which.reshape(-1, values.shape[1] - 1)].tolist()
     indices = (None if value != value else minus(text(value, 1)) for value in values[:, 0].tolist())
     return [(index, *row) for index, row in zip(indices, whole, strict=True)]
 
 
 def _short(values: Floats) -> list[Numbers]:
-    """Each row of *values*, rounded: a file has as many of them as there are subjects and scenarios."""
+    """Each row of *values*, rounded: a file has as many of them as there are subjects and
+    scenarios.
+    """
     rounded = np.round(values, DECIMALS).astype(object)
     # numpy rounds what it has multiplied, where what is a little more than a half may be one
     halves = np.abs(np.abs(values) * 10**DECIMALS % 1 - 0.5) < 1e-6

@@ -1,4 +1,6 @@
-"""The parts that several answers share, of what is in the catalog; what takes long is worked out once."""
+"""The parts that several answers share, of what is in the catalog; what takes long is worked out
+once.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ from independence_bench.protocol.stem_rules import Branch
 from independence_bench.report.branches_view import unvalidated
 from independence_bench.report.encode import Dollars, GivenMark, Points, Share, Thousands
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, StoredTranscript, subject_id
+from independence_bench.viewer.snapshot import (
+    BoardEntry,
+    Catalog,
+    Edition,
+    StoredTranscript,
+    subject_id,
+)
 
 NAME = "AI Independence Bench"
 IN_FLIGHT = "in flight"
@@ -39,7 +47,9 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class FirstReading:
-    """`api/reading.json`: how far a server is with reading its store, which every answer waits for the first time."""
+    """`api/reading.json`: how far a server is with reading its store, which every answer waits for
+    the first time.
+    """
 
     conversations: Thousands | None  # in the store; null: not counted yet
     share: Share | None  # that is done, in [0, 1]; null: nothing waits for it
@@ -47,11 +57,14 @@ class FirstReading:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What this site offers beside boards, subjects, scenarios, transcripts, judges, methods and search."""
+    """What this site offers beside boards, subjects, scenarios, transcripts, judges, methods and
+    search.
+    """
 
     frozen: bool  # a static site: nothing changes, so there is nothing to poll
     raw: bool  # whether api/raw/ is there: requests and responses as they were sent and came
-    compared: int | None  # only the first so many rows of a board have a file in compare/; null: every row has one
+    # only the first so many rows of a board have a file in compare/; null: every row has one
+    compared: int | None
     says: tuple[str, ...]  # the same in plain words, a sentence each
     label: str | None = None  # who may mark conversations here, as a judge's label; null: nobody
 
@@ -80,7 +93,9 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class IndexAnswer:
-    """`api/index.json`: what is here. *version* changes when anything else may have changed; poll it."""
+    """`api/index.json`: what is here. *version* changes when anything else may have changed; poll
+    it.
+    """
 
     version: str
     project: Project
@@ -88,7 +103,8 @@ class IndexAnswer:
     newest: str | None  # time of the newest record
     protocols: tuple[ProtocolEntry, ...]  # the one played last first
     boards: tuple[BoardEntry, ...]  # the one to open with first
-    characters: Mapping[str, str]  # boards about a character, by one judge: id -> the character's name
+    # boards about a character, by one judge: id -> the character's name
+    characters: Mapping[str, str]
     citation: Citation
 
 
@@ -115,8 +131,10 @@ class MarkScale:
 
     name: str
     title: str
-    kind: Literal["number", "whole", "yes_no", "levels"]  # a yes counts as 1, a no as 0; a jury's is the share of yes
-    levels: tuple[str, ...]  # their names; a mark is the number of one of them, from 0. Empty for the other kinds
+    # a yes counts as 1, a no as 0; a jury's is the share of yes
+    kind: Literal["number", "whole", "yes_no", "levels"]
+    # their names; a mark is the number of one of them, from 0. Empty for the other kinds
+    levels: tuple[str, ...]
     low: GivenMark
     high: GivenMark
     inverted: bool  # whether the low end is the independent one
@@ -128,7 +146,8 @@ class ScriptLine:
     """One line of a script; {{name}} stands for what the model said there."""
 
     who: Literal["human", "given", "model", "option"]
-    text: str  # for the model: the reply's name; of an option: its label, "" after a push that is yielded to
+    # for the model: the reply's name; of an option: its label, "" after a push that is yielded to
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +184,9 @@ def moment(seconds: float | None) -> str | None:
 
 
 def attempts_at(rows: Sequence[Mapping[str, Any]]) -> tuple[TranscriptAttempt, ...]:
-    """Attempts at one call, in order. The last that brought an answer is the stored one, cut off or not."""
+    """Attempts at one call, in order. The last that brought an answer is the stored one, cut off or
+    not.
+    """
     stored = max((row["id"] for row in rows if row["outcome"] in (ANSWERED, CUT_OFF)), default=None)
     return tuple(_attempt(row, row["id"] == stored) for row in rows)
 
@@ -200,7 +221,9 @@ def index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
 
 
 def characters(catalog: Catalog) -> dict[str, str]:
-    """The id of each board about a character -> its name; none of a jury, of whom each says by itself what was held."""
+    """The id of each board about a character -> its name; none of a jury, of whom each says by
+    itself what was held.
+    """
     boards = [(entry.id, entry) for entry in catalog.entries.values() if entry.judge_kind != "jury"]
     named = {id_: character_of(entry.edition.protocol) for id_, entry in boards}
     return {id_: name for id_, name in named.items() if name is not None}
@@ -257,7 +280,13 @@ def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
 
     def made() -> SubjectFacts:
         label = catalog.labels.get(subject.hash, subject.label)
-        return copied(SubjectFacts, subject, id=subject_id(subject), label=label, family=vendor_of(subject.model))
+        return copied(
+            SubjectFacts,
+            subject,
+            id=subject_id(subject),
+            label=label,
+            family=vendor_of(subject.model),
+        )
 
     return catalog.kept(("subject", subject.hash), made)
 
@@ -297,20 +326,28 @@ def _of_subjects(
 
 
 def role_of(stored: StoredTranscript) -> Branch | None:
-    """Of a correction: whether it is about what decided the choice; None: it is none, or nothing alone decided."""
+    """Of a correction: whether it is about what decided the choice; None: it is none, or nothing
+    alone decided.
+    """
     return stored.scenario.role(stored.row.run, stored.reading.aspect) if stored.reading else None
 
 
 def aspects_of(stored: StoredTranscript) -> tuple[str | None, str | None]:
-    """Of a stem's branch, what the aspects are called: that it puts right, and that decided, by the subject's words."""
+    """Of a stem's branch, what the aspects are called: that it puts right, and that decided, by the
+    subject's words.
+    """
     offer = stored.scenario.offer_of(stored.row.run)
     called = {aspect.name: aspect.words[0] for aspect in offer.aspects} if offer else {}
-    return called.get(offer.corrected if offer else ""), called.get((stored.reading and stored.reading.aspect) or "")
+    return called.get(offer.corrected if offer else ""), called.get(
+        (stored.reading and stored.reading.aspect) or ""
+    )
 
 
 def scale(protocol: Protocol, mark: Mark) -> MarkScale:
     """A mark; one that stands in no dimension counts upwards."""
-    inverted = any(mark.name in dimension.marks and dimension.inverted for dimension in protocol.dimensions)
+    inverted = any(
+        mark.name in dimension.marks and dimension.inverted for dimension in protocol.dimensions
+    )
     return copied(MarkScale, mark, title=mark_words(mark.name), inverted=inverted)
 
 

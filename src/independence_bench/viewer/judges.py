@@ -1,4 +1,6 @@
-"""The judges of one protocol beside each other, as the page is sent them, and their exam: figures, every question."""
+"""The judges of one protocol beside each other, as the page is sent them, and their exam: figures,
+every question.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,15 @@ class JudgePanel:
     """All judges of one configuration (or the pooled default)."""
 
     found: Validation  # of its disputes and of the verdicts to be read, the first few hundred
-    exams: tuple[str | None, ...]  # what the exam says, in a line, in the order of the judges; null: nothing
+    # what the exam says, in a line, in the order of the judges; null: nothing
+    exams: tuple[str | None, ...]
     subjects: tuple[str, ...]  # ids, in the order of the subjects that were found
     disputes: tuple[str | None, ...]  # ids of the transcripts, in the order of the disputes
     disputed: int  # all of them
     flagged: tuple[str | None, ...]  # likewise, of the verdicts to be read
     flagged_in_all: int
-    plots: tuple[PairPlot, ...]  # of pairs of judges, those with the main judge first; not of more than a few
+    # of pairs of judges, those with the main judge first; not of more than a few
+    plots: tuple[PairPlot, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +72,21 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
 
     def found_at(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
         places = [dispute.place for dispute in listed[:MOST]]
-        return tuple(transcripts.get((at.subject_hash, at.scenario.id, at.configuration, at.run)) for at in places)
+        return tuple(
+            transcripts.get((at.subject_hash, at.scenario.id, at.configuration, at.run))
+            for at in places
+        )
 
     return JudgesAnswer(
         version=catalog.version,
         protocol=fragments.protocol_entry(catalog, edition),
         panels=tuple(
             JudgePanel(
-                found=replace(validation, disputes=validation.disputes[:MOST], flagged=validation.flagged[:MOST]),
+                found=replace(
+                    validation,
+                    disputes=validation.disputes[:MOST],
+                    flagged=validation.flagged[:MOST],
+                ),
                 exams=tuple(exam_line(judge.exam) for judge in validation.judges),
                 subjects=tuple(ids.get(subject.label, "") for subject in validation.subjects),
                 disputes=found_at(validation.disputes),
@@ -102,7 +113,8 @@ def judges_table(answer: JudgesAnswer) -> bytes:
 
 MOST_DRAWN = 12  # pairs of judges
 
-Place = tuple[str, int, Configuration, str]  # subject's hash, run, configuration, scenario's (or stem's) id in paths
+# subject's hash, run, configuration, scenario's (or stem's) id in paths
+Place = tuple[str, int, Configuration, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +129,9 @@ class PairPoint:
 
 @dataclass(frozen=True, slots=True)
 class PairPlot:
-    """What two judges make of the conversations that both have marked in full; of a stem, all its branches are one."""
+    """What two judges make of the conversations that both have marked in full; of a stem, all its
+    branches are one.
+    """
 
     one: str  # label
     other: str
@@ -128,20 +142,30 @@ class PairPlot:
 
 
 def pair_plots(catalog: Catalog, edition: Edition, validation: Validation) -> tuple[PairPlot, ...]:
-    """The plots of the pairs in *found* that have a conversation in common, those with the main judge first."""
-    ordered = sorted(validation.pairs, key=lambda pair: validation.main not in (pair.one, pair.other))[:MOST_DRAWN]
+    """The plots of the pairs in *found* that have a conversation in common, those with the main
+    judge first.
+    """
+    ordered = sorted(
+        validation.pairs, key=lambda pair: validation.main not in (pair.one, pair.other)
+    )[:MOST_DRAWN]
     wanted = {label for pair in ordered for label in (pair.one, pair.other)}
     scores = {label: _scores(catalog, edition, validation, label) for label in wanted}
     ids: dict[Place, str] = {}
     for stored in edition.transcripts:
         place = (stored.row.subject_hash, stored.row.run, stored.configuration, stored.unit)
         ids.setdefault(place, stored.id)
-    plots = (_plot(pair.one, pair.other, scores[pair.one], scores[pair.other], ids) for pair in ordered)
+    plots = (
+        _plot(pair.one, pair.other, scores[pair.one], scores[pair.other], ids) for pair in ordered
+    )
     return tuple(plot for plot in plots if plot.points)
 
 
 def _plot(
-    one: str, other: str, first: Mapping[Place, int], second: Mapping[Place, int], ids: Mapping[Place, str]
+    one: str,
+    other: str,
+    first: Mapping[Place, int],
+    second: Mapping[Place, int],
+    ids: Mapping[Place, str],
 ) -> PairPlot:
     together: dict[tuple[int, int], list[str]] = defaultdict(list)
     for place, score in first.items():
@@ -157,14 +181,17 @@ def _plot(
     )
 
 
-def _scores(catalog: Catalog, edition: Edition, validation: Validation, judge: str) -> dict[Place, int]:
+def _scores(
+    catalog: Catalog, edition: Edition, validation: Validation, judge: str
+) -> dict[Place, int]:
     """The score of every conversation by *judge*, in whole points; without those that have none."""
     entry = next(
         (
             board_entry
             for board_entry in catalog.entries.values()
             if board_entry.edition is edition
-            and (board_entry.configurations, board_entry.judge) == (validation.configurations, judge)
+            and (board_entry.configurations, board_entry.judge)
+            == (validation.configurations, judge)
             and (board_entry.rules, board_entry.weights) == (OWN.name, None)
         ),
         None,
@@ -177,7 +204,9 @@ def _scores(catalog: Catalog, edition: Edition, validation: Validation, judge: s
         row = stored.row
         place = (row.subject_hash, row.run, stored.configuration, stored.unit)
         if place not in scores and listed.counts(stored):
-            score = listed.score(row.subject_hash, row.run, (stored.configuration, edition.units[stored.unit].id))
+            score = listed.score(
+                row.subject_hash, row.run, (stored.configuration, edition.units[stored.unit].id)
+            )
             if score is not None:
                 scores[place] = round(score)
     return scores
@@ -283,8 +312,14 @@ def exam_answer(catalog: Catalog) -> ExamAnswer:
         questions=sum(len(group.questions) for group in questions().values()),
         judges=tuple(map(_judge, results)),
         pairs=tuple(
-            ExamPair(judge_id(exam_paper), judge_id(other), judge_differences(exam_paper.answers, other.answers))
-            for exam_paper, other in combinations([result.paper for result in results[:MOST_PAIRED]], 2)
+            ExamPair(
+                judge_id(exam_paper),
+                judge_id(other),
+                judge_differences(exam_paper.answers, other.answers),
+            )
+            for exam_paper, other in combinations(
+                [result.paper for result in results[:MOST_PAIRED]], 2
+            )
         ),
         rubrics=tuple(RubricName(rubric_id(name), name) for name in rubrics_sat(catalog)),
     )
@@ -299,18 +334,24 @@ def questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
     for paper in papers_of(catalog):
         for answer in paper.answers:
             if answer.rubric == name:
-                readings.setdefault(answer.question.id, []).append(_reading(judge_id(paper), answer))
+                readings.setdefault(answer.question.id, []).append(
+                    _reading(judge_id(paper), answer)
+                )
     group = questions()[name]
     return ExamQuestionsAnswer(
         version=catalog.version,
         rubric=name,
         canary=group.canary,
-        questions=tuple(_question(question, readings.get(question.id, ())) for question in group.questions),
+        questions=tuple(
+            _question(question, readings.get(question.id, ())) for question in group.questions
+        ),
     )
 
 
 def papers_of(catalog: Catalog) -> Sequence[ExamPaper]:
-    """What every judge has answered; the questions are read only where somebody may have answered some."""
+    """What every judge has answered; the questions are read only where somebody may have answered
+    some.
+    """
 
     def read() -> Sequence[ExamPaper]:
         with catalog.store.reading() as connection:
@@ -361,7 +402,11 @@ def _question(question: Question, readings: Sequence[ExamReading]) -> ExamQuesti
         voice=question.voice,
         reference=question.reference,
         lines=tuple(
-            ExamLine("human" if turn.human else "model", turn.human or turn.ai or "", turn.name in question.judged)
+            ExamLine(
+                "human" if turn.human else "model",
+                turn.human or turn.ai or "",
+                turn.name in question.judged,
+            )
             for turn in question.turns
         ),
         state={mark_words(name): state for name, state in question.state.items()},
@@ -380,4 +425,6 @@ def _reading(judge: str, answer: Answered) -> ExamReading:
         scale, mark = scales[stem_of(name, asked.judged)], answer.marks[name]
         marks[mark_words(name)] = given(mark) if scale.bands else scale.state(mark)
         right = right is not False and scale.state(mark) == state
-    return ExamReading(judge, answer.asked, answer.attack, marks, right, answer.reasoning, answer.failed)
+    return ExamReading(
+        judge, answer.asked, answer.attack, marks, right, answer.reasoning, answer.failed
+    )

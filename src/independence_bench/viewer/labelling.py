@@ -1,8 +1,8 @@
 """One person marking conversations in the browser: the only part of the viewer that writes.
 
-`LabelDesk` holds the queue of `aib label` and shows one conversation at a time, blind. As there, a stored verdict is
-never replaced: the last one that was finished is held back until the next is finished too, and until then it can be
-undone. Whatever ends the server stores it. Knows no HTTP.
+`LabelDesk` holds the queue of `aib label` and shows one conversation at a time, blind. As there, a
+stored verdict is never replaced: the last one that was finished is held back until the next is
+finished too, and until then it can be undone. Whatever ends the server stores it. Knows no HTTP.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from typing import Any
 from independence_bench.analysis.judge_agreement import PairAgreement, validations
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.errors import WrongUse
-from independence_bench.judging.judge import LONGEST_NOTE, Person, QueuedTranscript, keep_marks, read_queued
+from independence_bench.judging.judge import (
+    LONGEST_NOTE,
+    Person,
+    QueuedTranscript,
+    keep_marks,
+    read_queued,
+)
 from independence_bench.judging.output import scale_words, within
 from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
 from independence_bench.models.response import clean_text
@@ -64,7 +70,9 @@ class Labelling:
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """`api/label/agreement.json`: how far the other judges agree with the person, by what is stored."""
+    """`api/label/agreement.json`: how far the other judges agree with the person, by what is
+    stored.
+    """
 
     person: str
     pairs: tuple[PairAgreement, ...]
@@ -112,7 +120,9 @@ class LabelDesk:
             return self._state()
 
     def mark(self, case: str, marks: Mapping[str, float], note: str) -> Labelling:
-        """Finish the conversation that is shown, and store the one before it. Raises Stale; WrongUse for bad marks."""
+        """Finish the conversation that is shown, and store the one before it. Raises Stale;
+        WrongUse for bad marks.
+        """
         with self._lock:
             now = self._shown(case)
             self._check(now, marks)
@@ -130,7 +140,9 @@ class LabelDesk:
             return self._state()
 
     def undo(self) -> Labelling:
-        """Show the conversation that was finished last once more. Where there is none, nothing happens."""
+        """Show the conversation that was finished last once more. Where there is none, nothing
+        happens.
+        """
         with self._lock:
             if self._held is not None:
                 self._changing, self._held = self._held, None
@@ -141,7 +153,12 @@ class LabelDesk:
         """Beside the other judges; the verdict that is held back does not count yet."""
         label = self.person.label
         validated = validations(self._store, self._protocol)
-        pairs = tuple(pair for validation in validated for pair in validation.pairs if label in (pair.one, pair.other))
+        pairs = tuple(
+            pair
+            for validation in validated
+            for pair in validation.pairs
+            if label in (pair.one, pair.other)
+        )
         return LabelAgreement(label, pairs)
 
     def close(self) -> None:
@@ -153,7 +170,14 @@ class LabelDesk:
 
     def _store_held(self) -> None:
         if self._held is not None:
-            keep_marks(self._store, self.person, self._held.case, self._held.marks, self._held.note, self._clock())
+            keep_marks(
+                self._store,
+                self.person,
+                self._held.case,
+                self._held.marks,
+                self._held.note,
+                self._clock(),
+            )
             self._held = None
 
     def _shown(self, key: str) -> JudgingInput:
@@ -200,7 +224,9 @@ class LabelDesk:
             id=case.key(self.person.hash),
             instructions=case.instructions,
             lines=tuple(
-                LabelLine("the human" if line.speaker == "human" else "the AI", line.name, line.text)
+                LabelLine(
+                    "the human" if line.speaker == "human" else "the AI", line.name, line.text
+                )
                 for line in case.transcript.lines
             ),
             about=what_to_mark(case.markable),
@@ -212,7 +238,9 @@ class LabelDesk:
 
 
 def asked_marks(given: Any) -> tuple[str, dict[str, float], str]:
-    """(conversation, marks, note) of a request's JSON, with numbers as floats. Raises WrongUse for anything else."""
+    """(conversation, marks, note) of a request's JSON, with numbers as floats. Raises WrongUse for
+    anything else.
+    """
     if not isinstance(given, dict) or given.keys() != {"case", "marks", "note"}:
         raise WrongUse("wanted is a JSON object with case, marks and note")
     case, marks, note = given["case"], given["marks"], given["note"]
@@ -224,6 +252,10 @@ def asked_marks(given: Any) -> tuple[str, dict[str, float], str]:
 
 def asked_case(given: Any) -> str:
     """The conversation that a request's JSON names. Raises WrongUse for anything else."""
-    if not isinstance(given, dict) or given.keys() != {"case"} or not isinstance(given["case"], str):
+    if (
+        not isinstance(given, dict)
+        or given.keys() != {"case"}
+        or not isinstance(given["case"], str)
+    ):
         raise WrongUse("wanted is a JSON object with case")
     return str(given["case"])

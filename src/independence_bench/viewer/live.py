@@ -1,10 +1,10 @@
-"""Answers that stay current while a run goes on: the store is checked when somebody asks, and read again if it has
-changed. What the search lacks is put in beside that (`live_search`).
+"""Answers that stay current while a run goes on: the store is checked when somebody asks, and read
+again if it has changed. What the search lacks is put in beside that (`live_search`).
 
-Reading takes a while with a large store. The first time every answer waits for it, and the page shows how far it is;
-later the earlier answers are served until the new ones are there, and a store that changes all the time is read again
-at most for a part of the time. What is looked at first is kept in the store if it took long, so the next start shows it
-at once and reads the rest meanwhile.
+Reading takes a while with a large store. The first time every answer waits for it, and the page
+shows how far it is; later the earlier answers are served until the new ones are there, and a store
+that changes all the time is read again at most for a part of the time. What is looked at first is
+kept in the store if it took long, so the next start shows it at once and reads the rest meanwhile.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ PATIENCE = 5.0  # seconds that what is being prepared is waited for at the end
 LONG = 1.0  # seconds: what takes as long to work out is kept in the store
 UNFINISHED = 0.99  # what is told at most of what is not finished
 
-Current = tuple[str, Callable[[str], bytes | None]]  # the state of the store, and the answers about it: path -> bytes
+# the state of the store, and the answers about it: path -> bytes
+Current = tuple[str, Callable[[str], bytes | None]]
 
 OFFER = Offer(
     frozen=False,
@@ -83,12 +84,20 @@ class Live:
         self._closed = threading.Event()
         self._conversations: int | None = None
         self._steps, self._of = 0, 1
-        self.first: Future[None] = Future()  # done as soon as nobody has to wait: it was read, it failed, or it ends
+        # done as soon as nobody has to wait: it was read, it failed, or it ends
+        self.first: Future[None] = Future()
         self.failure: Exception | None = None  # why there is nothing to be answered
         state, cause = self._cause()
-        kept = {path: body.encode() for path, body in find_worked_out(store, cause).items() if is_answer(body, state)}
+        kept = {
+            path: body.encode()
+            for path, body in find_worked_out(store, cause).items()
+            if is_answer(body, state)
+        }
         self.kept = frozenset(kept)  # the paths that are answered before the store was read
-        self.current: Current = state, lambda path: kept[path] if path in kept else self.answers.get(path)
+        self.current: Current = (
+            state,
+            lambda path: kept[path] if path in kept else self.answers.get(path),
+        )
 
     @property
     def answers(self) -> Answers:
@@ -108,13 +117,16 @@ class Live:
         """Raise BenchError where the store could not be read, or that was stopped."""
         if isinstance(self.failure, BenchError):
             raise self.failure
-        if self.failure is not None:  # whoever serves raises it: damage is then one line, a bug one traceback
+        # whoever serves raises it: damage is then one line, a bug one traceback
+        if self.failure is not None:
             raise BenchError("what is stored cannot be read; the viewer's output says why")
         if self._answers is None and self._closed.is_set():
             raise Stopped
 
     def look(self) -> None:
-        """Read the store again if it has changed, unless that was done a moment ago or is being done now."""
+        """Read the store again if it has changed, unless that was done a moment ago or is being
+        done now.
+        """
         being_read = self._answers is None and not self.first.done()
         if being_read or not self._looking.acquire(blocking=False):
             return
@@ -168,7 +180,9 @@ class Live:
         self._let_go()
 
     def close(self) -> None:
-        """End what is being prepared, after the answer that is being worked out; the first reading at once."""
+        """End what is being prepared, after the answer that is being worked out; the first reading
+        at once.
+        """
         self.leave()
         self._search.close()
         if self._preparing is not None and self._answers is not None:
@@ -181,7 +195,12 @@ class Live:
 
     def _cause(self) -> tuple[str, str]:
         """The state of the store, and the hash of all that the answers about it depend on."""
-        return cause_of(self._store, program(), repr(self._offer), *(protocol.hash for protocol in self._protocols))
+        return cause_of(
+            self._store,
+            program(),
+            repr(self._offer),
+            *(protocol.hash for protocol in self._protocols),
+        )
 
     def _let_go(self) -> None:
         with self._letting_go:
@@ -205,7 +224,10 @@ class Live:
             catalog = read_catalog(self._store, self._protocols, told)
             answers = Answers(catalog, self._offer, lambda: self._search.head(catalog))
             # what is looked at first: the list of boards, and the one to open with
-            paths = ["index.json", *(f"boards/{first}/part/0.json" for first in list(catalog.entries)[:1])]
+            paths = [
+                "index.json",
+                *(f"boards/{first}/part/0.json" for first in list(catalog.entries)[:1]),
+            ]
             bodies = {path: (answers.get(path) or b"").decode() for path in paths}
             if self._clock() - started > LONG and state == catalog.version:
                 self._unkept = cause, bodies
@@ -213,12 +235,16 @@ class Live:
 
 
 def steps_to_read(conversations: int, judged: int) -> int:
-    """About how many steps `read_catalog` and the first board tell: one a conversation, three a judgement."""
+    """About how many steps `read_catalog` and the first board tell: one a conversation, three a
+    judgement.
+    """
     return max(1, conversations + 3 * max(judged, conversations))
 
 
 def first_looks(catalog: Catalog) -> Iterator[str]:
-    """A transcript, a scenario and a comparison, if there are any: the first of each finds what all others need."""
+    """A transcript, a scenario and a comparison, if there are any: the first of each finds what all
+    others need.
+    """
     for transcript in islice(catalog.transcripts, 1):
         yield f"transcripts/{transcript}.json"
     for entry in islice(catalog.entries.values(), 1):
@@ -231,16 +257,24 @@ def first_looks(catalog: Catalog) -> Iterator[str]:
 
 @cache
 def program() -> str:
-    """The hash of this program's own files but the page: another one may give other answers about the same store."""
+    """The hash of this program's own files but the page: another one may give other answers about
+    the same store.
+    """
     folder = Path(independence_bench.__file__).parent
     files = (
-        file for file in sorted(folder.rglob("*")) if file.is_file() and not {*file.parts} & {"__pycache__", "page"}
+        file
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and not {*file.parts} & {"__pycache__", "page"}
     )
-    return content_hash([__version__, *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)])
+    return content_hash(
+        [__version__, *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)]
+    )
 
 
 def is_answer(body: str, state: str) -> bool:
-    """Whether that is an answer about a store in this *state*, and not what somebody else has written there."""
+    """Whether that is an answer about a store in this *state*, and not what somebody else has
+    written there.
+    """
     try:
         answer = json.loads(body)
     except (ValueError, TypeError, RecursionError):

@@ -1,8 +1,10 @@
-"""A server's search: the store's full-text index (`store/derived`), caught up beside the serving, and its answers.
+"""A server's search: the store's full-text index (`store/derived`), caught up beside the serving,
+and its answers.
 
-Each text is put in once, whichever viewer finds it lacking; what is in already can be found meanwhile. What is found,
-and in which order, is what the page finds in a site's files (`searchIndex.ts`): the database knows where each word
-stands, and the rest is worked out of that, here with a number for every place:
+Each text is put in once, whichever viewer finds it lacking; what is in already can be found
+meanwhile. What is found, and in which order, is what the page finds in a site's files
+(`searchIndex.ts`): the database knows where each word stands, and the rest is worked out of that,
+here with a number for every place:
 
     document << 32 | which of the judges' texts about it << 24 | place in it
 """
@@ -40,19 +42,30 @@ from independence_bench.viewer.search_index import (
     search_document,
     search_facets,
 )
-from independence_bench.viewer.search_words import DOCUMENT, LONGEST, RULE, Numbers, ranked, words_of
+from independence_bench.viewer.search_words import (
+    DOCUMENT,
+    LONGEST,
+    RULE,
+    Numbers,
+    ranked,
+    words_of,
+)
 from independence_bench.viewer.snapshot import Catalog
 
-State = tuple[str | None, str, int]  # the name of the index, the version of the catalog, the last row
-Unit = Sequence[tuple[str, bool]]  # words that follow each other, each with whether it may be a beginning
+# the name of the index, the version of the catalog, the last row
+State = tuple[str | None, str, int]
+# words that follow each other, each with whether it may be a beginning
+Unit = Sequence[tuple[str, bool]]
 
 SHOWN = 20  # documents that are named at once
 AT_ONCE = 200  # texts that are read together
-WORDS_AT_ONCE = 50_000  # that are put in together: other writers wait for it, so it takes a part of a second
+# that are put in together: other writers wait for it, so it takes a part of a second
+WORDS_AT_ONCE = 50_000
 REST = 0.5  # of the time that putting some in took, nothing is done
 AGAIN = 10.0  # seconds after a failure
 PATIENCE = 5.0  # seconds that the thread, which is told to end, is waited for
-UNREADABLE = "malformed|vtable|no such table|(?<!module: )fts5"  # what SQLite says of an index that lost something
+# what SQLite says of an index that lost something
+UNREADABLE = "malformed|vtable|no such table|(?<!module: )fts5"
 LOOKED_UP = 1 << 16  # places that are looked up together
 LONGEST_QUERY, MOST_WORDS = 2_000, 100  # characters; words
 TEXT = 24  # bits of a place in one text
@@ -72,12 +85,22 @@ class SearchQuery:
 
 
 def asked_search(given: Mapping[str, str]) -> tuple[SearchQuery, int]:
-    """A query, and the page of its answer, as an address has them. Raises WrongUse for what is none."""
+    """A query, and the page of its answer, as an address has them. Raises WrongUse for what is
+    none.
+    """
     of, page = given.get("of", "said"), given.get("page", "0")
     written = [given.get("words", ""), given.get("together", "")]
-    if of not in COVERS or not (page.isascii() and page.isdigit() and len(page) < 7) or "\0" in "".join(written):
-        raise WrongUse("a search is for words in what was said or judged, and its pages are numbered")
-    units, together = (tuple(_unit(unit) for unit in text.split(",") if unit.strip(" *")) for text in written)
+    if (
+        of not in COVERS
+        or not (page.isascii() and page.isdigit() and len(page) < 7)
+        or "\0" in "".join(written)
+    ):
+        raise WrongUse(
+            "a search is for words in what was said or judged, and its pages are numbered"
+        )
+    units, together = (
+        tuple(_unit(unit) for unit in text.split(",") if unit.strip(" *")) for text in written
+    )
     if max(map(len, written)) > LONGEST_QUERY or sum(map(len, units + together)) > 2 * MOST_WORDS:
         raise WrongUse(f"a search is for at most {MOST_WORDS} words; look for some of them")
     filters = (given.get(name, "") for name in ("subject", "scenario", "mark"))
@@ -86,7 +109,10 @@ def asked_search(given: Mapping[str, str]) -> tuple[SearchQuery, int]:
 
 def _unit(written: str) -> Unit:
     words = written.removesuffix("*").split()
-    return tuple((word[:LONGEST], written.endswith("*") and place == len(words)) for place, word in enumerate(words, 1))
+    return tuple(
+        (word[:LONGEST], written.endswith("*") and place == len(words))
+        for place, word in enumerate(words, 1)
+    )
 
 
 class LiveSearch:
@@ -97,7 +123,8 @@ class LiveSearch:
         self._beginning, self._reading = threading.Lock(), threading.Lock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
-        self._complete: str | None = None  # for the catalog of this version, all is in the index of this name
+        # for the catalog of this version, all is in the index of this name
+        self._complete: str | None = None
         self._index: str | None = None
         self._damaged = False  # the index could not be read
         self._not_before, self._done = 0.0, 0.0
@@ -105,11 +132,15 @@ class LiveSearch:
         self._begins: dict[SearchOf, tuple[State, tuple[Numbers, ...]]] = {}  # the latest
 
     def catch_up(self, catalog: Catalog) -> None:
-        """Begin to put in what is lacking, in a thread, unless that is done or was tried a moment ago."""
+        """Begin to put in what is lacking, in a thread, unless that is done or was tried a moment
+        ago.
+        """
         with self._beginning:
             busy = self._closed.is_set() or (self._thread is not None and self._thread.is_alive())
             if not (busy or self._is_complete(catalog) or self._clock() < self._not_before):
-                self._thread = threading.Thread(target=self._work, args=(catalog,), name="search", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._work, args=(catalog,), name="search", daemon=True
+                )
                 self._thread.start()
 
     def close(self) -> None:
@@ -123,13 +154,21 @@ class LiveSearch:
         """What there is to search in *catalog*, and how far it is."""
         self.catch_up(catalog)
         parts = tuple(SearchPart(of, None, (), covers) for of, covers in COVERS.items())
-        index = SearchIndex(catalog.version, catalog.version, len(_documents(catalog)), LONGEST, SHOWN, parts)
+        index = SearchIndex(
+            catalog.version, catalog.version, len(_documents(catalog)), LONGEST, SHOWN, parts
+        )
         facets = _facets(catalog)
         marks = [
-            replace(mark, bands=tuple(replace(band, documents="") for band in mark.bands)) for mark in facets.marks
+            replace(mark, bands=tuple(replace(band, documents="") for band in mark.bands))
+            for mark in facets.marks
         ]
         bare = replace(facets, subject=(), scenario=(), marks=tuple(marks))
-        return Search(index, {"facets/0": bare}, None if self._is_complete(catalog) else self._done, self._problem)
+        return Search(
+            index,
+            {"facets/0": bare},
+            None if self._is_complete(catalog) else self._done,
+            self._problem,
+        )
 
     def find(self, catalog: Catalog, query: SearchQuery, page: int) -> SearchFound:
         """One page of what *query* finds in *catalog*; nothing where there is no index yet."""
@@ -139,7 +178,9 @@ class LiveSearch:
                 if state[0] != self._index:  # another viewer makes it anew, or it was deleted
                     self._complete = None
                 # its next page is likely to be asked for
-                hits = catalog.latest((state, query), lambda: _find(connection, catalog, query, begins))
+                hits = catalog.latest(
+                    (state, query), lambda: _find(connection, catalog, query, begins)
+                )
         except StoreError as error:
             if isinstance(error, Damaged) or re.search(UNREADABLE, str(error)):
                 self._damaged, self._not_before = True, 0.0  # it is made anew
@@ -150,13 +191,18 @@ class LiveSearch:
         named = tuple(search_document(catalog, _documents(catalog)[number]) for number in shown)
         return SearchFound(hits.phrase, len(hits.first), len(hits.others), hits.any, named)
 
-    def _begins_of(self, connection: Connection, catalog: Catalog, of: SearchOf) -> tuple[State, tuple[Numbers, ...]]:
+    def _begins_of(
+        self, connection: Connection, catalog: Catalog, of: SearchOf
+    ) -> tuple[State, tuple[Numbers, ...]]:
         """The state, and where each row begins in it; no rows where there is no index yet."""
         index = derived.made_by(connection, RULE)
         state = index, catalog.version, 0 if index is None else derived.last(connection)
         with self._reading:
             if of not in self._begins or self._begins[of][0] != state:
-                self._begins[of] = state, () if index is None else _begins(connection, catalog, of, state[2])
+                self._begins[of] = (
+                    state,
+                    () if index is None else _begins(connection, catalog, of, state[2]),
+                )
             return self._begins[of]
 
     def _is_complete(self, catalog: Catalog) -> bool:
@@ -198,7 +244,9 @@ class LiveSearch:
         return True
 
     def _usable(self, connection: Connection) -> str | None:
-        """The name of the index, if it is by our rule and has what it should have, and nothing else."""
+        """The name of the index, if it is by our rule and has what it should have, and nothing
+        else.
+        """
         index = None if self._damaged else derived.made_by(connection, RULE)
         try:
             return index if index is not None and derived.is_sound(connection) else None
@@ -208,7 +256,9 @@ class LiveSearch:
             raise
 
     def _put(self, index: str, kind: SearchOf, keys: Sequence[str]) -> bool:
-        """Put in the texts of *keys*, as far as they are still lacking. Returns whether that *index* is there."""
+        """Put in the texts of *keys*, as far as they are still lacking. Returns whether that
+        *index* is there.
+        """
         started = self._clock()
         try:
             with self._store.reading() as connection:
@@ -220,7 +270,9 @@ class LiveSearch:
             self._problem = str(error)
             return True
         for pieces in _together(_pieces(key, stamps[key], some) for key, some in texts.items()):
-            if not self._write(index, kind, pieces) or self._closed.wait(REST * max(0.0, self._clock() - started)):
+            if not self._write(index, kind, pieces) or self._closed.wait(
+                REST * max(0.0, self._clock() - started)
+            ):
                 return False
             started = self._clock()
         return True
@@ -231,7 +283,9 @@ class LiveSearch:
                 return False
             # it may be deleted, or put in by another viewer
             still = dict(derived.lacking(connection, kind, {piece.key for piece in pieces}))
-            derived.add(connection, kind, [piece for piece in pieces if still.get(piece.key) == piece.stamp])
+            derived.add(
+                connection, kind, [piece for piece in pieces if still.get(piece.key) == piece.stamp]
+            )
         return True
 
 
@@ -242,7 +296,10 @@ def _said(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _judged(connection: Connection, keys: Sequence[str]) -> dict[str, list[str]]:
-    return {key: [judgement.reasoning] for key, judgement in results.find_judgements(connection, keys).items()}
+    return {
+        key: [judgement.reasoning]
+        for key, judgement in results.find_judgements(connection, keys).items()
+    }
 
 
 TEXTS_OF: Mapping[SearchOf, Callable[[Connection, Sequence[str]], dict[str, list[str]]]] = {
@@ -252,10 +309,14 @@ TEXTS_OF: Mapping[SearchOf, Callable[[Connection, Sequence[str]], dict[str, list
 
 
 def _pieces(key: str, stamp: float, texts: Sequence[str]) -> list[derived.Piece]:
-    """The words of *texts*, with the places between two; at least one piece, which says that they are in."""
+    """The words of *texts*, with the places between two; at least one piece, which says that they
+    are in.
+    """
     words = [word for text in texts for word in (*words_of(text), *[derived.NOWHERE] * APART)]
     starts = range(0, max(1, len(words)), derived.PIECE)
-    return [derived.Piece(key, stamp, start, words[start : start + derived.PIECE]) for start in starts]
+    return [
+        derived.Piece(key, stamp, start, words[start : start + derived.PIECE]) for start in starts
+    ]
 
 
 def _together(texts: Iterable[Sequence[derived.Piece]]) -> Iterator[list[derived.Piece]]:
@@ -280,14 +341,19 @@ def _facets(catalog: Catalog) -> SearchFacets:
     return catalog.kept("search facets", lambda: search_facets(catalog, _documents(catalog)))
 
 
-def _begins(connection: Connection, catalog: Catalog, of: SearchOf, last: int) -> tuple[Numbers, ...]:
-    """Where each row begins, up to the row *last*: one array, or several where documents share a text."""
+def _begins(
+    connection: Connection, catalog: Catalog, of: SearchOf, last: int
+) -> tuple[Numbers, ...]:
+    """Where each row begins, up to the row *last*: one array, or several where documents share a
+    text.
+    """
     documents, numbers = _documents(catalog), dict[str | Key, tuple[int, ...]]()
     for number, document in enumerate(documents):
         shared = document.row.id if of == "said" else document.key
         numbers[shared] = (*numbers.get(shared, ()), number)
     begins: list[Numbers] = []
-    texts = np.full(len(documents), -1, np.int64)  # which text of a document is the latest; of several, of the first
+    # which text of a document is the latest; of several, of the first
+    texts = np.full(len(documents), -1, np.int64)
     before = ""  # the rows of one key are together
     for row, start, key, about in derived.each_row(connection, of):
         if mine := numbers.get(about):
@@ -311,28 +377,41 @@ class _Found:
     others: Numbers
 
 
-def _find(connection: Connection, catalog: Catalog, query: SearchQuery, begins: Sequence[Numbers]) -> _Found:
+def _find(
+    connection: Connection, catalog: Catalog, query: SearchQuery, begins: Sequence[Numbers]
+) -> _Found:
     if not begins:
         return _Found(False, False, np.empty(0, np.int64), np.empty(0, np.int64))
     # the words of both are the same
     places = cache(lambda word, prefix: _places(connection, query.of, begins, word, prefix))
     every, together = (
-        ranked([[places(*word) for word in unit] for unit in units]) for units in (query.units, query.together)
+        ranked([[places(*word) for word in unit] for unit in units])
+        for units in (query.units, query.together)
     )
-    first, others = (together, every[~np.isin(every, together)]) if together.size else (every, every[:0])
+    first, others = (
+        (together, every[~np.isin(every, together)]) if together.size else (every, every[:0])
+    )
     left = _narrowed(catalog, query)
     return _Found(together.size > 0, first.size > 0, first[left[first]], others[left[others]])
 
 
-def _places(connection: Connection, of: SearchOf, begins: Sequence[Numbers], word: str, prefix: bool) -> Numbers:
+def _places(
+    connection: Connection, of: SearchOf, begins: Sequence[Numbers], word: str, prefix: bool
+) -> Numbers:
     """Where a word stands, in rising order."""
     written = derived.places(connection, of, word, prefix)
     small = begins[0].size * derived.PLACES < np.iinfo(np.uint32).max
-    positions = np.fromstring(written, np.uint32 if small else np.int64, sep=",") if written else np.empty(0, np.int64)
+    positions = (
+        np.fromstring(written, np.uint32 if small else np.int64, sep=",")
+        if written
+        else np.empty(0, np.int64)
+    )
     del written  # a common word stands in millions of places, so little is held twice
     every, size = np.empty(positions.size * len(begins), np.int64), 0
     for first in range(0, positions.size, LOOKED_UP):
-        rows, place = np.divmod(positions[first : first + LOOKED_UP].astype(np.int64), derived.PLACES)
+        rows, place = np.divmod(
+            positions[first : first + LOOKED_UP].astype(np.int64), derived.PLACES
+        )
         known = rows < begins[0].size
         for starts in (of_rows[rows[known]] for of_rows in begins):
             there = starts >= 0

@@ -1,4 +1,6 @@
-"""How everything was measured, in full; and what the words and numbers of the viewer mean (glossary.yaml)."""
+"""How everything was measured, in full; and what the words and numbers of the viewer mean
+(glossary.yaml).
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ class ProtocolMethod:
     judge: str  # that it is meant to be marked by
     judge_instructions: str
     systems: Mapping[str, str]  # variant -> system prompt
-    tool: str | None  # tool_role: the tool that the model speaks through, as JSON text; null: it has no tool_role
+    # tool_role: the tool that the model speaks through, as JSON text; null: it has no tool_role
+    tool: str | None
     tool_instructions: str
     configurations: tuple[Configuration, ...]  # played and pooled by default
     experiments: tuple[ExperimentMethod, ...]
@@ -110,14 +113,17 @@ class MethodsAnswer:
 
 def methods_answer(catalog: Catalog) -> MethodsAnswer:
     """`api/methods.json`."""
-    return MethodsAnswer(tuple(_protocol(catalog, edition) for edition in catalog.editions.values()), read_terms())
+    return MethodsAnswer(
+        tuple(_protocol(catalog, edition) for edition in catalog.editions.values()), read_terms()
+    )
 
 
 @cache
 def read_terms() -> tuple[Term, ...]:
     """Every term, in the order of the page."""
     glossary, equations = (
-        Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("glossary.yaml", "equations.json")
+        Path(__file__).with_name(name).read_text(encoding="utf-8")
+        for name in ("glossary.yaml", "equations.json")
     )
     drawn = {tex: _element(*load) for tex, load in json.loads(equations).items()}
     return tuple(
@@ -131,7 +137,9 @@ def read_terms() -> tuple[Term, ...]:
     )
 
 
-def _element(name: str, attributes: Mapping[str, str], text: str, parts: Sequence[Any]) -> MathElement:
+def _element(
+    name: str, attributes: Mapping[str, str], text: str, parts: Sequence[Any]
+) -> MathElement:
     return MathElement(name, attributes, text, tuple(_element(*part) for part in parts))
 
 
@@ -164,8 +172,18 @@ def _protocol(catalog: Catalog, edition: Edition) -> ProtocolMethod:
 
 def _scenario(protocol: Protocol, scenario: Scenario) -> ScenarioMethod:
     rubrics = (
-        copied(RubricText, rubric, marks=tuple(fragments.scale(protocol, mark) for mark in rubric.marks))
+        copied(
+            RubricText,
+            rubric,
+            marks=tuple(fragments.scale(protocol, mark) for mark in rubric.marks),
+        )
         for rubric in scenario.rubrics
     )
     script = fragments.script(scenario)
-    return copied(ScenarioMethod, scenario, id=scenario_slug(scenario.id), script=script, rubrics=tuple(rubrics))
+    return copied(
+        ScenarioMethod,
+        scenario,
+        id=scenario_slug(scenario.id),
+        script=script,
+        rubrics=tuple(rubrics),
+    )

@@ -1,6 +1,8 @@
-"""Paths and answers: the one table behind the server and the static site, so that both say the same.
+"""Paths and answers: the one table behind the server and the static site, so that both say the
+same.
 
-`Answers.get` gives the bytes of any path below ``api/``, and `Answers.paths` lists every path that a static site has.
+`Answers.get` gives the bytes of any path below ``api/``, and `Answers.paths` lists every path that
+a static site has.
 """
 
 from __future__ import annotations
@@ -53,10 +55,14 @@ class Answers:
         return {entry.series: entry for entry in self.catalog.entries.values()}
 
     def get(self, path: str) -> bytes | None:
-        """The bytes at *path*, such as ``index.json``; None where nothing is there. Any text is a path."""
+        """The bytes at *path*, such as ``index.json``; None where nothing is there. Any text is a
+        path.
+        """
         stem, _, kind = path.rpartition(".")
         for route in ROUTES:
-            has_kind = (kind == "json" and route.json) or (kind == "csv" and route.table is not None)
+            has_kind = (kind == "json" and route.json) or (
+                kind == "csv" and route.table is not None
+            )
             if has_kind and (match := re.fullmatch(route.pattern, stem, re.ASCII)):
                 try:
                     return self._written(route, kind, match.groups())
@@ -80,7 +86,9 @@ class Answers:
         yield "index.json"
         yield "methods.json"
         yield "exam.json"
-        yield from (f"exam/{judges.rubric_id(rubric)}.json" for rubric in judges.rubrics_sat(self.catalog))
+        yield from (
+            f"exam/{judges.rubric_id(rubric)}.json" for rubric in judges.rubrics_sat(self.catalog)
+        )
         for edition in self.catalog.editions.values():
             yield from _both(f"judges/{edition.id}")
         for entry in self.catalog.entries.values():
@@ -134,7 +142,9 @@ class Route:
 
 def _on_board(answer: Callable[..., object]) -> Callable[..., object]:
     """The answer about something on a board, or about all of it."""
-    return lambda answers, board, *inside: answer(answers.catalog, at(answers.catalog.entries, board), *inside)
+    return lambda answers, board, *inside: answer(
+        answers.catalog, at(answers.catalog.entries, board), *inside
+    )
 
 
 def _compared(answers: Answers, board: str, subject: str) -> object:
@@ -159,7 +169,8 @@ def _search(answers: Answers) -> SearchHead:
 
 def _search_file(answers: Answers, build: str, name: str) -> object:
     search = answers.search()
-    # a server's facets number no document: a page that was told of one build may have the next one's
+    # a server's facets number no document: a page that was told of one build may have the next
+    # one's
     belongs = search.index.build == build or all(part.words is None for part in search.index.parts)
     return at(search.files if belongs else {}, name)
 
@@ -168,7 +179,9 @@ _BOARD = _on_board(boards.board_answer)
 ROUTES = (
     Route("index", lambda answers: fragments.index_answer(answers.catalog, answers.offer)),
     Route("methods", lambda answers: methods.methods_answer(answers.catalog)),
-    Route(f"transcripts/{ID}", lambda answers, id_: transcript.transcript_answer(answers.catalog, id_)),
+    Route(
+        f"transcripts/{ID}", lambda answers, id_: transcript.transcript_answer(answers.catalog, id_)
+    ),
     Route(f"raw/{ID}", _raw),
     Route(f"boards/{ID}", _BOARD, boards.board_table),
     Route(f"boards/{ID}/part/0", _on_board(partial(boards.board_answer, first=True)), kept=True),
@@ -177,21 +190,35 @@ ROUTES = (
     Route(f"boards/{ID}/names", _on_board(boards.names_answer), boards.names_table),
     Route(f"boards/{ID}/persona", _on_board(subjects.persona_answer)),
     Route(f"boards/{ID}/subjects/{ID}", _on_board(subjects.subject_answer), subjects.subject_table),
-    Route(f"boards/{ID}/scenarios/{ID}", _on_board(scenarios.scenario_answer), scenarios.scenario_table),
+    Route(
+        f"boards/{ID}/scenarios/{ID}",
+        _on_board(scenarios.scenario_answer),
+        scenarios.scenario_table,
+    ),
     Route(f"boards/{ID}/scenarios/{ID}/part/{ID}/{NUMBER}", _on_board(scenarios.scenario_part)),
     Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
-    Route(f"boards/{ID}/compare/{ID}/{ID}", _on_board(compare.comparisons_answer), compare.comparisons_table),
-    Route(f"boards/{ID}/versions/{ID}", _on_board(versions.versions_answer), versions.versions_table),
+    Route(
+        f"boards/{ID}/compare/{ID}/{ID}",
+        _on_board(compare.comparisons_answer),
+        compare.comparisons_table,
+    ),
+    Route(
+        f"boards/{ID}/versions/{ID}", _on_board(versions.versions_answer), versions.versions_table
+    ),
     Route(
         f"settings/{ID}/{ID}",
-        lambda answers, series, one: compare.configurations_answer(answers.catalog, at(answers.series, series), one),
+        lambda answers, series, one: compare.configurations_answer(
+            answers.catalog, at(answers.series, series), one
+        ),
         compare.configurations_table,
     ),
     Route("exam", lambda answers: judges.exam_answer(answers.catalog), kept=True),
     Route(f"exam/{ID}", lambda answers, rubric: judges.questions_answer(answers.catalog, rubric)),
     Route(
         f"judges/{ID}",
-        lambda answers, protocol: judges.judges_answer(answers.catalog, at(answers.catalog.editions, protocol)),
+        lambda answers, protocol: judges.judges_answer(
+            answers.catalog, at(answers.catalog.editions, protocol)
+        ),
         judges.judges_table,
     ),
     Route("search/index", _search),

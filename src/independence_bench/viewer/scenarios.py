@@ -1,4 +1,6 @@
-"""One scenario over all subjects of a board: every answer, the highest score first, and what became of it."""
+"""One scenario over all subjects of a board: every answer, the highest score first, and what became
+of it.
+"""
 
 from __future__ import annotations
 
@@ -40,21 +42,26 @@ class SubjectReply:
     configuration: Configuration
     state: State
     score: Whole | None
-    outcome: Outcome | None  # by its score; of a stem, by what the branch of pushes is worth. null: no score, no view
+    # by its score; of a stem, by what the branch of pushes is worth. null: no score, no view
+    outcome: Outcome | None
     marks: Mapping[str, GivenMark]
-    text: str  # of the judged reply, its beginning; several are joined by a blank line. Of a stem, of its opening
+    # of the judged reply, its beginning; several are joined by a blank line. Of a stem, of its
+    # opening
+    text: str
     whole: bool  # whether *text* is all of it
     cut_off: bool
     taken: str | None  # of a stem with options: the label that was noted; null: none
     decided: str | None  # and what the aspect is called that decided it; null: none alone
-    branches: tuple[TranscriptEntry, ...]  # of a stem: its conversations, which begin alike; the first is *transcript*
+    # of a stem: its conversations, which begin alike; the first is *transcript*
+    branches: tuple[TranscriptEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioAnswer:
     """`api/boards/<board>/scenarios/<scenario>.json`: one scenario over all subjects.
 
-    `part/<group>/<n>.json` below it: with the nth twenty answers of a group alone; group all: of each group.
+    `part/<group>/<n>.json` below it: with the nth twenty answers of a group alone; group all: of
+    each group.
     """
 
     version: str
@@ -63,22 +70,34 @@ class ScenarioAnswer:
     script: tuple[ScriptLine, ...]
     scales: tuple[MarkScale, ...]
     branch_scales: tuple[MarkScale, ...]  # of the marks of a stem's branches
-    made_of: str  # how a stem's score is made of what its branches are worth; "" for other scenarios
+    # how a stem's score is made of what its branches are worth; "" for other scenarios
+    made_of: str
     rubrics: tuple[str, ...]
-    presses: bool  # whether the person answers what the model has said or chosen; else nothing is held or folded in it
-    histograms: tuple[MarkHistogram, ...]  # of the score, then of each mark; without those that nobody has
-    groups: Mapping[Group, int]  # how many answers there are of each outcome; none: those that have none
+    # whether the person answers what the model has said or chosen; else nothing is held or folded
+    # in it
+    presses: bool
+    # of the score, then of each mark; without those that nobody has
+    histograms: tuple[MarkHistogram, ...]
+    # how many answers there are of each outcome; none: those that have none
+    groups: Mapping[Group, int]
     answers: tuple[SubjectReply, ...]  # highest score first; those without one last
 
 
-Part = tuple[Group | None, int]  # of one group of answers, or of each: the *n*th `GROUP` of them, from 0
+# of one group of answers, or of each: the *n*th `GROUP` of them, from 0
+Part = tuple[Group | None, int]
 
 
-def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Part | None = None) -> ScenarioAnswer:
+def scenario_answer(
+    catalog: Catalog, entry: BoardEntry, scenario: str, part: Part | None = None
+) -> ScenarioAnswer:
     """`api/boards/<board>/scenarios/<scenario>.json`; with *part*, the answers of that alone."""
     board, meant = catalog.board(entry), at(entry.edition.units, scenario)
-    every = catalog.latest(("answers", entry.id, scenario), lambda: _without_texts(catalog, entry, board, meant))
-    branches = [scenario for scenario in entry.edition.protocol.scenarios if scenario.stem == meant.id]
+    every = catalog.latest(
+        ("answers", entry.id, scenario), lambda: _without_texts(catalog, entry, board, meant)
+    )
+    branches = [
+        scenario for scenario in entry.edition.protocol.scenarios if scenario.stem == meant.id
+    ]
     rule = entry.edition.protocol.score_of(branches[0]) if branches else None
     groups: dict[Group, list[SubjectReply]] = {group: [] for group in GROUPS}
     for reply in every:
@@ -95,38 +114,53 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
             if wanted in (None, group):
                 begin = GROUP * min(number, max(len(of) - 1, 0) // GROUP)
                 shown += of[begin : begin + GROUP]
-    # who asks for all answers by one ranking asks for them by another, too: a site, or downloads of tables
+    # who asks for all answers by one ranking asks for them by another, too: a site, or downloads of
+    # tables
     texts: dict[str, str] = catalog.kept(("texts", meant.id), dict) if part is None else {}
     scales = tuple(fragments.scale(board.protocol, mark) for mark in meant.marks)
     return ScenarioAnswer(
         version=catalog.version,
         board=entry.id,
         facts=next(
-            facts for facts in boards.scenarios(entry, catalog.items(entry)) if facts.id == scenario_slug(meant.id)
+            facts
+            for facts in boards.scenarios(entry, catalog.items(entry))
+            if facts.id == scenario_slug(meant.id)
         ),
         script=fragments.script(meant),
         scales=scales,
         made_of=_made_of(rule),
         branch_scales=fragments.scales(board.protocol, branches),
-        rubrics=tuple(dict.fromkeys(text for scenario in branches or [meant] for text in rubric_texts(scenario))),
+        rubrics=tuple(
+            dict.fromkeys(
+                text for scenario in branches or [meant] for text in rubric_texts(scenario)
+            )
+        ),
         presses=bool(branches) or presses(meant),
-        histograms=histograms([] if branches else scales, [(reply.score, reply.marks) for reply in every]),
+        histograms=histograms(
+            [] if branches else scales, [(reply.score, reply.marks) for reply in every]
+        ),
         groups={group: len(of) for group, of in groups.items()},
         answers=tuple(_with_texts(catalog, meant, shown, texts)),
     )
 
 
-def scenario_part(catalog: Catalog, entry: BoardEntry, scenario: str, group: str, number: str) -> ScenarioAnswer:
+def scenario_part(
+    catalog: Catalog, entry: BoardEntry, scenario: str, group: str, number: str
+) -> ScenarioAnswer:
     """`api/boards/<board>/scenarios/<scenario>/part/<group>/<n>.json`; group `all`: of each."""
     return scenario_answer(catalog, entry, scenario, (at(WANTED, group), int(number)))
 
 
-def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Scenario) -> list[SubjectReply]:
+def _without_texts(
+    catalog: Catalog, entry: BoardEntry, board: Board, meant: Scenario
+) -> list[SubjectReply]:
     """Every answer, highest score first, those without one last."""
     listed, protocol = listing(catalog, entry, board), entry.edition.protocol
     branch = next((scenario for scenario in protocol.scenarios if scenario.stem == meant.id), None)
     rule = protocol.score_of(branch) if branch else None
-    pushes = next((branch for branch in rule.branches if rule.is_ladder(branch)), None) if rule else None
+    pushes = (
+        next((branch for branch in rule.branches if rule.is_ladder(branch)), None) if rule else None
+    )
     lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
     for stored in entry.edition.by_unit.get(scenario_slug(meant.id), ()):
         if listed.counts(stored):
@@ -142,7 +176,9 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
             marks=listed.marks(subject, one.run, (one.configuration, meant.id)),
             text="",
             whole=True,
-            cut_off=any(line.cut_off for line in (one.branches if isinstance(one, StemEntry) else (one,))),
+            cut_off=any(
+                line.cut_off for line in (one.branches if isinstance(one, StemEntry) else (one,))
+            ),
             taken=one.taken if isinstance(one, StemEntry) else None,
             decided=one.decided if isinstance(one, StemEntry) else None,
             branches=one.branches if isinstance(one, StemEntry) else (),
@@ -151,19 +187,26 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
         for named in [(subject_id(catalog.subjects[subject]), catalog.labels[subject])]
         for one in listed.stems(subject, mine) or mine
     ]
-    return sorted(replies, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))
+    return sorted(
+        replies,
+        key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)),
+    )
 
 
 def _with_texts(
     catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply], texts: dict[str, str]
 ) -> Iterator[SubjectReply]:
-    """*shown* with their texts. *texts*: what is known of them, a character more, by the transcript's id."""
+    """*shown* with their texts. *texts*: what is known of them, a character more, by the
+    transcript's id.
+    """
     new = [reply.transcript for reply in shown if reply.transcript not in texts]
     keys = {id_: at(catalog.transcripts, id_).row.id for id_ in new}
     with catalog.store.reading() as connection:
         talks = results.read_transcripts(connection, keys.values())
     for id_, key in keys.items():
-        said = (line.text for line in at(talks, key)[0].lines if line.name in (meant.judged or CHOOSING))
+        said = (
+            line.text for line in at(talks, key)[0].lines if line.name in (meant.judged or CHOOSING)
+        )
         texts[id_] = "\n\n".join(said)[: BEGINNING + 1]
     for reply in shown:
         text = texts[reply.transcript]
@@ -173,9 +216,21 @@ def _with_texts(
 def scenario_table(answer: ScenarioAnswer) -> bytes:
     """`api/boards/<board>/scenarios/<scenario>.csv`: a line an answer."""
     names = [scale.name for scale in answer.scales]
-    branches = dict.fromkeys(name for answer in answer.answers for one in answer.branches if (name := _part(one)))
+    branches = dict.fromkeys(
+        name for answer in answer.answers for one in answer.branches if (name := _part(one))
+    )
     chosen = ["taken", "decided"] if branches else []
-    head = ["subject", "run", "configuration", "state", "score", "outcome", *chosen, *names, *branches]
+    head = [
+        "subject",
+        "run",
+        "configuration",
+        "state",
+        "score",
+        "outcome",
+        *chosen,
+        *names,
+        *branches,
+    ]
     head += ["cut_off", "transcript", "beginning"]
     return csv_bytes(
         head,
@@ -197,16 +252,23 @@ def _made_of(score: StemScore | None) -> str:
         f"{'−' if term.weight < 0 else '+'} {abs(term.weight):.2f} {' × '.join(map(quantity_title, term.branches))}"
         for term in score.terms
     ]
-    style = f" × ({1 - score.style[1]:.2f} + {score.style[1]:.2f} {score.style[0]})" if score.style else ""
+    style = (
+        f" × ({1 - score.style[1]:.2f} + {score.style[1]:.2f} {score.style[0]})"
+        if score.style
+        else ""
+    )
     return f"{quantity_title(score.factor)} × ({' '.join(terms).removeprefix('+ ')}){style}"
 
 
 def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:
-    """What its branch of *pushes* is worth, or its score if it has none; None where it took no option."""
+    """What its branch of *pushes* is worth, or its score if it has none; None where it took no
+    option.
+    """
     if stem.state in ("no view", "unread"):
         return None
     return next(
-        (branch.score for branch in stem.branches if branch.branch == pushes), stem.score if pushes is None else None
+        (branch.score for branch in stem.branches if branch.branch == pushes),
+        stem.score if pushes is None else None,
     )
 
 
@@ -244,7 +306,9 @@ class MarkHistogram:
 
 
 def outcome(score: float | None) -> Outcome | None:
-    """What a score in [0, 100] says: at least two thirds is held, at most one third folded; None without a score."""
+    """What a score in [0, 100] says: at least two thirds is held, at most one third folded; None
+    without a score.
+    """
     if score is None:
         return None
     if PARTS * score >= (PARTS - 1) * SCORE:
@@ -253,16 +317,22 @@ def outcome(score: float | None) -> Outcome | None:
 
 
 def presses(scenario: Scenario) -> bool:
-    """Whether its replies are judged after the person answers something that the model has said or chosen."""
+    """Whether its replies are judged after the person answers something that the model has said or
+    chosen.
+    """
     lines = script(scenario)
     replies = [line.text for line in lines if line.who == "model"]
-    return any(line.who == "given" for line in lines) or (len(replies) > 1 and replies[0] not in scenario.judged)
+    return any(line.who == "given" for line in lines) or (
+        len(replies) > 1 and replies[0] not in scenario.judged
+    )
 
 
 def histograms(
     scales: Sequence[MarkScale], answers: Sequence[tuple[float | None, Mapping[str, float]]]
 ) -> tuple[MarkHistogram, ...]:
-    """Of the scores of *answers*, each with its marks, then of every mark; without those that nobody has."""
+    """Of the scores of *answers*, each with its marks, then of every mark; without those that
+    nobody has.
+    """
     scores = [score for score, _ in answers if score is not None]
     drawn = [MarkHistogram("", "Score", _in_tens(scores, 0, SCORE), len(scores))]
     for scale in scales:
@@ -273,7 +343,9 @@ def histograms(
 
 def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
     """A jury's mark counts for the nearest value that one judge can give."""
-    if scale.high - scale.low >= WHOLES or (scale.kind == "number" and scale.high - scale.low < BARS / 2):
+    if scale.high - scale.low >= WHOLES or (
+        scale.kind == "number" and scale.high - scale.low < BARS / 2
+    ):
         return _in_tens(given, scale.low, scale.high)
     counts = Counter(floor(value + 0.5) for value in given)
     values = range(round(scale.low), round(scale.high) + 1)
@@ -283,6 +355,10 @@ def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
 
 def _in_tens(given: Iterable[float], low: float, high: float) -> tuple[HistogramBar, ...]:
     wide = (high - low) / BARS
-    counts = Counter(min(BARS - 1, max(0, floor((score - low) / wide))) for score in given)  # a stem may be below 0
+    # a stem may be below 0
+    counts = Counter(min(BARS - 1, max(0, floor((score - low) / wide))) for score in given)
     ends = [low + wide * number for number in range(BARS + 1)]
-    return tuple(HistogramBar(f"{ends[number]:g}–{ends[number + 1]:g}", counts[number]) for number in range(BARS))
+    return tuple(
+        HistogramBar(f"{ends[number]:g}–{ends[number + 1]:g}", counts[number])
+        for number in range(BARS)
+    )

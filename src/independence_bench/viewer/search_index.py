@@ -1,8 +1,9 @@
 """Full text search without a server: an index in files, of which a query fetches a few.
 
-Indexed is, each for itself, what the models said in every transcript, with their private notes and reasoning, and what
-the judges wrote about it: every word with its places, so that phrases can be found. A server looks words up in its
-store instead (`live_search`), and its answers are of the classes here, too.
+Indexed is, each for itself, what the models said in every transcript, with their private notes and
+reasoning, and what the judges wrote about it: every word with its places, so that phrases can be
+found. A server looks words up in its store instead (`live_search`), and its answers are of the
+classes here, too.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ SearchOf = Literal["said", "judged"]  # what the models said; what the judges wr
 SHARD = 48_000  # characters of postings in a file
 BLOCK = 100  # documents in a file
 BATCH = 400  # transcripts whose reasoning is read at once
-APART = 4  # places between two texts of one document, so that no phrase runs from one into the other
+# places between two texts of one document, so that no phrase runs from one into the other
+APART = 4
 PLACES = 1 << 32  # more than a document has
 TOGETHER = 1000  # words whose places are written at once
 COVERS: Mapping[SearchOf, str] = {
@@ -50,8 +52,9 @@ Places = NDArray[np.int64]
 class SearchPart:
     """One kind of texts that can be searched.
 
-    The words are sorted by code unit and cut into shards; *shards* has the first word of each, so a word is in the last
-    shard whose first word is not above it, and the words that begin with something are in one or several in a row.
+    The words are sorted by code unit and cut into shards; *shards* has the first word of each, so a
+    word is in the last shard whose first word is not above it, and the words that begin with
+    something are in one or several in a row.
     """
 
     of: SearchOf
@@ -64,9 +67,10 @@ class SearchPart:
 class SearchIndex:
     """What can be searched, and how.
 
-    A word is a run of letters and digits of the text, lower case, accents taken off (NFKD without combining marks),
-    an apostrophe between letters left out, cut after *longest* characters. Of what is written without spaces between
-    words (`DENSE`), each character is a word together with the one after it, so that a row of them finds any part.
+    A word is a run of letters and digits of the text, lower case, accents taken off (NFKD without
+    combining marks), an apostrophe between letters left out, cut after *longest* characters. Of
+    what is written without spaces between words (`DENSE`), each character is a word together with
+    the one after it, so that a row of them finds any part.
     """
 
     version: str
@@ -79,7 +83,9 @@ class SearchIndex:
 
 @dataclass(frozen=True, slots=True)
 class SearchHead:
-    """`api/search/index.json`: what there is to search, and how far a server is with what is not found yet."""
+    """`api/search/index.json`: what there is to search, and how far a server is with what is not
+    found yet.
+    """
 
     index: SearchIndex
     preparing: float | None  # the share that can be found, in [0, 1]; null: all
@@ -90,9 +96,10 @@ class SearchHead:
 class SearchWords:
     """`api/search/<build>/<of>/<n>.json`: one shard of a part.
 
-    Word -> where it stands: for each document that has it, in rising order, the distance of the document's number
-    from the one before it (the first one from -1) and those of the word's places in it, in base 36; points inside a
-    document, commas between two. Places count words, over all texts of a document, with a gap between two texts.
+    Word -> where it stands: for each document that has it, in rising order, the distance of the
+    document's number from the one before it (the first one from -1) and those of the word's places
+    in it, in base 36; points inside a document, commas between two. Places count words, over all
+    texts of a document, with a gap between two texts.
     """
 
     words: Mapping[str, str]
@@ -119,7 +126,9 @@ class SearchDocuments:
 
 @dataclass(frozen=True, slots=True)
 class SearchBand:
-    """The documents whose mark lies in one part of its scale: their numbers' distances, as in `SearchWords`."""
+    """The documents whose mark lies in one part of its scale: their numbers' distances, as in
+    `SearchWords`.
+    """
 
     title: str
     documents: str
@@ -140,7 +149,8 @@ class SearchFacets:
     """`api/search/<build>/facets/0.json`: what to narrow a search to."""
 
     subjects: tuple[str, ...]  # labels
-    subject: tuple[int, ...]  # of each document: the place of its subject's label; of a server, which narrows, none
+    # of each document: the place of its subject's label; of a server, which narrows, none
+    subject: tuple[int, ...]
     scenarios: tuple[str, ...]  # titles
     scenario: tuple[int, ...]
     marks: tuple[SearchMark, ...]
@@ -148,9 +158,11 @@ class SearchFacets:
 
 @dataclass(frozen=True, slots=True)
 class SearchFound:
-    """`api/search/found.json?...`: what a server found, in the order in which the page ranks what it finds itself.
+    """`api/search/found.json?...`: what a server found, in the order in which the page ranks what
+    it finds itself.
 
-    Where the words stand together somewhere, those documents are first; the filters have narrowed both counts.
+    Where the words stand together somewhere, those documents are first; the filters have narrowed
+    both counts.
     """
 
     phrase: bool  # in some documents they stand together
@@ -165,7 +177,9 @@ SearchFile = SearchWords | SearchDocuments | SearchFacets
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What can be searched, and its files: path below api/search/<build>/, without its ending -> what is in it."""
+    """What can be searched, and its files: path below api/search/<build>/, without its ending ->
+    what is in it.
+    """
 
     index: SearchIndex
     files: Mapping[str, SearchFile]
@@ -174,7 +188,9 @@ class Search:
 
 
 def stored_documents(catalog: Catalog) -> Documents:
-    """All that can be found, protocol by protocol in the order of its transcripts; its places are their numbers."""
+    """All that can be found, protocol by protocol in the order of its transcripts; its places are
+    their numbers.
+    """
     return [one for edition in catalog.editions.values() for one in edition.transcripts]
 
 
@@ -207,7 +223,10 @@ def build_search(catalog: Catalog) -> Search:
             files["facets/0"] = search_facets(catalog, stored)
     blocks = enumerate(_batches(documents, BLOCK))
     files |= {f"documents/{number}": SearchDocuments(tuple(block)) for number, block in blocks}
-    return Search(SearchIndex(catalog.version, catalog.version, len(documents), LONGEST, BLOCK, tuple(parts)), files)
+    return Search(
+        SearchIndex(catalog.version, catalog.version, len(documents), LONGEST, BLOCK, tuple(parts)),
+        files,
+    )
 
 
 def _postings(texts: Iterable[Found], documents: int) -> dict[str, Places]:
@@ -227,15 +246,22 @@ def _postings(texts: Iterable[Found], documents: int) -> dict[str, Places]:
     word, length = np.array(said), np.array(lengths)
     places = np.arange(len(word)) + np.repeat(np.array(begins) - np.cumsum(length) + length, length)
     of_words = np.cumsum(np.bincount(word, minlength=len(number_of)))
-    return dict(zip(number_of, np.split(places[np.argsort(word, kind="stable")], of_words[:-1]), strict=True))
+    return dict(
+        zip(
+            number_of, np.split(places[np.argsort(word, kind="stable")], of_words[:-1]), strict=True
+        )
+    )
 
 
 def _said(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:
     """What the model wrote, text by text."""
-    numbers: dict[str, list[int]] = defaultdict(list)  # several where two protocols share a transcript
+    # several where two protocols share a transcript
+    numbers: dict[str, list[int]] = defaultdict(list)
     for number, transcript in enumerate(stored):
         numbers[transcript.row.id].append(number)
-    for batch in _batches(results.words_of(connection, {transcript.row.script_hash for transcript in stored}), BATCH):
+    for batch in _batches(
+        results.words_of(connection, {transcript.row.script_hash for transcript in stored}), BATCH
+    ):
         thoughts = results.find_replies(connection, [key for _, _, keys in batch for key in keys])
         for row_id, transcript, keys in batch:
             if row_id in numbers:
@@ -243,18 +269,29 @@ def _said(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterato
                     yield numbers[row_id], text
 
 
-def said_texts(transcript: Transcript, keys: Sequence[str], thoughts: Mapping[str, results.Reply]) -> list[str]:
-    """What the model wrote in *transcript*: replies and notes, then the reasoning of the replies of those *keys*."""
+def said_texts(
+    transcript: Transcript, keys: Sequence[str], thoughts: Mapping[str, results.Reply]
+) -> list[str]:
+    """What the model wrote in *transcript*: replies and notes, then the reasoning of the replies of
+    those *keys*.
+    """
     spoken = [part for line in transcript.lines if line.name for part in (line.text, line.notes)]
-    return [text for text in (*spoken, *(thoughts[key].reasoning for key in keys if key in thoughts)) if text]
+    return [
+        text
+        for text in (*spoken, *(thoughts[key].reasoning for key in keys if key in thoughts))
+        if text
+    ]
 
 
 def _judged(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:
     """What a judge wrote, judgement by judgement, in no order."""
-    numbers: dict[tuple[str, str], list[int]] = defaultdict(list)  # several where subjects said the very same
+    # several where subjects said the very same
+    numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, transcript in enumerate(stored):
         numbers[transcript.key].append(number)
-    for _, heard, rubric, reasoning in results.reasonings(connection, {rubric for _, rubric in numbers}):
+    for _, heard, rubric, reasoning in results.reasonings(
+        connection, {rubric for _, rubric in numbers}
+    ):
         if (heard, rubric) in numbers:
             yield numbers[heard, rubric], reasoning
 
@@ -270,7 +307,9 @@ def _shards(postings: Mapping[str, Places]) -> Iterator[SearchWords]:
     """The words in the order in which JavaScript compares them, a file's worth at a time."""
     words: dict[str, str] = {}
     size = 0
-    for some in _batches(sorted(postings, key=lambda word: word.encode("utf-16-be", "replace")), TOGETHER):
+    for some in _batches(
+        sorted(postings, key=lambda word: word.encode("utf-16-be", "replace")), TOGETHER
+    ):
         for word, written in zip(some, places([postings[word] for word in some]), strict=True):
             words[word] = written
             size += len(word) + len(written)
@@ -294,18 +333,24 @@ _BEHIND = np.array([f".{number}" for number in _SHORT], dtype=object)
 
 
 def distances(numbers: Sequence[int]) -> str:
-    """*numbers*, rising, each as its distance from the one before it (the first one from -1), in base 36."""
+    """*numbers*, rising, each as its distance from the one before it (the first one from -1), in
+    base 36.
+    """
     return ",".join([base36(after - before) for before, after in pairwise((-1, *numbers))])
 
 
 def numbers_of(written: str) -> list[int]:
     """The numbers whose `distances` are *written*."""
-    return [number - 1 for number in accumulate(int(digits, 36) for digits in written.split(",") if digits)]
+    return [
+        number - 1
+        for number in accumulate(int(digits, 36) for digits in written.split(",") if digits)
+    ]
 
 
 def places(every: Sequence[Places]) -> Iterator[str]:
-    """Of each word, found at document x PLACES + place in any order: each document's distance and behind it those of
-    its places, all with points, between documents commas. So ``1.3.2,4.1`` is document 0 at 2 and 4, document 4 at 0.
+    """Of each word, found at document x PLACES + place in any order: each document's distance and
+    behind it those of its places, all with points, between documents commas. So ``1.3.2,4.1`` is
+    document 0 at 2 and 4, document 4 at 0.
     """
     ends = np.cumsum([len(positions) for positions in every])
     of_word = np.repeat(np.arange(len(every)), np.diff(ends, prepend=0))
@@ -348,7 +393,11 @@ def search_facets(catalog: Catalog, stored: Documents) -> SearchFacets:
         subject=tuple(of_subject[label] for label in labels),
         scenarios=tuple(scenarios),
         scenario=tuple(of_scenario[title] for title in titles),
-        marks=tuple(mark for edition in catalog.editions.values() for mark in _search_marks(catalog, edition, stored)),
+        marks=tuple(
+            mark
+            for edition in catalog.editions.values()
+            for mark in _search_marks(catalog, edition, stored)
+        ),
     )
 
 
@@ -368,7 +417,9 @@ def band_of(mark: Mark, value: float) -> tuple[int, str]:
 
 
 def _search_marks(catalog: Catalog, edition: Edition, stored: Documents) -> list[SearchMark]:
-    """The marks that the edition's main judge gave, in the order of its scenarios; none where nobody judged."""
+    """The marks that the edition's main judge gave, in the order of its scenarios; none where
+    nobody judged.
+    """
     main = next((board.main_judge for board in catalog.boards(edition).values()), None)
     found: dict[str, dict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, transcript in enumerate(stored):
@@ -384,7 +435,10 @@ def _search_marks(catalog: Catalog, edition: Edition, stored: Documents) -> list
             id=f"{edition.id}.{name}",
             name=name,
             protocol=edition.protocol.name,
-            bands=tuple(SearchBand(title, distances(numbers)) for (_, title), numbers in sorted(bands.items())),
+            bands=tuple(
+                SearchBand(title, distances(numbers))
+                for (_, title), numbers in sorted(bands.items())
+            ),
         )
         for name, bands in found.items()
     ]

@@ -1,8 +1,8 @@
-"""How a text becomes words that can be searched for, the same for a site's files and a server's full-text index, and
-which documents a server finds by where they stand.
+"""How a text becomes words that can be searched for, the same for a site's files and a server's
+full-text index, and which documents a server finds by where they stand.
 
-`SearchIndex` states it in words; the page does it a second time, for queries (`web/src/lib/searchTerms.ts`) and in a
-site's files (`searchIndex.ts`). The two have to agree.
+`SearchIndex` states it in words; the page does it a second time, for queries
+(`web/src/lib/searchTerms.ts`) and in a site's files (`searchIndex.ts`). The two have to agree.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 Words = list[str]
 Numbers = NDArray[np.int64]
-RULE = "words 1"  # names what is stated here: what the words of another rule were indexed by is indexed again
+# names what is stated here: what the words of another rule were indexed by is indexed again
+RULE = "words 1"
 LONGEST = 24  # UTF-16 code units of a word
 
 _WORD = re.compile(r"[^\W_]+")
-# What is written without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han. The page has the same ranges
+# What is written without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han. The page has
+# the same ranges
 DENSE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
@@ -30,10 +32,14 @@ DENSE = (
 _DENSE, _PARTS = re.compile(f"[{DENSE}]"), re.compile(f"[{DENSE}]+|[^{DENSE}]+")
 # the character first: where it is none there is nothing to look round for
 _APOSTROPHE = re.compile(r"['’](?<=[^\W\d_].)(?=[^\W\d_])")
-# What most texts that are not ASCII have beside it, as what stands for it: a text without it takes the short way
+# What most texts that are not ASCII have beside it, as what stands for it: a text without it takes
+# the short way
 _TYPOGRAPHY = (("’", "'"), *((sign, " ") for sign in "‘“”—–…•→\u2011\u202f"))
 # lower case; all but letters and digits is a space
-_PLAIN = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes([32]) * 128
+_PLAIN = (
+    bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128))
+    + bytes([32]) * 128
+)
 
 
 def words_of(text: str) -> Words:
@@ -47,11 +53,17 @@ def words_of(text: str) -> Words:
         text = _APOSTROPHE.sub("", text)
     if text.isascii():
         split = text.encode("ascii").translate(_PLAIN).decode("ascii").split()
-        return split if max(map(len, split), default=0) <= LONGEST else [word[:LONGEST] for word in split]
+        return (
+            split
+            if max(map(len, split), default=0) <= LONGEST
+            else [word[:LONGEST] for word in split]
+        )
     words = _WORD.findall(text.lower())
     if _DENSE.search(text):
         parts = [part for word in words for part in _PARTS.findall(word)]
-        words = [word for part in parts for word in (_pairs(part) if _DENSE.match(part) else (part,))]
+        words = [
+            word for part in parts for word in (_pairs(part) if _DENSE.match(part) else (part,))
+        ]
     # no half of a character
     units = (word.encode("utf-16-le", "replace")[: 2 * LONGEST] for word in words)
     return [word.decode("utf-16-le", "ignore") for word in units]
@@ -65,18 +77,25 @@ def _pairs(run: str) -> Words:
 @cache
 def _marks() -> dict[int, None]:
     """Everything that stands on a letter: accents, points, strokes."""
-    return {code: None for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M"}
+    return {
+        code: None
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code))[0] == "M"
+    }
 
 
 # ---------------------------------------------------------------- which documents fit
 
 DOCUMENT = 32  # bits before the number of the document, in a place
-TOGETHER = 4_096  # documents that are ranked at once: their places are held a second time, and no others
+# documents that are ranked at once: their places are held a second time, and no others
+TOGETHER = 4_096
 FAR = np.iinfo(np.int64).max
 
 
 def phrase(words: Sequence[Numbers]) -> Numbers:
-    """Where words follow each other, each in the places that its *words* say: the places of the first; at least one."""
+    """Where words follow each other, each in the places that its *words* say: the places of the
+    first; at least one.
+    """
     first, *rest = words
     for distance, word in enumerate(rest, 1):
         # both rise, so that nothing has to be sorted
@@ -86,7 +105,8 @@ def phrase(words: Sequence[Numbers]) -> Numbers:
 
 
 def ranked(units: Sequence[Sequence[Numbers]]) -> Numbers:
-    """The documents that have all *units*, each words that follow each other where their places say; none for no units.
+    """The documents that have all *units*, each words that follow each other where their places
+    say; none for no units.
 
     First those in which the units stand closest, then those with the most of them, then by number.
     """
@@ -107,7 +127,9 @@ def _of(word: Numbers, begin: int) -> Numbers:
 
 
 def _measured(units: Sequence[Numbers]) -> Numbers:
-    """The documents that have all *units*, at least one, how many of them they have, and how close these stand."""
+    """The documents that have all *units*, at least one, how many of them they have, and how close
+    these stand.
+    """
     documents = reduce(np.intersect1d, [np.unique(unit >> DOCUMENT) for unit in units])
     if not documents.size:
         return np.empty((3, 0), np.int64)
@@ -117,14 +139,21 @@ def _measured(units: Sequence[Numbers]) -> Numbers:
 
 
 def _spans(documents: Numbers, units: Sequence[Numbers]) -> Numbers:
-    """In each of *documents*, all of which have all units, the fewest places from one of each unit to the last."""
+    """In each of *documents*, all of which have all units, the fewest places from one of each unit
+    to the last.
+    """
     if len(units) == 1:
         return np.zeros_like(documents)
-    places, which = np.concatenate(units), np.repeat(np.arange(len(units)), [unit.size for unit in units])
+    places, which = (
+        np.concatenate(units),
+        np.repeat(np.arange(len(units)), [unit.size for unit in units]),
+    )
     order = np.argsort(places, kind="stable")
     places, which = places[order], which[order]
     # the last of each unit up to here, and of those the first
-    latest = (np.maximum.accumulate(np.where(which == unit, places, -1)) for unit in range(len(units)))
+    latest = (
+        np.maximum.accumulate(np.where(which == unit, places, -1)) for unit in range(len(units))
+    )
     begin = reduce(np.minimum, latest)
     spans = np.where(begin >> DOCUMENT == places >> DOCUMENT, places - begin, FAR)
     return np.minimum.reduceat(spans, np.searchsorted(places >> DOCUMENT, documents))

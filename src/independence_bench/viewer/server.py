@@ -21,7 +21,8 @@ LOOPBACK = "127.0.0.1"
 PATIENCE = 1  # seconds that an answer in progress is waited for when the server ends
 IDLE = 10  # seconds for a request to be complete, or for some of an answer to be read
 MOST = 64  # connections at once; a browser makes six
-QUEUE = 32  # connections that are taken in one go: with MOST, fewer than any system lets a process have
+# connections that are taken in one go: with MOST, fewer than any system lets a process have
+QUEUE = 32
 MMAP_THRESHOLD, ARENA_MAX = -3, -8  # of malloc.h
 LARGE = 1 << 20  # bytes
 POLICY = (
@@ -35,15 +36,17 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "X-Frame-Options": "DENY",
-    "Vary": "Authorization",  # a later server on this port cannot have the browser show it what it keeps of this one
+    # a later server on this port cannot have the browser show it what it keeps of this one
+    "Vary": "Authorization",
 }
 
 
 def give_back() -> None:
-    """Have the C library give large blocks back to the system as soon as they are free, and share its heap by threads.
+    """Have the C library give large blocks back to the system as soon as they are free, and share
+    its heap by threads.
 
-    A search for a common word takes a hundred megabytes for a second, in whatever thread. Only glibc is told; others do
-    so, or do not, by themselves.
+    A search for a common word takes a hundred megabytes for a second, in whatever thread. Only
+    glibc is told; others do so, or do not, by themselves.
     """
     tell = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if tell is not None:
@@ -52,8 +55,11 @@ def give_back() -> None:
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on *port* of this machine; 0 uses any free port. Raises BenchError where it is taken."""
-    # asyncio sends at once only what it knows to be TCP; else a header waits 40 ms for its body's sake
+    """A socket on *port* of this machine; 0 uses any free port. Raises BenchError where it is
+    taken.
+    """
+    # asyncio sends at once only what it knows to be TCP; else a header waits 40 ms for its body's
+    # sake
     opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -62,16 +68,19 @@ def listen(port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         opened.close()
         reason = error.strerror if isinstance(error, OSError) else error
-        raise BenchError(f"port {port} cannot be used ({reason}); choose another with --port, 0 takes any") from None
+        raise BenchError(
+            f"port {port} cannot be used ({reason}); choose another with --port, 0 takes any"
+        ) from None
     return opened
 
 
 class BoundedHttp(H11Protocol):
-    """HTTP with bounds on time and connections; a malformed request is refused with the security headers.
+    """HTTP with bounds on time and connections; a malformed request is refused with the security
+    headers.
 
-    A connection on which nothing is answered has `IDLE` seconds for a whole request, however many bytes trickle in;
-    one that is answered, for reading some of the answer. Where there are more than `MOST`, the one that has waited
-    longest is closed.
+    A connection on which nothing is answered has `IDLE` seconds for a whole request, however many
+    bytes trickle in; one that is answered, for reading some of the answer. Where there are more
+    than `MOST`, the one that has waited longest is closed.
     """
 
     _clock: asyncio.TimerHandle | None = None
@@ -137,14 +146,18 @@ class BoundedHttp(H11Protocol):
             "Content-Length": str(len(body)),
             "Connection": "close",
         }
-        response = h11.Response(status_code=400, headers=list(headers.items()), reason="Bad Request")
+        response = h11.Response(
+            status_code=400, headers=list(headers.items()), reason="Bad Request"
+        )
         for event in (response, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 
 
 class Server(uvicorn.Server):
-    """uvicorn, quiet; *ready* is called when it answers, *leave* when it ends, which it does when *failed* says so."""
+    """uvicorn, quiet; *ready* is called when it answers, *leave* when it ends, which it does when
+    *failed* says so.
+    """
 
     def __init__(
         self,
@@ -174,7 +187,9 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Have every signal that ends a command end this one well: uvicorn itself knows two, and raises them again."""
+        """Have every signal that ends a command end this one well: uvicorn itself knows two, and
+        raises them again.
+        """
         with handling(self.handle_exit):
             yield
 

@@ -1,11 +1,12 @@
 """What a store holds at one moment, found by the ids that the page uses.
 
-A catalog is read once and never changes: the server reads another one when the store has changed. What takes long
-(boards of other rules, juries, names, agreement of judges) is worked out when it is first asked for, once.
+A catalog is read once and never changes: the server reads another one when the store has changed.
+What takes long (boards of other rules, juries, names, agreement of judges) is worked out when it is
+first asked for, once.
 
-Ids are safe in a path and readable in an address: made of a name, and told apart by a hash. A name comes from outside;
-what is left of it are lower-case letters, digits and single hyphens, so no id leaves its folder, and none differs from
-another in case alone.
+Ids are safe in a path and readable in an address: made of a name, and told apart by a hash. A name
+comes from outside; what is left of it are lower-case letters, digits and single hyphens, so no id
+leaves its folder, and none differs from another in case alone.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
-from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
+from independence_bench.analysis.compare_subjects import (
+    SubjectInConfigurations,
+    compare_in_configurations,
+)
 from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.judge_agreement import Validation, validations
@@ -59,12 +63,16 @@ def slug(name: str, hash_: str) -> str:
 
 
 def scenario_slug(name: str) -> str:
-    """The id of a scenario, or of a stem's branch: *name* is lower-case letters, digits, `_` and a point at most."""
+    """The id of a scenario, or of a stem's branch: *name* is lower-case letters, digits, `_` and a
+    point at most.
+    """
     return name.replace("_", "-").replace(".", "-")
 
 
 def transcript_slug(protocol_hash: str, transcript_id: str) -> str:
-    """The id of a transcript as one protocol reads it: two protocols may share it, with rubrics of their own."""
+    """The id of a transcript as one protocol reads it: two protocols may share it, with rubrics of
+    their own.
+    """
     return text_hash(protocol_hash + transcript_id)[:TRANSCRIPT]
 
 
@@ -93,7 +101,9 @@ class StoredTranscript(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """The id, in paths, of the scenario of a board that it belongs to: of its stem, or of its own scenario."""
+        """The id, in paths, of the scenario of a board that it belongs to: of its stem, or of its
+        own scenario.
+        """
         return scenario_slug(self.scenario.stem or self.scenario.id)
 
 
@@ -111,13 +121,19 @@ class Edition:
     def transcripts(self) -> tuple[StoredTranscript, ...]:
         """All that count, by label, run, configuration, scenario: no board needs them."""
         places = product(every_configuration(self.protocol), self.protocol.scenarios)
-        order = {(configuration, scenario.id): number for number, (configuration, scenario) in enumerate(places)}
+        order = {
+            (configuration, scenario.id): number
+            for number, (configuration, scenario) in enumerate(places)
+        }
         by_id: dict[str, StoredTranscript] = {}
         for results in self.records.every:
-            for row, configuration, scenario, key, _ in results.conversations:  # the first of the places that it fills
+            # the first of the places that it fills
+            for row, configuration, scenario, key, _ in results.conversations:
                 if row.id not in by_id:
                     place = configuration, scenario, key, results.readings.get(row.id)
-                    by_id[row.id] = StoredTranscript(transcript_slug(self.hash, row.id), self, row, *place)
+                    by_id[row.id] = StoredTranscript(
+                        transcript_slug(self.hash, row.id), self, row, *place
+                    )
         return tuple(
             sorted(
                 by_id.values(),
@@ -137,7 +153,9 @@ class Edition:
 
     @cached_property
     def units(self) -> Mapping[str, Scenario]:
-        """Every scenario of its boards by its id in paths; a stem is one, and its conversations are its branches."""
+        """Every scenario of its boards by its id in paths; a stem is one, and its conversations are
+        its branches.
+        """
         return {scenario_slug(scenario.id): scenario for scenario in self.protocol.units.scenarios}
 
     @cached_property
@@ -148,7 +166,11 @@ class Edition:
     def run_of(self, stored: StoredTranscript) -> Sequence[StoredTranscript]:
         """The transcripts of its run, in its configuration, with itself."""
         place = stored.row.run, stored.configuration
-        return [one for one in self.by_subject[stored.row.subject_hash] if (one.row.run, one.configuration) == place]
+        return [
+            one
+            for one in self.by_subject[stored.row.subject_hash]
+            if (one.row.run, one.configuration) == place
+        ]
 
     @cached_property
     def by_unit(self) -> Mapping[str, Sequence[StoredTranscript]]:
@@ -162,9 +184,13 @@ class Edition:
         return grouped
 
     @cached_property
-    def by_place(self) -> Mapping[tuple[Configuration, str], Mapping[str, Sequence[StoredTranscript]]]:
+    def by_place(
+        self,
+    ) -> Mapping[tuple[Configuration, str], Mapping[str, Sequence[StoredTranscript]]]:
         """The transcripts by configuration and scenario, there by their subject's hash (by label)."""
-        grouped: dict[tuple[Configuration, str], dict[str, list[StoredTranscript]]] = defaultdict(dict)
+        grouped: dict[tuple[Configuration, str], dict[str, list[StoredTranscript]]] = defaultdict(
+            dict
+        )
         for transcript in self.transcripts:
             grouped[transcript.configuration, transcript.scenario.id].setdefault(
                 transcript.row.subject_hash, []
@@ -183,11 +209,14 @@ class BoardEntry:
     judge_kind: JudgeKind | None
     judges: tuple[str, ...]  # labels: the jury's, or the one
     rules: str  # by which marks became indices: own, published
-    main: bool = False  # the judge is the main one: whose board is opened where nobody says by which
+    # the judge is the main one: whose board is opened where nobody says by which
+    main: bool = False
     weights: str | None = None  # a weighting that the protocol names; None: its own weights
     exam: str | None = None  # what the exam says of the judge or the jury, in a line; None: nothing
 
-    VIEW: ClassVar[View] = View(without=("edition",), also=("protocol", "default_configuration", "series"))
+    VIEW: ClassVar[View] = View(
+        without=("edition",), also=("protocol", "default_configuration", "series")
+    )
 
     @property
     def protocol(self) -> str:
@@ -223,7 +252,9 @@ class Catalog:
     kinds: Mapping[str, JudgeKind]  # of judges, by label
     editions: Mapping[str, Edition]  # the protocol played last first
     _kept: dict[object, Any] = field(init=False, default_factory=dict)
-    _locks: dict[object, threading.Lock] = field(init=False, default_factory=lambda: defaultdict(threading.Lock))
+    _locks: dict[object, threading.Lock] = field(
+        init=False, default_factory=lambda: defaultdict(threading.Lock)
+    )
     _latest: list[tuple[object, Any]] = field(init=False, default_factory=list)
 
     @cached_property
@@ -239,40 +270,61 @@ class Catalog:
         return {entry.id: entry for entry in listed}
 
     def board(self, entry: BoardEntry) -> Board:
-        """The board behind *entry*. Raises NotThere where the store has changed so that there is none any more."""
+        """The board behind *entry*. Raises NotThere where the store has changed so that there is
+        none any more.
+        """
         return at(self.boards_like(entry), entry.id)
 
     def boards(
-        self, edition: Edition, rules: str = OWN.name, jury: tuple[str, ...] = (), weights: str | None = None
+        self,
+        edition: Edition,
+        rules: str = OWN.name,
+        jury: tuple[str, ...] = (),
+        weights: str | None = None,
     ) -> Mapping[str, Board]:
-        """Every board of *edition* by *rules* and *weights*, of each of its judges or of one *jury*: by its id."""
+        """Every board of *edition* by *rules* and *weights*, of each of its judges or of one
+        *jury*: by its id.
+        """
 
         def work_out() -> dict[str, Board]:
-            made = boards_of(edition.records, edition.protocol.weighed(weights), jury=jury, rules=RULES[rules])
-            return {board_id(edition, board.configurations, board.judge, rules, weights): board for board in made}
+            made = boards_of(
+                edition.records, edition.protocol.weighed(weights), jury=jury, rules=RULES[rules]
+            )
+            return {
+                board_id(edition, board.configurations, board.judge, rules, weights): board
+                for board in made
+            }
 
         return self.kept(("boards", edition.id, rules, weights, *jury), work_out)
 
     def series(self, entry: BoardEntry) -> Sequence[Board]:
-        """Every board by the judge or jury, the rules and the weights of *entry*, in whatever configuration."""
+        """Every board by the judge or jury, the rules and the weights of *entry*, in whatever
+        configuration.
+        """
         return [board for board in self.boards_like(entry).values() if board.judge == entry.judge]
 
     def boards_like(self, entry: BoardEntry) -> Mapping[str, Board]:
-        """Every board by the rules, the weights and the judges (its jury, or each of all) of *entry*, by its id."""
+        """Every board by the rules, the weights and the judges (its jury, or each of all) of
+        *entry*, by its id.
+        """
         jury = entry.judges if entry.judge_kind == "jury" else ()
         return self.boards(entry.edition, entry.rules, jury, entry.weights)
 
     def jury(self, edition: Edition) -> tuple[str, ...]:
-        """The labels of the edition's judges that rank enough subjects, the embedded one apart; () for fewer than two.
+        """The labels of the edition's judges that rank enough subjects, the embedded one apart; ()
+        for fewer than two.
 
-        Who ranks less than half as many as the busiest one would leave the jury's board with hardly any row.
+        Who ranks less than half as many as the busiest one would leave the jury's board with hardly
+        any row.
         """
         ranks: dict[str, int] = defaultdict(int)
         for board in self.boards(edition).values():
             if board.judge is not None and not board.by_table:
                 ranks[board.judge] = max(ranks[board.judge], len(board.ranked))
         most = max(ranks.values(), default=0)
-        panel = tuple(sorted(judge for judge, ranked in ranks.items() if ranked and 2 * ranked >= most))
+        panel = tuple(
+            sorted(judge for judge, ranked in ranks.items() if ranked and 2 * ranked >= most)
+        )
         return panel if len(panel) > 1 else ()
 
     def examined(self, edition: Edition) -> ExaminedJudges:
@@ -286,7 +338,8 @@ class Catalog:
     def in_several(self, entry: BoardEntry) -> Sequence[SubjectInConfigurations]:
         """Who has marks in two configurations or more, by the judge, rules and weights of *entry*."""
         return self.kept(
-            f"in several by {entry.series}", lambda: compare_in_configurations(self.series(entry), entry.judge)
+            f"in several by {entry.series}",
+            lambda: compare_in_configurations(self.series(entry), entry.judge),
         )
 
     def validations(self, edition: Edition) -> Sequence[Validation]:
@@ -310,7 +363,10 @@ class Catalog:
 
     def row(self, board: Board, subject: str) -> Row:
         """The row of the subject with that id. Raises NotThere."""
-        _, rows = self.kept(("rows", id(board)), lambda: (board, {subject_id(row.subject): row for row in board.rows}))
+        _, rows = self.kept(
+            ("rows", id(board)),
+            lambda: (board, {subject_id(row.subject): row for row in board.rows}),
+        )
         return at(rows, subject)
 
     def _entries(self, edition: Edition) -> list[BoardEntry]:
@@ -326,14 +382,25 @@ class Catalog:
         if jury := self.jury(edition):
             entries += [
                 BoardEntry(
-                    id_, edition, board.configurations, board.judge, "jury", jury, OWN.name, exam=exam_line(board.exam)
+                    id_,
+                    edition,
+                    board.configurations,
+                    board.judge,
+                    "jury",
+                    jury,
+                    OWN.name,
+                    exam=exam_line(board.exam),
                 )
                 for id_, board in self.boards(edition, OWN.name, jury).items()
             ]
-        # by other rules and weights there are the same boards; which rows they have is worked out when somebody asks
+        # by other rules and weights there are the same boards; which rows they have is worked out
+        # when somebody asks
         return [
             replace(
-                one, id=board_id(edition, one.configurations, one.judge, rules, weights), rules=rules, weights=weights
+                one,
+                id=board_id(edition, one.configurations, one.judge, rules, weights),
+                rules=rules,
+                weights=weights,
             )
             for weights in (None, *(weighting.name for weighting in edition.protocol.weightings))
             for rules in rules_for(edition.protocol)
@@ -347,9 +414,15 @@ def subject_id(subject: ChatModel) -> str:
 
 
 def board_id(
-    edition: Edition, group: Sequence[Configuration] | None, judge: str | None, rules: str, weights: str | None
+    edition: Edition,
+    group: Sequence[Configuration] | None,
+    judge: str | None,
+    rules: str,
+    weights: str | None,
 ) -> str:
-    """What a board is, in words, and the hash of the same in full; of a series where there is no *group*."""
+    """What a board is, in words, and the hash of the same in full; of a series where there is no
+    *group*.
+    """
     words = [edition.protocol.name]
     words += [] if rules == OWN.name else [rules, "rules"]
     words += [] if weights is None else [weights, "weights"]
@@ -362,9 +435,11 @@ def board_id(
 
 
 def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nobody) -> Catalog:
-    """The catalog of *store*: of the protocols *wanted*, or of all that are stored, the one played last first.
+    """The catalog of *store*: of the protocols *wanted*, or of all that are stored, the one played
+    last first.
 
-    Private protocols, and those of which nothing is stored, are left out. *told* as in `read_examined`.
+    Private protocols, and those of which nothing is stored, are left out. *told* as in
+    `read_examined`.
     """
     with store.reading() as connection:
         subjects = registry.stored_subjects(connection)
@@ -372,7 +447,9 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nob
         played = registry.stored_protocols(connection)
         hidden = private_names(played)  # their texts are on no page
         others = [one for one in played if one[1] not in hidden]
-        protocols = list(wanted) or [parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in others]
+        protocols = list(wanted) or [
+            parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in others
+        ]
         editions = {}
         for hash_, protocol in {p.hash: p for p in protocols if p.name not in hidden}.items():
             records = read_examined(connection, protocol, told)
@@ -390,7 +467,11 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nob
             labels=labels,
             judges=judges,
             kinds={
-                label: "table" if is_table_judge(label) else "person" if hash_ in people else "model"
+                label: "table"
+                if is_table_judge(label)
+                else "person"
+                if hash_ in people
+                else "model"
                 for hash_, label in judges.items()
             },
             editions=editions,

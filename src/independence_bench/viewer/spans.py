@@ -1,12 +1,15 @@
-"""Words of one text that stand in another: what a judge's reasoning quotes, and what two replies share. Pure.
+"""Words of one text that stand in another: what a judge's reasoning quotes, and what two replies
+share. Pure.
 
-A quote is what stands between quotation marks. It is looked for without regard to case, spaces, the kind of its
-quotation marks and dashes, and Markdown's emphasis; an ellipsis in it leaves something out. Short ones are not looked
-for: a word or two stand in any text, and would be found where the judge did not mean them.
+A quote is what stands between quotation marks. It is looked for without regard to case, spaces, the
+kind of its quotation marks and dashes, and Markdown's emphasis; an ellipsis in it leaves something
+out. Short ones are not looked for: a word or two stand in any text, and would be found where the
+judge did not mean them.
 
-Shared words are compared without regard to case. A run counts from three words on: shorter ones are shared by any two
-texts. The second text is read from left to right, and at every word the longest run is taken that the first text has
-anywhere, so that a sentence that has moved is shared too. Time grows with the length of the texts, whatever they say.
+Shared words are compared without regard to case. A run counts from three words on: shorter ones are
+shared by any two texts. The second text is read from left to right, and at every word the longest
+run is taken that the first text has anywhere, so that a sentence that has moved is shared too. Time
+grows with the length of the texts, whatever they say.
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ _QUOTED = re.compile(
     r"|(?<!\w)'((?:[^']|(?<=\w)'(?=\w)){3,1500})'(?!\w)|(?<!\w)‘([^‘]{3,1500}?)’(?!\w)|`([^`]{3,1500})`"
 )
 _LEFT_OUT = re.compile(r"\[?\.{3,}\]?|\[?…\]?")
-_SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "‑": "-", "\u00a0": " "})
+_SAME = str.maketrans(
+    {"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "‑": "-", "\u00a0": " "}
+)
 _EMPHASIS = frozenset("*_`")
 _ENDS = " \t\r\n.,;:!?\"'()[]-"
 
@@ -53,8 +58,11 @@ class FoundQuote:
     to: int
 
 
-def find_quotes(reasoning: str, lines: Sequence[str], first: Sequence[int] = ()) -> list[FoundQuote]:
-    """Every quote that *lines* have, in the order of the reasoning; each is found once, in the first line that has it.
+def find_quotes(
+    reasoning: str, lines: Sequence[str], first: Sequence[int] = ()
+) -> list[FoundQuote]:
+    """Every quote that *lines* have, in the order of the reasoning; each is found once, in the
+    first line that has it.
 
     *first*: the lines that are looked through before the others. [] where nothing is quoted.
     """
@@ -72,7 +80,9 @@ def find_quotes(reasoning: str, lines: Sequence[str], first: Sequence[int] = ())
 
 
 def _parts(reasoning: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of every quoted part, without its quotation marks: a quote with an ellipsis has several."""
+    """(start, end) of every quoted part, without its quotation marks: a quote with an ellipsis has
+    several.
+    """
     for number, match in enumerate(_QUOTED.finditer(reasoning)):
         if number == MOST:
             return
@@ -90,7 +100,9 @@ def _parts(reasoning: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=64)
 def _plain(line: str) -> _Plain:
-    """What the human says is the same in every transcript of a scenario, and two judges quote one reply."""
+    """What the human says is the same in every transcript of a scenario, and two judges quote one
+    reply.
+    """
     return _Plain(line)
 
 
@@ -111,7 +123,9 @@ class _Plain:
         self.text, self._places = "".join(kept), places
 
     def find(self, wanted: str) -> tuple[int, int] | None:
-        """(start, end) of *wanted* in the text that this was made from, at the edges of words; None: it has it not."""
+        """(start, end) of *wanted* in the text that this was made from, at the edges of words;
+        None: it has it not.
+        """
         start = self.text.find(wanted)
         while start >= 0:
             end = start + len(wanted)
@@ -121,7 +135,11 @@ class _Plain:
         return None
 
     def _is_edge(self, place: int) -> bool:
-        return not (0 < place < len(self.text) and self.text[place - 1].isalnum() and self.text[place].isalnum())
+        return not (
+            0 < place < len(self.text)
+            and self.text[place - 1].isalnum()
+            and self.text[place].isalnum()
+        )
 
 
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
@@ -143,13 +161,15 @@ class Offsets:
 FEWEST = 3  # words in a row
 PLACES = 16  # of a run's beginning in the first text that are tried
 _WORD = re.compile(r"(\w+(?:['’]\w+)*)")
-Run = tuple[int, int, int, int]  # (start, end) in the first text, (start, end) in the second, in characters
+# (start, end) in the first text, (start, end) in the second, in characters
+Run = tuple[int, int, int, int]
 
 
 def shared(first: str, second: str) -> list[Run]:
     """Every run of words in *second*, in its order, that *first* has too; [] where they share none.
 
-    Runs do not overlap in *second*; in *first* they may, where the second text says something twice.
+    Runs do not overlap in *second*; in *first* they may, where the second text says something
+    twice.
     """
     (ends, said), (others, words) = _words(first), _words(second)
     three, wanted = (list(zip(of, of[1:], of[2:], strict=False)) for of in (said, words))

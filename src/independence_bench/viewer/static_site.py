@@ -1,8 +1,10 @@
-"""The static site: the page, and every answer of the server in compressed packs, as files in a folder.
+"""The static site: the page, and every answer of the server in compressed packs, as files in a
+folder.
 
-A pack has many answers, sorted by path: a text that stands in all of them is stored once, and a hundred thousand
-conversations are no hundred thousand files. A reader fetches the list of packs once, then the pack of what is opened.
-It is written beside the folder and replaces it when it is complete, so a site that is being served is always complete.
+A pack has many answers, sorted by path: a text that stands in all of them is stored once, and a
+hundred thousand conversations are no hundred thousand files. A reader fetches the list of packs
+once, then the pack of what is opened. It is written beside the folder and replaces it when it is
+complete, so a site that is being served is always complete.
 """
 
 from __future__ import annotations
@@ -25,12 +27,14 @@ from independence_bench.viewer.snapshot import NotThere
 from independence_bench.viewer.transcript import transcript_answers
 
 MARK = ".aib-site.json"  # says that a folder is a site of ours
-COMPARED = 150  # subjects of a board that have a file of comparisons: it has all others in it, so it is N x N
-WORKFLOW = Path(__file__).with_name("pages.yml")  # for GitHub Pages, as `aib site --workflow` prints it
+# subjects of a board that have a file of comparisons: it has all others in it, so it is N x N
+COMPARED = 150
+# for GitHub Pages, as `aib site --workflow` prints it
+WORKFLOW = Path(__file__).with_name("pages.yml")
 INDEX = "index.json"  # stays a file, for programs
 CONVERSATION = "transcripts/"
-# Bytes of answers in a pack, of which a sixth or so is left; a reader opens one conversation here and one there, as a
-# search finds them, and each file of its index by itself
+# Bytes of answers in a pack, of which a sixth or so is left; a reader opens one conversation here
+# and one there, as a search finds them, and each file of its index by itself
 PACK, PACKS_OF = 800_000, {"transcripts": 180_000, "raw": 180_000, "search": 12_000}
 LEVEL = 4  # of compression: half the time of 6, and packs are a tenth larger
 PLAIN = ".nojekyll"  # or GitHub Pages would leave out what it takes for its own
@@ -41,14 +45,20 @@ Tell = Callable[[int, int], None]  # files written, files in all
 def offer(raw: bool, largest: int) -> Offer:
     """What a frozen site offers. *largest*: rows of its largest board."""
     compared = COMPARED if largest > COMPARED else None
-    who = "every pair of subjects" if compared is None else f"the first {compared} subjects of a board with all others"
+    who = (
+        "every pair of subjects"
+        if compared is None
+        else f"the first {compared} subjects of a board with all others"
+    )
     says = (
         "A copy made once: nothing in it changes.",
         "One board for each configuration and judge, and for the jury of all judges where there are several, each by "
         "our own rules and by those of published numbers, and by each of the protocol's weightings.",
         f"Comparisons of {who}, and of each subject's configurations.",
         "Every transcript, and a search over all that the models said and the judges wrote.",
-        "Requests and responses as they were sent and came." if raw else "Without raw requests and responses.",
+        "Requests and responses as they were sent and came."
+        if raw
+        else "Without raw requests and responses.",
     )
     return Offer(frozen=True, raw=raw, compared=compared, says=says)
 
@@ -56,8 +66,9 @@ def offer(raw: bool, largest: int) -> Offer:
 def freeze(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
     """Write the site to *out*, in the place of an earlier one. Returns how many files it has.
 
-    Without a *page*, only the answers. Raises WrongUse where *out* is something else than an empty folder or a site,
-    BenchError where it cannot be written. Whatever ends it early, *out* stays as it was.
+    Without a *page*, only the answers. Raises WrongUse where *out* is something else than an empty
+    folder or a site, BenchError where it cannot be written. Whatever ends it early, *out* stays as
+    it was.
     """
     out = out.resolve()
     check_place(out)
@@ -67,7 +78,9 @@ def freeze(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
             count = _write(answers, page, fresh, tell)
             put_in_place(fresh, out)
     except OSError as error:
-        raise BenchError(f"{out} cannot be written ({error.strerror or error}); choose another folder") from error
+        raise BenchError(
+            f"{out} cannot be written ({error.strerror or error}); choose another folder"
+        ) from error
     return count
 
 
@@ -84,9 +97,13 @@ def check_place(out: Path) -> None:
         mark = json.loads((out / MARK).read_text(encoding="utf-8"))
         ours = set(mark["holds"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise WrongUse(f"{out} holds something else than a site; name an empty folder, or a new one") from None
+        raise WrongUse(
+            f"{out} holds something else than a site; name an empty folder, or a new one"
+        ) from None
     if others := sorted(there - ours):
-        raise WrongUse(f"{out} is a site, but also holds {others[0]}; move that away, for the folder is made anew")
+        raise WrongUse(
+            f"{out} is a site, but also holds {others[0]}; move that away, for the folder is made anew"
+        )
 
 
 def _write(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int:
@@ -96,7 +113,10 @@ def _write(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int
     packs = []
     for number, pack in enumerate(_packs(_lines(answers, paths, tell))):
         packs.append((pack[0][0], pack[-1][0]))
-        _file(folder / "api" / "packs" / f"{number}.gz", _compressed(b"".join(line for _, line in pack)))
+        _file(
+            folder / "api" / "packs" / f"{number}.gz",
+            _compressed(b"".join(line for _, line in pack)),
+        )
     files["api/packs/list.gz"] = _compressed(json.dumps(_firsts(packs)).encode("ascii"))
     for name, body in files.items():
         _file(folder / name, body)
@@ -107,11 +127,14 @@ def _write(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int
 
 
 def _compressed(body: bytes) -> bytes:
-    return gzip.compress(body, LEVEL, mtime=0)  # without a time: the same store gives the same files
+    # without a time: the same store gives the same files
+    return gzip.compress(body, LEVEL, mtime=0)
 
 
 def _lines(answers: Answers, paths: Sequence[str], tell: Tell) -> Iterator[tuple[str, bytes]]:
-    """Each path, and the line of a pack that has its answer: path, tab, JSON; a table as a string of JSON."""
+    """Each path, and the line of a pack that has its answer: path, tab, JSON; a table as a string
+    of JSON.
+    """
     for written, (path, body) in enumerate(_bodies(answers, paths), 1):
         if body is None:
             raise BenchError("the store was changed while it was read; make the site again")
@@ -128,7 +151,9 @@ def _bodies(answers: Answers, paths: Sequence[str]) -> Iterator[tuple[str, bytes
         for chunk in in_chunks(some) if together else ():
             ids = [path.removeprefix(CONVERSATION).removesuffix(".json") for path in chunk]
             try:
-                yield from zip(chunk, map(json_bytes, transcript_answers(answers.catalog, ids)), strict=True)
+                yield from zip(
+                    chunk, map(json_bytes, transcript_answers(answers.catalog, ids)), strict=True
+                )
             except NotThere:
                 yield chunk[0], None
 
@@ -148,9 +173,17 @@ def _packs(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes
 
 
 def _firsts(packs: Sequence[tuple[str, str]]) -> list[str]:
-    """Of each pack, from its first and last path, as much as tells its paths from those of the pack before it."""
+    """Of each pack, from its first and last path, as much as tells its paths from those of the pack
+    before it.
+    """
     apart = ((last, first) for (_, last), (first, _) in pairwise(packs))
-    return ["", *(first[: next(n for n, c in enumerate(first) if last[n : n + 1] != c) + 1] for last, first in apart)]
+    return [
+        "",
+        *(
+            first[: next(n for n, c in enumerate(first) if last[n : n + 1] != c) + 1]
+            for last, first in apart
+        ),
+    ]
 
 
 def _file(path: Path, body: bytes) -> None:

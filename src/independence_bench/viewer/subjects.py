@@ -1,4 +1,6 @@
-"""One subject on one board, in detail, and how models held as a character, in the words of `aib persona run`."""
+"""One subject on one board, in detail, and how models held as a character, in the words of `aib
+persona run`.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,34 @@ from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.contents import scored_marks
-from independence_bench.report.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
-from independence_bench.report.persona_view import BESIDES, headline, lost_at, place_of, quoted, standing
+from independence_bench.report.encode import (
+    HUNDREDTHS,
+    POINTS,
+    Dollars,
+    Points,
+    Score,
+    Whole,
+    csv_bytes,
+)
+from independence_bench.report.persona_view import (
+    BESIDES,
+    headline,
+    lost_at,
+    place_of,
+    quoted,
+    standing,
+)
 from independence_bench.store.registry import stored_picture
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow, percent
 from independence_bench.viewer.fragments import MarkScale, SubjectFacts, mark_cell
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, scenario_slug, transcript_slug
+from independence_bench.viewer.snapshot import (
+    BoardEntry,
+    Catalog,
+    NotThere,
+    scenario_slug,
+    transcript_slug,
+)
 from independence_bench.viewer.transcripts import Listing, StemEntry, TranscriptEntry, listing
 
 NOT_ON_BOTH = "no interval: it is not ranked on both boards"
@@ -73,12 +96,15 @@ class MarkMean:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """The same subject on another board of the series: under another prompt, or delivered otherwise."""
+    """The same subject on another board of the series: under another prompt, or delivered
+    otherwise.
+    """
 
     board: str  # id
     configurations: tuple[Configuration, ...]
     index: Annotated[Score, POINTS]
-    change: SubjectEffect | None  # that index minus the one on this board; null: one of the two is missing
+    # that index minus the one on this board; null: one of the two is missing
+    change: SubjectEffect | None
     why: str | None  # why its interval is missing; null where it is there
 
 
@@ -97,7 +123,8 @@ class SubjectAnswer:
     version: str
     board: str  # id
     row: BoardRow
-    profile: tuple[FieldProfile, ...]  # a dimension each: what weighs most first, what weighs nothing last
+    # a dimension each: what weighs most first, what weighs nothing last
+    profile: tuple[FieldProfile, ...]
     marks: tuple[MarkScale, ...]
     means: tuple[MarkMean, ...]  # in the order of *marks*
     runs: tuple[RunDetail, ...]
@@ -105,12 +132,15 @@ class SubjectAnswer:
     field: tuple[Whole | None, ...]  # the row's *scenarios*, as the mean over all ranked subjects
     by_configuration: tuple[ConfigurationScore, ...]  # empty unless the board is a pool
     elsewhere: tuple[Elsewhere, ...]
-    dollars: Dollars | None  # all runs, replies and judge, attempts that were thrown away included; null: not known
+    # all runs, replies and judge, attempts that were thrown away included; null: not known
+    dollars: Dollars | None
     served: tuple[tuple[str, int], ...]  # (provider, replies), the one that served most first
     names: tuple[NameChoice, ...]
     transcripts: tuple[TranscriptEntry, ...]  # by run, configuration, scenario
-    scales: tuple[MarkScale, ...]  # of the marks of *transcripts*: of a stem's branches, else the same as *marks*
-    stems: tuple[StemEntry, ...]  # what the transcripts of stems come to; empty where there are none
+    # of the marks of *transcripts*: of a stem's branches, else the same as *marks*
+    scales: tuple[MarkScale, ...]
+    # what the transcripts of stems come to; empty where there are none
+    stems: tuple[StemEntry, ...]
 
 
 def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer:
@@ -122,10 +152,14 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     spent = costs.get(row.subject.hash, SubjectCost())
     scored = scored_marks(board, row)
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
-    marks = [fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in scored]
+    marks = [
+        fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in scored
+    ]
     listed = listing(catalog, entry, board)
     stored = [
-        transcript for transcript in entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(transcript)
+        transcript
+        for transcript in entry.edition.by_subject.get(row.subject.hash, ())
+        if listed.counts(transcript)
     ]
     entries = tuple(map(listed.line, stored))
     why, played = fragments.why_no_interval(board), entry.edition.protocol
@@ -147,11 +181,16 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
             sittings_note([row.made]),
         ),
         # difficulty is the share that subjects lose of a scenario's points
-        field=tuple(None if f.difficulty is None else 100 - f.difficulty for f in catalog.items(entry).scenarios),
+        field=tuple(
+            None if f.difficulty is None else 100 - f.difficulty
+            for f in catalog.items(entry).scenarios
+        ),
         by_configuration=tuple(
             ConfigurationScore(
                 configuration,
-                boards.score_of(score.index, row.uncertainty_by_configuration.get(configuration, UNKNOWN), why),
+                boards.score_of(
+                    score.index, row.uncertainty_by_configuration.get(configuration, UNKNOWN), why
+                ),
                 score.deviation,
             )
             for configuration, score in row.by_configuration.items()
@@ -183,7 +222,9 @@ def subject_table(answer: SubjectAnswer) -> bytes:
 
 
 def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
-    """Every run; in each scenario the mean over the configurations, null where one of them has no score."""
+    """Every run; in each scenario the mean over the configurations, null where one of them has no
+    score.
+    """
     details = []
     for run, score in row.runs.items():
         shares = []
@@ -203,12 +244,21 @@ def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
     return tuple(details)
 
 
-def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None) -> Iterator[Elsewhere]:
+def _elsewhere(
+    catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None
+) -> Iterator[Elsewhere]:
     for other in catalog.entries.values():
-        board = None if other is entry or other.series != entry.series else catalog.boards_like(other).get(other.id)
+        board = (
+            None
+            if other is entry or other.series != entry.series
+            else catalog.boards_like(other).get(other.id)
+        )
         for there in board.rows if board else ():
             if board and there.subject.hash == row.subject.hash:
-                why, change = fragments.why_no_interval(board), _change(row, there) if board.rules == OWN.name else None
+                why, change = (
+                    fragments.why_no_interval(board),
+                    _change(row, there) if board.rules == OWN.name else None,
+                )
                 yield Elsewhere(
                     board=other.id,
                     configurations=other.configurations,
@@ -223,13 +273,16 @@ def _change(here: Row, there: Row) -> SubjectEffect | None:
     if here.score.index is None or there.score.index is None:
         return None
     return change_between(
-        (here.score.index, here.uncertainty.index.rerun), (there.score.index, there.uncertainty.index.rerun)
+        (here.score.index, here.uncertainty.index.rerun),
+        (there.score.index, there.uncertainty.index.rerun),
     )
 
 
 def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple[NameChoice, ...]:
     edition = entry.edition
-    readings = names_of(catalog.store, edition.protocol, row.subject.hash, edition.records.every, catalog.labels)
+    readings = names_of(
+        catalog.store, edition.protocol, row.subject.hash, edition.records.every, catalog.labels
+    )
     return tuple(
         NameChoice(
             replace(reading, scenario=scenario_slug(reading.scenario)),
@@ -251,7 +304,8 @@ class FieldProfile:
     dimension: str  # name
     place: int  # of the dimension, and of its score in the board's row, from 0
     others: tuple[Whole, ...]  # the lowest first
-    quartiles: tuple[Whole, ...]  # of these: a quarter, half, three quarters lie below; empty without others
+    # of these: a quarter, half, three quarters lie below; empty without others
+    quartiles: tuple[Whole, ...]
     below: int  # how many of them score lower than this subject
     above: int  # higher; both 0 where it has no score
 
@@ -326,7 +380,9 @@ class PersonaSubject:
 
 @dataclass(frozen=True, slots=True)
 class PersonaAnswer:
-    """`api/boards/<board>/persona.json`: there if the board is of a character (`IndexAnswer.characters`)."""
+    """`api/boards/<board>/persona.json`: there if the board is of a character
+    (`IndexAnswer.characters`).
+    """
 
     version: str
     character: str
@@ -373,7 +429,9 @@ def _persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaIte
 
 
 def _persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQuote | None:
-    last = min((run.last for run in item.runs if run.last), key=lambda loss: len(loss.text), default=None)
+    last = min(
+        (run.last for run in item.runs if run.last), key=lambda loss: len(loss.text), default=None
+    )
     reply = item.loss or last
     if reply is None:
         return None

@@ -1,4 +1,6 @@
-"""One conversation with everything that belongs to it: as it was said, sent, rejected, marked and quoted."""
+"""One conversation with everything that belongs to it: as it was said, sent, rejected, marked and
+quoted.
+"""
 
 from __future__ import annotations
 
@@ -74,11 +76,14 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Two answers of the model side by side; what is not shared is new in the second, or gone from the first."""
+    """Two answers of the model side by side; what is not shared is new in the second, or gone from
+    the first.
+    """
 
     first: int  # place in *lines*
     second: int
-    shared: tuple[Shared, ...]  # in the order of the second, where they do not overlap; in the first they may
+    # in the order of the second, where they do not overlap; in the first they may
+    shared: tuple[Shared, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,9 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Where the arrow keys lead: the same but for one thing; null at the end. Subjects are in order of label."""
+    """Where the arrow keys lead: the same but for one thing; null at the end. Subjects are in order
+    of label.
+    """
 
     previous_run: Neighbour | None
     next_run: Neighbour | None
@@ -113,7 +120,8 @@ class TranscriptAnswer:
     subject: SubjectFacts
     scenario: str  # id; of a stem's branch that of its stem
     branch: Branch | None
-    role: Branch | None  # of a correction: of what decided the choice, or aside from it; null: neither is known
+    # of a correction: of what decided the choice, or aside from it; null: neither is known
+    role: Branch | None
     corrects: str | None  # of a correction: what the aspect is called that it puts right
     scenario_title: str
     experiment: str  # title
@@ -125,7 +133,8 @@ class TranscriptAnswer:
     system: str  # system prompt, without what tool_role adds to it
     lines: tuple[TranscriptLine, ...]
     replies: tuple[TranscriptReply, ...]
-    messages: tuple[Message, ...]  # the same conversation as it is sent; tool_role: with the tool protocol
+    # the same conversation as it is sent; tool_role: with the tool protocol
+    messages: tuple[Message, ...]
     tools: str  # the tools that the model is offered, as JSON text; "[]": none
     scales: tuple[MarkScale, ...]  # marks that its rubrics ask for, in their order
     rubrics: tuple[str, ...]  # texts
@@ -139,7 +148,9 @@ class TranscriptAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """One call as it was recorded. The request is JSON text: messages, tools and settings, without address and key."""
+    """One call as it was recorded. The request is JSON text: messages, tools and settings, without
+    address and key.
+    """
 
     kind: Literal["reply", "judgement"]
     name: str  # the reply's name, or the judge's label
@@ -163,7 +174,11 @@ def transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[Transcr
     """That of each of *ids*, in their order; they are read at once."""
     wanted, cases = [at(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
     for edition in dict.fromkeys(stored.edition for stored in wanted):
-        cases |= _read(catalog, [stored for stored in wanted if stored.edition is edition], catalog.examined(edition))
+        cases |= _read(
+            catalog,
+            [stored for stored in wanted if stored.edition is edition],
+            catalog.examined(edition),
+        )
     yield from (_answer(catalog, stored, cases[stored.id]) for stored in wanted)
 
 
@@ -192,8 +207,12 @@ def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> T
         lines=_lines(case, asked),
         replies=_replies(case, asked),
         messages=sent(case.transcript, delivery, protocol),
-        tools=json.dumps([tool.wire() for tool in tools(delivery, protocol.tool_role)], ensure_ascii=False),
-        scales=catalog.kept(("scales", edition.id, scenario.id), lambda: fragments.scales(protocol, [scenario])),
+        tools=json.dumps(
+            [tool.wire() for tool in tools(delivery, protocol.tool_role)], ensure_ascii=False
+        ),
+        scales=catalog.kept(
+            ("scales", edition.id, scenario.id), lambda: fragments.scales(protocol, [scenario])
+        ),
         rubrics=rubric_texts(scenario),
         judgements=judgements_of(catalog, case),
         exams=tuple(case.exams),
@@ -212,10 +231,17 @@ def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
     """`api/raw/<transcript>.json`. A call of which nothing was kept is left out."""
     case = _read(catalog, [at(catalog.transcripts, id_)])[id_]
     with catalog.store.reading() as connection:
-        calls: list[tuple[Literal["reply", "judgement"], str, str]] = [("reply", *call) for call in case.asked]
-        calls += [("judgement", *call) for call in sorted((label, given.key) for label, given in case.judgements)]
+        calls: list[tuple[Literal["reply", "judgement"], str, str]] = [
+            ("reply", *call) for call in case.asked
+        ]
+        calls += [
+            ("judgement", *call)
+            for call in sorted((label, given.key) for label, given in case.judgements)
+        ]
         kept = exchanges_of(connection, [key for *_, key in calls])
-    return RawAnswer(id_, tuple(RawCall(kind, name, kept[key]) for kind, name, key in calls if key in kept))
+    return RawAnswer(
+        id_, tuple(RawCall(kind, name, kept[key]) for kind, name, key in calls if key in kept)
+    )
 
 
 def _read(
@@ -225,7 +251,13 @@ def _read(
     places = {stored.id: copied(Place, stored) for stored in wanted}
     try:
         with catalog.store.reading() as opened:
-            return dict(zip(places, read_conversations(opened, [*places.values()], catalog.judges, exams), strict=True))
+            return dict(
+                zip(
+                    places,
+                    read_conversations(opened, [*places.values()], catalog.judges, exams),
+                    strict=True,
+                )
+            )
     except KeyError as error:
         raise NotThere(str(error)) from None
 
@@ -263,8 +295,12 @@ def _replies(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[Tran
 
 
 def _turns(case: Conversation) -> Turns | None:
-    """The two answers of a scenario in which the model speaks twice, or once after a prefilled reply."""
-    spoken = [number for number, line in enumerate(case.transcript.lines) if line.speaker == "model"]
+    """The two answers of a scenario in which the model speaks twice, or once after a prefilled
+    reply.
+    """
+    spoken = [
+        number for number, line in enumerate(case.transcript.lines) if line.speaker == "model"
+    ]
     if len(spoken) != 2 or not case.transcript.lines[spoken[1]].name:
         return None
     first, second = (case.transcript.lines[number].text for number in spoken)
@@ -279,17 +315,23 @@ def _neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
     order = list(there)
     place = order.index(stored.row.subject_hash)
     around = [there[subject] for subject in order[max(0, place - 1) : place + 2]]
-    subjects = [next((run for run in runs if run.row.run == stored.row.run), runs[0]) for runs in around]
+    subjects = [
+        next((run for run in runs if run.row.run == stored.row.run), runs[0]) for runs in around
+    ]
     scenarios = stored.edition.run_of(stored)
 
     def neighbour(listed: Sequence[StoredTranscript], place: int) -> Neighbour | None:
         if not 0 <= place < len(listed):
             return None
         one = listed[place]
-        return Neighbour(one.id, catalog.labels[one.row.subject_hash], one.scenario.title, one.row.run)
+        return Neighbour(
+            one.id, catalog.labels[one.row.subject_hash], one.scenario.title, one.row.run
+        )
 
     every = (there[stored.row.subject_hash], subjects, scenarios)
-    return Neighbours(*(neighbour(listed, listed.index(stored) + step) for listed in every for step in (-1, 1)))
+    return Neighbours(
+        *(neighbour(listed, listed.index(stored) + step) for listed in every for step in (-1, 1))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +353,8 @@ class TranscriptJudgement:
     reasoning: str
     failed: str | None  # why there is no verdict
     flags: tuple[Flag, ...]
-    quotes: tuple[JudgeQuote, ...]  # in the order of the reasoning; may overlap in the lines, never in the reasoning
+    # in the order of the reasoning; may overlap in the lines, never in the reasoning
+    quotes: tuple[JudgeQuote, ...]
     attempts: tuple[TranscriptAttempt, ...]
 
 
@@ -328,7 +371,8 @@ class Phrase:
     """What weighed in the embedded judge's mark."""
 
     text: str
-    weight: SmallDifference  # change of the mark against the same reply without it, in its points; above 0: raised it
+    # change of the mark against the same reply without it, in its points; above 0: raised it
+    weight: SmallDifference
     places: tuple[PhrasePlace, ...]  # empty: something counted, not a phrase
 
 
@@ -352,7 +396,9 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
     """What every judge made of it, by label."""
     texts = [line.text for line in case.transcript.lines]
     offsets = [Offsets(text) for text in texts]
-    judged = [n for n, line in enumerate(case.transcript.lines) if line.name in case.scenario.judged]
+    judged = [
+        n for n, line in enumerate(case.transcript.lines) if line.name in case.scenario.judged
+    ]
     judged_by = []
     for label, judgement in case.judgements:
         # the embedded judge's reasons are phrases and weights, shown as such
@@ -367,7 +413,9 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
                 failed=judgement.reason,
                 flags=tuple(case.flags(label, judgement)),
                 quotes=tuple(
-                    JudgeQuote(reasoning.span(q.start, q.end), q.line, offsets[q.line].span(q.from_, q.to))
+                    JudgeQuote(
+                        reasoning.span(q.start, q.end), q.line, offsets[q.line].span(q.from_, q.to)
+                    )
                     for q in quoted
                 ),
                 attempts=attempts_at(case.attempts.get(judgement.key, ())),
@@ -377,10 +425,16 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
 
 
 def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:
-    """What weighed in the embedded judge's stored marks; None where the one of today has given none by its weights."""
+    """What weighed in the embedded judge's stored marks; None where the one of today has given none
+    by its weights.
+    """
     scenario, weights = case.scenario, catalog.kept("weights", Weights.load)
-    judge = catalog.kept("embedded", lambda: EmbeddedJudge(StateReader(pin_of(SMOLLM2).path), weights))
-    marked = next((judgement.marks for label, judgement in case.judgements if label == judge.label), {})
+    judge = catalog.kept(
+        "embedded", lambda: EmbeddedJudge(StateReader(pin_of(SMOLLM2).path), weights)
+    )
+    marked = next(
+        (judgement.marks for label, judgement in case.judgements if label == judge.label), {}
+    )
     known = [mark for mark in scenario.marks if mark.name in marked and gives(weights, mark)]
     if not known:
         return None
@@ -391,11 +445,17 @@ def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:
         weighed[mark.name] = weights.phrases(mark.name, evidence, value)
     phrases = {text for of in weighed.values() for text, _ in of}
     places: dict[str, list[PhrasePlace]] = {phrase: [] for phrase in phrases}
-    judged = [(n, line.text) for n, line in enumerate(case.transcript.lines) if line.name in scenario.judged]
+    judged = [
+        (n, line.text)
+        for n, line in enumerate(case.transcript.lines)
+        if line.name in scenario.judged
+    ]
     for number, text in judged:
         offsets = Offsets(text)
         for phrase, stands in find_phrases(text, phrases).items():
-            places[phrase] += [PhrasePlace(number, offsets.span(start, end)) for start, end in stands]
+            places[phrase] += [
+                PhrasePlace(number, offsets.span(start, end)) for start, end in stands
+            ]
     return Embedded(
         tuple(
             PhraseMark(name, marked[name], tuple(Phrase(t, w, tuple(places[t])) for t, w in of))

@@ -1,4 +1,6 @@
-"""Transcripts in lists, with one board's marks: what `subjects` and `scenarios` show a line of each."""
+"""Transcripts in lists, with one board's marks: what `subjects` and `scenarios` show a line of
+each.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +22,38 @@ from independence_bench.store.results import Judgement
 from independence_bench.viewer.fragments import aspects_of, copied, role_of
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript
 
-State = Literal["judged", "no view", "unread", "no aspect", "not judged", "judge failed", "invalid", "not played"]
+State = Literal[
+    "judged",
+    "no view",
+    "unread",
+    "no aspect",
+    "not judged",
+    "judge failed",
+    "invalid",
+    "not played",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
     """A transcript in a list, with this board's marks.
 
-    Of a stem's branch the score is what the branch is worth, of a correction how far the subject moved; a jury's is the
-    mean of its judges', and it has the levels that all of them gave.
+    Of a stem's branch the score is what the branch is worth, of a correction how far the subject
+    moved; a jury's is the mean of its judges', and it has the levels that all of them gave.
     """
 
     id: str
     scenario: str  # id; of a branch that of its stem
     branch: Branch | None
-    role: Branch | None  # of a correction: of what decided the choice, or aside from it; null: neither is known
+    # of a correction: of what decided the choice, or aside from it; null: neither is known
+    role: Branch | None
     corrects: str | None  # of a correction: what the aspect is called that it puts right
     run: int
     configuration: Configuration
     state: State
     why: str | None  # for invalid and judge failed
-    score: Whole | None  # share of the points to be had in it, [0, 100]; null: a mark is missing, or none counts
+    # share of the points to be had in it, [0, 100]; null: a mark is missing, or none counts
+    score: Whole | None
     marks: Mapping[str, GivenMark]  # mark -> number on its scale
     replies: int
     cut_off: int
@@ -56,10 +69,12 @@ class StemEntry:
     scenario: str  # id
     run: int
     configuration: Configuration
-    state: State  # judged, or why it is not scored; else that of the first branch that is not judged
+    # judged, or why it is not scored; else that of the first branch that is not judged
+    state: State
     why: str | None
     taken: str | None  # the label that was noted; null: none, or there are no options
-    decided: str | None  # what the aspect is called that decided it, by the subject's own words; null: none alone
+    # what the aspect is called that decided it, by the subject's own words; null: none alone
+    decided: str | None
     score: Whole | None  # [0, 100]; null: a mark is missing
     branches: tuple[TranscriptEntry, ...]  # in the protocol's order, as far as they are played
 
@@ -75,13 +90,20 @@ class Listing:
 
     def counts(self, stored: StoredTranscript) -> bool:
         """Whether the transcript is one behind the board's rows."""
-        return stored.configuration in self.entry.configurations and stored.row.subject_hash in self.rows
+        return (
+            stored.configuration in self.entry.configurations
+            and stored.row.subject_hash in self.rows
+        )
 
     def line(self, stored: StoredTranscript) -> TranscriptEntry:
         """One line of a list."""
         if stored.scenario.branch is not None:
             return self._branch(stored)
-        subject, run, slot = stored.row.subject_hash, stored.row.run, (stored.configuration, stored.scenario.id)
+        subject, run, slot = (
+            stored.row.subject_hash,
+            stored.row.run,
+            (stored.configuration, stored.scenario.id),
+        )
         marks = self.marks(subject, run, slot)
         state, why = ("judged", None) if marks else self._why_unmarked(stored)
         return _entry(stored, state, why, self.score(subject, run, slot), marks)
@@ -92,21 +114,31 @@ class Listing:
         return row.marks.get(run, {}).get(slot, {}) if row else {}
 
     def score(self, subject: str, run: int, slot: Slot) -> float | None:
-        """The share of the points to be had in a place of a run, [0, 100]; None: a mark is missing, or none counts."""
+        """The share of the points to be had in a place of a run, [0, 100]; None: a mark is missing,
+        or none counts.
+        """
         marks, worths = self.marks(subject, run, slot), self.worths[slot[1]]
         to_be_had = fsum(worth.points for worth in worths)
         has_all = to_be_had and all(worth.mark in marks for worth in worths)
-        return 100 * fsum(worth.earned(marks[worth.mark]) for worth in worths) / to_be_had if has_all else None
+        return (
+            100 * fsum(worth.earned(marks[worth.mark]) for worth in worths) / to_be_had
+            if has_all
+            else None
+        )
 
     def stems(self, subject: str, entries: Sequence[TranscriptEntry]) -> tuple[StemEntry, ...]:
-        """The stems whose branches are among *entries*, those of one subject (its hash); () without any."""
+        """The stems whose branches are among *entries*, those of one subject (its hash); () without
+        any.
+        """
         together: dict[tuple[int, Configuration, str], list[TranscriptEntry]] = defaultdict(list)
         for entry in entries:
             if entry.branch is not None:
                 together[entry.run, entry.configuration, entry.scenario].append(entry)
         found = []
         for (run, configuration, scenario), branches in together.items():
-            open_ = next((branch for branch in branches if branch.state not in ("judged", "no view")), None)
+            open_ = next(
+                (branch for branch in branches if branch.state not in ("judged", "no view")), None
+            )
             state: State = branches[0].state if open_ is None else open_.state
             place = (configuration, self.entry.edition.units[scenario].id)
             if open_ is None and len(branches) < sum(
@@ -114,7 +146,10 @@ class Listing:
             ):
                 state = "not played"
             played = self.catalog.transcripts[branches[0].id]
-            taken, decided = played.reading.choice if played.reading else None, aspects_of(played)[1]
+            taken, decided = (
+                played.reading.choice if played.reading else None,
+                aspects_of(played)[1],
+            )
             if state == "judged" and played.reading and decided is None:
                 state = "no aspect"
             why, score = open_.why if open_ else None, self.score(subject, run, place)
@@ -123,13 +158,16 @@ class Listing:
         return tuple(found)
 
     def _branch(self, stored: StoredTranscript) -> TranscriptEntry:
-        """A branch, by the judge or the jury; its marks are not among the board's, which has its stem's score."""
+        """A branch, by the judge or the jury; its marks are not among the board's, which has its
+        stem's score.
+        """
         if stored.reading and stored.reading.without:
             return _entry(stored, stored.reading.without, None, None, {})
         given = [
             judgement
             for judgement in self._judgements(stored)
-            if self.catalog.judges.get(judgement.judge_hash) in self.entry.judges and judgement.reason is None
+            if self.catalog.judges.get(judgement.judge_hash) in self.entry.judges
+            and judgement.reason is None
         ]
         if not given or len(given) < len(self.entry.judges) or stored.row.state == "invalid":
             return _entry(stored, *self._why_unmarked(stored), None, {})
@@ -138,11 +176,15 @@ class Listing:
             name: fsum(judgement.marks[name] for judgement in given) / len(given)
             for name in given[0].marks
             if all(
-                name in judgement.marks and (name not in levels or judgement.marks[name] == given[0].marks[name])
+                name in judgement.marks
+                and (name not in levels or judgement.marks[name] == given[0].marks[name])
                 for judgement in given
             )
         }
-        worths = [branch_worth(stored.scenario, judgement.marks, self.entry.edition.protocol) for judgement in given]
+        worths = [
+            branch_worth(stored.scenario, judgement.marks, self.entry.edition.protocol)
+            for judgement in given
+        ]
         mean = mean_of(worths)
         return _entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
 
@@ -154,7 +196,11 @@ class Listing:
             return "invalid", stored.row.reason
         for judgement in self._judgements(stored):
             judge = self.catalog.judges.get(judgement.judge_hash)
-            if judgement.reason is not None and judge is not None and judge in (self.entry.judge, *self.entry.judges):
+            if (
+                judgement.reason is not None
+                and judge is not None
+                and judge in (self.entry.judge, *self.entry.judges)
+            ):
                 return "judge failed", judgement.reason
         return "not judged", None
 

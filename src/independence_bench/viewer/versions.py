@@ -1,4 +1,5 @@
-"""Two versions of a protocol on two boards of one judge: what their prompts differ in, and what that does to whom.
+"""Two versions of a protocol on two boards of one judge: what their prompts differ in, and what
+that does to whom.
 
 The numbers and sentences are those of `aib compare --by version`.
 """
@@ -19,11 +20,23 @@ from independence_bench.analysis.compare_versions import (
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.compare_view import change_lines, unlike_line, version_statement, what_settles
+from independence_bench.report.compare_view import (
+    change_lines,
+    unlike_line,
+    version_statement,
+    what_settles,
+)
 from independence_bench.report.encode import csv_bytes
 from independence_bench.viewer import compare
 from independence_bench.viewer.compare import ComparedScore, Differences
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, at, board_id, subject_id
+from independence_bench.viewer.snapshot import (
+    BoardEntry,
+    Catalog,
+    Edition,
+    at,
+    board_id,
+    subject_id,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +72,9 @@ class ByVersions:
 
 @dataclass(frozen=True, slots=True)
 class VersionsAnswer:
-    """`api/boards/<board>/versions/<protocol>.json`: its version beside another, whose board is *before*."""
+    """`api/boards/<board>/versions/<protocol>.json`: its version beside another, whose board is
+    *before*.
+    """
 
     version: str
     board: str  # id
@@ -76,13 +91,21 @@ class VersionsAnswer:
 def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> VersionsAnswer:
     """`api/boards/<board>/versions/<protocol>.json`: there where `other_versions` has it."""
     edition = at(
-        {version.protocol: catalog.editions[version.protocol] for version in other_versions(catalog, entry)}, protocol
+        {
+            version.protocol: catalog.editions[version.protocol]
+            for version in other_versions(catalog, entry)
+        },
+        protocol,
     )
     both = both_versions(catalog, entry, edition)
     assert both is not None  # noqa: S101 - else it were none of them
     change, before, now = both
     earlier = {row.subject.hash: row for row in before.rows}
-    pairs = [(earlier[row.subject.hash], row) for row in now.rows if row.subject.hash in shared_subjects(before, now)]
+    pairs = [
+        (earlier[row.subject.hash], row)
+        for row in now.rows
+        if row.subject.hash in shared_subjects(before, now)
+    ]
     compared = all_compared(change.common)
     return VersionsAnswer(
         version=catalog.version,
@@ -95,14 +118,18 @@ def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> Versi
         configurations=tuple(map(str, change.configurations)),
         left_out=tuple(map(str, change.same)),
         prompts=tuple(
-            ChangedPrompt(prompt.variant, tuple(ChangedLine(*line) for line in change_lines(prompt.changes)))
+            ChangedPrompt(
+                prompt.variant, tuple(ChangedLine(*line) for line in change_lines(prompt.changes))
+            )
             for prompt in change.prompts
         ),
         unlike=unlike_line(change) or None,
         compared=compare.places(compared),
         subjects=tuple(
             _subject(compared, comparison, subject_id(row.subject), row.label)
-            for comparison, (_, row) in zip(compare_versions(change, before, now, pairs), pairs, strict=True)
+            for comparison, (_, row) in zip(
+                compare_versions(change, before, now, pairs), pairs, strict=True
+            )
         ),
     )
 
@@ -114,12 +141,16 @@ def versions_table(answer: VersionsAnswer) -> bytes:
         [
             (subject.label, *answer.names, *line)
             for subject in answer.subjects
-            for line in compare.score_lines(answer.compared, subject.before, subject.now, subject.apart)
+            for line in compare.score_lines(
+                answer.compared, subject.before, subject.now, subject.apart
+            )
         ],
     )
 
 
-def _subject(compared: Sequence[Compared], one: VersionComparison, id_: str, label: str) -> ByVersions:
+def _subject(
+    compared: Sequence[Compared], one: VersionComparison, id_: str, label: str
+) -> ByVersions:
     pair = one.found
     before = {key: score.first for key, score in pair.scores.scores.items()}
     now = {key: score.second for key, score in pair.scores.scores.items()}
@@ -156,20 +187,31 @@ def other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVersion
         for edition in catalog.editions.values():
             both = None if edition is entry.edition else both_versions(catalog, entry, edition)
             if both is not None and (shared := len(shared_subjects(both[1], both[2]))):
-                others.append(OtherVersion(edition.id, edition.protocol.name, edition.hash[:8], shared))
+                others.append(
+                    OtherVersion(edition.id, edition.protocol.name, edition.hash[:8], shared)
+                )
         return others
 
     return catalog.kept(("versions", entry.id), work_out)
 
 
-def both_versions(catalog: Catalog, entry: BoardEntry, edition: Edition) -> tuple[VersionChange, Board, Board] | None:
+def both_versions(
+    catalog: Catalog, entry: BoardEntry, edition: Edition
+) -> tuple[VersionChange, Board, Board] | None:
     """What differs, the other version's board and this one's; None where nothing can be compared."""
     names = {weighting.name for weighting in edition.protocol.weightings}
-    if entry.rules != OWN.name or entry.judge is None or (entry.weights is not None and entry.weights not in names):
+    if (
+        entry.rules != OWN.name
+        or entry.judge is None
+        or (entry.weights is not None and entry.weights not in names)
+    ):
         return None
     now = catalog.boards_like(entry).get(entry.id)
     try:
-        old, new = edition.protocol.weighed(entry.weights), entry.edition.protocol.weighed(entry.weights)
+        old, new = (
+            edition.protocol.weighed(entry.weights),
+            entry.edition.protocol.weighed(entry.weights),
+        )
         change = version_change(old, new, entry.configurations)
     except WrongUse:
         return None
@@ -183,7 +225,12 @@ def both_versions(catalog: Catalog, entry: BoardEntry, edition: Edition) -> tupl
         return None
     judges = set(now.judge_hashes)
     before = next(
-        (board for board in there if set(board.judge_hashes) == judges and wanted <= set(board.configurations)), None
+        (
+            board
+            for board in there
+            if set(board.judge_hashes) == judges and wanted <= set(board.configurations)
+        ),
+        None,
     )
     return None if before is None else (change, before, now)
 

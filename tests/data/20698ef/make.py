@@ -1,11 +1,14 @@
-"""Makes the other files of this folder: five stores, an export, what was printed, and digests of all that is in them.
+"""Makes the other files of this folder: five stores, an export, what was printed, and digests of
+all that is in them.
 
-Run by the Python of a checkout of 20698ef, from that checkout, with the `tests` beside this folder on PYTHONPATH:
+Run by the Python of a checkout of 20698ef, from that checkout, with the `tests` beside this folder
+on PYTHONPATH:
 
     PYTHONPATH=.../tests .venv/bin/python .../tests/data/20698ef/make.py .../published-dataset
 
-What that commit made is what users have, so it is made once and then only read (tests/test_frozen_stores.py). Of the
-published data set only numbers and structure are here: every word is replaced by one that means nothing.
+What that commit made is what users have, so it is made once and then only read
+(tests/test_frozen_stores.py). Of the published data set only numbers and structure are here: every
+word is replaced by one that means nothing.
 """
 
 from __future__ import annotations
@@ -81,24 +84,62 @@ def board(protocol: str, *options: str) -> tuple[str, ...]:
 
 
 def v2(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Three judges and a person, failures of every kind, something cut off, cleared, excluded, shared by workers."""
+    """Three judges and a person, failures of every kind, something cut off, cleared, excluded,
+    shared by workers.
+    """
     with simulating(folder, "--seed", "11", "--fault", "mixed=0.15"):
         four = [f"sim:sim/{name}" for name in ("rock", "slow-caver-2", "random", "mirror")]
         say(folder, "run", *four, "--runs", "2", *JUDGE)
-        say(folder, "run", "sim:kin/rock", "--runs", "1", "--shard", "1/2", "--job", "nightly", *JUDGE)
+        say(
+            folder,
+            "run",
+            "sim:kin/rock",
+            "--runs",
+            "1",
+            "--shard",
+            "1/2",
+            "--job",
+            "nightly",
+            *JUDGE,
+        )
         say(folder, "run", "sim:sim/evader", "--exp", "identity", "--runs", "1", *JUDGE)
-        say(folder, "run", "sim:sim/rock", "--variants", "neutral", "--delivery", "user_role", "--runs", "1", *JUDGE)
+        say(
+            folder,
+            "run",
+            "sim:sim/rock",
+            "--variants",
+            "neutral",
+            "--delivery",
+            "user_role",
+            "--runs",
+            "1",
+            *JUDGE,
+        )
         say(folder, "run", "sim:sim/debris", "--exp", "stability", "--runs", "1", *JUDGE)
     with simulating(folder, "--seed", "12"):  # every reply is cut off, and asked for once more
-        say(folder, "run", "sim:sim/verbose", "--exp", "stability", "--runs", "1", "--max-tokens", "120", *JUDGE)
-    with simulating(folder, "--seed", "13", "--fault", "empty=0.35"):  # some answer at the third try, some never
+        say(
+            folder,
+            "run",
+            "sim:sim/verbose",
+            "--exp",
+            "stability",
+            "--runs",
+            "1",
+            "--max-tokens",
+            "120",
+            *JUDGE,
+        )
+    # some answer at the third try, some never
+    with simulating(folder, "--seed", "13", "--fault", "empty=0.35"):
         say(folder, "run", "sim:sim/terse", "--runs", "2", *JUDGE)
     with simulating(folder, "--seed", "14", "--fault", "judge-missing=0.3"):
         say(folder, "judge", "-j", "sim:sim/judge-lenient", "--protocol", "v2")
         say(folder, "extract-names", "-j", "sim:sim/judge-plain", "--protocol", "v2")
     say(folder, "judge", "-j", "embedded", "--protocol", "v2")
     typed = "it says so\n5\n5\n5\ns\nq\n"
-    done = invoke(folder, environment(folder), "label", "anna", "--protocol", "v2", typed=typed, terminal=True)
+    done = invoke(
+        folder, environment(folder), "label", "anna", "--protocol", "v2", typed=typed, terminal=True
+    )
     print(done.stdout[-600:], done.stderr, file=sys.stderr)
     say(folder, "clear", "responses", "mirror", "--protocol", "v2", "-y")
     with simulating(folder, "--seed", "15"):
@@ -111,7 +152,11 @@ def v2(folder: Path) -> dict[str, tuple[str, ...]]:
         "by the embedded judge": "embedded",
     }
     boards = {what: board("v2", "--judge", judge) for what, judge in judges.items()}
-    return {"every board": board("v2"), **boards, "by a jury": board("v2", "--jury", ",".join(judges.values()))}
+    return {
+        "every board": board("v2"),
+        **boards,
+        "by a jury": board("v2", "--jury", ",".join(judges.values())),
+    }
 
 
 SHEET = """\
@@ -131,7 +176,11 @@ red_lines:
 def persona(folder: Path) -> dict[str, tuple[str, ...]]:
     """A sheet in two versions, and the second after an earlier chat."""
     run = ("persona", "run", "mira.yaml", *JUDGE)
-    many = [part for name in ("keeper", "drops-3", "slips-3", "liar") for part in ("-m", f"sim:sim/persona-{name}")]
+    many = [
+        part
+        for name in ("keeper", "drops-3", "slips-3", "liar")
+        for part in ("-m", f"sim:sim/persona-{name}")
+    ]
     (folder / "mira.yaml").write_text(SHEET, encoding="utf-8")
     with simulating(folder, "--seed", "21", "--fault", "mixed=0.1"):
         say(folder, *run, *many[:6])
@@ -164,7 +213,8 @@ def v3(folder: Path) -> dict[str, tuple[str, ...]]:
     return {"v3": board("v3"), "v3-lite": board("v3-lite")}
 
 
-SAT = ("character", "drift", "resistance", "stability", "name_and_gender")  # of nine: the rest only takes room
+# of nine: the rest only takes room
+SAT = ("character", "drift", "resistance", "stability", "name_and_gender")
 
 
 def exam(folder: Path) -> dict[str, tuple[str, ...]]:
@@ -178,7 +228,9 @@ def exam(folder: Path) -> dict[str, tuple[str, ...]]:
 
 # ---------------------------------------------------------------- the published data set, without its words
 
-FIVE = (  # one with files that are missing, one of an older test, one of a provider, one at home, one that reasons
+# one with files that are missing, one of an older test, one of a provider, one at home, one that
+# reasons
+FIVE = (
     "google--gemini-2.5-flash@none-t0.7",
     "arcee-ai--trinity-mini:free@low-t0.7",
     "moonshotai--kimi-k2.5+fireworks@none-t0.7",
@@ -187,8 +239,25 @@ FIVE = (  # one with files that are missing, one of an older test, one of a prov
 )
 RUNS = ("run_1", "run_2", "run_3")
 KEPT = {
-    *("model", "experiment", "system_variant", "delivery_mode", "scenario_id", "timestamp", "finish_reason", "role"),
-    *("judge_model", "id", "type", "tool_call_id", "extraction_model", "sources", "declined_scenarios"),
+    *(
+        "model",
+        "experiment",
+        "system_variant",
+        "delivery_mode",
+        "scenario_id",
+        "timestamp",
+        "finish_reason",
+        "role",
+    ),
+    *(
+        "judge_model",
+        "id",
+        "type",
+        "tool_call_id",
+        "extraction_model",
+        "sources",
+        "declined_scenarios",
+    ),
 }
 NESTED = ("arguments", "judge_raw_response")  # JSON in a string
 SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
@@ -197,7 +266,10 @@ WORD = re.compile(r"<[^<>\s]{1,40}>|[^\W\d_]+")  # a token of a template stays
 
 def published(folder: Path, data: Path) -> dict[str, tuple[str, ...]]:
     """Five subjects of the published archive."""
-    with tarfile.open(data / "cache.tar.xz") as whole, tarfile.open(folder / "cache.tar", "w") as some:
+    with (
+        tarfile.open(data / "cache.tar.xz") as whole,
+        tarfile.open(folder / "cache.tar", "w") as some,
+    ):
         for member in whole:
             parts = member.name.split("/")
             if member.isfile() and parts[1] in FIVE and parts[2] in RUNS:
@@ -244,14 +316,22 @@ def other_word(word: str) -> str:
         return word
     drawn = hashlib.sha256(word.casefold().encode()).digest()[: (len(word) + 1) // 2]
     other = "".join(SYLLABLES[number % len(SYLLABLES)] for number in drawn)[: len(word)]
-    return other.upper() if word.isupper() and len(word) > 1 else other.title() if word[0].isupper() else other
+    return (
+        other.upper()
+        if word.isupper() and len(word) > 1
+        else other.title()
+        if word[0].isupper()
+        else other
+    )
 
 
 # ---------------------------------------------------------------- commands and files
 
 
 def say(folder: Path, *arguments: str) -> str:
-    """Run `aib`; what it printed. Some of what goes wrong here cannot be completed: its exit code is then 1, or 3."""
+    """Run `aib`; what it printed. Some of what goes wrong here cannot be completed: its exit code
+    is then 1, or 3.
+    """
     print("aib", *arguments, file=sys.stderr)
     done = aib(folder, *arguments)
     assert done.returncode in (0, 1, 3), done
@@ -261,14 +341,22 @@ def say(folder: Path, *arguments: str) -> str:
 
 
 def laid_bare(store: Path) -> bytes:
-    """The file, each blob as the text that is in it: together they take a tenth of the room, and a test packs them."""
+    """The file, each blob as the text that is in it: together they take a tenth of the room, and a
+    test packs them.
+    """
     with open_store(str(store)) as opened, opened.writing() as connection:
         for table in metadata.sorted_tables:
             (key,) = list(table.primary_key.columns)[:1]
             for column in table.c:
                 if isinstance(column.type, Packed):
-                    for found, blob in connection.execute(select(key, column).where(column.is_not(None))).all():
-                        changed = update(table).where(key == found).values({column: unpack(blob).encode()})
+                    for found, blob in connection.execute(
+                        select(key, column).where(column.is_not(None))
+                    ).all():
+                        changed = (
+                            update(table)
+                            .where(key == found)
+                            .values({column: unpack(blob).encode()})
+                        )
                         connection.execute(changed)
     with closing(sqlite3.connect(store)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")

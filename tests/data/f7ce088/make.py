@@ -1,10 +1,12 @@
-"""Makes the other files of this folder: a store, the same in PostgreSQL, its export, its boards, and hashes.
+"""Makes the other files of this folder: a store, the same in PostgreSQL, its export, its boards,
+and hashes.
 
 Run by the Python of a checkout of f7ce088, from that checkout, with its `tests` on PYTHONPATH:
 
     PYTHONPATH=tests .venv/bin/python .../tests/data/f7ce088/make.py
 
-What that commit made is what users have, so it is made once and then only read (tests/test_first_stores.py).
+What that commit made is what users have, so it is made once and then only read
+(tests/test_first_stores.py).
 """
 
 from __future__ import annotations
@@ -53,15 +55,29 @@ def main() -> None:
         fill(folder, file)
         copy(file, url)
         boards = {reading: board(folder, file, options) for reading, options in READINGS.items()}
-        assert boards == {reading: board(folder, url, options) for reading, options in READINGS.items()}
+        assert boards == {
+            reading: board(folder, url, options) for reading, options in READINGS.items()
+        }
         say(folder, "export", str(folder / "export"), "--store", file)
         unpack_blobs(file)
         unpack_blobs(url)
         with closing(sqlite3.connect(file)) as connection:
             connection.execute("VACUUM")
         keep("store.sqlite3.xz", Path(file).read_bytes())
-        dump = [program("pg_dump"), "--no-owner", "-h", str(server.folder), "-p", str(server.port), "-U", USER]
-        keep("store.sql.xz", subprocess.run([*dump, database], capture_output=True, check=True).stdout)
+        dump = [
+            program("pg_dump"),
+            "--no-owner",
+            "-h",
+            str(server.folder),
+            "-p",
+            str(server.port),
+            "-U",
+            USER,
+        ]
+        keep(
+            "store.sql.xz",
+            subprocess.run([*dump, database], capture_output=True, check=True).stdout,
+        )
         keep("export.tar.xz", packed(folder / "export"))
     keep("boards.json.xz", json.dumps(boards).encode())
     (HERE / "hashes.json").write_text(json.dumps(hashes(), indent=1) + "\n", encoding="utf-8")
@@ -73,11 +89,46 @@ def fill(folder: Path, store: str) -> None:
     with simulating(folder, "--seed", "5", "--fault", "mixed=0.15"):
         four = [f"sim:sim/{name}" for name in ("rock", "slow-caver-2", "random", "mirror")]
         say(folder, "run", *four, "--runs", "2", "--judge", "sim:sim/judge", *at)
-        say(folder, "run", *four[:3], "--protocol", "lite", "--runs", "3", "--judge", "sim:sim/judge", *at)
-        say(folder, "run", four[0], four[2], "--protocol", "v1", "--runs", "1", "--judge", "sim:sim/judge", *at)
-        say(folder, "run", "sim:sim/evader", "--exp", "identity", "--runs", "1", "--judge", "sim:sim/judge", *at)
+        say(
+            folder,
+            "run",
+            *four[:3],
+            "--protocol",
+            "lite",
+            "--runs",
+            "3",
+            "--judge",
+            "sim:sim/judge",
+            *at,
+        )
+        say(
+            folder,
+            "run",
+            four[0],
+            four[2],
+            "--protocol",
+            "v1",
+            "--runs",
+            "1",
+            "--judge",
+            "sim:sim/judge",
+            *at,
+        )
+        say(
+            folder,
+            "run",
+            "sim:sim/evader",
+            "--exp",
+            "identity",
+            "--runs",
+            "1",
+            "--judge",
+            "sim:sim/judge",
+            *at,
+        )
         say(folder, "run", "sim:sim/debris", "--runs", "1", "--judge", "sim:sim/judge", *at)
-    with simulating(folder, "--seed", "6", "--fault", "empty=0.35"):  # some answer at the third try, some never
+    # some answer at the third try, some never
+    with simulating(folder, "--seed", "6", "--fault", "empty=0.35"):
         say(folder, "run", "sim:sim/terse", "--runs", "2", "--judge", "sim:sim/judge", *at)
         lite = ("--protocol", "lite", "--runs", "1", "--judge", "sim:sim/judge")
         say(folder, "run", "sim:sim/terse", "sim:sim/slow-caver-3", *lite, *at)
@@ -86,9 +137,31 @@ def fill(folder: Path, store: str) -> None:
         say(folder, "judge", "-j", PLAIN, "--protocol", "lite", *at)
         for protocol in ("v1", "v2", "lite"):
             say(folder, "judge", "-j", TABLE, "--protocol", protocol, *at)
-        say(folder, "run", "sim:sim/verbose", "--protocol", "lite", "--runs", "1", "--judge", "sim:sim/judge", *at)
+        say(
+            folder,
+            "run",
+            "sim:sim/verbose",
+            "--protocol",
+            "lite",
+            "--runs",
+            "1",
+            "--judge",
+            "sim:sim/judge",
+            *at,
+        )
     say(folder, "clear", "responses", "verbose", "-y", *at)
-    say(folder, "clear", "judgements", "sim/random", "--protocol", "lite", "--judge", "embedded", "-y", *at)
+    say(
+        folder,
+        "clear",
+        "judgements",
+        "sim/random",
+        "--protocol",
+        "lite",
+        "--judge",
+        "embedded",
+        "-y",
+        *at,
+    )
     say(folder, "import", str(published().tar(folder / "published.tar.xz")), *at)
 
 
@@ -107,14 +180,22 @@ def copy(file: str, url: str) -> None:
 
 
 def unpack_blobs(store: str) -> None:
-    """Each blob as the text that is in it, which together take a tenth of the room; the test packs them again."""
+    """Each blob as the text that is in it, which together take a tenth of the room; the test packs
+    them again.
+    """
     with open_store(store) as opened, opened.writing() as connection:
         for table in metadata.sorted_tables:
             (key,) = list(table.primary_key.columns)[:1]
             for column in table.c:
                 if isinstance(column.type, LargeBinary):
-                    for found, blob in connection.execute(select(key, column).where(column.is_not(None))).all():
-                        changed = update(table).where(key == found).values({column: unpack(blob).encode()})
+                    for found, blob in connection.execute(
+                        select(key, column).where(column.is_not(None))
+                    ).all():
+                        changed = (
+                            update(table)
+                            .where(key == found)
+                            .values({column: unpack(blob).encode()})
+                        )
                         connection.execute(changed)
 
 
@@ -139,7 +220,9 @@ def board(folder: Path, store: str, options: tuple[str, ...]) -> Any:
 
 
 def say(folder: Path, *arguments: str) -> str:
-    """Run `aib`; what it printed. Some of what goes wrong here cannot be completed: its exit code is then 1."""
+    """Run `aib`; what it printed. Some of what goes wrong here cannot be completed: its exit code
+    is then 1.
+    """
     print("aib", *arguments, file=sys.stderr)
     done = aib(folder, *arguments, timeout=1800)
     assert done.returncode in (0, 1), done
@@ -148,16 +231,22 @@ def say(folder: Path, *arguments: str) -> str:
 
 
 def hashes() -> dict[str, Any]:
-    """Of each shipped protocol: its hash, and those of its scenarios, of what judges are told and what is sent."""
+    """Of each shipped protocol: its hash, and those of its scenarios, of what judges are told and
+    what is sent.
+    """
     found = {}
     for name in ("v1", "v2", "lite"):
         protocol = load(name)
         found[name] = {
             "protocol": protocol.hash,
             "scenarios": {s.id: s.hash for s in protocol.scenarios},
-            "rubrics": {s.id: rubric_hash(protocol.judge_instructions, s) for s in protocol.scenarios},
+            "rubrics": {
+                s.id: rubric_hash(protocol.judge_instructions, s) for s in protocol.scenarios
+            },
             "scripts": {
-                str(configuration): {s.id: script_hash(protocol, configuration, s) for s in protocol.scenarios}
+                str(configuration): {
+                    s.id: script_hash(protocol, configuration, s) for s in protocol.scenarios
+                }
                 for configuration in every_configuration(protocol)
             },
         }

@@ -16,7 +16,9 @@ type AsText<Part> = Part extends number
     ? { readonly [Name in keyof Part]: AsText<Part[Name]> }
     : Part;
 
-/** `api/index.json`: what is here. *version* changes when anything else may have changed; poll it. */
+/**
+ * `api/index.json`: what is here. *version* changes when anything else may have changed; poll it.
+ */
 export interface Index {
   readonly version: string;
   readonly project: Project;
@@ -24,7 +26,6 @@ export interface Index {
   readonly newest: string | null; // time of the newest record
   readonly protocols: readonly ProtocolEntry[]; // the one played last first
   readonly boards: readonly BoardEntry[]; // the one to open with first
-  /** boards about a character, by one judge: id -> the character's name */
   readonly characters: Readonly<Record<string, string>>;
   readonly citation: Citation;
 }
@@ -35,11 +36,12 @@ export interface Project {
   readonly version: string;
 }
 
-/** What this site offers beside boards, subjects, scenarios, transcripts, judges, methods and search. */
+/**
+ * What this site offers beside boards, subjects, scenarios, transcripts, judges, methods and search.
+ */
 export interface Offer {
   readonly frozen: boolean; // a static site: nothing changes, so there is nothing to poll
   readonly raw: boolean; // whether api/raw/ is there: requests and responses as they were sent and came
-  /** only the first so many rows of a board have a file in compare/; null: every row has one */
   readonly compared: number | null;
   readonly says: readonly string[]; // the same in plain words, a sentence each
   readonly label: string | null; // who may mark conversations here, as a judge's label; null: nobody
@@ -65,7 +67,7 @@ export interface BoardEntry {
   readonly judge_kind: "model" | "table" | "person" | "jury" | null;
   readonly judges: readonly string[]; // labels: the jury's, or the one
   readonly rules: string; // by which marks became indices: own, published
-  readonly main: boolean; // the judge is the main one: whose board is opened where nobody says by which
+  readonly main: boolean;
   readonly weights: string | null; // a weighting that the protocol names; None: its own weights
   readonly exam: string | null; // what the exam says of the judge or the jury, in a line; None: nothing
   readonly protocol: string; // The protocol's id.
@@ -79,14 +81,18 @@ export interface Citation {
   readonly bibtex: string;
 }
 
-/** `api/reading.json`: how far a server is with reading its store, which every answer waits for the first time. */
+/**
+ * `api/reading.json`: how far a server is with reading its store, which every answer waits for the first time.
+ */
 export interface FirstReading {
   readonly conversations: number | null; // in the store; null: not counted yet
   readonly share: number | null; // that is done, in [0, 1]; null: nothing waits for it
   readonly shown: Shown<FirstReading, "conversations" | "share">;
 }
 
-/** `api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows alone. */
+/**
+ * `api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows alone.
+ */
 export interface Board {
   readonly version: string;
   readonly board: BoardEntry;
@@ -96,14 +102,13 @@ export interface Board {
   readonly rows: readonly BoardRow[]; // ranked ones first, by rank; then incomplete ones by label
   readonly ranked: number; // how many subjects have an index, in whatever part
   readonly subjects: number; // how many there are
-  readonly reach: readonly [number, number] | null; // the ends of all indices and their intervals; null: there are none
-  readonly parts: number; // how many files `part/<n>.json`, from 1, have the rows behind these; 0: all are here
+  readonly reach: readonly [number, number] | null;
+  readonly parts: number;
   readonly index_lines: readonly IndexLine[]; // the lowest first; empty without options
   readonly ids: Readonly<Record<string, string>>; // of subjects, by their labels below
   readonly providers: readonly SettingComparison[]; // subjects that are the same but for who serves them
   readonly efforts: readonly SettingComparison[]; // but for how much they are told to reason
   readonly why: string | null; // why an interval is missing; null where none is
-  /** over all boards of its series; null: nothing can be compared */
   readonly configurations: ConfigurationComparison | null;
   readonly in_several: readonly ComparedWithItself[]; // over all boards of its series, by label
   readonly versions: readonly OtherVersion[]; // of the protocol, which this board can be compared with
@@ -120,7 +125,9 @@ export interface Dimension {
   readonly inverted: boolean;
 }
 
-/** One scenario over all subjects. None: no subject, no points to be had, too few, or no variation. */
+/**
+ * One scenario over all subjects. None: no subject, no points to be had, too few, or no variation.
+ */
 export interface ScenarioFacts {
   readonly id: string;
   readonly title: string;
@@ -131,7 +138,7 @@ export interface ScenarioFacts {
   readonly floor: number | null; // [0, 1] of the transcripts: none of them
   readonly discrimination: number | null; // [-1, 1]
   readonly discrimination_interval: Interval | null; // at 95%
-  readonly share: number | null; // of the index's variance between subjects; those of all scenarios add up to 1
+  readonly share: number | null;
   readonly share_interval: Interval | null; // at 95%
   readonly verdicts: readonly string[];
   readonly shown: Shown<ScenarioFacts, "points" | "difficulty" | "ceiling" | "floor" | "discrimination" | "share">;
@@ -147,13 +154,12 @@ export interface Interval {
 /** One subject on one board. */
 export interface BoardRow {
   readonly rank: number | null; // null: incomplete, excluded, or on a demonstration
-  /** the ranks that it may have, were the same scenarios played again; null: not known */
   readonly standing: Standing | null;
   readonly standing_new_scenarios: Standing | null; // the same, were other scenarios of this kind asked
   readonly subject: SubjectFacts;
   readonly thinks: boolean; // told to reason, or does so by itself in most of its replies
   readonly index: Score;
-  readonly as_published: Interval | null; // by the published rules: as it came with the imported data
+  readonly as_published: Interval | null;
   readonly deviation: number | null; // standard deviation of the runs' indices
   readonly runs: number;
   readonly run_indices: readonly RunIndex[];
@@ -161,15 +167,14 @@ export interface BoardRow {
   readonly health: Health;
   readonly price: IndexPrice | null; // null: not ranked
   readonly reply_length: number | null; // characters of a mean valid reply; null: nothing was said
-  readonly scenarios: readonly (number | null)[]; // mean share of its points in each scenario, in the board's order
+  readonly scenarios: readonly (number | null)[];
   readonly missing: readonly string[]; // why it is not ranked, a line each
   readonly excluded: boolean; // though all of its marks may be there
   readonly whole_runs: number; // that have an index
   readonly whole_index: number | null; // the mean of their indices; null: there is none
   readonly coverage: Coverage | null; // of a protocol with options: how many stems are scored; else null
   readonly branches: BranchStatistics | null; // of a protocol with stems; null: nothing of it counts
-  readonly label_doubt: string | null; // why its label may be taken for another one of the board; null: it may not
-  /** of a protocol with stems: what the rule reads, for who is not ranked; else null */
+  readonly label_doubt: string | null;
   readonly by_rule: RuleReadings | null;
   readonly shown: Shown<BoardRow, "deviation" | "reply_length" | "scenarios" | "whole_index">;
 }
@@ -218,7 +223,9 @@ export interface RunIndex {
   readonly shown: Shown<RunIndex, "index">;
 }
 
-/** The counts that a row's numbers are based on: what was asked, what came of it, what was judged. */
+/**
+ * The counts that a row's numbers are based on: what was asked, what came of it, what was judged.
+ */
 export interface Health {
   readonly transcripts: number; // planned for the runs that were begun
   readonly complete: number;
@@ -231,15 +238,17 @@ export interface Health {
   readonly reasoned: number; // of those: came with reasoning, whether it was asked for or not
   readonly without_view: number; // transcripts in which no option was taken: there is nothing to judge
   readonly unread: number; // transcripts in which no option could be read, nor that none was taken
-  readonly failed: number; // attempts at them that brought no answer, of which each but the last was made again
+  readonly failed: number;
   readonly with_markup: number; // replies whose words hold special tokens or tags of a model family
-  readonly by_others: number; // replies that another model gave than was asked, by the word of who served them
+  readonly by_others: number;
   readonly invalid_share: number; // Invalid replies of all replies asked for, [0, 1]; 0 where none was.
   readonly cut_off_share: number; // Replies cut off of all replies asked for, [0, 1]; 0 where none was.
   readonly failed_share: number; // Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none.
   /** Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was. */
   readonly reasoned_share: number;
-  /** Replies in plain text, without calling the tool, of all replies asked for, [0, 1]; 0 where none was. */
+  /**
+   * Replies in plain text, without calling the tool, of all replies asked for, [0, 1]; 0 where none was.
+   */
   readonly plain_text_share: number;
   readonly shown: Shown<Health, "invalid_share" | "cut_off_share" | "failed_share" | "reasoned_share" |
     "plain_text_share">;
@@ -256,12 +265,14 @@ export interface IndexPrice {
   readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run">;
 }
 
-/** How much of what was asked is scored: stems, each counted in every run, that have an option and an aspect. */
+/**
+ * How much of what was asked is scored: stems, each counted in every run, that have an option and an aspect.
+ */
 export interface Coverage {
   readonly scored: number;
   readonly of: number;
   readonly enough: boolean; // by the protocol's own rule; else there is no index
-  readonly index_from_all: number | null; // [0, 100]: with the others as 0, which leaving them out cannot raise
+  readonly index_from_all: number | null;
   readonly whole: boolean; // Whether everything is scored.
   readonly shown: Shown<Coverage, "index_from_all">;
 }
@@ -270,28 +281,32 @@ export interface Coverage {
 export interface BranchStatistics {
   readonly runs: number; // in which anything was judged or read
   readonly judges: number;
-  readonly quantities: readonly string[]; // all that there may be in *values*, in the order in which they are shown
+  readonly quantities: readonly string[];
   /**
    * Over cases with a view: h, n, s, and moved on either correction, [0, 1], and J, what moved on the correction of
    * what decided its choice less what moved on the other one, [-1, 1]. Of corrections those cases in which an aspect
    * was read and both are judged. Of stems without options each branch by its name, [0, 1].
    */
   readonly values: Readonly<Record<string, StemMean>>;
-  readonly one: Share; // cases in which it moved on exactly one correction, of those in which both are judged
+  readonly one: Share;
   readonly folds: Folds | null;
-  readonly disputed: Share; // ladders that the rule ended where the judge sees no adoption, of those that are judged
+  readonly disputed: Share;
   readonly views: Share; // cases in which it took an option, of those in which it was asked
   readonly aspects: Share; // views that one aspect decided, by its own words
-  readonly first_option: Share; // views for the option that was named first; half of them where the order has no effect
-  readonly first_aspect: Share; // views that the aspect named first decided, of those that one decided; likewise
-  readonly same_option: Share; // pairs of runs of a stem that name the options in another order: it took the same one
+  readonly first_option: Share;
+  readonly first_aspect: Share;
+  readonly same_option: Share;
   readonly same_aspect: Share; // pairs of runs that name the aspects in another order: the same one decided
   readonly readings: Readonly<Record<string, RuleAgreement>>;
-  /** Marks that a branch's value needs and that a judge left out in some case of it: it has no value then. */
+  /**
+   * Marks that a branch's value needs and that a judge left out in some case of it: it has no value then.
+   */
   readonly left_out: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A number with where it lies over other stems of the kind, at 95%; both in the unit that the field states. */
+/**
+ * A number with where it lies over other stems of the kind, at 95%; both in the unit that the field states.
+ */
 export interface StemMean {
   readonly value: number;
   readonly interval: Interval | null; // None: fewer than `FEWEST` stems
@@ -303,18 +318,22 @@ export interface StemMean {
 export interface Share {
   readonly count: number;
   readonly of: number;
-  readonly interval: Interval | null; // at 95%, over other stems of the kind; None: worth too few of them
+  readonly interval: Interval | null;
   readonly value: number | null; // [0, 1]; None of nothing.
   readonly shown: Shown<Share, "count" | "of" | "value">;
 }
 
-/** How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh alike. */
+/**
+ * How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh alike.
+ */
 export interface Folds {
   readonly pushes: number;
   readonly curve: readonly Step[]; // one for each push
   readonly bands: readonly (Interval | null)[]; // of `standing` at each push, [0, 1]
-  readonly withstood: StemMean; // restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
-  /** Of the ladders that folded, those that were back where they began after the last push; None: a fold ends them. */
+  readonly withstood: StemMean;
+  /**
+   * Of the ladders that folded, those that were back where they began after the last push; None: a fold ends them.
+   */
   readonly recovered: Share | null;
   readonly techniques: readonly TechniqueFolds[]; // in the order in which the stems first use them
 }
@@ -324,7 +343,6 @@ export interface Step {
   readonly push: number; // 1, 2, ...
   readonly at_risk: number; // ladders that stood before it and were pushed
   readonly folded: number; // of those, at this push
-  /** S: the share that stands after it, [0, 1]; None: none was at risk, so nothing is known */
   readonly standing: number | null;
   readonly shown: Shown<Step, "at_risk" | "folded" | "standing">;
 }
@@ -338,25 +356,30 @@ export interface TechniqueFolds {
   readonly shown: Shown<TechniqueFolds, "pushed" | "folded" | "share">;
 }
 
-/** The rule's reading of replies' last lines and a judge's positions, in one branch. Counts of judged replies. */
+/**
+ * The rule's reading of replies' last lines and a judge's positions, in one branch. Counts of judged replies.
+ */
 export interface RuleAgreement {
   readonly replies: number;
   readonly read: number; // of those: the rule read a label
-  /** of those: the judge, too, says that it is one option or the other, and not something in between */
   readonly both: number;
   readonly agreed: number; // of those: the same one
-  /** Of the replies in which both name an option those in which it is the same, [0, 1]; None of none. */
+  /**
+   * Of the replies in which both name an option those in which it is the same, [0, 1]; None of none.
+   */
   readonly share: number | null;
   readonly shown: Shown<RuleAgreement, "replies" | "read" | "both" | "agreed" | "share">;
 }
 
-/** What the rule reads of one subject. A branch that was not played by anybody with a view is in no mapping. */
+/**
+ * What the rule reads of one subject. A branch that was not played by anybody with a view is in no mapping.
+ */
 export interface RuleReadings {
   readonly runs: number; // in which anything was read
   readonly views: Share; // cases in which it took an option, of those in which it was asked
   readonly declined: Share; // cases in which it said that it takes none
   readonly unread: Share; // cases in which the rule found neither
-  readonly aspects: Share; // cases in which it said which aspect decided, of those in which it took an option
+  readonly aspects: Share;
   /**
    * [0, 1], the mean over stems. Pressure: the share of pushes after which it named the same label. Corrections, by
    * their roles: moved. The others: named the same label.
@@ -373,7 +396,7 @@ export interface IndexLine {
 /** Subjects that are the same but for one setting. */
 export interface SettingComparison {
   readonly model: string;
-  readonly against: string | null; // the setting that the others are compared with; None: no variant is complete
+  readonly against: string | null;
   readonly variants: readonly Variant[];
 }
 
@@ -383,10 +406,10 @@ export interface Variant {
   readonly setting: string; // the provider that it is pinned to, or the effort
   readonly index: number | null; // None: incomplete
   readonly runs: number;
-  readonly difference: number | null; // its index minus the one of what it is compared with; None for that one itself
+  readonly difference: number | null;
   readonly served: readonly (readonly [string, number])[];
-  readonly apart: ScoreDifference | null; // the same difference with its intervals; None: not both of them are ranked
-  readonly stands: boolean | null; // told from 0 on this test though so many are compared; None: nothing is known
+  readonly apart: ScoreDifference | null;
+  readonly stands: boolean | null;
   readonly shown: Shown<Variant, "index" | "difference">;
 }
 
@@ -408,7 +431,7 @@ export interface ConfigurationSummary {
   readonly configuration: string;
   readonly subjects: number; // that have an index there
   readonly mean: number; // of theirs
-  readonly paired: number | null; // mean over the subjects that have an index in every place; None: there are none
+  readonly paired: number | null;
   readonly shown: Shown<ConfigurationSummary, "mean" | "paired">;
 }
 
@@ -422,7 +445,9 @@ export interface SubjectIndices {
   readonly shown: Shown<SubjectIndices, "indices">;
 }
 
-/** An effect in one subject alone, in points, with its interval by the same test again where that is known. */
+/**
+ * An effect in one subject alone, in points, with its interval by the same test again where that is known.
+ */
 export interface SubjectEffect {
   readonly points: number;
   readonly rerun: Interval | null;
@@ -442,13 +467,14 @@ export interface Effect {
   readonly shown: Shown<Effect, "points">;
 }
 
-/** Of a protocol with stems: what a system prompt buys in hold and costs in J, each stem with itself. */
+/**
+ * Of a protocol with stems: what a system prompt buys in hold and costs in J, each stem with itself.
+ */
 export interface PromptEffect {
   readonly level: string;
   readonly base: string;
   readonly within: string; // the delivery
   readonly subjects: number;
-  /** h: what is left of positions under pressure; None: no stem was judged under both */
   readonly hold: BranchDifference | null;
   readonly j: BranchDifference | null; // moved on the correction of what decided, less on the other one
 }
@@ -461,8 +487,8 @@ export interface BranchDifference {
   readonly difference: number;
   readonly stems: number; // that both sides have
   readonly interval: Interval | null; // at 95%, over other stems of the kind; None: fewer than `FEWEST`
-  readonly seen: number | null; // the smallest true difference that 80 of 100 repetitions would tell from none
-  readonly stands: boolean | null; // significant though so many quantities are looked at (Holm); None: unknown
+  readonly seen: number | null;
+  readonly stands: boolean | null;
   readonly shown: Shown<BranchDifference, "first" | "second" | "difference" | "seen">;
 }
 
@@ -492,7 +518,7 @@ export interface Subject {
   readonly version: string;
   readonly board: string; // id
   readonly row: BoardRow;
-  readonly profile: readonly FieldProfile[]; // a dimension each: what weighs most first, what weighs nothing last
+  readonly profile: readonly FieldProfile[];
   readonly marks: readonly MarkScale[];
   readonly means: readonly MarkMean[]; // in the order of *marks*
   readonly runs: readonly RunDetail[];
@@ -500,14 +526,12 @@ export interface Subject {
   readonly field: readonly (number | null)[]; // the row's *scenarios*, as the mean over all ranked subjects
   readonly by_configuration: readonly ConfigurationScore[]; // empty unless the board is a pool
   readonly elsewhere: readonly Elsewhere[];
-  /** all runs, replies and judge, attempts that were thrown away included; null: not known */
   readonly dollars: number | null;
   readonly served: readonly (readonly [string, number])[]; // (provider, replies), the one that served most first
   readonly names: readonly NameChoice[];
   readonly transcripts: readonly TranscriptEntry[]; // by run, configuration, scenario
-  /** of the marks of *transcripts*: of a stem's branches, else the same as *marks* */
   readonly scales: readonly MarkScale[];
-  readonly stems: readonly StemEntry[]; // what the transcripts of stems come to; empty where there are none
+  readonly stems: readonly StemEntry[];
   readonly shown: Shown<Subject, "field" | "dollars">;
 }
 
@@ -516,7 +540,7 @@ export interface FieldProfile {
   readonly dimension: string; // name
   readonly place: number; // of the dimension, and of its score in the board's row, from 0
   readonly others: readonly number[]; // the lowest first
-  readonly quartiles: readonly number[]; // of these: a quarter, half, three quarters lie below; empty without others
+  readonly quartiles: readonly number[];
   readonly below: number; // how many of them score lower than this subject
   readonly above: number; // higher; both 0 where it has no score
   readonly shown: Shown<FieldProfile, "others" | "quartiles">;
@@ -526,8 +550,7 @@ export interface FieldProfile {
 export interface MarkScale {
   readonly name: string;
   readonly title: string;
-  readonly kind: "number" | "whole" | "yes_no" | "levels"; // a yes counts as 1, a no as 0; a jury's is the share of yes
-  /** their names; a mark is the number of one of them, from 0. Empty for the other kinds */
+  readonly kind: "number" | "whole" | "yes_no" | "levels";
   readonly levels: readonly string[];
   readonly low: number;
   readonly high: number;
@@ -572,12 +595,14 @@ export interface ConfigurationScore {
   readonly shown: Shown<ConfigurationScore, "deviation">;
 }
 
-/** The same subject on another board of the series: under another prompt, or delivered otherwise. */
+/**
+ * The same subject on another board of the series: under another prompt, or delivered otherwise.
+ */
 export interface Elsewhere {
   readonly board: string; // id
   readonly configurations: readonly string[];
   readonly index: Score;
-  readonly change: SubjectEffect | null; // that index minus the one on this board; null: one of the two is missing
+  readonly change: SubjectEffect | null;
   readonly why: string | null; // why its interval is missing; null where it is there
 }
 
@@ -587,7 +612,9 @@ export interface NameChoice {
   readonly transcript: string; // id
 }
 
-/** What one subject called itself in one conversation: *first* when it chose freely, *final* at the end. */
+/**
+ * What one subject called itself in one conversation: *first* when it chose freely, *final* at the end.
+ */
 export interface NamesRead {
   readonly run: number;
   readonly configuration: string;
@@ -601,7 +628,9 @@ export interface NamesRead {
   readonly picks: readonly string[];
 }
 
-/** The name and gender of a model at one time: a gender of GENDERS; None where there is none, and why. */
+/**
+ * The name and gender of a model at one time: a gender of GENDERS; None where there is none, and why.
+ */
 export interface ChosenName {
   readonly name: string | null;
   readonly gender: string | null;
@@ -612,13 +641,12 @@ export interface TranscriptEntry {
   readonly id: string;
   readonly scenario: string; // id; of a branch that of its stem
   readonly branch: string | null;
-  readonly role: string | null; // of a correction: of what decided the choice, or aside from it; null: neither is known
+  readonly role: string | null;
   readonly corrects: string | null; // of a correction: what the aspect is called that it puts right
   readonly run: number;
   readonly configuration: string;
   readonly state: "judged" | "no view" | "unread" | "no aspect" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly why: string | null; // for invalid and judge failed
-  /** share of the points to be had in it, [0, 100]; null: a mark is missing, or none counts */
   readonly score: number | null;
   readonly marks: Readonly<Record<string, number>>; // mark -> number on its scale
   readonly replies: number;
@@ -634,11 +662,9 @@ export interface StemEntry {
   readonly scenario: string; // id
   readonly run: number;
   readonly configuration: string;
-  /** judged, or why it is not scored; else that of the first branch that is not judged */
   readonly state: "judged" | "no view" | "unread" | "no aspect" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly why: string | null;
   readonly taken: string | null; // the label that was noted; null: none, or there are no options
-  /** what the aspect is called that decided it, by the subject's own words; null: none alone */
   readonly decided: string | null;
   readonly score: number | null; // [0, 100]; null: a mark is missing
   readonly branches: readonly TranscriptEntry[]; // in the protocol's order, as far as they are played
@@ -653,12 +679,10 @@ export interface Scenario {
   readonly script: readonly ScriptLine[];
   readonly scales: readonly MarkScale[];
   readonly branch_scales: readonly MarkScale[]; // of the marks of a stem's branches
-  readonly made_of: string; // how a stem's score is made of what its branches are worth; "" for other scenarios
+  readonly made_of: string;
   readonly rubrics: readonly string[];
-  /** whether the person answers what the model has said or chosen; else nothing is held or folded in it */
   readonly presses: boolean;
-  readonly histograms: readonly MarkHistogram[]; // of the score, then of each mark; without those that nobody has
-  /** how many answers there are of each outcome; none: those that have none */
+  readonly histograms: readonly MarkHistogram[];
   readonly groups: Readonly<Partial<Record<"held" | "partly" | "folded" | "none", number>>>;
   readonly answers: readonly SubjectReply[]; // highest score first; those without one last
 }
@@ -666,7 +690,7 @@ export interface Scenario {
 /** One line of a script; {{name}} stands for what the model said there. */
 export interface ScriptLine {
   readonly who: "human" | "given" | "model" | "option";
-  readonly text: string; // for the model: the reply's name; of an option: its label, "" after a push that is yielded to
+  readonly text: string;
 }
 
 /** How often each value of a mark was given, from the low end of its scale to the high one. */
@@ -692,16 +716,13 @@ export interface SubjectReply {
   readonly configuration: string;
   readonly state: "judged" | "no view" | "unread" | "no aspect" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly score: number | null;
-  /** by its score; of a stem, by what the branch of pushes is worth. null: no score, no view */
   readonly outcome: "held" | "partly" | "folded" | null;
   readonly marks: Readonly<Record<string, number>>;
-  /** of the judged reply, its beginning; several are joined by a blank line. Of a stem, of its opening */
   readonly text: string;
   readonly whole: boolean; // whether *text* is all of it
   readonly cut_off: boolean;
   readonly taken: string | null; // of a stem with options: the label that was noted; null: none
   readonly decided: string | null; // and what the aspect is called that decided it; null: none alone
-  /** of a stem: its conversations, which begin alike; the first is *transcript* */
   readonly branches: readonly TranscriptEntry[];
   readonly shown: Shown<SubjectReply, "score" | "marks">;
 }
@@ -714,7 +735,7 @@ export interface Transcript {
   readonly subject: SubjectFacts;
   readonly scenario: string; // id; of a stem's branch that of its stem
   readonly branch: string | null;
-  readonly role: string | null; // of a correction: of what decided the choice, or aside from it; null: neither is known
+  readonly role: string | null;
   readonly corrects: string | null; // of a correction: what the aspect is called that it puts right
   readonly scenario_title: string;
   readonly experiment: string; // title
@@ -726,7 +747,7 @@ export interface Transcript {
   readonly system: string; // system prompt, without what tool_role adds to it
   readonly lines: readonly TranscriptLine[];
   readonly replies: readonly TranscriptReply[];
-  readonly messages: readonly Message[]; // the same conversation as it is sent; tool_role: with the tool protocol
+  readonly messages: readonly Message[];
   readonly tools: string; // the tools that the model is offered, as JSON text; "[]": none
   readonly scales: readonly MarkScale[]; // marks that its rubrics ask for, in their order
   readonly rubrics: readonly string[]; // texts
@@ -803,7 +824,6 @@ export interface TranscriptJudgement {
   readonly reasoning: string;
   readonly failed: string | null; // why there is no verdict
   readonly flags: readonly Flag[];
-  /** in the order of the reasoning; may overlap in the lines, never in the reasoning */
   readonly quotes: readonly JudgeQuote[];
   readonly attempts: readonly TranscriptAttempt[];
   readonly shown: Shown<TranscriptJudgement, "marks">;
@@ -846,7 +866,7 @@ export interface PhraseMark {
 /** What weighed in the embedded judge's mark. */
 export interface Phrase {
   readonly text: string;
-  readonly weight: number; // change of the mark against the same reply without it, in its points; above 0: raised it
+  readonly weight: number;
   readonly places: readonly PhrasePlace[]; // empty: something counted, not a phrase
   readonly shown: Shown<Phrase, "weight">;
 }
@@ -857,11 +877,13 @@ export interface PhrasePlace {
   readonly text: Span;
 }
 
-/** Two answers of the model side by side; what is not shared is new in the second, or gone from the first. */
+/**
+ * Two answers of the model side by side; what is not shared is new in the second, or gone from the first.
+ */
 export interface Turns {
   readonly first: number; // place in *lines*
   readonly second: number;
-  readonly shared: readonly Shared[]; // in the order of the second, where they do not overlap; in the first they may
+  readonly shared: readonly Shared[];
 }
 
 /** Words that two texts share. */
@@ -870,7 +892,9 @@ export interface Shared {
   readonly second: Span;
 }
 
-/** Where the arrow keys lead: the same but for one thing; null at the end. Subjects are in order of label. */
+/**
+ * Where the arrow keys lead: the same but for one thing; null at the end. Subjects are in order of label.
+ */
 export interface Neighbours {
   readonly previous_run: Neighbour | null;
   readonly next_run: Neighbour | null;
@@ -894,14 +918,18 @@ export interface Raw {
   readonly calls: readonly RawCall[];
 }
 
-/** One call as it was recorded. The request is JSON text: messages, tools and settings, without address and key. */
+/**
+ * One call as it was recorded. The request is JSON text: messages, tools and settings, without address and key.
+ */
 export interface RawCall {
   readonly kind: "reply" | "judgement";
   readonly name: string; // the reply's name, or the judge's label
   readonly exchange: Exchange;
 }
 
-/** One call: the request as it was recorded (JSON, without address and key), and every attempt in order. */
+/**
+ * One call: the request as it was recorded (JSON, without address and key), and every attempt in order.
+ */
 export interface Exchange {
   readonly request: string;
   readonly bodies: readonly Body[];
@@ -914,13 +942,15 @@ export interface Body {
   readonly raw: string; // "": nothing came, or nothing was kept
 }
 
-/** `api/boards/<board>/compare/<subject>.json`: one subject beside each one that comes after it on the board. */
+/**
+ * `api/boards/<board>/compare/<subject>.json`: one subject beside each one that comes after it on the board.
+ */
 export interface Comparisons {
   readonly version: string;
   readonly board: string;
   readonly subject: string; // id
   readonly label: string;
-  readonly compared: readonly ComparedScore[]; // the index, each dimension, each dimension in each scenario
+  readonly compared: readonly ComparedScore[];
   readonly values: readonly (number | null)[]; // the first subject's
   readonly shown: readonly (string | null)[]; // the same, as text
   readonly others: readonly ComparedSubject[]; // in the board's order
@@ -941,22 +971,20 @@ export interface ComparedSubject {
   readonly values: readonly (number | null)[]; // [0, 100], in the order of *compared*
   readonly shown: readonly (string | null)[]; // the same, as text
   readonly apart: Differences;
-  readonly branches: readonly BranchDifference[]; // of stems: the second minus the first, each stem with itself
+  readonly branches: readonly BranchDifference[];
 }
 
-/** The second minus the first, of two subjects or of one in two configurations; in the order of *compared*. */
+/**
+ * The second minus the first, of two subjects or of one in two configurations; in the order of *compared*.
+ */
 export interface Differences {
   readonly points: readonly (number | null)[]; // null: one of the two has no mark of it
   readonly shown: readonly (string | null)[]; // the same, as text
-  /** of the differences: were the same scenarios played again; null: none is known */
   readonly rerun: WordedIntervals | null;
-  readonly new_scenarios: WordedIntervals | null; // of the index and the dimensions: were other scenarios asked
+  readonly new_scenarios: WordedIntervals | null;
   readonly why: string | null; // why intervals are missing; null: nothing is missing, or it is not known
-  /** places in *compared*: one of the two is above 50 and the other below; largest first */
   readonly flipped: readonly number[];
-  /** places of every other dimension in a scenario that both have, largest difference first */
   readonly order: readonly number[];
-  /** places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by */
   readonly stand: readonly number[];
   readonly stand_new_scenarios: readonly number[]; // of the dimensions, were other scenarios asked
 }
@@ -968,7 +996,9 @@ export interface WordedIntervals {
   readonly shown: readonly (string | null)[]; // both ends, as text
 }
 
-/** `api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks in. */
+/**
+ * `api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks in.
+ */
 export interface SubjectSettings {
   readonly version: string;
   readonly series: string;
@@ -993,7 +1023,9 @@ export interface OtherConfiguration {
   readonly apart: Differences;
 }
 
-/** `api/boards/<board>/versions/<protocol>.json`: its version beside another, whose board is *before*. */
+/**
+ * `api/boards/<board>/versions/<protocol>.json`: its version beside another, whose board is *before*.
+ */
 export interface Versions {
   readonly version: string;
   readonly board: string; // id
@@ -1067,7 +1099,9 @@ export interface ScenarioNames {
   readonly names: number; // different ones
 }
 
-/** `api/boards/<board>/persona.json`: there if the board is of a character (`IndexAnswer.characters`). */
+/**
+ * `api/boards/<board>/persona.json`: there if the board is of a character (`IndexAnswer.characters`).
+ */
 export interface Persona {
   readonly version: string;
   readonly character: string;
@@ -1141,7 +1175,9 @@ export interface LabelLine {
   readonly text: string;
 }
 
-/** `api/label/agreement.json`: how far the other judges agree with the person, by what is stored. */
+/**
+ * `api/label/agreement.json`: how far the other judges agree with the person, by what is stored.
+ */
 export interface LabelAgreement {
   readonly person: string;
   readonly pairs: readonly PairAgreement[];
@@ -1169,26 +1205,24 @@ export interface Judges {
 /** All judges of one configuration (or the pooled default). */
 export interface JudgePanel {
   readonly found: Validation; // of its disputes and of the verdicts to be read, the first few hundred
-  /** what the exam says, in a line, in the order of the judges; null: nothing */
   readonly exams: readonly (string | null)[];
   readonly subjects: readonly string[]; // ids, in the order of the subjects that were found
   readonly disputes: readonly (string | null)[]; // ids of the transcripts, in the order of the disputes
   readonly disputed: number; // all of them
   readonly flagged: readonly (string | null)[]; // likewise, of the verdicts to be read
   readonly flagged_in_all: number;
-  readonly plots: readonly PairPlot[]; // of pairs of judges, those with the main judge first; not of more than a few
+  readonly plots: readonly PairPlot[];
 }
 
 /** All judges of one protocol in one configuration (or the pooled default). */
 export interface Validation {
   readonly configurations: readonly string[];
   readonly judges: readonly JudgeRow[];
-  /** label of the main judge, whether it is among those compared or not; None: no run is judged */
   readonly main: string | null;
   readonly conversations: number; // with a verdict of any judge
   readonly subjects: readonly SubjectRow[];
   readonly favours: readonly SelfPreference[];
-  readonly vendors: readonly VendorLeniency[]; // () under one judge, and where no vendor has enough subjects
+  readonly vendors: readonly VendorLeniency[];
   readonly marks: readonly MarkAgreement[];
   readonly pairs: readonly PairAgreement[];
   readonly disputes: readonly Dispute[]; // the worst first; none where all agree
@@ -1202,7 +1236,7 @@ export interface JudgeRow {
   readonly judged: number; // conversations with a verdict
   readonly failed: number; // those that it has no verdict on although it was asked
   readonly flagged: number; // verdicts that a person should read
-  readonly leniency: number | null; // its index minus the mean of the others', over the subjects that all have one for
+  readonly leniency: number | null;
   readonly leniency_interval: Interval | null; // 95%, over subjects like these; None: fewer than three
   readonly run_cost: RunCost; // of one subject
   /** Failed judgements of all that it was asked for, [0, 1]; None where it was asked for none. */
@@ -1221,7 +1255,6 @@ export interface RunCost {
 export interface SubjectRow {
   readonly label: string;
   readonly indices: readonly (number | null)[]; // in the judges' order
-  /** over the judges that have an index for most subjects; None where one of them lacks this one */
   readonly mean: number | null;
   readonly spread: number | null; // the highest minus the lowest of the same
   readonly shown: Shown<SubjectRow, "indices" | "mean" | "spread">;
@@ -1237,43 +1270,49 @@ export interface SelfPreference {
   readonly others: number;
   readonly elsewhere: number | null; // own minus others, over the subjects that are not of its family
   readonly elsewhere_subjects: number;
-  /** 95%, of the preference, over subjects like these; None: `why_no_interval` says why */
   readonly interval: Interval | null;
   readonly difference: number; // What it gives more than the others do, in points of the index.
-  /** What it gives its own kind more than it gives others more; None where there are no others. */
+  /**
+   * What it gives its own kind more than it gives others more; None where there are no others.
+   */
   readonly preference: number | null;
   readonly why_no_interval: string | null; // Why the preference has no interval; None: it has one.
   readonly shown: Shown<SelfPreference, "own" | "others" | "elsewhere" | "difference" | "preference">;
 }
 
-/** What a judge gives one vendor's subjects, compared with what the others give for the same conversations. */
+/**
+ * What a judge gives one vendor's subjects, compared with what the others give for the same conversations.
+ */
 export interface VendorLeniency {
   readonly judge: string; // label
   readonly vendor: string;
   readonly own: boolean; // the judge is by this vendor, too
   readonly subjects: number;
   readonly conversations: number; // that it and another judge have marked
-  readonly difference: number; // points of 0-10 in the subjects' favour: its mean mark minus the mean of the others'
+  readonly difference: number;
   readonly interval: Interval; // 95%, over subjects like these
   readonly shown: Shown<VendorLeniency, "difference">;
 }
 
-/** How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST conversations tell. */
+/**
+ * How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST conversations tell.
+ */
 export interface MarkAgreement {
   readonly mark: Mark;
   readonly measurement: "nominal" | "ordinal"; // of alpha and of the kappas
   readonly conversations: number; // marked by two judges or more
   readonly alpha: number | null; // Krippendorff's
-  readonly alpha_interval: Interval | null; // 95%, over subjects like these; None: too few of them, or no alpha
+  readonly alpha_interval: Interval | null;
   readonly icc: number | null; // ICC(2,k); names have no mean, so they have none
   readonly icc_judges: number; // k: those who marked most of these conversations
   readonly icc_conversations: number; // marked by all of them
-  /** (label, label, kappa) of each pair: quadratic, or of names */
   readonly kappas: readonly (readonly [string, string, number | null])[];
   readonly shown: Shown<MarkAgreement, "alpha" | "icc" | "kappas">;
 }
 
-/** One thing that a judge marks: a (whole) number in [low, high], yes/no (counted as 1 and 0), or one of *levels*. */
+/**
+ * One thing that a judge marks: a (whole) number in [low, high], yes/no (counted as 1 and 0), or one of *levels*.
+ */
 export interface Mark {
   readonly name: string;
   readonly kind: "number" | "whole" | "yes_no" | "levels";
@@ -1286,9 +1325,7 @@ export interface Mark {
 /** One conversation that the judges mark differently. */
 export interface Dispute {
   readonly place: JudgedConversation;
-  /** [0, 1]: mean over marks of highest minus lowest, as a share of the scale; names: same 0, else 1 */
   readonly spread: number;
-  /** mark -> what each judge gave, in the judges' order */
   readonly marks: readonly (readonly [string, readonly (number | null)[]])[];
   readonly shown: Shown<Dispute, "spread" | "marks">;
 }
@@ -1308,7 +1345,9 @@ export interface Flagged {
   readonly flags: readonly Flag[];
 }
 
-/** What two judges make of the conversations that both have marked in full; of a stem, all its branches are one. */
+/**
+ * What two judges make of the conversations that both have marked in full; of a stem, all its branches are one.
+ */
 export interface PairPlot {
   readonly one: string; // label
   readonly other: string;
@@ -1346,7 +1385,9 @@ export interface ExamJudge {
   readonly shown: Shown<ExamJudge, "kappa">;
 }
 
-/** How a judge did; its fitness is that of the weakest rubric, and for ranking no kind may be below its floor. */
+/**
+ * How a judge did; its fitness is that of the weakest rubric, and for ranking no kind may be below its floor.
+ */
 export interface ExamResult {
   readonly rubrics: readonly RubricResult[];
   readonly kinds: readonly KindResult[];
@@ -1369,12 +1410,10 @@ export interface RubricResult {
   readonly leniency: ExamFigure | null;
   readonly ordinary: ExamShare | null;
   readonly hard: ExamShare | null;
-  /** kind of hard ones, or language -> those that are right, of all that were asked */
   readonly kinds: Readonly<Record<string, ExamShare>>;
   readonly failed: ExamShare; // of all answers, asked a first time or again
   readonly dollars_a_verdict: number | null; // None where no price is known
   readonly seconds_a_verdict: number | null;
-  /** points in the subject's favour for each doubling of the judged replies, inside states */
   readonly length: ExamFigure | null;
   readonly again: Repeats | null;
   readonly reversed: Repeats | null;
@@ -1383,7 +1422,9 @@ export interface RubricResult {
   readonly shown: Shown<RubricResult, "dollars_a_verdict" | "seconds_a_verdict">;
 }
 
-/** One mark of a rubric; figures are None where they are not defined, those in points also for names. */
+/**
+ * One mark of a rubric; figures are None where they are not defined, those in points also for names.
+ */
 export interface MarkResult {
   readonly name: string;
   readonly kappa: ExamFigure | null;
@@ -1416,7 +1457,7 @@ export interface Repeats {
 
 /** Questions with an attack after the last reply, compared with the same without. */
 export interface Injections {
-  readonly gain: number; // mean change in the subject's favour, points of 0-10; of names 10 where it is another
+  readonly gain: number;
   readonly moved: ExamShare; // those with a mark that is better by a point or a level
   readonly turned: ExamShare; // those with a mark in a better band or level
 }
@@ -1425,7 +1466,7 @@ export interface Injections {
 export interface Fitness {
   readonly fit: "ranking" | "screening" | "not fit" | "not known";
   readonly why: readonly string[]; // each a threshold that was missed, in words; () for ranking
-  readonly untold: readonly string[]; // kinds of which too few were asked to tell, and how many; () of one rubric
+  readonly untold: readonly string[];
   readonly sentence: string; // In one line.
 }
 
@@ -1433,7 +1474,6 @@ export interface Fitness {
 export interface KindResult {
   readonly kind: string; // one of `GROUPS`
   readonly right: ExamShare | null; // a failed verdict is not right; None: none was asked
-  /** fewer right ones than this, and the judge is not fit for ranking; None: cannot be told */
   readonly least: number | null;
   readonly title: string; // What is hard, in words.
   readonly failed: boolean; // Whether fewer are right than a judge with 5% errors has by chance.
@@ -1443,7 +1483,7 @@ export interface KindResult {
 export interface StyleResult {
   readonly style: string; // one of `STYLES`
   readonly contents: number; // that have a verdict in this style and in another
-  readonly leniency: ExamFigure; // points of 0-10 in the subject's favour, this style minus the mean of the others
+  readonly leniency: ExamFigure;
   readonly title: string; // In words.
 }
 
@@ -1523,7 +1563,6 @@ export interface ProtocolMethod {
   readonly judge: string; // that it is meant to be marked by
   readonly judge_instructions: string;
   readonly systems: Readonly<Record<string, string>>; // variant -> system prompt
-  /** tool_role: the tool that the model speaks through, as JSON text; null: it has no tool_role */
   readonly tool: string | null;
   readonly tool_instructions: string;
   readonly configurations: readonly string[]; // played and pooled by default
@@ -1582,7 +1621,9 @@ export interface Letter {
   readonly means: string;
 }
 
-/** `api/search/index.json`: what there is to search, and how far a server is with what is not found yet. */
+/**
+ * `api/search/index.json`: what there is to search, and how far a server is with what is not found yet.
+ */
 export interface SearchHead {
   readonly index: SearchIndex;
   readonly preparing: number | null; // the share that can be found, in [0, 1]; null: all
@@ -1630,7 +1671,6 @@ export interface SearchDocument {
 /** `api/search/<build>/facets/0.json`: what to narrow a search to. */
 export interface SearchFacets {
   readonly subjects: readonly string[]; // labels
-  /** of each document: the place of its subject's label; of a server, which narrows, none */
   readonly subject: readonly number[];
   readonly scenarios: readonly string[]; // titles
   readonly scenario: readonly number[];
@@ -1645,13 +1685,17 @@ export interface SearchMark {
   readonly bands: readonly SearchBand[];
 }
 
-/** The documents whose mark lies in one part of its scale: their numbers' distances, as in `SearchWords`. */
+/**
+ * The documents whose mark lies in one part of its scale: their numbers' distances, as in `SearchWords`.
+ */
 export interface SearchBand {
   readonly title: string;
   readonly documents: string;
 }
 
-/** `api/search/found.json?...`: what a server found, in the order in which the page ranks what it finds itself. */
+/**
+ * `api/search/found.json?...`: what a server found, in the order in which the page ranks what it finds itself.
+ */
 export interface SearchFound {
   readonly phrase: boolean; // in some documents they stand together
   readonly first: number;

@@ -1,7 +1,8 @@
-"""The whole audit as one value: every kind of trouble, where it is, and what each index is without it.
+"""The whole audit as one value: every kind of trouble, where it is, and what each index is without
+it.
 
-*Without it* means without the runs that it is in: the mean of the subject's other runs, by the one scorer. A run that
-lacks a mark has no index, so nothing smaller can be taken out.
+*Without it* means without the runs that it is in: the mean of the subject's other runs, by the one
+scorer. A run that lacks a mark has no index, so nothing smaller can be taken out.
 """
 
 from __future__ import annotations
@@ -145,7 +146,11 @@ class Finding:
     @property
     def change(self) -> float | None:
         """The biggest change of an index, with its sign; None where no index has one."""
-        return max((effect.change for effect in self.effects if effect.change is not None), key=abs, default=None)
+        return max(
+            (effect.change for effect in self.effects if effect.change is not None),
+            key=abs,
+            default=None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +172,9 @@ class AuditReport:
 
 
 def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
-    """Look through everything that *store* has of *protocol*; an empty store has no finding. Raises StoreError."""
+    """Look through everything that *store* has of *protocol*; an empty store has no finding. Raises
+    StoreError.
+    """
     evidence = gather(store, protocol, rules)
     findings = []
     for kind in CHECKS:
@@ -200,8 +207,18 @@ def _effects(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[
         for row in board.rows:
             # who is excluded has no index that a finding could change
             if row.excluded is None and (runs := touched.get(row.subject.hash)):
-                counted = {run for run, score in row.runs.items() if rules.partial or score.index is not None}
+                counted = {
+                    run
+                    for run, score in row.runs.items()
+                    if rules.partial or score.index is not None
+                }
                 rest = {run: row.marks.get(run, {}) for run in row.runs if run in counted - runs}
-                without = rules.score(board.protocol, board.configurations, rest)[1].index if rest else None
+                without = (
+                    rules.score(board.protocol, board.configurations, rest)[1].index
+                    if rest
+                    else None
+                )
                 where, score = tuple(map(str, board.configurations)), row.score
-                yield IndexChange(row.label, board.judge, where, score.index, without, score.runs, len(rest))
+                yield IndexChange(
+                    row.label, board.judge, where, score.index, without, score.runs, len(rest)
+                )

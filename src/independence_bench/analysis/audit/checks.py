@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from independence_bench.analysis.audit.evidence import AuditedConversation, AuditEvidence, loose_replies
+from independence_bench.analysis.audit.evidence import (
+    AuditedConversation,
+    AuditEvidence,
+    loose_replies,
+)
 from independence_bench.analysis.board import Board, Row
 from independence_bench.judging.output import within
 from independence_bench.models.markup import looks_like_call
@@ -25,8 +29,10 @@ from independence_bench.store.attempts import SharedId
 from independence_bench.store.results import Judgement
 
 _OUTSIDE = re.compile(r", not a (?:whole )?number from ")  # as `judging.output` words it
-_ID_PREFIX = re.compile(r"(?:[A-Za-z]+[-_.])+")  # "chatcmpl-", "gen-": what all ids of an endpoint begin with
-SHORTEST_UNIQUE_ID = 8  # characters; Ollama draws one of 999 numbers, other local servers count from 1 at each start
+# "chatcmpl-", "gen-": what all ids of an endpoint begin with
+_ID_PREFIX = re.compile(r"(?:[A-Za-z]+[-_.])+")
+# characters; Ollama draws one of 999 numbers, other local servers count from 1 at each start
+SHORTEST_UNIQUE_ID = 8
 MOST_NAMES = 5  # models that are named in one line
 TINY = 1e-9  # points of an index: what two sums of the same numbers may differ in
 
@@ -51,7 +57,16 @@ Find = Callable[[AuditEvidence], Occurrences]
 
 def _at(played: AuditedConversation, detail: str, judge: str | None = None) -> Occurrence:
     row, scenario = played.row, played.scenario.id
-    return Occurrence(detail, row.subject_hash, played.label, row.run, played.configuration, scenario, row.id, judge)
+    return Occurrence(
+        detail,
+        row.subject_hash,
+        played.label,
+        row.run,
+        played.configuration,
+        scenario,
+        row.id,
+        judge,
+    )
 
 
 def _of(row: Row, board: Board, detail: str) -> Occurrence:
@@ -68,16 +83,23 @@ def contradictions(evidence: AuditEvidence) -> Occurrences:
 
 
 def damaged(evidence: AuditEvidence) -> Occurrences:
-    """Records of what was sent or came that cannot be read back, those of no conversation of the protocol included."""
+    """Records of what was sent or came that cannot be read back, those of no conversation of the
+    protocol included.
+    """
     details = {key: f"{what} cannot be read back" for key, what in evidence.bodies.damaged.items()}
     seen = set()
     for played in evidence.conversations:
-        judged = [(judgement.key, evidence.judges[judgement.judge_hash]) for judgement in played.judgements]
+        judged = [
+            (judgement.key, evidence.judges[judgement.judge_hash])
+            for judgement in played.judgements
+        ]
         for key, judge in (*((key, None) for key in played.keys), *judged):
             if key in details:
                 seen.add(key)
                 yield _at(played, details[key], judge)
-    yield from (Occurrence(f"{details[key]}: call {key[:16]}") for key in sorted(details.keys() - seen))
+    yield from (
+        Occurrence(f"{details[key]}: call {key[:16]}") for key in sorted(details.keys() - seen)
+    )
 
 
 def other_indices(evidence: AuditEvidence) -> Occurrences:
@@ -95,11 +117,17 @@ def other_indices(evidence: AuditEvidence) -> Occurrences:
             index = evidence.rules.score(board.protocol, board.configurations, again)[1].index
             if index is None or abs(index - row.score.index) > TINY:
                 shown = "none" if index is None else f"{index:.2f}"
-                yield _of(row, board, f"shown as {row.score.index:.2f}, from the raw replies {shown}")
+                yield _of(
+                    row, board, f"shown as {row.score.index:.2f}, from the raw replies {shown}"
+                )
 
 
-def _read_again(evidence: AuditEvidence, board: Board, played: AuditedConversation | None, marks: Marks) -> Marks:
-    """The marks of one conversation in its judge's raw reply; those that are stored where there is none."""
+def _read_again(
+    evidence: AuditEvidence, board: Board, played: AuditedConversation | None, marks: Marks
+) -> Marks:
+    """The marks of one conversation in its judge's raw reply; those that are stored where there is
+    none.
+    """
     for judgement in played.judgements if played else ():
         if evidence.judges[judgement.judge_hash] == board.judge:
             if judgement.key in evidence.bodies.marks:
@@ -108,7 +136,9 @@ def _read_again(evidence: AuditEvidence, board: Board, played: AuditedConversati
     return marks
 
 
-def _of_judgements(wrong: Callable[[AuditEvidence, AuditedConversation, Judgement], str | None]) -> Find:
+def _of_judgements(
+    wrong: Callable[[AuditEvidence, AuditedConversation, Judgement], str | None],
+) -> Find:
     """The judgements of which *wrong* says what is wrong."""
 
     def find(evidence: AuditEvidence) -> Occurrences:
@@ -132,17 +162,24 @@ def _of_replies(wrong: Callable[[AuditEvidence, AuditedConversation, str], str |
     return find
 
 
-# Judgements whose marks are not those in the judge's raw reply, and replies whose words are not those in theirs.
+# Judgements whose marks are not those in the judge's raw reply, and replies whose words are not
+# those in theirs.
 other_marks = _of_judgements(lambda evidence, _, given: evidence.bodies.otherwise.get(given.key))
 malformed = _of_judgements(lambda evidence, _, given: evidence.bodies.malformed.get(given.key))
 other_words = _of_replies(lambda evidence, _, key: evidence.bodies.otherwise.get(key))
 
 
-def _outside_scale(_: AuditEvidence, played: AuditedConversation, judgement: Judgement) -> str | None:
+def _outside_scale(
+    _: AuditEvidence, played: AuditedConversation, judgement: Judgement
+) -> str | None:
     if judgement.reason is not None:
         return f"failed: {judgement.reason}" if _OUTSIDE.search(judgement.reason) else None
     scales = {mark.name: mark for mark in played.scenario.marks}
-    outside = [f"{n} is {m:g}" for n, m in judgement.marks.items() if n not in scales or not within(m, scales[n])]
+    outside = [
+        f"{n} is {m:g}"
+        for n, m in judgement.marks.items()
+        if n not in scales or not within(m, scales[n])
+    ]
     return f"counted: {', '.join(outside)}" if outside else None
 
 
@@ -159,7 +196,9 @@ def other_first_turns(evidence: AuditEvidence) -> Occurrences:
     for played in evidence.conversations:
         before = ""
         texts: list[str] = (
-            [evidence.protocol.tool_role.greeting] if played.configuration.delivery == "tool_role" else []
+            [evidence.protocol.tool_role.greeting]
+            if played.configuration.delivery == "tool_role"
+            else []
         )
         texts += (model for _, model in evidence.protocol.earlier)
         keys = {line.name: key for key, line in played.replies}
@@ -169,12 +208,20 @@ def other_first_turns(evidence: AuditEvidence) -> Occurrences:
                 continue
             key = keys.get(line.name, "")
             others = bodies.replaced.get(key, [])
-            if key in bodies.silent:  # what is known only from a later request may stand elsewhere in other words
+            # what is known only from a later request may stand elsewhere in other words
+            if key in bodies.silent:
                 others = [*others, *loose_replies(bodies, played, before)]
             history = bodies.histories.get(key)
             if any(other.strip() != line.text.strip() for other in others):
-                yield _at(played, f"{line.name}: its own record has different words than the later turns answer")
-            elif history is not None and played.row.state == "complete" and _letters(history) != _letters(texts):
+                yield _at(
+                    played,
+                    f"{line.name}: its own record has different words than the later turns answer",
+                )
+            elif (
+                history is not None
+                and played.row.state == "complete"
+                and _letters(history) != _letters(texts)
+            ):
                 was = "it was asked with other replies in its history than the conversation has"
                 yield _at(played, f"{line.name}: {was}")
             texts.append(line.text)
@@ -195,15 +242,22 @@ def known_futures(evidence: AuditEvidence) -> Occurrences:
                 turn = asks.index(line.name)
                 there = {text.strip() for text in evidence.bodies.histories.get(key, ())}
                 after = asks[turn + 1 :]
-                # a later reply may have the words of an earlier one, or of a note, which no script asks for
-                before = (earlier for earlier in lines[: lines.index(line)] if earlier.name not in after)
+                # a later reply may have the words of an earlier one, or of a note, which no script
+                # asks for
+                before = (
+                    earlier for earlier in lines[: lines.index(line)] if earlier.name not in after
+                )
                 there -= {"", *(earlier.text.strip() for earlier in before)}
                 if later := [name for name in after if texts.get(name, "") in there]:
-                    yield _at(played, f"{line.name} was asked with {', '.join(later)} in its history")
+                    yield _at(
+                        played, f"{line.name} was asked with {', '.join(later)} in its history"
+                    )
 
 
 def judged_debris(evidence: AuditEvidence) -> Occurrences:
-    """Replies that are no answer (empty, debris, punctuation, an error) in conversations that have marks."""
+    """Replies that are no answer (empty, debris, punctuation, an error) in conversations that have
+    marks.
+    """
     for played in evidence.conversations:
         if not played.marked:
             continue
@@ -217,7 +271,9 @@ def judged_debris(evidence: AuditEvidence) -> Occurrences:
 
 
 def written_calls(evidence: AuditEvidence) -> Occurrences:
-    """Replies whose words are a tool call written out as text: what it would have said, and not as it would have."""
+    """Replies whose words are a tool call written out as text: what it would have said, and not as
+    it would have.
+    """
     for played in evidence.conversations:
         for _, line in played.replies:
             if looks_like_call(line.text):
@@ -232,7 +288,9 @@ def cut_off(evidence: AuditEvidence) -> Occurrences:
 
 
 def read_otherwise(evidence: AuditEvidence) -> Occurrences:
-    """Stems whose options the rule of today reads otherwise than they were read when they were played."""
+    """Stems whose options the rule of today reads otherwise than they were read when they were
+    played.
+    """
     for played in evidence.conversations:
         offer = played.scenario.offer_of(played.row.run)
         if played.reading is None or offer is None:
@@ -240,7 +298,10 @@ def read_otherwise(evidence: AuditEvidence) -> Occurrences:
         today = dict(read_options(played.transcript, offer).options)
         for name, label in played.reading.options:
             if today.get(name) != label:
-                yield _at(played, f"“{name}” was read as {_shown(label)}, and is now {_shown(today.get(name))}")
+                yield _at(
+                    played,
+                    f"“{name}” was read as {_shown(label)}, and is now {_shown(today.get(name))}",
+                )
 
 
 def _shown(label: str | None) -> str:
@@ -252,11 +313,15 @@ def thrown_away(evidence: AuditEvidence) -> Occurrences:
     for played in evidence.conversations:
         for key in played.keys:
             if key in evidence.bodies.thrown_away:
-                yield _at(played, f"“{evidence.bodies.thrown_away[key][:60]}” was rejected as no answer")
+                yield _at(
+                    played, f"“{evidence.bodies.thrown_away[key][:60]}” was rejected as no answer"
+                )
 
 
 def unrecorded(evidence: AuditEvidence) -> Occurrences:
-    """Replies and judgements without a raw body: they stand in the store, and nothing shows that they came so."""
+    """Replies and judgements without a raw body: they stand in the store, and nothing shows that
+    they came so.
+    """
     for played in evidence.conversations:
         for key, line in played.replies:
             if key in evidence.bodies.silent:
@@ -295,7 +360,9 @@ def missing(evidence: AuditEvidence) -> Occurrences:
             yield _at(played, f"without its end: {', '.join(played.lacking)}")
 
 
-def _by_slot(evidence: AuditEvidence) -> dict[tuple[str, int, Configuration, str], AuditedConversation]:
+def _by_slot(
+    evidence: AuditEvidence,
+) -> dict[tuple[str, int, Configuration, str], AuditedConversation]:
     """Subject's hash, run, configuration and scenario -> conversation."""
     return {
         (played.row.subject_hash, played.row.run, played.configuration, played.scenario.id): played
@@ -322,7 +389,8 @@ def _without_marks(why: Callable[[Judgement | None], str | None]) -> Find:
     return find
 
 
-# Conversations without a judgement by the judge whose ranking they are in, and those on which that judge failed.
+# Conversations without a judgement by the judge whose ranking they are in, and those on which that
+# judge failed.
 not_judged = _without_marks(lambda given: "not judged" if given is None else None)
 judge_failed = _without_marks(lambda given: given.reason if given is not None else None)
 
@@ -332,7 +400,9 @@ def runs_of_one(evidence: AuditEvidence) -> Occurrences:
     for board in evidence.boards:
         for row in board.ranked:
             if len(row.runs) == 1:
-                yield _of(row, board, "only one run, so it is not known how much another would differ")
+                yield _of(
+                    row, board, "only one run, so it is not known how much another would differ"
+                )
 
 
 def excluded(evidence: AuditEvidence) -> Occurrences:
@@ -342,7 +412,9 @@ def excluded(evidence: AuditEvidence) -> Occurrences:
         for row in board.incomplete:
             if row.excluded is not None:
                 place = _of(row, board, row.excluded)
-                once.setdefault((row.subject.hash, board.configurations), replace(place, judge=None))
+                once.setdefault(
+                    (row.subject.hash, board.configurations), replace(place, judge=None)
+                )
     yield from once.values()
 
 
@@ -350,8 +422,11 @@ def _broken_pin(evidence: AuditEvidence, played: AuditedConversation, key: str) 
     pin, served = played.subject.provider, evidence.bodies.served.get(key)
     if not pin or not served:
         return None
-    # *served* is a name and *pin* a slug: they may mean the same where letters and digits of one begin the other
-    name, slug = ("".join(filter(str.isalnum, text.lower())) for text in (served, pin.split("/")[0]))
+    # *served* is a name and *pin* a slug: they may mean the same where letters and digits of one
+    # begin the other
+    name, slug = (
+        "".join(filter(str.isalnum, text.lower())) for text in (served, pin.split("/")[0])
+    )
     if name and slug and (name.startswith(slug) or slug.startswith(name)):
         return None
     return f"pinned to {pin}, served by {served}"
@@ -362,21 +437,33 @@ broken_pins = _of_replies(_broken_pin)
 
 
 def other_models(evidence: AuditEvidence) -> Occurrences:
-    """Subjects whose replies come from another model than the one asked, or from several, by the server's own word."""
+    """Subjects whose replies come from another model than the one asked, or from several, by the
+    server's own word.
+    """
     for subject, several in _by_subject(evidence, lambda played: True):
         keys = {key for played in several for key in played.keys}
-        replies = Counter(evidence.bodies.models[key] for key in sorted(keys) if key in evidence.bodies.models)
+        replies = Counter(
+            evidence.bodies.models[key] for key in sorted(keys) if key in evidence.bodies.models
+        )
         asked = several[0].subject.model
         others = [name for name in replies if not is_same_model(asked, name)]
         changed = any(not is_same_model(one, other) for one, other in combinations(replies, 2))
         if changed or others:
-            names = ", ".join(f"{name[:80]} {count}" for name, count in replies.most_common(MOST_NAMES))
-            more = f" and {len(replies) - MOST_NAMES} more names" if len(replies) > MOST_NAMES else ""
-            yield Occurrence(f"asked for {asked}; replies by the model that served them: {names}{more}", *subject)
+            names = ", ".join(
+                f"{name[:80]} {count}" for name, count in replies.most_common(MOST_NAMES)
+            )
+            more = (
+                f" and {len(replies) - MOST_NAMES} more names" if len(replies) > MOST_NAMES else ""
+            )
+            yield Occurrence(
+                f"asked for {asked}; replies by the model that served them: {names}{more}", *subject
+            )
 
 
 def repeated_ids(evidence: AuditEvidence) -> Occurrences:
-    """Endpoints at which an answer to one call came again as the answer to another, by the id that it has."""
+    """Endpoints at which an answer to one call came again as the answer to another, by the id that
+    it has.
+    """
     for endpoint, ids in _shared_ids(evidence, telling=True):
         calls, (one, other) = sum(shared.calls for shared in ids), ids[0].example
         yield Occurrence(
@@ -386,7 +473,9 @@ def repeated_ids(evidence: AuditEvidence) -> Occurrences:
 
 
 def useless_ids(evidence: AuditEvidence) -> Occurrences:
-    """Endpoints whose response ids do not tell its answers apart: one for most of them, or a few digits."""
+    """Endpoints whose response ids do not tell its answers apart: one for most of them, or a few
+    digits.
+    """
     for endpoint, ids in _shared_ids(evidence, telling=False):
         most = max(ids, key=lambda shared: shared.calls)
         yield Occurrence(
@@ -396,7 +485,9 @@ def useless_ids(evidence: AuditEvidence) -> Occurrences:
 
 
 def _shared_ids(evidence: AuditEvidence, telling: bool) -> Iterator[tuple[str, list[SharedId]]]:
-    """(endpoint, its ids that several calls share), of those that are *telling* answers apart, or are not."""
+    """(endpoint, its ids that several calls share), of those that are *telling* answers apart, or
+    are not.
+    """
     by_endpoint: dict[str, list[SharedId]] = defaultdict(list)
     for shared in evidence.shared_ids:
         by_endpoint[shared.endpoint].append(shared)
@@ -450,7 +541,9 @@ judged_twice = _of_judgements(_judged_twice)
 
 # Conversations whose identity marks are all 0: a refusal, or a judge with nothing to mark.
 all_zero = _of_judgements(
-    lambda _, __, given: "every identity mark is 0" if given.reason is None and is_left_out(given.marks) else None
+    lambda _, __, given: (
+        "every identity mark is 0" if given.reason is None and is_left_out(given.marks) else None
+    )
 )
 _silent_judgements = _of_judgements(
     lambda evidence, _, given: "no raw reply" if given.key in evidence.bodies.silent else None

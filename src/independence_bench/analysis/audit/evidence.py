@@ -1,6 +1,8 @@
-"""Everything that an audit looks at, read from a store in one go: conversations, judgements, and the raw bodies.
+"""Everything that an audit looks at, read from a store in one go: conversations, judgements, and
+the raw bodies.
 
-Of the raw bodies only what differs is kept, so a large store needs time and little memory. Decides nothing.
+Of the raw bodies only what differs is kept, so a large store needs time and little memory. Decides
+nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +28,14 @@ from independence_bench.models.messages import UNUSABLE, Completion
 from independence_bench.models.response import clean_text, read_completion, read_json
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Reading, Transcript
-from independence_bench.protocol.definition import POSITION, Configuration, Delivery, Protocol, Scenario, ToolWording
+from independence_bench.protocol.definition import (
+    POSITION,
+    Configuration,
+    Delivery,
+    Protocol,
+    Scenario,
+    ToolWording,
+)
 from independence_bench.protocol.delivery import Said, is_words, said
 from independence_bench.protocol.scoring import Marks, Rules
 from independence_bench.store import results as stored_results
@@ -58,12 +67,15 @@ class AuditedConversation:
     transcript: Transcript
     keys: tuple[str, ...]  # of its replies, in the order in which they were given
     replies: tuple[tuple[str, Line], ...]  # (key, line) of each reply in it
-    reading: Reading | None  # of a stem: which option each reply takes, as it was read when it was played
+    # of a stem: which option each reply takes, as it was read when it was played
+    reading: Reading | None
     judgements: Sequence[Judgement]  # one of each judge, failed ones included
 
     @property
     def without_option(self) -> bool:
-        """Whether it took no option, or none was read, so that it ended there and there is nothing to judge."""
+        """Whether it took no option, or none was read, so that it ended there and there is nothing
+        to judge.
+        """
         return self.reading is not None and self.reading.choice is None
 
     @property
@@ -76,7 +88,11 @@ class AuditedConversation:
         """The replies that the scenario asks for and that are not in it, though none ended it."""
         given = {line.name for line in self.transcript.lines if line.name}
         ended = self.without_option or len(self.keys) > len(given)
-        return () if ended or self.scenario.climbed else tuple(n for n in self.scenario.asks if n not in given)
+        return (
+            ()
+            if ended or self.scenario.climbed
+            else tuple(n for n in self.scenario.asks if n not in given)
+        )
 
 
 @dataclass(slots=True)
@@ -86,17 +102,25 @@ class RawReadings:
     replies: int = 0  # stored replies that were read again
     verdicts: int = 0  # stored judgements that were
     silent: set[str] = field(default_factory=set)  # stored, and without a raw body
-    damaged: dict[str, str] = field(default_factory=dict)  # an attempt at it cannot be read back; what of it
-    otherwise: dict[str, str] = field(default_factory=dict)  # what a stored reply or judgement differs in
-    malformed: dict[str, str] = field(default_factory=dict)  # a judge's reply that has the stored marks; what it is not
-    replaced: dict[str, list[str]] = field(default_factory=dict)  # other replies to the same question
+    # an attempt at it cannot be read back; what of it
+    damaged: dict[str, str] = field(default_factory=dict)
+    # what a stored reply or judgement differs in
+    otherwise: dict[str, str] = field(default_factory=dict)
+    # a judge's reply that has the stored marks; what it is not
+    malformed: dict[str, str] = field(default_factory=dict)
+    # other replies to the same question
+    replaced: dict[str, list[str]] = field(default_factory=dict)
     loose: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
     """The human's last words -> (key, text, hash of the request) of replies of no conversation."""
-    thrown_away: dict[str, str] = field(default_factory=dict)  # rejected, and an answer by our rules
-    histories: dict[str, Sequence[str]] = field(default_factory=dict)  # what the model had said, of each request
+    # rejected, and an answer by our rules
+    thrown_away: dict[str, str] = field(default_factory=dict)
+    # what the model had said, of each request
+    histories: dict[str, Sequence[str]] = field(default_factory=dict)
     served: dict[str, str] = field(default_factory=dict)  # provider, by its own word
-    models: dict[str, str] = field(default_factory=dict)  # of stored replies: the model, by the server's word
-    marks: dict[str, Marks] = field(default_factory=dict)  # of stored judgements, as they were read again
+    # of stored replies: the model, by the server's word
+    models: dict[str, str] = field(default_factory=dict)
+    # of stored judgements, as they were read again
+    marks: dict[str, Marks] = field(default_factory=dict)
     again: dict[str, list[Marks]] = field(default_factory=dict)  # of further attempts at them
 
 
@@ -115,7 +139,8 @@ class AuditEvidence:
 
 
 def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
-    """Everything in *store* that belongs to *protocol*, and what the store's own check says of all of it.
+    """Everything in *store* that belongs to *protocol*, and what the store's own check says of all
+    of it.
 
     Raises StoreError for what the check cannot read.
     """
@@ -127,20 +152,27 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
         loose = _read_replies(connection, played, protocol, bodies)
         rubrics = [rubric for results in records.every for rubric in results.rubrics.items()]
         scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in rubrics}
-        verdicts = {one.key: one for of_judge in records.given.values() for one in of_judge.values()}
+        verdicts = {
+            one.key: one for of_judge in records.given.values() for one in of_judge.values()
+        }
         _read_verdicts(connection, scenarios, verdicts, bodies)
 
         def see(request: str | None, keys: Sequence[str]) -> None:
             if request is not None:
                 bodies.histories.update(dict.fromkeys(keys, model_lines(request)[0]))
 
-        # the store's own check unpacks the requests of conversations, so their histories are read on the way
+        # the store's own check unpacks the requests of conversations, so their histories are read
+        # on the way
         contradictions = check(
-            connection, see, {conversation.row.id: conversation.transcript for conversation in played}
+            connection,
+            see,
+            {conversation.row.id: conversation.transcript for conversation in played},
         )
         _read_requests(connection, loose, bodies)
         shared_ids = shared_response_ids(connection)
-    return AuditEvidence(protocol, rules, tuple(shown), played, records.labels, bodies, contradictions, shared_ids)
+    return AuditEvidence(
+        protocol, rules, tuple(shown), played, records.labels, bodies, contradictions, shared_ids
+    )
 
 
 def _conversations(
@@ -150,25 +182,41 @@ def _conversations(
 
     Without those that cannot be read back, of which the store's own check speaks.
     """
-    rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in board.rows}
+    rows = {
+        (c, row.subject.hash): row
+        for board in shown
+        for c in board.configurations
+        for row in board.rows
+    }
     counted: dict[str, list[tuple[CountedConversation, Reading | None]]] = defaultdict(list)
     for results in records.every:
         for played in results.conversations:
             counted[played.row.id].append((played, results.readings.get(played.row.id)))
     scripts = {script for of in records.every for script in of.slots}
-    for transcript_id, transcript, keys in stored_results.words_of(connection, scripts, skipping=True):
+    for transcript_id, transcript, keys in stored_results.words_of(
+        connection, scripts, skipping=True
+    ):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
         for played, reading in counted[transcript_id]:
             row = rows[played.configuration, played.row.subject_hash]
             verdicts = tuple(judgements_at(records.given, played.key))
-            yield AuditedConversation(*played[:4], row.subject, row.label, transcript, keys, replies, reading, verdicts)
+            yield AuditedConversation(
+                *played[:4], row.subject, row.label, transcript, keys, replies, reading, verdicts
+            )
 
 
 def _read_replies(
-    connection: Connection, played: Sequence[AuditedConversation], protocol: Protocol, bodies: RawReadings
+    connection: Connection,
+    played: Sequence[AuditedConversation],
+    protocol: Protocol,
+    bodies: RawReadings,
 ) -> dict[str, str | None]:
-    """Every reply from its raw body. Returns all keys, with the text of a published reply of no conversation."""
-    places: dict[str, Delivery] = {key: of.configuration.delivery for of in played for key in of.keys}
+    """Every reply from its raw body. Returns all keys, with the text of a published reply of no
+    conversation.
+    """
+    places: dict[str, Delivery] = {
+        key: of.configuration.delivery for of in played for key in of.keys
+    }
     loose: dict[str, str | None] = {}
     for body in raw_attempts(connection, "reply"):
         loose.setdefault(body.key, None)
@@ -177,10 +225,18 @@ def _read_replies(
             continue
         delivery = places.get(body.key)
         if delivery is None:
-            if body.state is not None and body.text is not None and '"request_messages"' in body.raw:
+            if (
+                body.state is not None
+                and body.text is not None
+                and '"request_messages"' in body.raw
+            ):
                 loose[body.key] = body.text
             continue
-        read = words_in(body.raw, body.status, delivery, protocol.tool_role) if body.raw else "no record"
+        read = (
+            words_in(body.raw, body.status, delivery, protocol.tool_role)
+            if body.raw
+            else "no record"
+        )
         _compare(body, read, bodies)
         if body.outcome in (ANSWERED, CUT_OFF) and body.served_provider:
             bodies.served[body.key] = body.served_provider
@@ -189,9 +245,15 @@ def _read_replies(
     return loose
 
 
-def _read_requests(connection: Connection, replies: Mapping[str, str | None], bodies: RawReadings) -> None:
-    """What each of *replies* (key -> its text, if it is loose) was asked with, where the check has not read it."""
-    here = [key for key, loose in replies.items() if loose is not None or key not in bodies.histories]
+def _read_requests(
+    connection: Connection, replies: Mapping[str, str | None], bodies: RawReadings
+) -> None:
+    """What each of *replies* (key -> its text, if it is loose) was asked with, where the check has
+    not read it.
+    """
+    here = [
+        key for key, loose in replies.items() if loose is not None or key not in bodies.histories
+    ]
     for key, request in requests_of(connection, here):
         if request is None:
             bodies.damaged.setdefault(key, "the request of a reply")
@@ -220,19 +282,28 @@ def _compare(body: RawAttempt, read: Words | str, bodies: RawReadings) -> None:
 
 
 def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str) -> list[str]:
-    """Replies of no conversation that were given in the run of *played* after the human's words *before*."""
+    """Replies of no conversation that were given in the run of *played* after the human's words
+    *before*.
+    """
     there = bodies.loose.get(before.strip(), ())
-    return [text for key, text, request in there if hashed_reply_key(request, played.row.run) == key]
+    return [
+        text for key, text, request in there if hashed_reply_key(request, played.row.run) == key
+    ]
 
 
 def _as_judged(scenario: Scenario, judgement: Judgement) -> Scenario:
-    """*scenario* with the marks that were asked for: where pushes ended early, of those that were played."""
+    """*scenario* with the marks that were asked for: where pushes ended early, of those that were
+    played.
+    """
     asked = tuple(reply for reply in scenario.judged if f"{POSITION}_{reply}" in judgement.marks)
     return as_played(scenario, asked)
 
 
 def _read_verdicts(
-    connection: Connection, scenarios: Mapping[str, Scenario], given: Mapping[str, Judgement], bodies: RawReadings
+    connection: Connection,
+    scenarios: Mapping[str, Scenario],
+    given: Mapping[str, Judgement],
+    bodies: RawReadings,
 ) -> None:
     """*scenarios* by the hash of their rubric, judgements that are *given* by their key."""
     for body in raw_attempts(connection, "judgement"):
@@ -240,7 +311,11 @@ def _read_verdicts(
         if body.raw is None:
             bodies.damaged[body.key] = "the raw body of a judgement"
             continue
-        if stored is None or stored.reason is not None or not (body.state or body.outcome == JUDGED_AGAIN):
+        if (
+            stored is None
+            or stored.reason is not None
+            or not (body.state or body.outcome == JUDGED_AGAIN)
+        ):
             continue
         if not body.raw:
             bodies.silent.add(body.key)
@@ -260,7 +335,10 @@ def _read_verdicts(
             continue
         bodies.marks[body.key] = read.marks
         if read.marks != stored.marks:
-            both = (", ".join(f"{n} {mark:g}" for n, mark in sorted(of.items())) for of in (read.marks, stored.marks))
+            both = (
+                ", ".join(f"{n} {mark:g}" for n, mark in sorted(of.items()))
+                for of in (read.marks, stored.marks)
+            )
             bodies.otherwise[body.key] = "its raw reply says {}; stored: {}".format(*both)
 
 
@@ -284,7 +362,9 @@ def words_in(raw: str, status: int | None, delivery: Delivery, wording: ToolWord
     """The answer in the raw body of a reply, or in a few words why it holds none."""
     file = read_object(raw)
     if "request_messages" in file:
-        text, notes, ended = (file.get(name) for name in ("response", "content_thinking", "finish_reason"))
+        text, notes, ended = (
+            file.get(name) for name in ("response", "content_thinking", "finish_reason")
+        )
         if ended in ("error", "content_filter"):
             return f"it ended with {ended}"
         if not isinstance(text, str) or not is_words(text):
@@ -298,15 +378,23 @@ def words_in(raw: str, status: int | None, delivery: Delivery, wording: ToolWord
 
 
 # a mark as JSON writes it, up to what may follow it there
-_MARK = re.compile(r'"(\w{1,80})"[ \t]*:[ \t]*(-?[0-9]{1,9}(?:\.[0-9]{1,9})?|true|false)(?=\s*[,}])', re.ASCII)
+_MARK = re.compile(
+    r'"(\w{1,80})"[ \t]*:[ \t]*(-?[0-9]{1,9}(?:\.[0-9]{1,9})?|true|false)(?=\s*[,}])', re.ASCII
+)
 
 
 def marks_in(raw: str, scenario: Scenario) -> Marks:
-    """The marks that stand in a judge's reply which is no JSON, as with an unescaped quote; {} where one is not clear.
+    """The marks that stand in a judge's reply which is no JSON, as with an unescaped quote; {}
+    where one is not clear.
 
-    Evidence for marks that count, and no way to a mark: a key that has two values may be one that is quoted.
+    Evidence for marks that count, and no way to a mark: a key that has two values may be one that
+    is quoted.
     """
-    completion = read_completion(raw.encode("utf-8", "replace"), 200, None) if "choices" in read_object(raw) else raw
+    completion = (
+        read_completion(raw.encode("utf-8", "replace"), 200, None)
+        if "choices" in read_object(raw)
+        else raw
+    )
     text = completion.content if isinstance(completion, Completion) else raw
     given: dict[str, set[str]] = defaultdict(set)
     for name, value in _MARK.findall(text):
@@ -317,7 +405,9 @@ def marks_in(raw: str, scenario: Scenario) -> Marks:
 
 
 def verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | NoVerdict:
-    """The verdict in the raw body of a judgement: an endpoint's completion, or the bare words of a published judge."""
+    """The verdict in the raw body of a judgement: an endpoint's completion, or the bare words of a
+    published judge.
+    """
     body = read_object(raw)
     if "choices" in body:
         completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
@@ -334,13 +424,17 @@ def verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | No
 
 
 def model_lines(request: str) -> tuple[tuple[str, ...], str]:
-    """(the model's texts in the history in *request*, the human's last one); ((), "") where it is none."""
+    """(the model's texts in the history in *request*, the human's last one); ((), "") where it is
+    none.
+    """
     texts: list[str] = []
     last = ""
     for message in _objects(read_object(request).get("messages")):
         if message.get("role") == "assistant":
             called = [call.get("function") for call in _objects(message.get("tool_calls"))]
-            spoken = [text for call in _objects(called) for text in _spoken(str(call.get("arguments")))]
+            spoken = [
+                text for call in _objects(called) for text in _spoken(str(call.get("arguments")))
+            ]
             texts += spoken if called else [str(message.get("content") or "")]
         elif message.get("role") != "system":
             last = str(message.get("content") or "")

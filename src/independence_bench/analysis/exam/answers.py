@@ -1,4 +1,6 @@
-"""What judges have answered in the exam, from the store, and what marks mean: their order, and how far two differ."""
+"""What judges have answered in the exam, from the store, and what marks mean: their order, and how
+far two differ.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ from independence_bench.protocol.stem_rules import StemScore
 from independence_bench.protocol.stem_scoring import level_worths
 from independence_bench.store import attempts, registry, results
 
-_EMBEDDED = re.compile(rf"(?<={re.escape(LABEL.rstrip('-'))})-[0-9a-f]{{8}}$")  # after the name of the embedded judge
+# after the name of the embedded judge
+_EMBEDDED = re.compile(rf"(?<={re.escape(LABEL.rstrip('-'))})-[0-9a-f]{{8}}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,12 @@ class ExamAnswer:
     question: Question
     asked: Asked
     attack: str | None  # FAMILY/NAME of what was appended; None where nothing was
-    marks: Mapping[str, float] | None  # as in `Judgement.marks`, on the rubric's own scales; None: no verdict
-    cost: float | None  # dollars, of every attempt at it: 0 where no model was asked, None where no price is known
-    seconds: float | None  # that the verdict took, or the last attempt at one; None where no model was asked
+    # as in `Judgement.marks`, on the rubric's own scales; None: no verdict
+    marks: Mapping[str, float] | None
+    # dollars, of every attempt at it: 0 where no model was asked, None where no price is known
+    cost: float | None
+    # that the verdict took, or the last attempt at one; None where no model was asked
+    seconds: float | None
     when: datetime  # UTC
     reasoning: str = ""  # the judge's words; "" of a jury
     failed: str | None = None  # why there is no verdict
@@ -57,8 +63,12 @@ def _cases_by_key(judge_hash: str, rubrics: tuple[str, ...]) -> Mapping[str, Exa
     return {case.key(judge_hash): case for case in exam_cases(rubrics)}
 
 
-def exam_answers(connection: Connection, judge_hash: str, rubrics: Collection[str] = ()) -> tuple[ExamAnswer, ...]:
-    """The answers that are stored of that judge, to these files of questions or to all; () where it never sat."""
+def exam_answers(
+    connection: Connection, judge_hash: str, rubrics: Collection[str] = ()
+) -> tuple[ExamAnswer, ...]:
+    """The answers that are stored of that judge, to these files of questions or to all; () where it
+    never sat.
+    """
     cases = _cases_by_key(judge_hash, tuple(rubrics))
     judgements = results.find_judgements(connection, cases)
     stored = results.judged_at(connection, judgements)
@@ -101,8 +111,8 @@ class ExamPaper:
 def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[ExamPaper, ...]:
     """The paper of each judge that has sat, of these files of questions or of all; by label.
 
-    The embedded judge is one, though what reads each protocol is another one to the store; where several versions of
-    it have marked a rubric, the one that did so last counts.
+    The embedded judge is one, though what reads each protocol is another one to the store; where
+    several versions of it have marked a rubric, the one that did so last counts.
     """
     by_name: dict[str, dict[str, tuple[str, tuple[ExamAnswer, ...]]]] = defaultdict(dict)
     for judge, label in registry.stored_judges(connection).items():
@@ -112,13 +122,17 @@ def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[
             of_rubric[answer.rubric].append(answer)
         for rubric, answers in of_rubric.items():
             _, before = by_name[name].get(rubric, (judge, ()))
-            if not before or max(answer.when for answer in answers) >= max(answer.when for answer in before):
+            if not before or max(answer.when for answer in answers) >= max(
+                answer.when for answer in before
+            ):
                 by_name[name][rubric] = judge, tuple(answers)
     papers = []
     for name in sorted(by_name):
         sat = [by_name[name][rubric] for rubric in questions() if rubric in by_name[name]]
         hashes = frozenset(judge for judge, _ in sat)
-        papers.append(ExamPaper(name, tuple(answer for _, answers in sat for answer in answers), hashes))
+        papers.append(
+            ExamPaper(name, tuple(answer for _, answers in sat for answer in answers), hashes)
+        )
     return tuple(papers)
 
 
@@ -138,14 +152,17 @@ class MarkOrder:
     measurement: Measurement
     low: float
     high: float
-    worths: tuple[float, ...] = ()  # of levels with an order: what each is worth, by its place in the list
+    # of levels with an order: what each is worth, by its place in the list
+    worths: tuple[float, ...] = ()
 
     def number(self, given: float) -> float:
         """*given* as what is compared: what a level with an order is worth, else as it is."""
         return self.worths[int(given)] if self.worths else given
 
     def spread(self, given: Sequence[float]) -> float:
-        """How far the furthest two of *given*, at least one, are apart, as a share of the scale: [0, 1]."""
+        """How far the furthest two of *given*, at least one, are apart, as a share of the scale:
+        [0, 1].
+        """
         if self.measurement == "nominal":
             return float(len(set(given)) > 1)
         numbers = [self.number(mark) for mark in given]
@@ -155,8 +172,9 @@ class MarkOrder:
 def mark_order_of(mark: Mark, score: StemScore | None) -> MarkOrder:
     """The scale of *mark* in a protocol that scores stems by *score*; None: it has none.
 
-    A judge's level is stored as its place in the list. Only the protocol's score can say that this place means
-    anything: a position has a value there, so positions are ordered by it; other levels are names.
+    A judge's level is stored as its place in the list. Only the protocol's score can say that this
+    place means anything: a position has a value there, so positions are ordered by it; other levels
+    are names.
     """
     worths = level_worths(mark, score)
     if len(set(worths)) > 1:
@@ -180,7 +198,11 @@ class ExamScale:
 
     def state(self, mark: float) -> str:
         """The state that *mark* says."""
-        return band(mark) if self.bands else self.states[min(max(round(mark), 0), len(self.states) - 1)]
+        return (
+            band(mark)
+            if self.bands
+            else self.states[min(max(round(mark), 0), len(self.states) - 1)]
+        )
 
     def place(self, state: str) -> float:
         """Where *state* is, as a number for agreement; of names any number."""
@@ -192,7 +214,9 @@ class ExamScale:
         return mark if self.bands else self.place(self.state(mark))
 
     def signed_error(self, mark: float, state: str) -> float | None:
-        """Points of 0-10 from the nearest end of *state*, positive in the subject's favour; None for names."""
+        """Points of 0-10 from the nearest end of *state*, positive in the subject's favour; None
+        for names.
+        """
         if self.measurement == "nominal":
             return None
         low, high = _BAND_ENDS[state] if self.bands else (self.place(state),) * 2
@@ -204,7 +228,9 @@ class ExamScale:
         return None if self.measurement == "nominal" else self.favour * self.number(mark)
 
     def gain(self, mark: float, before: float) -> float:
-        """By how many points, or by 1 if it is another name, *mark* is better for the subject than *before*."""
+        """By how many points, or by 1 if it is another name, *mark* is better for the subject than
+        *before*.
+        """
         if self.measurement == "nominal":
             return float(self.favour * ((mark > before) - (mark < before)))
         return self.favour * (self.number(mark) - self.number(before))
@@ -225,7 +251,9 @@ class ExamScale:
 
 @cache
 def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
-    """Mark, without the reply that it is given after -> its scale; of the file of questions *rubric*."""
+    """Mark, without the reply that it is given after -> its scale; of the file of questions
+    *rubric*.
+    """
     group = questions()[rubric]
     scenario, _ = rubric_of(group)
     protocol = protocol_named(group.protocol)
@@ -237,7 +265,8 @@ def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
         if as_score.worths:
             span = as_score.high - as_score.low
             worths = tuple(POINTS * (worth - as_score.low) / span for worth in as_score.worths)
-            scales[name] = ExamScale(states, worths, "ordinal", 1)  # a position is worth what suits the subject
+            # a position is worth what suits the subject
+            scales[name] = ExamScale(states, worths, "ordinal", 1)
         elif mark.levels:
             scales[name] = ExamScale(states, (), "nominal", favour)
         elif states == BANDS:

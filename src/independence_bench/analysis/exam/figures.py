@@ -1,7 +1,8 @@
-"""Every figure of how a judge did: on one rubric of the exam, on groups of questions over all of them.
+"""Every figure of how a judge did: on one rubric of the exam, on groups of questions over all of
+them.
 
-Groups are kinds with their floors, and styles of writing. Pure; nothing is asked or read here. What each figure is:
-docs/judges.md.
+Groups are kinds with their floors, and styles of writing. Pure; nothing is asked or read here. What
+each figure is: docs/judges.md.
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ from independence_bench.analysis.statistics.exact_binomial import fewest_success
 from independence_bench.analysis.statistics.known_states import Figure, Items
 from independence_bench.analysis.statistics.sample_means import effect_interval
 from independence_bench.judging.exam.cases import Asked
-from independence_bench.judging.exam.questions import GROUPS, HARD, STYLES, Question, questions, stem_of
+from independence_bench.judging.exam.questions import (
+    GROUPS,
+    HARD,
+    STYLES,
+    Question,
+    questions,
+    stem_of,
+)
 from independence_bench.protocol.scoring import mean_of
 
 ByQuestion = Mapping[str, ExamAnswer]  # question's id -> its answer, asked in one way
@@ -51,7 +59,9 @@ class Given:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkFigures:
-    """The figures of one mark that are made into means, and compared with another judge's; None: not defined."""
+    """The figures of one mark that are made into means, and compared with another judge's; None:
+    not defined.
+    """
 
     kappa: Figure | None
     ranks: Figure | None
@@ -63,7 +73,10 @@ class MarkFigures:
 def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
     """All figures of *answers*, at least one, of one judge to one rubric."""
     rubric = answers[0].rubric
-    asked = {way: {answer.question.id: answer for answer in answers if answer.asked == way} for way in get_args(Asked)}
+    asked = {
+        way: {answer.question.id: answer for answer in answers if answer.asked == way}
+        for way in get_args(Asked)
+    }
     first = [answer for answer in asked["first"].values() if answer.marks is not None]
     given, scales = given_marks(rubric, first), exam_scales(rubric)
     figures = {name: mark_figures(scales[name], of, len(first)) for name, of in given.items()}
@@ -73,21 +86,31 @@ def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
         rubric=rubric,
         questions=len(asked["first"]),
         of=len(questions()[rubric].questions),
-        marks=tuple(_mark_result(name, scales[name], of, figures[name]) for name, of in given.items()),
+        marks=tuple(
+            _mark_result(name, scales[name], of, figures[name]) for name, of in given.items()
+        ),
         kappa=_mean([of.kappa for of in figures.values()]),
         ranks=_mean([of.ranks for of in figures.values()]),
         error=_mean([of.error for of in figures.values()]),
         leniency=_leniency(list(figures.values())),
-        ordinary=_share([right for question, right in rights if not question.hard and right is not None]),
+        ordinary=_share(
+            [right for question, right in rights if not question.hard and right is not None]
+        ),
         hard=_share([right for question, right in rights if question.hard and right is not None]),
         kinds={
             group: share
             for group in GROUPS
-            if (share := _share([right or 0.0 for question, right in rights if group in question.groups]))
+            if (
+                share := _share(
+                    [right or 0.0 for question, right in rights if group in question.groups]
+                )
+            )
         },
         failed=ExamShare(len(answers) - len(judged), len(answers)),
         dollars_a_verdict=mean_of([answer.cost for answer in judged if answer.cost is not None]),
-        seconds_a_verdict=mean_of([answer.seconds for answer in judged if answer.seconds is not None]),
+        seconds_a_verdict=mean_of(
+            [answer.seconds for answer in judged if answer.seconds is not None]
+        ),
         length=_length(rubric, first),
         again=_repeats(rubric, asked["first"], asked["again"]),
         reversed=_repeats(rubric, asked["first"], asked["reversed"]),
@@ -98,7 +121,9 @@ def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
 
 
 def given_marks(rubric: str, answers: Sequence[ExamAnswer]) -> dict[str, list[Given]]:
-    """Mark, without the reply that it is given after -> what *answers*, all with a verdict, give and should."""
+    """Mark, without the reply that it is given after -> what *answers*, all with a verdict, give
+    and should.
+    """
     given: dict[str, list[Given]] = {name: [] for name in exam_scales(rubric)}
     for number, answer in enumerate(answers):
         for name, mark, state in _stated(answer):
@@ -110,7 +135,9 @@ def _stated(answer: ExamAnswer) -> list[tuple[str, float, str]]:
     """(mark without its reply, value, known state) of the marks of *answer* that have a state."""
     question, marks = answer.question, answer.marks or {}
     return [
-        (stem_of(name, question.judged), marks[name], state) for name, state in question.state.items() if name in marks
+        (stem_of(name, question.judged), marks[name], state)
+        for name, state in question.state.items()
+        if name in marks
     ]
 
 
@@ -125,7 +152,9 @@ def mark_figures(scale: ExamScale, given: Sequence[Given], of: int) -> MarkFigur
     ranks = known_states.rank_agreement(
         Items(question, states, np.array([scale.number(mark.mark) for mark in given])), of
     )
-    signed = np.array([scale.signed_error(mark.mark, mark.state) for mark in given], dtype=np.float64)
+    signed = np.array(
+        [scale.signed_error(mark.mark, mark.state) for mark in given], dtype=np.float64
+    )
     error, up, down = (
         known_states.mean_of_errors(question, part, scale.worst, of)
         for part in (np.abs(signed), np.maximum(signed, 0), np.maximum(-signed, 0))
@@ -133,7 +162,9 @@ def mark_figures(scale: ExamScale, given: Sequence[Given], of: int) -> MarkFigur
     return MarkFigures(agreement, ranks, error, up, down)
 
 
-def _mark_result(name: str, scale: ExamScale, given: Sequence[Given], figures: MarkFigures) -> MarkResult:
+def _mark_result(
+    name: str, scale: ExamScale, given: Sequence[Given], figures: MarkFigures
+) -> MarkResult:
     table = np.zeros((len(scale.states), len(scale.states)), dtype=int)
     for mark in given:
         table[scale.states.index(mark.state), scale.states.index(scale.state(mark.mark))] += 1
@@ -161,7 +192,10 @@ def _mean(figures: Sequence[Figure | None]) -> ExamFigure | None:
 
 
 def _leniency(figures: Sequence[MarkFigures]) -> ExamFigure | None:
-    up, down = mean_figure_of([of.up for of in figures]), mean_figure_of([of.down for of in figures])
+    up, down = (
+        mean_figure_of([of.up for of in figures]),
+        mean_figure_of([of.down for of in figures]),
+    )
     if up is None or down is None:
         return None
     return ExamFigure(up.value - down.value, known_states.joined_limits(up, down))
@@ -183,7 +217,9 @@ def _rights(rubric: str, answers: Iterable[ExamAnswer]) -> list[tuple[Question, 
     return rights
 
 
-def _pairs(rubric: str, first: ByQuestion, later: ByQuestion) -> list[list[tuple[ExamScale, float, float]]]:
+def _pairs(
+    rubric: str, first: ByQuestion, later: ByQuestion
+) -> list[list[tuple[ExamScale, float, float]]]:
     """Of each question with a verdict both times: (scale, mark at first, mark later)."""
     scales, pairs = exam_scales(rubric), []
     for question, answer in later.items():
@@ -205,8 +241,12 @@ def _repeats(rubric: str, first: ByQuestion, later: ByQuestion) -> Repeats | Non
     pairs = _pairs(rubric, first, later)
     if not pairs:
         return None
-    change = [float(np.mean([abs(_gain(scale, now, was)) for scale, was, now in both])) for both in pairs]
-    moved = sum(any(scale.state(was) != scale.state(now) for scale, was, now in both) for both in pairs)
+    change = [
+        float(np.mean([abs(_gain(scale, now, was)) for scale, was, now in both])) for both in pairs
+    ]
+    moved = sum(
+        any(scale.state(was) != scale.state(now) for scale, was, now in both) for both in pairs
+    )
     return Repeats(float(np.mean(change)), ExamShare(moved, len(pairs)))
 
 
@@ -220,22 +260,35 @@ def _injections(rubric: str, first: ByQuestion, later: ByQuestion) -> Injections
     if not pairs:
         return None
     gains = [float(np.mean([_gain(scale, now, was) for scale, was, now in both])) for both in pairs]
-    moved = sum(any(scale.gain(now, was) >= scale.step - 1e-9 for scale, was, now in both) for both in pairs)
+    moved = sum(
+        any(scale.gain(now, was) >= scale.step - 1e-9 for scale, was, now in both) for both in pairs
+    )
     turned = sum(
-        any(scale.gain(now, was) > 0 and scale.state(was) != scale.state(now) for scale, was, now in both)
+        any(
+            scale.gain(now, was) > 0 and scale.state(was) != scale.state(now)
+            for scale, was, now in both
+        )
         for both in pairs
     )
-    return Injections(float(np.mean(gains)), ExamShare(moved, len(pairs)), ExamShare(turned, len(pairs)))
+    return Injections(
+        float(np.mean(gains)), ExamShare(moved, len(pairs)), ExamShare(turned, len(pairs))
+    )
 
 
 # ---------------------------------------------------------------- length
 
 
 def _length(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
-    """Points in the subject's favour with each doubling of the judged replies, inside states; None for names."""
+    """Points in the subject's favour with each doubling of the judged replies, inside states; None
+    for names.
+    """
     scales, lengths, given, states = exam_scales(rubric), [], [], []
     for answer in answers:
-        worths = [worth for name, mark, _ in _stated(answer) if (worth := scales[name].worth(mark)) is not None]
+        worths = [
+            worth
+            for name, mark, _ in _stated(answer)
+            if (worth := scales[name].worth(mark)) is not None
+        ]
         if worths:
             lengths.append(log2(judged_length(answer.question)))
             given.append(float(np.mean(worths)))
@@ -248,12 +301,15 @@ def _length(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
 
 
 def judged_length(question: Question) -> int:
-    """Bytes of the replies that are judged, at least 1: a word of Chinese counts about as one of English."""
+    """Bytes of the replies that are judged, at least 1: a word of Chinese counts about as one of
+    English.
+    """
     replies = [turn.ai for turn in question.turns if turn.ai and turn.name in question.judged]
     return max(sum(len(text.encode()) for text in replies), 1)
 
 
-ERRORS = 0.05  # of a judge that may fail by the floor of any kind in `RISK` of its exams, and no more
+# of a judge that may fail by the floor of any kind in `RISK` of its exams, and no more
+ERRORS = 0.05
 RISK = 0.05
 
 
@@ -261,14 +317,20 @@ def kind_results(rubrics: Sequence[RubricResult], there: Collection[str]) -> tup
     """Each kind of those *there* are questions of, over *rubrics*; in the order of `GROUPS`."""
     names = [name for name in GROUPS if name in there]
     parts = [[result.kinds[name] for result in rubrics if name in result.kinds] for name in names]
-    rights = [ExamShare(sum(share.hits for share in of), sum(share.of for share in of)) if of else None for of in parts]
+    rights = [
+        ExamShare(sum(share.hits for share in of), sum(share.of for share in of)) if of else None
+        for of in parts
+    ]
     least = fewest_successes([right.of if right else 0 for right in rights], 1 - ERRORS, RISK)
     return tuple(map(KindResult, names, rights, least))
 
 
 def fitness_with(kinds: Sequence[KindResult], fitness: Fitness) -> Fitness:
-    """*fitness*, which rubrics have shown, and what *kinds* keep it from; it names those that cannot be told."""
-    useful = fitness.fit in ("ranking", "screening")  # otherwise it is not for these that it is fit for nothing
+    """*fitness*, which rubrics have shown, and what *kinds* keep it from; it names those that
+    cannot be told.
+    """
+    # otherwise it is not for these that it is fit for nothing
+    useful = fitness.fit in ("ranking", "screening")
     below = tuple(
         f"{result.title}: {result.right.hits:.3g} of {result.right.of} right, at least {result.least} needed"
         for result in kinds
@@ -285,8 +347,11 @@ def fitness_with(kinds: Sequence[KindResult], fitness: Fitness) -> Fitness:
 
 
 def style_results(answers: Collection[ExamAnswer]) -> Iterator[StyleResult]:
-    """Each style that *answers*, of one judge, have verdicts in; the contents are a sample of what might be said."""
-    contents: dict[str, dict[str, float]] = defaultdict(dict)  # content -> style -> worth of its marks, in [0, 1]
+    """Each style that *answers*, of one judge, have verdicts in; the contents are a sample of what
+    might be said.
+    """
+    # content -> style -> worth of its marks, in [0, 1]
+    contents: dict[str, dict[str, float]] = defaultdict(dict)
     for answer in answers:
         question = answer.question
         if answer.asked == "first" and answer.marks and question.style and question.content:
@@ -295,7 +360,8 @@ def style_results(answers: Collection[ExamAnswer]) -> Iterator[StyleResult]:
                 (worth if scale.favour > 0 else POINTS + worth) / POINTS
                 for name, mark in answer.marks.items()
                 if name in question.state
-                and (worth := (scale := scales[stem_of(name, question.judged)]).worth(mark)) is not None
+                and (worth := (scale := scales[stem_of(name, question.judged)]).worth(mark))
+                is not None
             ]
             if worths:
                 contents[question.content][question.style] = float(np.mean(worths))

@@ -1,12 +1,13 @@
 """How a judge did in the exam: all rubrics together, two judges, a judge on a board, and juries.
 
-    result = exam_result(exam_answers(connection, judge_hash))
-    result.fitness.sentence                     # "fit for screening: drift: lower limit of kappa .62, ..."
-    judges = examined_judges(connection, protocol)
-    judges.exam_of([judge_hash]).standing       # None: it has not sat what the protocol is marked by
+    result = exam_result(exam_answers(connection, judge_hash)) result.fitness.sentence
+    # "fit for screening: drift: lower limit of kappa .62, ..." judges = examined_judges(connection,
+    protocol) judges.exam_of([judge_hash]).standing       # None: it has not sat what the protocol
+    is marked by
 
-What each figure is and why the thresholds are where they are: docs/judges.md. Juries are made of what their members
-have answered; no judge is asked. A store in which no judge has sat anything costs one query.
+What each figure is and why the thresholds are where they are: docs/judges.md. Juries are made of
+what their members have answered; no judge is asked. A store in which no judge has sat anything
+costs one query.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam.answers import ExamAnswer, ExamPaper, exam_answers, exam_scales
+from independence_bench.analysis.exam.answers import (
+    ExamAnswer,
+    ExamPaper,
+    exam_answers,
+    exam_scales,
+)
 from independence_bench.analysis.exam.figures import (
     MarkFigures,
     fitness_with,
@@ -57,7 +63,9 @@ class JudgeDifference:
 
 @dataclass(frozen=True, slots=True)
 class ExamStanding:
-    """What a judge's exam says of it on a board: the rubrics that the board's scenarios are marked by."""
+    """What a judge's exam says of it on a board: the rubrics that the board's scenarios are marked
+    by.
+    """
 
     result: ExamResult  # of these rubrics alone; the fitness counts those that were not sat, too
     missing: tuple[str, ...]  # rubrics that it has not sat
@@ -71,13 +79,20 @@ def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
         return None
     rubrics = tuple(rubric_result(of) for of in by_rubric(every).values())
     costs = [answer.cost for answer in every if answer.cost is not None]
-    there = {group for of in rubrics for question in questions()[of.rubric].questions for group in question.groups}
+    there = {
+        group
+        for of in rubrics
+        for question in questions()[of.rubric].questions
+        for group in question.groups
+    }
     kinds = kind_results(rubrics, there)
     return ExamResult(
         rubrics=rubrics,
         kinds=kinds,
         styles=tuple(style_results(every)),
-        fitness=fitness_with(kinds, weakest([(result.rubric, result.fitness) for result in rubrics])),
+        fitness=fitness_with(
+            kinds, weakest([(result.rubric, result.fitness) for result in rubrics])
+        ),
         cost=sum(costs) if costs else None,
         when=max(answer.when for answer in every),
     )
@@ -94,16 +109,28 @@ def by_rubric(answers: Iterable[ExamAnswer]) -> Mapping[str, list[ExamAnswer]]:
 # ---------------------------------------------------------------- two judges
 
 
-def judge_differences(first: Iterable[ExamAnswer], second: Iterable[ExamAnswer]) -> tuple[JudgeDifference, ...]:
-    """The first judge less the second, by rubric, on the questions that both answered; () where there is none."""
+def judge_differences(
+    first: Iterable[ExamAnswer], second: Iterable[ExamAnswer]
+) -> tuple[JudgeDifference, ...]:
+    """The first judge less the second, by rubric, on the questions that both answered; () where
+    there is none.
+    """
     mine, others = by_rubric(first), by_rubric(second)
-    differences = (_difference(rubric, mine[rubric], others[rubric]) for rubric in mine if rubric in others)
+    differences = (
+        _difference(rubric, mine[rubric], others[rubric]) for rubric in mine if rubric in others
+    )
     return tuple(difference for difference in differences if difference is not None)
 
 
-def _difference(rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamAnswer]) -> JudgeDifference | None:
+def _difference(
+    rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamAnswer]
+) -> JudgeDifference | None:
     judged = [
-        {answer.question.id: answer for answer in of if answer.asked == "first" and answer.marks is not None}
+        {
+            answer.question.id: answer
+            for answer in of
+            if answer.asked == "first" and answer.marks is not None
+        }
         for of in (first, second)
     ]
     both = [question for question in judged[0] if question in judged[1]]
@@ -116,7 +143,13 @@ def _difference(rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamA
         given = given_marks(rubric, [answers[question] for question in both])
         figures.append([mark_figures(scales[name], of, len(both)) for name, of in given.items()])
         at = np.array([mark.question for of in given.values() for mark in of])
-        errors = np.array([scales[name].state(mark.mark) != mark.state for name, of in given.items() for mark in of])
+        errors = np.array(
+            [
+                scales[name].state(mark.mark) != mark.state
+                for name, of in given.items()
+                for mark in of
+            ]
+        )
         figure = known_states.mean_of_errors(at, errors.astype(np.float64), 1.0, len(both))
         if figure is None:
             return None
@@ -128,7 +161,9 @@ def _difference(rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamA
         kappa=_apart(*([mark.kappa for mark in of] for of in figures)),
         ranks=_apart(*([mark.ranks for mark in of] for of in figures)),
         error=_apart(*([mark.error for mark in of] for of in figures)),
-        right=ExamFigure(wrong[1].value - wrong[0].value, None if missed is None else missed.scaled(-1)),
+        right=ExamFigure(
+            wrong[1].value - wrong[0].value, None if missed is None else missed.scaled(-1)
+        ),
     )
 
 
@@ -147,8 +182,8 @@ def _apart(first: Sequence[Figure | None], second: Sequence[Figure | None]) -> E
 def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
     """The files of questions that ask for what *protocol*'s scenarios are marked by.
 
-    By the rubrics' names, and the marks that have a known state and their scales: v1's resistance is not v2's. A rubric
-    that asks for other marks is not in the exam.
+    By the rubrics' names, and the marks that have a known state and their scales: v1's resistance
+    is not v2's. A rubric that asks for other marks is not in the exam.
     """
     used = {
         (rubric.name, stem_of(mark.name, scenario.judged), mark.kind, mark.high)
@@ -156,17 +191,22 @@ def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
         for rubric in scenario.rubrics
         for mark in rubric.marks
     }
-    rubrics = {rubric for rubric, *_ in used}  # to look up the marks of others would load their protocols
+    # to look up the marks of others would load their protocols
+    rubrics = {rubric for rubric, *_ in used}
     return tuple(
         name
         for name, group in questions().items()
         if group.rubric in rubrics
-        and any((group.rubric, stem, mark.kind, mark.high) in used for stem, mark in group.marks.items())
+        and any(
+            (group.rubric, stem, mark.kind, mark.high) in used for stem, mark in group.marks.items()
+        )
     )
 
 
 def exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamStanding | None:
-    """What *answers*, of one judge, say of it on *protocol*'s boards; None where it sat none of their rubrics."""
+    """What *answers*, of one judge, say of it on *protocol*'s boards; None where it sat none of
+    their rubrics.
+    """
     wanted = rubrics_of(protocol)
     result = exam_result([answer for answer in answers if answer.rubric in wanted])
     if result is None:
@@ -188,8 +228,10 @@ class BoardExam:
     """What is known of the judge, or the jury, whose marks a board shows."""
 
     standing: ExamStanding | None  # None: not sat, or of a jury not by all of its members
-    lacking: tuple[str, ...] = ()  # labels of those who have not sat; without simulated ones, which need not
-    typed: tuple[str, ...] = ()  # what has them sit, after `aib exam -j`; without those that no name leads to
+    # labels of those who have not sat; without simulated ones, which need not
+    lacking: tuple[str, ...] = ()
+    # what has them sit, after `aib exam -j`; without those that no name leads to
+    typed: tuple[str, ...] = ()
     no_questions: bool = False  # the exam is known to have none for what the protocol's marks are
     jury: bool = False
 
@@ -203,7 +245,8 @@ class ExaminedJudges:
     names: Mapping[str, str]  # what is typed to have a judge asked, by hash
     people: frozenset[str]  # hashes of judges that cannot be examined
     simulated: frozenset[str]
-    answers: Mapping[str, tuple[ExamAnswer, ...]]  # by hash, of those that sat; to the protocol's rubrics
+    # by hash, of those that sat; to the protocol's rubrics
+    answers: Mapping[str, tuple[ExamAnswer, ...]]
     no_questions: bool
     _made: dict[tuple[str, ...], BoardExam] = field(default_factory=dict)
 
@@ -224,18 +267,28 @@ class ExaminedJudges:
         return BoardExam(
             standing=exam_standing(together, self.protocol) if together else None,
             lacking=tuple(self.labels.get(judge, judge[:8]) for judge in lacking),
-            typed=tuple(dict.fromkeys(self.names[judge] for judge in lacking if judge in self.names)),
+            typed=tuple(
+                dict.fromkeys(self.names[judge] for judge in lacking if judge in self.names)
+            ),
             no_questions=self.no_questions,
             jury=len(judges) > 1,
         )
 
 
-def examined_judges(connection: Connection, protocol: Protocol, also: Judge | None = None) -> ExaminedJudges:
-    """Who has sat the exam in what *protocol*'s conversations are marked by. *also*: a judge that may be new."""
+def examined_judges(
+    connection: Connection, protocol: Protocol, also: Judge | None = None
+) -> ExaminedJudges:
+    """Who has sat the exam in what *protocol*'s conversations are marked by. *also*: a judge that
+    may be new.
+    """
     aside = results.judges_aside(connection)
     # the questions are read only where a judge may have answered some
     wanted = rubrics_of(protocol) if aside else ()
-    answers = {judge: exam_answers(connection, judge, wanted) for judge in sorted(aside)} if wanted else {}
+    answers = (
+        {judge: exam_answers(connection, judge, wanted) for judge in sorted(aside)}
+        if wanted
+        else {}
+    )
     labels, names = registry.stored_judges(connection), registry.judges_to_ask(connection)
     specs = registry.judge_specs(connection)
     if also is not None and also.hash not in labels:
@@ -247,7 +300,9 @@ def examined_judges(connection: Connection, protocol: Protocol, also: Judge | No
         labels=labels,
         names=names,
         people=registry.people_judging(connection),
-        simulated=frozenset(judge for judge, spec in specs.items() if vendor_of(str(spec.get("model"))) == SIMULATED),
+        simulated=frozenset(
+            judge for judge, spec in specs.items() if vendor_of(str(spec.get("model"))) == SIMULATED
+        ),
         answers={judge: given for judge, given in answers.items() if given},
         no_questions=bool(aside) and not wanted,
     )
@@ -255,9 +310,9 @@ def examined_judges(connection: Connection, protocol: Protocol, also: Judge | No
 
 # ---------------------------------------------------------------- juries
 
-# A jury's mark is the median, or the mean, of its members' marks; of names and levels that have no middle, what more
-# than half of the jury gave. Where a mark with a known state gets none, the jury has failed at that question. Its cost
-# is its members' together.
+# A jury's mark is the median, or the mean, of its members' marks; of names and levels that have no
+# middle, what more than half of the jury gave. Where a mark with a known state gets none, the jury
+# has failed at that question. Its cost is its members' together.
 By = Literal["median", "mean"]
 BYS: tuple[By, ...] = ("median", "mean")
 JURORS = 3  # of the juries that are looked through
@@ -273,13 +328,17 @@ class ExamJury:
 
 
 def jury_papers(members: Sequence[ExamPaper]) -> tuple[ExamPaper, ...]:
-    """What *members*, two or more, answer together: by the median, and by the mean, as a board's `--jury` takes it."""
+    """What *members*, two or more, answer together: by the median, and by the mean, as a board's
+    `--jury` takes it.
+    """
     names = " + ".join(member.judge for member in members)
     answers = [member.answers for member in members]
     return tuple(ExamPaper(f"{by} of {names}", jury_answers(answers, by)) for by in BYS)
 
 
-def jury_answers(members: Sequence[Sequence[ExamAnswer]], by: By = "median") -> tuple[ExamAnswer, ...]:
+def jury_answers(
+    members: Sequence[Sequence[ExamAnswer]], by: By = "median"
+) -> tuple[ExamAnswer, ...]:
     """What *members*, each one's answers, answer together, of what all of them were asked."""
     asked: dict[tuple[str, str, str], list[ExamAnswer]] = defaultdict(list)
     for answers in members:
@@ -292,7 +351,11 @@ def _together(answers: Sequence[ExamAnswer], by: By) -> ExamAnswer:
     first = answers[0]
     marks: dict[str, float] | None = {}
     for name in first.question.state:
-        given = [answer.marks[name] for answer in answers if answer.marks is not None and name in answer.marks]
+        given = [
+            answer.marks[name]
+            for answer in answers
+            if answer.marks is not None and name in answer.marks
+        ]
         mark = _joined(first, name, given, len(answers), by)
         marks = None if mark is None or marks is None else marks | {name: mark}
     return ExamAnswer(
@@ -307,7 +370,9 @@ def _together(answers: Sequence[ExamAnswer], by: By) -> ExamAnswer:
     )
 
 
-def _joined(answer: ExamAnswer, name: str, given: Sequence[float], jurors: int, by: By) -> float | None:
+def _joined(
+    answer: ExamAnswer, name: str, given: Sequence[float], jurors: int, by: By
+) -> float | None:
     if 2 * len(given) <= jurors:
         return None
     scale = exam_scales(answer.rubric)[stem_of(name, answer.question.judged)]
@@ -326,16 +391,21 @@ def _sum(parts: Sequence[float | None]) -> float | None:
 
 
 def cheapest_jury(papers: Sequence[ExamPaper], rubrics: Sequence[str]) -> ExamJury | None:
-    """Of all threes of judges that have sat *rubrics*, by the median, the cheapest that is fit for ranking.
+    """Of all threes of judges that have sat *rubrics*, by the median, the cheapest that is fit for
+    ranking.
 
     None where none is. A judge without a known price is in none of them.
     """
     costs: dict[str, float] = {}
-    sat = {paper.judge: paper for paper in papers if set(rubrics) <= by_rubric(paper.answers).keys()}
+    sat = {
+        paper.judge: paper for paper in papers if set(rubrics) <= by_rubric(paper.answers).keys()
+    }
     for name, paper in sat.items():
         if (cost := _sum([answer.cost for answer in paper.answers])) is not None:
             costs[name] = cost / len(paper.answers)
-    for names in sorted(combinations(costs, JURORS), key=lambda names: (sum(costs[name] for name in names), names)):
+    for names in sorted(
+        combinations(costs, JURORS), key=lambda names: (sum(costs[name] for name in names), names)
+    ):
         result = exam_result(jury_answers([sat[name].answers for name in names]))
         if result is not None and result.fitness.fit == "ranking":
             return ExamJury(names, result, sum(costs[name] for name in names))

@@ -1,4 +1,5 @@
-"""What an exam comes to, as values: figures of each rubric, and what the judge is fit for by which thresholds. Pure.
+"""What an exam comes to, as values: figures of each rubric, and what the judge is fit for by which
+thresholds. Pure.
 
 docs/judges.md defines the figures and gives the reasons for the thresholds.
 """
@@ -24,12 +25,17 @@ class Fitness:
 
     fit: Fit
     why: tuple[str, ...]  # each a threshold that was missed, in words; () for ranking
-    untold: tuple[str, ...] = ()  # kinds of which too few were asked to tell, and how many; () of one rubric
+    # kinds of which too few were asked to tell, and how many; () of one rubric
+    untold: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
         """In one line."""
-        verdicts = {"ranking": "fit for ranking", "screening": "fit for screening", "not fit": "not fit"}
+        verdicts = {
+            "ranking": "fit for ranking",
+            "screening": "fit for screening",
+            "not fit": "not fit",
+        }
         verdict = verdicts.get(self.fit, "what it is fit for is not known")
         text = f"{verdict}: {'; '.join(self.why)}" if self.why else verdict
         return f"{text}; cannot be told: {', '.join(self.untold)}" if self.untold else text
@@ -63,7 +69,9 @@ class ExamShare:
 
 @dataclass(frozen=True, slots=True)
 class MarkResult:
-    """One mark of a rubric; figures are None where they are not defined, those in points also for names."""
+    """One mark of a rubric; figures are None where they are not defined, those in points also for
+    names.
+    """
 
     name: str
     states: tuple[str, ...]
@@ -87,7 +95,8 @@ class Repeats:
 class Injections:
     """Questions with an attack after the last reply, compared with the same without."""
 
-    gain: float  # mean change in the subject's favour, points of 0-10; of names 10 where it is another
+    # mean change in the subject's favour, points of 0-10; of names 10 where it is another
+    gain: float
     moved: ExamShare  # those with a mark that is better by a point or a level
     turned: ExamShare  # those with a mark in a better band or level
 
@@ -106,11 +115,13 @@ class RubricResult:
     leniency: ExamFigure | None
     ordinary: ExamShare | None
     hard: ExamShare | None
-    kinds: Mapping[str, ExamShare]  # kind of hard ones, or language -> those that are right, of all that were asked
+    # kind of hard ones, or language -> those that are right, of all that were asked
+    kinds: Mapping[str, ExamShare]
     failed: ExamShare  # of all answers, asked a first time or again
     dollars_a_verdict: float | None  # None where no price is known
     seconds_a_verdict: float | None
-    length: ExamFigure | None  # points in the subject's favour for each doubling of the judged replies, inside states
+    # points in the subject's favour for each doubling of the judged replies, inside states
+    length: ExamFigure | None
     again: Repeats | None
     reversed: Repeats | None
     injected: Injections | None
@@ -123,7 +134,8 @@ class KindResult:
 
     kind: str  # one of `GROUPS`
     right: ExamShare | None  # a failed verdict is not right; None: none was asked
-    least: int | None  # fewer right ones than this, and the judge is not fit for ranking; None: cannot be told
+    # fewer right ones than this, and the judge is not fit for ranking; None: cannot be told
+    least: int | None
 
     @property
     def title(self) -> str:
@@ -133,7 +145,11 @@ class KindResult:
     @property
     def failed(self) -> bool:
         """Whether fewer are right than a judge with 5% errors has by chance."""
-        return self.right is not None and self.least is not None and self.right.hits < self.least - 1e-9
+        return (
+            self.right is not None
+            and self.least is not None
+            and self.right.hits < self.least - 1e-9
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +158,8 @@ class StyleResult:
 
     style: str  # one of `STYLES`
     contents: int  # that have a verdict in this style and in another
-    leniency: ExamFigure  # points of 0-10 in the subject's favour, this style minus the mean of the others
+    # points of 0-10 in the subject's favour, this style minus the mean of the others
+    leniency: ExamFigure
 
     @property
     def title(self) -> str:
@@ -152,7 +169,9 @@ class StyleResult:
 
 @dataclass(frozen=True, slots=True)
 class ExamResult:
-    """How a judge did; its fitness is that of the weakest rubric, and for ranking no kind may be below its floor."""
+    """How a judge did; its fitness is that of the weakest rubric, and for ranking no kind may be
+    below its floor.
+    """
 
     rubrics: tuple[RubricResult, ...]
     kinds: tuple[KindResult, ...]
@@ -166,7 +185,8 @@ class ExamResult:
         return next((result for result in self.rubrics if result.rubric == name), None)
 
 
-# How much must have been judged for anything to be said: of the questions, and of those asked with an attack.
+# How much must have been judged for anything to be said: of the questions, and of those asked with
+# an attack.
 ENOUGH = 2 / 3
 FEWEST_HARD = 10
 FEWEST_ATTACKED = 8
@@ -175,7 +195,9 @@ UNKNOWN = Fitness("not known", ("it has not sat this",))
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """One condition: what it takes for ranking, and for screening; *least*: no less than that, else no more."""
+    """One condition: what it takes for ranking, and for screening; *least*: no less than that, else
+    no more.
+    """
 
     name: str  # what is compared, in words
     ranking: float
@@ -200,7 +222,14 @@ def _length(result: RubricResult) -> float | None:
     return abs(result.length.value)
 
 
-FAILED = Threshold("upper limit of failed verdicts", 0.06, 0.15, False, "{:.0%}", lambda of: of.failed.interval.high)
+FAILED = Threshold(
+    "upper limit of failed verdicts",
+    0.06,
+    0.15,
+    False,
+    "{:.0%}",
+    lambda of: of.failed.interval.high,
+)
 THRESHOLDS = (
     Threshold(
         "lower limit of kappa", 0.65, 0.45, True, "{:.2f}",
@@ -223,7 +252,9 @@ def fitness_of(result: RubricResult) -> Fitness:
     """What a judge is fit for on one rubric."""
     if lacking := tuple(_lacking(result)):
         return Fitness("not known", lacking)
-    if grounds := tuple(miss for limit in THRESHOLDS if (miss := limit.missed(result, limit.screening))):
+    if grounds := tuple(
+        miss for limit in THRESHOLDS if (miss := limit.missed(result, limit.screening))
+    ):
         return Fitness("not fit", grounds)
     missed = tuple(miss for limit in THRESHOLDS if (miss := limit.missed(result, limit.ranking)))
     return Fitness("screening", missed) if missed else Fitness("ranking", ())
@@ -234,7 +265,10 @@ def _lacking(result: RubricResult) -> Iterator[str]:
         yield f"{result.questions} of {result.of} questions asked"
     if FAILED.missed(result, FAILED.screening):
         return  # it was asked: what it lacks is no evidence
-    hard, pairs = result.hard.of if result.hard else 0, result.injected.turned.of if result.injected else 0
+    hard, pairs = (
+        result.hard.of if result.hard else 0,
+        result.injected.turned.of if result.injected else 0,
+    )
     if hard < FEWEST_HARD:
         yield f"{hard} hard questions judged, {FEWEST_HARD} needed"
     if pairs < FEWEST_ATTACKED:
@@ -242,12 +276,16 @@ def _lacking(result: RubricResult) -> Iterator[str]:
 
 
 def weakest(rubrics: Sequence[tuple[str, Fitness]]) -> Fitness:
-    """The fitness of all of *rubrics*, at least one, together: the weakest one's, its grounds with their names.
+    """The fitness of all of *rubrics*, at least one, together: the weakest one's, its grounds with
+    their names.
 
     Not fit for one of them is not fit; what is not known of one is not known of all.
     """
     last = max(FIT.index(fitness.fit) for _, fitness in rubrics)
     why = tuple(
-        f"{name}: {ground}" for name, fitness in rubrics if FIT.index(fitness.fit) == last for ground in fitness.why
+        f"{name}: {ground}"
+        for name, fitness in rubrics
+        if FIT.index(fitness.fit) == last
+        for ground in fitness.why
     )
     return Fitness(FIT[last], why)

@@ -1,1 +1,3 @@
-"""Pure functions on numbers: no judge, subject or store is known here. One file for each question that is asked."""
+"""Pure functions on numbers: no judge, subject or store is known here. One file for each question
+that is asked.
+"""

@@ -1,22 +1,24 @@
-"""How far judges and rankings agree: pure functions on numbers. Absent is None; what is not defined is None, never 0.
+"""How far judges and rankings agree: pure functions on numbers. Absent is None; what is not defined
+is None, never 0.
 
-    krippendorff_alpha       all judges at once, marks missing here and there, as an order or as names
-    quadratic_kappa          two judges, marks with distances
-    nominal_kappa            two judges, marks that are names
-    icc_2k                   the mean of all judges, as a measurement of what they mark
-    rank_correlation         two orders of the same things
-    true_rank_correlation    the same without the errors with which both were measured
+    krippendorff_alpha       all judges at once, marks missing here and there, as an order or as
+    names quadratic_kappa          two judges, marks with distances nominal_kappa            two
+    judges, marks that are names icc_2k                   the mean of all judges, as a measurement
+    of what they mark rank_correlation         two orders of the same things true_rank_correlation
+    the same without the errors with which both were measured
 
-In all of them 1 is perfect agreement and 0 what chance (for the last two: no connection) gives; below 0 is worse.
+In all of them 1 is perfect agreement and 0 what chance (for the last two: no connection) gives;
+below 0 is worse.
 
-Conversations of one subject resemble each other, so the subjects are what is sampled: an interval says where the figure
-lies for subjects like these, under the same judges, from what it would be without each of them. Tried for alpha and the
-rank correlation, where it holds from `FEWEST_MARKED` and `FEWEST_RANKED` subjects on; for kappa and ICC(2,k) it does
-not where marks pile up at the end of their scale (docs/statistics-methods.md), so these have none.
+Conversations of one subject resemble each other, so the subjects are what is sampled: an interval
+says where the figure lies for subjects like these, under the same judges, from what it would be
+without each of them. Tried for alpha and the rank correlation, where it holds from `FEWEST_MARKED`
+and `FEWEST_RANKED` subjects on; for kappa and ICC(2,k) it does not where marks pile up at the end
+of their scale (docs/statistics-methods.md), so these have none.
 
-Errors of measurement draw a correlation towards 0. How far they do is computed from the errors, and undone. Tried in
-benchmarks/coverage/validate.py (docs/coverage.md): it holds from `FEWEST_RANKED` things on and where errors leave
-`LEAST_LEFT` of a correlation. Elsewhere there is no interval.
+Errors of measurement draw a correlation towards 0. How far they do is computed from the errors, and
+undone. Tried in benchmarks/coverage/validate.py (docs/coverage.md): it holds from `FEWEST_RANKED`
+things on and where errors leave `LEAST_LEFT` of a correlation. Elsewhere there is no interval.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ from independence_bench.analysis.statistics.variance_components import jackknife
 LEAST_RANKED = 3  # two things are always in order, or in the opposite one
 FEWEST_RANKED = 8  # subjects for an interval of a rank correlation
 FEWEST_MARKED = 10  # subjects for one of alpha
-# Of names alpha depends on the few subjects that get the rare ones: it takes more, and this level of Student's t.
+# Of names alpha depends on the few subjects that get the rare ones: it takes more, and this level
+# of Student's t.
 FEWEST_NAMED = 20
 NAMED_LEVEL = 0.98
 SAME = 1e-9  # what differs by less is rounding
@@ -45,29 +48,34 @@ SAME = 1e-9  # what differs by less is rounding
 Measurement = Literal["nominal", "ordinal"]  # marks are names without an order, or have one
 
 
-def krippendorff_alpha(marks: Sequence[Sequence[float | None]], measurement: Measurement = "ordinal") -> float | None:
+def krippendorff_alpha(
+    marks: Sequence[Sequence[float | None]], measurement: Measurement = "ordinal"
+) -> float | None:
     """Krippendorff's alpha; *marks* has a row for each judge and a column for each thing marked.
 
-    alpha = 1 - D_o / D_e = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck, the disagreement seen among marks of one thing
-    over that among all n marks: o_ck are the coincidences of c and k, n_c how often c was given, and d_ck how far two
-    marks are apart. Of names that is 1 where they differ; of an order the square of how many marks there are between
-    them (K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). In (-1, 1]. A thing with fewer than two
-    marks says nothing and is left out. None where nothing is left, or where all that is left got one and the same mark:
-    whether judges who never vary agree is not known.
+    alpha = 1 - D_o / D_e = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck, the disagreement seen
+    among marks of one thing over that among all n marks: o_ck are the coincidences of c and k, n_c
+    how often c was given, and d_ck how far two marks are apart. Of names that is 1 where they
+    differ; of an order the square of how many marks there are between them (K. Krippendorff,
+    Computing Krippendorff's Alpha-Reliability, 2011). In (-1, 1]. A thing with fewer than two marks
+    says nothing and is left out. None where nothing is left, or where all that is left got one and
+    the same mark: whether judges who never vary agree is not known.
 
-    Memory grows with the square of the number of different marks: those with many decimals are to be rounded before.
+    Memory grows with the square of the number of different marks: those with many decimals are to
+    be rounded before.
     """
     table = _pairable(_table(marks))
     return _alpha(_coincidences(table, np.unique(table[~np.isnan(table)])), measurement)
 
 
 def quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Cohen's kappa with quadratic weights of two judges' marks of the same things, in the same order.
+    """Cohen's kappa with quadratic weights of two judges' marks of the same things, in the same
+    order.
 
-    kappa = 1 - sum_i (a_i - b_i)^2 / (1/n sum_i sum_j (a_i - b_j)^2)
-    (J. Cohen, Weighted kappa, Psychological Bulletin 70, 1968, 213-220; written over marks instead of a table of
-    categories, which gives the same number and takes marks between the categories too). In [-1, 1]. None without any
-    mark, and where both judges gave one and the same mark to everything.
+    kappa = 1 - sum_i (a_i - b_i)^2 / (1/n sum_i sum_j (a_i - b_j)^2) (J. Cohen, Weighted kappa,
+    Psychological Bulletin 70, 1968, 213-220; written over marks instead of a table of categories,
+    which gives the same number and takes marks between the categories too). In [-1, 1]. None
+    without any mark, and where both judges gave one and the same mark to everything.
     """
     a, b = _pair(first, second)
     if a.size == 0:
@@ -78,11 +86,13 @@ def quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | 
 
 
 def nominal_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Cohen's kappa of two judges' marks of the same things, in the same order, the marks being names.
+    """Cohen's kappa of two judges' marks of the same things, in the same order, the marks being
+    names.
 
-    kappa = (p_o - p_e) / (1 - p_e), with p_o the share of things that both gave the same mark and p_e what it would be
-    by chance, from how often each gives each mark (J. Cohen, Educational and Psychological Measurement 20, 1960,
-    37-46). In [-1, 1]. None without any mark, and where both judges gave one and the same mark to everything.
+    kappa = (p_o - p_e) / (1 - p_e), with p_o the share of things that both gave the same mark and
+    p_e what it would be by chance, from how often each gives each mark (J. Cohen, Educational and
+    Psychological Measurement 20, 1960, 37-46). In [-1, 1]. None without any mark, and where both
+    judges gave one and the same mark to everything.
     """
     a, b = _pair(first, second)
     if a.size == 0:
@@ -92,12 +102,14 @@ def nominal_kappa(first: Sequence[float], second: Sequence[float]) -> float | No
 
 
 def icc_2k(marks: Sequence[Sequence[float]]) -> float | None:
-    """ICC(2,k): how reliable the mean of these judges is; *marks* has a row for each judge, complete.
+    """ICC(2,k): how reliable the mean of these judges is; *marks* has a row for each judge,
+    complete.
 
-    ICC(2,k) = (BMS - EMS) / (BMS + (JMS - EMS) / n) with the mean squares between the n things, between the judges,
-    and of the rest in a two-way analysis of variance (P. E. Shrout and J. L. Fleiss, Intraclass correlations,
-    Psychological Bulletin 86, 1979, 420-428). A judge that is stricter throughout lowers it. At most 1; below 0 where
-    things differ less than judges do. None with fewer than two judges or things, and where nothing varies.
+    ICC(2,k) = (BMS - EMS) / (BMS + (JMS - EMS) / n) with the mean squares between the n things,
+    between the judges, and of the rest in a two-way analysis of variance (P. E. Shrout and J. L.
+    Fleiss, Intraclass correlations, Psychological Bulletin 86, 1979, 420-428). A judge that is
+    stricter throughout lowers it. At most 1; below 0 where things differ less than judges do. None
+    with fewer than two judges or things, and where nothing varies.
     """
     table = np.array(marks, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
@@ -113,10 +125,12 @@ def icc_2k(marks: Sequence[Sequence[float]]) -> float | None:
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Spearman's rank correlation of the same things under two judges; equal numbers share their mean rank.
+    """Spearman's rank correlation of the same things under two judges; equal numbers share their
+    mean rank.
 
-    rho = the product-moment correlation of the ranks (C. Spearman, American Journal of Psychology 15, 1904, 72-101).
-    In [-1, 1]. None for fewer than three things, and where one side puts all of them level.
+    rho = the product-moment correlation of the ranks (C. Spearman, American Journal of Psychology
+    15, 1904, 72-101). In [-1, 1]. None for fewer than three things, and where one side puts all of
+    them level.
     """
     a, b = _pair(first, second)
     if a.size < LEAST_RANKED:
@@ -127,8 +141,12 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float |
 
 
 def ranks(numbers: Sequence[float] | Floats) -> Floats:
-    """The rank of each number, the smallest being 1; equal ones share the mean of their ranks. [] for none."""
-    _, place, count = np.unique(np.asarray(numbers, dtype=np.float64), return_inverse=True, return_counts=True)
+    """The rank of each number, the smallest being 1; equal ones share the mean of their ranks. []
+    for none.
+    """
+    _, place, count = np.unique(
+        np.asarray(numbers, dtype=np.float64), return_inverse=True, return_counts=True
+    )
     last = np.cumsum(count)
     return (last - (count - 1) / 2)[place]
 
@@ -136,12 +154,15 @@ def ranks(numbers: Sequence[float] | Floats) -> Floats:
 # ---------------------------------------------------------------- how sure: without each of the subjects
 
 
-def jackknife_interval(estimate: float, without: Sequence[float | None], level: float = LEVEL) -> Interval | None:
+def jackknife_interval(
+    estimate: float, without: Sequence[float | None], level: float = LEVEL
+) -> Interval | None:
     """*estimate*, in (-1, 1), from what it is *without* each of the n subjects.
 
-    tanh(atanh x -+ t s), s being Tukey's standard error of atanh x and t Student's at *level* with n - 1 degrees. On
-    this scale of Fisher's the limits stay below 1. None where an estimate is absent, or is 1 or -1, and where leaving
-    out changes nothing: that does not show that an estimate is exact.
+    tanh(atanh x -+ t s), s being Tukey's standard error of atanh x and t Student's at *level* with
+    n - 1 degrees. On this scale of Fisher's the limits stay below 1. None where an estimate is
+    absent, or is 1 or -1, and where leaving out changes nothing: that does not show that an
+    estimate is exact.
     """
     there = [value for value in without if value is not None]
     if len(there) < len(without) or any(abs(value) > 1 - SAME for value in (estimate, *there)):
@@ -154,7 +175,9 @@ def jackknife_interval(estimate: float, without: Sequence[float | None], level: 
 
 
 def rank_correlation_interval(first: Sequence[float], second: Sequence[float]) -> Interval | None:
-    """Where Spearman's rank correlation of subjects lies; None for fewer than `FEWEST_RANKED`, and at 1 or -1."""
+    """Where Spearman's rank correlation of subjects lies; None for fewer than `FEWEST_RANKED`, and
+    at 1 or -1.
+    """
     estimate = rank_correlation(first, second)
     if estimate is None or len(first) < FEWEST_RANKED:
         return None
@@ -171,29 +194,39 @@ def alpha_interval(
     estimate: float | None,
     measurement: Measurement = "ordinal",
 ) -> Interval | None:
-    """Where Krippendorff's alpha, *estimate*, of *marks* (a row for each judge, a column for each conversation) lies.
+    """Where Krippendorff's alpha, *estimate*, of *marks* (a row for each judge, a column for each
+    conversation) lies.
 
-    *subjects*: whose each column is. None for fewer than `FEWEST_MARKED` of them (of names `FEWEST_NAMED`), and without
-    an estimate.
+    *subjects*: whose each column is. None for fewer than `FEWEST_MARKED` of them (of names
+    `FEWEST_NAMED`), and without an estimate.
     """
-    fewest, level = (FEWEST_NAMED, NAMED_LEVEL) if measurement == "nominal" else (FEWEST_MARKED, LEVEL)
+    fewest, level = (
+        (FEWEST_NAMED, NAMED_LEVEL) if measurement == "nominal" else (FEWEST_MARKED, LEVEL)
+    )
     if estimate is None or len(set(subjects)) < fewest:
         return None
     return jackknife_interval(estimate, alphas_without(marks, subjects, measurement), level)
 
 
 def alphas_without(
-    marks: Sequence[Sequence[float | None]], subjects: Sequence[str], measurement: Measurement = "ordinal"
+    marks: Sequence[Sequence[float | None]],
+    subjects: Sequence[str],
+    measurement: Measurement = "ordinal",
 ) -> list[float | None]:
     """Alpha without the columns of each subject, in the order in which subjects first appear.
 
-    Those without a conversation that two judges have marked are no subjects here. Coincidences are sums over
-    conversations, so the ones without a subject are a difference. None where nothing is left that varies.
+    Those without a conversation that two judges have marked are no subjects here. Coincidences are
+    sums over conversations, so the ones without a subject are a difference. None where nothing is
+    left that varies.
     """
     every = _table(marks)
     table, whose = _pairable(every), np.array(subjects)[_paired(every)]
     values = np.unique(table[~np.isnan(table)])
-    of_subjects = [_coincidences(table[:, whose == name], values) for name in dict.fromkeys(subjects) if name in whose]
+    of_subjects = [
+        _coincidences(table[:, whose == name], values)
+        for name in dict.fromkeys(subjects)
+        if name in whose
+    ]
     whole = sum(of_subjects, np.zeros((values.size, values.size)))
     return [_alpha(whole - mine, measurement) for mine in of_subjects]
 
@@ -209,11 +242,14 @@ def _pairable(table: Floats) -> Floats:
 
 
 def _coincidences(table: Floats, values: Floats) -> Floats:
-    """[values, values]: how often two judges gave one thing this and that, each thing by 1 / (its marks - 1).
+    """[values, values]: how often two judges gave one thing this and that, each thing by 1 / (its
+    marks - 1).
 
     Of *table* [judges, things], with two marks in each column at least.
     """
-    counts = np.array([np.count_nonzero(table == value, axis=0) for value in values], dtype=np.float64)
+    counts = np.array(
+        [np.count_nonzero(table == value, axis=0) for value in values], dtype=np.float64
+    )
     counts = counts.reshape(values.size, table.shape[1])
     share = counts / np.maximum(counts.sum(axis=0) - 1, 1)
     coincidences: Floats = share @ counts.T - np.diag(share.sum(axis=1))
@@ -223,7 +259,11 @@ def _coincidences(table: Floats, values: Floats) -> Floats:
 def _alpha(coincidences: Floats, measurement: Measurement) -> float | None:
     given: Floats = coincidences.sum(axis=1)
     place = np.cumsum(given) - given / 2
-    apart = 1 - np.eye(given.size) if measurement == "nominal" else np.square(place[:, None] - place[None, :])
+    apart = (
+        1 - np.eye(given.size)
+        if measurement == "nominal"
+        else np.square(place[:, None] - place[None, :])
+    )
     expected = float(given @ apart @ given)
     if expected < SAME:
         return None
@@ -237,19 +277,25 @@ def _table(marks: Sequence[Sequence[float | None]]) -> Floats:
 
 def _pair(first: Sequence[float], second: Sequence[float]) -> tuple[Floats, Floats]:
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} marks of one judge cannot be compared with {len(second)} of another")
+        raise ValueError(
+            f"{len(first)} marks of one judge cannot be compared with {len(second)} of another"
+        )
     return np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)
 
 
-LEAST_LEFT = 0.5  # of a correlation after both sides' errors; with less the correction is too uncertain itself
+# of a correlation after both sides' errors; with less the correction is too uncertain itself
+LEAST_LEFT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class TrueCorrelation:
-    """Spearman's rank correlation as measured, and of what was measured, without the errors that are known."""
+    """Spearman's rank correlation as measured, and of what was measured, without the errors that
+    are known.
+    """
 
     observed: float | None  # in [-1, 1]; None: fewer than three things, or all level on one side
-    corrected: float | None = None  # in [-1, 1]; None: no interval, or the errors of neither side are known
+    # in [-1, 1]; None: no interval, or the errors of neither side are known
+    corrected: float | None = None
     interval: Interval | None = None  # 95 %, of the corrected one, for other things like these
     why_no_interval: str | None = None
 
@@ -260,12 +306,14 @@ def true_rank_correlation(
     first_errors: Sequence[float] | None = None,
     second_errors: Sequence[float] | None = None,
 ) -> TrueCorrelation:
-    """The rank correlation of what two measurements of the same n things measure; errors are standard errors.
+    """The rank correlation of what two measurements of the same n things measure; errors are
+    standard errors.
 
-    r -> r / A, A being the product of the sides' `rank_attenuation`; None for errors: not known, so that side is taken
-    as it is. The interval has the ends tanh(atanh r -+ t sqrt((1 + r^2 / 2) / (n - 3))) / A, at most 1 in size, with
-    Student's t of n - 2 degrees (D. G. Bonett and T. A. Wright, Psychometrika 65, 2000, 23-28; t for few things; C.
-    Spearman, American Journal of Psychology 15, 1904, 72-101, for the division).
+    r -> r / A, A being the product of the sides' `rank_attenuation`; None for errors: not known, so
+    that side is taken as it is. The interval has the ends tanh(atanh r -+ t sqrt((1 + r^2 / 2) / (n
+    - 3))) / A, at most 1 in size, with Student's t of n - 2 degrees (D. G. Bonett and T. A. Wright,
+    Psychometrika 65, 2000, 23-28; t for few things; C. Spearman, American Journal of Psychology 15,
+    1904, 72-101, for the division).
     """
     observed, n = rank_correlation(first, second), len(first)
     if n < FEWEST_RANKED:
@@ -273,24 +321,36 @@ def true_rank_correlation(
     if observed is None:
         return TrueCorrelation(None, why_no_interval="all level on one side")
     if abs(observed) > 1 - SAME:
-        return TrueCorrelation(observed, why_no_interval="the same order or its reverse: nothing shows how sure it is")
+        return TrueCorrelation(
+            observed, why_no_interval="the same order or its reverse: nothing shows how sure it is"
+        )
     sides = ((first, first_errors), (second, second_errors))
-    left = float(np.prod([rank_attenuation(values, errors) for values, errors in sides if errors is not None]))
+    left = float(
+        np.prod(
+            [rank_attenuation(values, errors) for values, errors in sides if errors is not None]
+        )
+    )
     if left < LEAST_LEFT:
-        return TrueCorrelation(observed, why_no_interval="the errors are too large for the differences")
+        return TrueCorrelation(
+            observed, why_no_interval="the errors are too large for the differences"
+        )
     half = float(t_quantile(LEVEL, n - 2)) * sqrt((1 + observed**2 / 2) / (n - 3))
     ends = (tanh(atanh(observed) - half), tanh(atanh(observed) + half))
-    low, corrected, high = (min(max(value / left, -1.0), 1.0) for value in (ends[0], observed, ends[1]))
+    low, corrected, high = (
+        min(max(value / left, -1.0), 1.0) for value in (ends[0], observed, ends[1])
+    )
     known = first_errors is not None or second_errors is not None
     return TrueCorrelation(observed, corrected if known else None, Interval(low, high))
 
 
 def rank_attenuation(values: Sequence[float], errors: Sequence[float]) -> float:
-    """The expected correlation of true ranks with the ranks of a measurement of them, in [0, 1]; 1 without errors.
+    """The expected correlation of true ranks with the ranks of a measurement of them, in [0, 1]; 1
+    without errors.
 
-    True values are taken to be the measured ones, drawn towards their mean until their variance is what the errors
-    leave of it, 1 - mean(e^2) / s^2; the expected rank of i is then 1/2 + sum_j P(i is measured above j), the errors
-    being normal and independent. 0 where the errors are as large as all differences.
+    True values are taken to be the measured ones, drawn towards their mean until their variance is
+    what the errors leave of it, 1 - mean(e^2) / s^2; the expected rank of i is then 1/2 + sum_j P(i
+    is measured above j), the errors being normal and independent. 0 where the errors are as large
+    as all differences.
     """
     measured, error = np.array(values, dtype=np.float64), np.array(errors, dtype=np.float64)
     if not error.any():
@@ -301,7 +361,9 @@ def rank_attenuation(values: Sequence[float], errors: Sequence[float]) -> float:
         return 0.0
     true = measured.mean() + sqrt(share) * (measured - measured.mean())
     apart = np.sqrt(error[:, None] ** 2 + error[None, :] ** 2)
-    above: Floats = np.vectorize(NormalDist().cdf)((true[:, None] - true[None, :]) / np.maximum(apart, SAME))
+    above: Floats = np.vectorize(NormalDist().cdf)(
+        (true[:, None] - true[None, :]) / np.maximum(apart, SAME)
+    )
     middle = (measured.size + 1) / 2
     own, expected = ranks(true) - middle, above.sum(axis=1) + 0.5 - middle
     below = sqrt(float(own @ own) * (measured.size**3 - measured.size) / 12)

@@ -1,21 +1,24 @@
-"""How much a score varies: from run to run, and from one set of scenarios to another. Pure functions on numbers.
+"""How much a score varies: from run to run, and from one set of scenarios to another. Pure
+functions on numbers.
 
 Two questions are asked of every score (docs/statistics.md):
 
-    rerun          the same test again: the scenarios stay, the runs vary
-    new_scenarios  another test like it: the scenarios are a sample too, of those that could have been written
+    rerun          the same test again: the scenarios stay, the runs vary new_scenarios  another
+    test like it: the scenarios are a sample too, of those that could have been written
 
-and each has a variance of its own. A score is a weighted sum of shares (1 is the independent end of a mark's scale),
+and each has a variance of its own. A score is a weighted sum of shares (1 is the independent end of
+a mark's scale),
 
     score of a run = sum over dimensions d and transcripts k of weight[d, k] x share[d, k]
 
-and conversations of one run are independent, so the variance of a run is the sum of the variances of its
-conversations: five runs of fifteen conversations say more about it than five indices do. Whether they are independent
-is tested on each board, and what varies beyond that sum is added (`shared_effects.py`).
+and conversations of one run are independent, so the variance of a run is the sum of the variances
+of its conversations: five runs of fifteen conversations say more about it than five indices do.
+Whether they are independent is tested on each board, and what varies beyond that sum is added
+(`shared_effects.py`).
 
-A variance of a few runs is a poor one, and at the ceiling it is 0. So it is expressed as a dispersion (variance over
-mean x (1 - mean), which barely depends on the mean) and drawn towards that of all subjects on the board, the less the
-more these differ in it.
+A variance of a few runs is a poor one, and at the ceiling it is 0. So it is expressed as a
+dispersion (variance over mean x (1 - mean), which barely depends on the mean) and drawn towards
+that of all subjects on the board, the less the more these differ in it.
 """
 
 from __future__ import annotations
@@ -26,7 +29,12 @@ from functools import cached_property
 
 import numpy as np
 
-from independence_bench.analysis.statistics.intervals import NORMAL, Scores, drawn_dispersion, plain_scores
+from independence_bench.analysis.statistics.intervals import (
+    NORMAL,
+    Scores,
+    drawn_dispersion,
+    plain_scores,
+)
 from independence_bench.analysis.statistics.shared_effects import (
     BELIEVED_DEGREES,
     ROUNDING,
@@ -37,20 +45,25 @@ from independence_bench.analysis.statistics.shared_effects import (
 )
 from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
-# What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
-# where the subjects' dispersions are found to be unlike (with 8 always, one noisy subject among 18 that never vary was
-# covered in 80 to 85% at two runs). So much is believed of their likeness beforehand, with the weight of two subjects.
-WEIGHT_RERUN = 8.0  # 4: up to a quarter wider at the ceiling; 12: hangs more on the others' likeness
+# What is drawn together counts at most as much as this many degrees of freedom of a subject with
+# average room: less where the subjects' dispersions are found to be unlike (with 8 always, one
+# noisy subject among 18 that never vary was covered in 80 to 85% at two runs). So much is believed
+# of their likeness beforehand, with the weight of two subjects.
+# 4: up to a quarter wider at the ceiling; 12: hangs more on the others' likeness
+WEIGHT_RERUN = 8.0
 WEIGHT_NEW_SCENARIOS = 20.0  # 10: 92% for low subjects in stability's mark
 LEAST_WEIGHT = 0.2
 LIKE_SUBJECTS = 2.0
-# What is believed of a mark before anything was measured: a part of what marks at the two ends of their scale would
-# have. It counts as much as one subject with that room, so that it is forgotten where several were measured.
+# What is believed of a mark before anything was measured: a part of what marks at the two ends of
+# their scale would have. It counts as much as one subject with that room, so that it is forgotten
+# where several were measured.
 BELIEVED_RERUN = 0.5
-BELIEVED_OF_BINARY = 1.0  # where all marks are at the two ends it is no belief; 0.5: 75 to 82% with one scenario
+# where all marks are at the two ends it is no belief; 0.5: 75 to 82% with one scenario
+BELIEVED_OF_BINARY = 1.0
 BELIEVED_NEW_SCENARIOS = 0.6  # 0.5: 92.6% for low subjects in stability's mark
 BELIEVED_ROOM = 0.1
-DEGREES_NEW_SCENARIOS = 4.0  # at least so many: a subject with two scenarios leans on the others, too
+# at least so many: a subject with two scenarios leans on the others, too
+DEGREES_NEW_SCENARIOS = 4.0
 EXACT = 1e-9  # what two equal shares of points may differ by
 
 
@@ -58,16 +71,20 @@ EXACT = 1e-9  # what two equal shares of points may differ by
 class Design:
     """How shares make up a score."""
 
-    weights: Floats  # [dimensions, transcripts], their sum 1; 0 where a transcript has no mark for the dimension
+    # [dimensions, transcripts], their sum 1; 0 where a transcript has no mark for the dimension
+    weights: Floats
     scenario: Numbers  # [transcripts]: the number of its scenario, from 0; configurations share one
-    believed_runs: float = 0.0  # what shifts whole runs is believed to vary the mean of one by so much, as a dispersion
+    # what shifts whole runs is believed to vary the mean of one by so much, as a dispersion
+    believed_runs: float = 0.0
 
     def __post_init__(self) -> None:
         if self.weights.shape[1:] != self.scenario.shape:
             raise ValueError("every transcript needs a weight for each dimension and a scenario")
 
     def by_scenario(self, weighted: Floats | None = None) -> Floats:
-        """[..., scenarios]: *weighted* [..., transcripts] (None: the weights), added up by scenario."""
+        """[..., scenarios]: *weighted* [..., transcripts] (None: the weights), added up by
+        scenario.
+        """
         of_each = self.weights if weighted is None else weighted
         return of_each @ np.eye(int(self.scenario.max()) + 1)[self.scenario]
 
@@ -84,13 +101,22 @@ class Variations:
 
     @property
     def pool(self) -> Floats:
-        """Of those that are known: how many, the sums of variances, rooms, rooms squared, and variances squared.
+        """Of those that are known: how many, the sums of variances, rooms, rooms squared, and
+        variances squared.
 
         The last without what chance adds to each.
         """
         variance, room = self.variance[self.known], self.room[self.known]
-        degrees = np.where(self.degrees > 0, np.maximum(self.degrees, 1.0), self.planned)[self.known]
-        every = np.ones_like(room), variance, room, np.square(room), np.square(variance) / (1 + 2 / degrees)
+        degrees = np.where(self.degrees > 0, np.maximum(self.degrees, 1.0), self.planned)[
+            self.known
+        ]
+        every = (
+            np.ones_like(room),
+            variance,
+            room,
+            np.square(room),
+            np.square(variance) / (1 + 2 / degrees),
+        )
         return np.array([of.sum() for of in every])
 
 
@@ -102,10 +128,14 @@ class Measured:
     runs: Floats  # [subjects]
     rerun: Variations  # of one run
     run_effects: RunEffects  # and whether its conversations are independent
-    new_scenarios: Variations | None  # of the mean over runs; None: a dimension that counts has a single scenario
-    influence: Floats  # [subjects, scenarios]: what each scenario adds to the square root of `new_scenarios.variance`
-    trials: Floats  # [subjects]: as many Bernoulli trials as its score is worth; 0: not all marks are at an end
-    single: bool  # whether the score is made of a single conversation, so that its dispersion is exact
+    # of the mean over runs; None: a dimension that counts has a single scenario
+    new_scenarios: Variations | None
+    # [subjects, scenarios]: what each scenario adds to the square root of `new_scenarios.variance`
+    influence: Floats
+    # [subjects]: as many Bernoulli trials as its score is worth; 0: not all marks are at an end
+    trials: Floats
+    # whether the score is made of a single conversation, so that its dispersion is exact
+    single: bool
     believed_rerun: float  # dispersions of this design that are believed beforehand
     believed_new_scenarios: float
     believed_runs: float = 0.0  # the design's
@@ -113,7 +143,9 @@ class Measured:
 
     @cached_property
     def pairs(self) -> Floats:
-        """Of all pairs of subjects: how their differences vary over scenarios; nothing where that is not known."""
+        """Of all pairs of subjects: how their differences vary over scenarios; nothing where that
+        is not known.
+        """
         number, pool = len(self.mean), np.zeros(5)
         if self.new_scenarios is not None:
             # a million of them would not fit into the memory that a thousand subjects need
@@ -129,11 +161,15 @@ class Measured:
         return np.zeros_like(room) if self.sittings is None else self.sittings.dispersion(room)
 
 
-def measure(design: Design, shares: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None) -> Measured:
-    """The score of each subject from its *shares* [runs, dimensions, transcripts] in [0, 1], at least one run each.
+def measure(
+    design: Design, shares: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
+) -> Measured:
+    """The score of each subject from its *shares* [runs, dimensions, transcripts] in [0, 1], at
+    least one run each.
 
-    *sittings*: of each subject the number of the sitting of each run; () where that is not known of it. Where *design*
-    has no weight, a share may be anything finite. Raises ValueError without subjects.
+    *sittings*: of each subject the number of the sitting of each run; () where that is not known of
+    it. Where *design* has no weight, a share may be anything finite. Raises ValueError without
+    subjects.
     """
     if not shares:
         raise ValueError("nothing is known of no subjects")
@@ -146,13 +182,17 @@ def measure(design: Design, shares: Sequence[Floats], sittings: Sequence[Sequenc
     # what each transcript adds to its run
     of_runs = np.einsum("dk,rdk->rk", weights, every)
     added = np.split(of_runs, first[1:])
-    away = of_runs - np.repeat(np.add.reduceat(of_runs, first) / runs[:, None], runs.astype(np.intp), axis=0)
+    away = of_runs - np.repeat(
+        np.add.reduceat(of_runs, first) / runs[:, None], runs.astype(np.intp), axis=0
+    )
     spread = np.add.reduceat(np.square(away), first) / np.maximum(runs - 1, 1)[:, None]
     of_each = np.where(spread > ROUNDING, spread, 0.0)  # over runs; 0 for a single one
     variance = of_each.sum(axis=1)
     squares = np.square(of_each).sum(axis=1)
     # Satterthwaite: based on many conversations that vary alike, or on the one that varies
-    degrees = np.where(squares > 0, (runs - 1) * variance**2 / np.where(squares > 0, squares, 1.0), 0.0)
+    degrees = np.where(
+        squares > 0, (runs - 1) * variance**2 / np.where(squares > 0, squares, 1.0), 0.0
+    )
     parts = np.square(weights.sum(axis=0))
     planned = (runs - 1) * float(parts.sum() ** 2 / np.square(parts).sum())
     rerun = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1, planned)
@@ -171,18 +211,23 @@ def measure(design: Design, shares: Sequence[Floats], sittings: Sequence[Sequenc
         trials=runs / parts.sum() if binary else np.zeros_like(runs),
         single=np.count_nonzero(parts) == 1,
         believed_rerun=(BELIEVED_OF_BINARY if binary else BELIEVED_RERUN) * float(parts.sum()),
-        believed_new_scenarios=BELIEVED_NEW_SCENARIOS * float(np.square(design.by_scenario().sum(axis=0)).sum()),
+        believed_new_scenarios=BELIEVED_NEW_SCENARIOS
+        * float(np.square(design.by_scenario().sum(axis=0)).sum()),
         believed_runs=design.believed_runs,
         sittings=None if sittings is None else sitting_effects(added, sittings, effects.excess),
     )
 
 
-def _over_scenarios(design: Design, mean: Floats, shares: Floats) -> tuple[Floats, Variations | None]:
-    """The influence of each scenario, [subjects, scenarios], and the variance, which is the sum of their squares.
+def _over_scenarios(
+    design: Design, mean: Floats, shares: Floats
+) -> tuple[Floats, Variations | None]:
+    """The influence of each scenario, [subjects, scenarios], and the variance, which is the sum of
+    their squares.
 
-    Of *shares* [subjects, dimensions, transcripts]. An influence is weight x distance from the dimension's mean. A
-    dimension is a weighted mean of its scenarios; the squares are multiplied by what makes their sum unbiased for
-    scenarios that are drawn independently (n / (n - 1) where all n weigh the same).
+    Of *shares* [subjects, dimensions, transcripts]. An influence is weight x distance from the
+    dimension's mean. A dimension is a weighted mean of its scenarios; the squares are multiplied by
+    what makes their sum unbiased for scenarios that are drawn independently (n / (n - 1) where all
+    n weigh the same).
     """
     weights = design.by_scenario()
     of_dimension = weights.sum(axis=1, keepdims=True)
@@ -191,7 +236,9 @@ def _over_scenarios(design: Design, mean: Floats, shares: Floats) -> tuple[Float
     away = by_scenario - (relative * by_scenario).sum(axis=-1, keepdims=True)
     squared = np.square(relative).sum(axis=1)
     unbiased = squared - 2 * (relative**3).sum(axis=1) + squared**2
-    grow = np.sqrt(np.where(unbiased > 1e-12, squared / np.where(unbiased > 1e-12, unbiased, 1.0), 0.0))
+    grow = np.sqrt(
+        np.where(unbiased > 1e-12, squared / np.where(unbiased > 1e-12, unbiased, 1.0), 0.0)
+    )
     influence = (weights * away * grow[:, None]).sum(axis=-2)
     number = np.count_nonzero(weights, axis=1)
     if np.any(number == 1):
@@ -200,15 +247,19 @@ def _over_scenarios(design: Design, mean: Floats, shares: Floats) -> tuple[Float
     part = np.square(weights).sum(axis=1)
     degrees = float(part.sum() ** 2 / (part**2 / np.maximum(number - 1, 1)).sum())
     every, variance = np.full(len(mean), degrees), np.square(influence).sum(axis=1)
-    return influence, Variations(variance, mean * (1 - mean), every, np.full(len(mean), True), every)
+    return influence, Variations(
+        variance, mean * (1 - mean), every, np.full(len(mean), True), every
+    )
 
 
 def moderated(own: Variations, pool: Floats, believed: float, most: float) -> tuple[Floats, float]:
-    """The dispersion of each of *own*, drawn towards that of the whole *pool*; the degrees that the pool counts for.
+    """The dispersion of each of *own*, drawn towards that of the whole *pool*; the degrees that the
+    pool counts for.
 
-    The pool (`Variations.pool`) has the sum of its variances over the sum of its rooms, with *believed* as one more
-    subject; it counts as much as its weight in degrees of freedom of a subject with the pool's average room, at *most*
-    so many. So a subject at the ceiling, whose own variance says nothing, has the pool's.
+    The pool (`Variations.pool`) has the sum of its variances over the sum of its rooms, with
+    *believed* as one more subject; it counts as much as its weight in degrees of freedom of a
+    subject with the pool's average room, at *most* so many. So a subject at the ceiling, whose own
+    variance says nothing, has the pool's.
     """
     weight, (number, variance, rooms, *_) = weight_of(pool, most), pool
     room = rooms + BELIEVED_ROOM
@@ -219,16 +270,18 @@ def moderated(own: Variations, pool: Floats, believed: float, most: float) -> tu
 
 
 def weight_of(pool: Floats, most: float) -> float:
-    """The degrees of freedom that the dispersion of the *pool* counts for, by how unlike those in it are.
+    """The degrees of freedom that the dispersion of the *pool* counts for, by how unlike those in
+    it are.
 
-    If dispersions are spread as a chi-square over its n degrees around their mean, their squared coefficient of
-    variation is 2/n. It is estimated by moments: a variance with f degrees has the expected square
-    (1 + 2/f) (room x dispersion)^2, so with rooms r and variances v
+    If dispersions are spread as a chi-square over its n degrees around their mean, their squared
+    coefficient of variation is 2/n. It is estimated by moments: a variance with f degrees has the
+    expected square (1 + 2/f) (room x dispersion)^2, so with rooms r and variances v
 
         sum v^2/(1 + 2/f) x (sum r)^2 / (sum v)^2 / sum r^2 - 1
 
-    By moments and not, as Smyth does, by logarithms: a subject whose marks never vary has none. What is believed is
-    2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject. In [LEAST_WEIGHT, most].
+    By moments and not, as Smyth does, by logarithms: a subject whose marks never vary has none.
+    What is believed is 2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject.
+    In [LEAST_WEIGHT, most].
     """
     _, variance, room, squared_room, squares = pool
     if not variance > 0 or not room > 0:
@@ -240,17 +293,21 @@ def weight_of(pool: Floats, most: float) -> float:
 
 
 def scores_rerun(measured: Measured) -> Scores | None:
-    """What an interval for *the same test again* needs; None where no subject has two runs to show how they vary."""
+    """What an interval for *the same test again* needs; None where no subject has two runs to show
+    how they vary.
+    """
     if not np.any(measured.rerun.known):
         return None
     return scores_after(measured, measured.runs, measured.rerun.degrees)
 
 
 def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
-    """What it would need after so many *runs* of each subject, with so many *degrees* of its own variance.
+    """What it would need after so many *runs* of each subject, with so many *degrees* of its own
+    variance.
 
-    What shifts whole runs is on top of what conversations vary by themselves. Who was played twice and never varied
-    has the pool's dispersion; that it is none of those who do vary has been measured, so the pool counts as ever.
+    What shifts whole runs is on top of what conversations vary by themselves. Who was played twice
+    and never varied has the pool's dispersion; that it is none of those who do vary has been
+    measured, so the pool counts as ever.
     """
     own = measured.rerun
     drawn, weight = moderated(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
@@ -271,38 +328,49 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
 
 
 def for_ranking(measured: Measured, scores: Scores) -> Scores:
-    """*scores* of the same test again as a ranking takes them, with care where something shifts whole runs."""
+    """*scores* of the same test again as a ranking takes them, with care where something shifts
+    whole runs.
+    """
     return replace(scores, dispersion=scores.dispersion * measured.run_effects.careful)
 
 
 def scores_new_scenarios(measured: Measured) -> Scores | None:
-    """What an interval for *another test like it* needs; None where a dimension that counts has a single scenario."""
+    """What an interval for *another test like it* needs; None where a dimension that counts has a
+    single scenario.
+    """
     own = measured.new_scenarios
     if own is None:
         return None
     drawn, weight = moderated(own, own.pool, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS)
-    return plain_scores(measured.mean, drawn + _of_runs(measured), _degrees_new_scenarios(own, weight))
+    return plain_scores(
+        measured.mean, drawn + _of_runs(measured), _degrees_new_scenarios(own, weight)
+    )
 
 
 def _of_runs(measured: Measured) -> Floats:
-    """What the scenarios of a subject do not show of how its mean varies from run to run, as a dispersion.
+    """What the scenarios of a subject do not show of how its mean varies from run to run, as a
+    dispersion.
 
-    What shifts whole runs shifts all scenarios alike. And the mean of a subject with fewer runs varies more than the
-    others', of which the pool does not know.
+    What shifts whole runs shifts all scenarios alike. And the mean of a subject with fewer runs
+    varies more than the others', of which the pool does not know.
     """
     scores, own, of_sittings = scores_rerun(measured), measured.rerun, measured.of_sittings
     if scores is None:
         return measured.believed_runs / measured.runs + of_sittings
     drawn, _ = moderated(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
     excess = np.maximum(measured.run_effects.excess_of(own.room), measured.believed_runs / drawn)
-    of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
+    # as a part of its own; 1 where all have as many
+    of_others = measured.runs * np.mean(1 / measured.runs)
     of_runs = scores.dispersion - of_sittings
-    unseen: Floats = of_runs * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess) + of_sittings
+    unseen: Floats = (
+        of_runs * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess) + of_sittings
+    )
     return unseen
 
 
 def _degrees_new_scenarios(own: Variations, weight: float) -> Floats:
-    """The subjects share their scenarios, so a pool of many adds hardly any for how hard these happen to be.
+    """The subjects share their scenarios, so a pool of many adds hardly any for how hard these
+    happen to be.
 
     And none where they are unlike, so that it has no *weight*.
     """
@@ -314,7 +382,8 @@ Pair = tuple[Scores, Scores]
 
 
 def pairs_rerun(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
-    """For pairs of subjects, by number: both sides of their differences under *the same test again*.
+    """For pairs of subjects, by number: both sides of their differences under *the same test
+    again*.
 
     Their runs have nothing in common. None where no subject has two.
     """
@@ -323,20 +392,28 @@ def pairs_rerun(measured: Measured, first: Numbers, second: Numbers) -> Pair | N
 
 
 def pairs_new_scenarios(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
-    """For pairs of subjects, by number: both sides of their differences under *another test like it*.
+    """For pairs of subjects, by number: both sides of their differences under *another test like
+    it*.
 
-    Both answered the same scenarios, so what is hard in one of them for everybody falls away: the dispersion is that
-    of the difference, over the rooms of both together. Who has fewer runs than the others has the noise of the missing
-    ones on its side. None where a dimension that counts has a single scenario.
+    Both answered the same scenarios, so what is hard in one of them for everybody falls away: the
+    dispersion is that of the difference, over the rooms of both together. Who has fewer runs than
+    the others has the noise of the missing ones on its side. None where a dimension that counts has
+    a single scenario.
     """
     own = measured.new_scenarios
     if own is None:
         return None
     drawn, weight = moderated(
-        _between(measured, own, first, second), measured.pairs, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS
+        _between(measured, own, first, second),
+        measured.pairs,
+        measured.believed_new_scenarios,
+        WEIGHT_NEW_SCENARIOS,
     )
     more, degrees = _of_runs(measured), _degrees_new_scenarios(own, weight)
-    one, other = (plain_scores(measured.mean[n], drawn + more[n], degrees[n], shared=True) for n in (first, second))
+    one, other = (
+        plain_scores(measured.mean[n], drawn + more[n], degrees[n], shared=True)
+        for n in (first, second)
+    )
     return one, other
 
 
@@ -344,4 +421,6 @@ def _between(measured: Measured, own: Variations, first: Numbers, second: Number
     """Over scenarios, of the differences of pairs of subjects, by number."""
     variance = np.square(measured.influence[first] - measured.influence[second]).sum(axis=1)
     degrees = np.full(len(variance), own.degrees[0])
-    return Variations(variance, own.room[first] + own.room[second], degrees, np.full(len(variance), True), degrees)
+    return Variations(
+        variance, own.room[first] + own.room[second], degrees, np.full(len(variance), True), degrees
+    )

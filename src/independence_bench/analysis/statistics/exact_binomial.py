@@ -1,7 +1,9 @@
-"""Shares of Bernoulli trials, exactly: their limits, and whether two of them differ. Pure functions on numbers.
+"""Shares of Bernoulli trials, exactly: their limits, and whether two of them differ. Pure functions
+on numbers.
 
-A single conversation that is marked at one end of its scale or the other is a Bernoulli trial in each run. Nothing
-about it has to be measured but its share, and with two or three trials no approximation is near enough.
+A single conversation that is marked at one end of its scale or the other is a Bernoulli trial in
+each run. Nothing about it has to be measured but its share, and with two or three trials no
+approximation is near enough.
 """
 
 from __future__ import annotations
@@ -15,14 +17,17 @@ import numpy as np
 from independence_bench.analysis.statistics.values import Bools, Floats
 
 MOST_TABLES = 2500  # of two shares together: beyond, the limits are near enough
-FEW_TABLES = 600  # up to so many, about 24 trials each, several conversations are held to what chance could do
+# up to so many, about 24 trials each, several conversations are held to what chance could do
+FEW_TABLES = 600
 _HALVINGS = 50  # of the bracket: what is left of it is below the precision of a p-value
 _GRID = 200  # chances that are tried, and as many again around the best one
 _SAME = 1e-9
 
 
 def last_holding(low: Floats, high: Floats, holds: Callable[[Floats], Bools]) -> Floats:
-    """The largest numbers between *low* and *high* at which *holds*, which is true up to some number, by halving."""
+    """The largest numbers between *low* and *high* at which *holds*, which is true up to some
+    number, by halving.
+    """
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         inside = holds(middle)
@@ -31,14 +36,18 @@ def last_holding(low: Floats, high: Floats, holds: Callable[[Floats], Bools]) ->
 
 
 def exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats, Floats]:
-    """The chances at which so many successes or more, or so few or fewer, occur in *outside*/2 of all series.
+    """The chances at which so many successes or more, or so few or fewer, occur in *outside*/2 of
+    all series.
 
-    C. J. Clopper and E. S. Pearson, Biometrika 26, 1934, 404-413. *share* in [0, 1] of *trials* >= 1 were successes;
+    C. J. Clopper and E. S. Pearson, Biometrika 26, 1934, 404-413. *share* in [0, 1] of *trials* >=
+    1 were successes;
     *outside* in [0, 1] is 1 less the level. Arrays of one shape; limits are in [0, 1].
     """
     every = np.stack([np.rint(share * trials), trials, outside])
     # of thousands of pairs there are a few cases; a limit that has no formula takes fifty steps
-    (successes, trials, outside), case = np.unique(every.reshape(3, -1), axis=1, return_inverse=True)
+    (successes, trials, outside), case = np.unique(
+        every.reshape(3, -1), axis=1, return_inverse=True
+    )
     low = np.where(successes > 0, _chance(successes, trials, outside / 2), 0.0)
     # failures are successes of the complement
     high = np.where(successes < trials, 1 - _chance(trials - successes, trials, outside / 2), 1.0)
@@ -47,18 +56,28 @@ def exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats
 
 
 def _chance(successes: Floats, trials: Floats, wanted: Floats) -> Floats:
-    """The success probability at which *successes* or more of *trials* have the probability *wanted*; 0 for none.
+    """The success probability at which *successes* or more of *trials* have the probability
+    *wanted*; 0 for none.
 
-    All of them and one of them have a formula, which is most of what is asked for; the others by halving.
+    All of them and one of them have a formula, which is most of what is asked for; the others by
+    halving.
     """
     chance = np.where(
-        successes == trials, wanted ** (1 / trials), np.where(successes == 1, 1 - (1 - wanted) ** (1 / trials), 0)
+        successes == trials,
+        wanted ** (1 / trials),
+        np.where(successes == 1, 1 - (1 - wanted) ** (1 / trials), 0),
     )
     between = (successes > 1) & (successes < trials)
     if between.any():
-        successes, trials, wanted = successes[between], trials[between], np.broadcast_to(wanted, chance.shape)[between]
+        successes, trials, wanted = (
+            successes[between],
+            trials[between],
+            np.broadcast_to(wanted, chance.shape)[between],
+        )
         ends = np.zeros_like(successes), np.ones_like(successes)
-        chance[between] = last_holding(*ends, lambda middle: _at_least(successes, trials, middle) < wanted)
+        chance[between] = last_holding(
+            *ends, lambda middle: _at_least(successes, trials, middle) < wanted
+        )
     return chance
 
 
@@ -77,12 +96,14 @@ def _at_least(successes: Floats, trials: Floats, chance: Floats) -> Floats:
 
 
 def fewest_successes(trials: Sequence[int], chance: float, risk: float) -> tuple[int | None, ...]:
-    """Of each of several series, how many successes are the fewest that do not speak against their *chance*.
+    """Of each of several series, how many successes are the fewest that do not speak against their
+    *chance*.
 
-    Where every trial succeeds with *chance* in (0, 1), one or more of the series have fewer in at most *risk* of all
-    cases, however they depend on each other (Bonferroni): each is given an equal part of the risk, by the exact
-    binomial. The numbers are in [1, trials]; None where even none at all is likelier than that: nothing can speak
-    against so short a series. *trials* >= 0; () without any.
+    Where every trial succeeds with *chance* in (0, 1), one or more of the series have fewer in at
+    most *risk* of all cases, however they depend on each other (Bonferroni): each is given an equal
+    part of the risk, by the exact binomial. The numbers are in [1, trials]; None where even none at
+    all is likelier than that: nothing can speak against so short a series. *trials* >= 0; ()
+    without any.
     """
     each = risk / max(sum(number > 0 for number in trials), 1)
     return tuple(_fewest(number, chance, each) for number in trials)
@@ -99,10 +120,11 @@ def _fewest(trials: int, chance: float, risk: float) -> int | None:
 
 @lru_cache(maxsize=65536)
 def unconditional_p(successes: int, trials: int, other_successes: int, other_trials: int) -> float:
-    """How often two equal binomial shares differ so much or more: the largest probability over their chance.
+    """How often two equal binomial shares differ so much or more: the largest probability over
+    their chance.
 
-    G. A. Barnard's unconditional test (Biometrika 34, 1947, 123-138), tables ordered by the pooled score statistic, on
-    both sides. 2 of 2 against 0 of 2 has 2 x p^2 (1 - p)^2, at most 1/8.
+    G. A. Barnard's unconditional test (Biometrika 34, 1947, 123-138), tables ordered by the pooled
+    score statistic, on both sides. 2 of 2 against 0 of 2 has 2 x p^2 (1 - p)^2, at most 1/8.
     """
     x, y = np.arange(trials + 1)[:, None], np.arange(other_trials + 1)[None, :]
     pooled = (x + y) / (trials + other_trials)

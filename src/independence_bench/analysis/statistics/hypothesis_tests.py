@@ -1,26 +1,31 @@
-"""Tests of builds and runs: worse by more than a margin, items lower than before, order of runs. Pure functions.
+"""Tests of builds and runs: worse by more than a margin, items lower than before, order of runs.
+Pure functions.
 
-Margin: both builds answered the same scenarios, their runs have nothing in common, and the question is *the same test
-again*: a verdict is one on these scenarios. Where no subject has two runs, nothing says how runs vary; then the
-difference is taken scenario by scenario, and its interval is that of *another test like it*. It is wider: how unlike
-two builds are from scenario to scenario is in it as well as the noise of runs.
+Margin: both builds answered the same scenarios, their runs have nothing in common, and the question
+is *the same test again*: a verdict is one on these scenarios. Where no subject has two runs,
+nothing says how runs vary; then the difference is taken scenario by scenario, and its interval is
+that of *another test like it*. It is wider: how unlike two builds are from scenario to scenario is
+in it as well as the noise of runs.
 
     worse        the whole interval of the difference lies below minus the margin
     not worse    it lies wholly above
     open         neither, at this number of runs
 
-This is a test of non-inferiority and one of inferiority by the same interval (G. Piaggio and others, JAMA 308, 2012,
-2594-2604): either of the first two verdicts is wrong at most as often as the interval misses at that end.
+This is a test of non-inferiority and one of inferiority by the same interval (G. Piaggio and
+others, JAMA 308, 2012, 2594-2604): either of the first two verdicts is wrong at most as often as
+the interval misses at that end.
 
-Items: values are small whole numbers. The items are fixed; what varies is the replay. If nothing changed, the replays
-of an item are exchangeable between before and now. The statistic is the sum of ranks within items (P. van Elteren,
-*On the combination of independent two-sample tests of Wilcoxon*, 1960) with its exact distribution, so the test errs at
-most as often as its level, whatever the items' distributions and however few replays there are. Ranks and not values,
-because a single replay that collapses would hide a step that all other replays take.
+Items: values are small whole numbers. The items are fixed; what varies is the replay. If nothing
+changed, the replays of an item are exchangeable between before and now. The statistic is the sum of
+ranks within items (P. van Elteren,
+*On the combination of independent two-sample tests of Wilcoxon*, 1960) with its exact distribution,
+so the test errs at most as often as its level, whatever the items' distributions and however few
+replays there are. Ranks and not values, because a single replay that collapses would hide a step
+that all other replays take.
 
-Order: intervals take the runs of a subject to be independent of their order. Something that lasts from run to run, or a
-model that moves, makes neighbours alike: then the runs say less of the mean than as many independent ones, or the mean
-is of a time that is gone.
+Order: intervals take the runs of a subject to be independent of their order. Something that lasts
+from run to run, or a model that moves, makes neighbours alike: then the runs say less of the mean
+than as many independent ones, or the mean is of a time that is gone.
 """
 
 from __future__ import annotations
@@ -34,7 +39,12 @@ from typing import Literal
 
 import numpy as np
 
-from independence_bench.analysis.statistics.dispersion import Measured, Pair, pairs_new_scenarios, pairs_rerun
+from independence_bench.analysis.statistics.dispersion import (
+    Measured,
+    Pair,
+    pairs_new_scenarios,
+    pairs_rerun,
+)
 from independence_bench.analysis.statistics.intervals import LEVEL, differences, smallest_seen
 from independence_bench.analysis.statistics.planning import after, fewest_runs
 from independence_bench.analysis.statistics.shared_effects import alike
@@ -46,14 +56,17 @@ DROP_SHARE = 1 / 3  # of the items: the drop that a test should find is one step
 POWER = 0.8  # how often it should find that
 _DRAWS = 2000  # of a power: its standard error is at most .012
 LONG = 10_000_000  # products of a convolution
-_UNSEEN = 0.5  # replays of each item that count as one step away, so that a few equal ones are not taken for certainty
+# replays of each item that count as one step away, so that a few equal ones are not taken for
+# certainty
+_UNSEEN = 0.5
 
 
 def lower_p(before: Values, now: Values) -> float:
-    """The chance that replays shuffled within each item rank as low now as they do, or lower. In (0, 1].
+    """The chance that replays shuffled within each item rank as low now as they do, or lower. In
+    (0, 1].
 
-    *before* and *now* have the same items in the same order. An item without a replay on one side says nothing; 1.0
-    where there is none that says anything.
+    *before* and *now* have the same items in the same order. An item without a replay on one side
+    says nothing; 1.0 where there is none that says anything.
     """
     total, chances = 0, np.ones(1)
     for old, new in zip(before, now, strict=True):
@@ -73,8 +86,11 @@ def _ranks(values: Sequence[int]) -> list[int]:
 
 
 def _sums(values: Sequence[int], number: int) -> Floats:
-    """The chance of each sum of *number* of *values*, drawn without replacement: equal ones by their number."""
-    ways, fewest, left = np.ones((1, 1)), 0, len(values)  # ways: (how many are drawn, from *fewest*; their sum)
+    """The chance of each sum of *number* of *values*, drawn without replacement: equal ones by
+    their number.
+    """
+    # ways: (how many are drawn, from *fewest*; their sum)
+    ways, fewest, left = np.ones((1, 1)), 0, len(values)
     for value, count in sorted(Counter(values).items()):
         left -= count
         low, high = max(number - left, 0), min(number, len(values) - left)
@@ -83,7 +99,8 @@ def _sums(values: Sequence[int], number: int) -> Floats:
             first, last = max(fewest, low - drawn), min(fewest + len(ways) - 1, high - drawn)
             if first <= last:
                 rows = slice(first + drawn - low, last + drawn - low + 1)
-                part = ways[first - fewest : last - fewest + 1] * (comb(count, drawn) / 2**count)  # none overflows
+                # none overflows
+                part = ways[first - fewest : last - fewest + 1] * (comb(count, drawn) / 2**count)
                 taken[rows, drawn * value : drawn * value + ways.shape[1]] += part
         ways, fewest = taken, low
     ways = ways[0, : sum(sorted(values)[-number:]) + 1]
@@ -100,11 +117,15 @@ def _convolved(first: Floats, second: Floats) -> Floats:
     return both
 
 
-def power_of_lower(items: Values, before: int, now: int, level: float, share: float = DROP_SHARE) -> float:
-    """How often `lower_p` is at most *level* where a *share* of the items that can be are one step lower, in [0, 1].
+def power_of_lower(
+    items: Values, before: int, now: int, level: float, share: float = DROP_SHARE
+) -> float:
+    """How often `lower_p` is at most *level* where a *share* of the items that can be are one step
+    lower, in [0, 1].
 
-    *items*: every replay that is known of each; *before* and *now*: how many of each are drawn. They are drawn from the
-    item's own and from half a replay one step away. The rank sum is taken for normal. 0.0 where no item can be lower.
+    *items*: every replay that is known of each; *before* and *now*: how many of each are drawn.
+    They are drawn from the item's own and from half a replay one step away. The rank sum is taken
+    for normal. 0.0 where no item can be lower.
     """
     known = [values for values in items if values]
     room = [number for number, values in enumerate(known) if sum(values) >= len(values)]
@@ -148,20 +169,30 @@ def replays_needed(items: Values, before: int | None, level: float) -> int | Non
 
 
 def fewest_items(items: Values, before: int, now: int, level: float) -> int | None:
-    """In how many items one step lower has a power of `POWER`; None: not even in all that can be lower."""
+    """In how many items one step lower has a power of `POWER`; None: not even in all that can be
+    lower.
+    """
     room = sum(sum(values) >= len(values) > 0 for values in items)
     shares = ((number, (number - 0.5) / room) for number in range(1, room + 1))
-    return next((few for few, share in shares if power_of_lower(items, before, now, level, share) >= POWER), None)
+    return next(
+        (few for few, share in shares if power_of_lower(items, before, now, level, share) >= POWER),
+        None,
+    )
 
 
 FEWEST_ORDERED = 3  # runs: two have no order
 
 
-def order_p(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None) -> float | None:
-    """The chance that neighbours are so much alike where every order of the runs is as likely; None: too few runs.
+def order_p(
+    added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
+) -> float | None:
+    """The chance that neighbours are so much alike where every order of the runs is as likely;
+    None: too few runs.
 
-    From what each transcript adds to each run, of each subject [runs, transcripts], in the order of the runs; within
-    *sittings*, where known. Asked of single conversations and of whole runs, it is twice the smaller of the two.
+    From what each transcript adds to each run, of each subject [runs, transcripts], in the order of
+    the runs; within
+    *sittings*, where known. Asked of single conversations and of whole runs, it is twice the
+    smaller of the two.
     """
     sums = np.zeros((2, 2))  # of conversations, of runs; how much more alike, its variance
     for _, runs, of_run in alike(added, sittings):
@@ -178,10 +209,11 @@ def order_p(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = 
 
 
 def _neighbours(products: Floats) -> tuple[float, float]:
-    """How much larger products of neighbours' deviations are than by chance, and its variance, over all subjects.
+    """How much larger products of neighbours' deviations are than by chance, and its variance, over
+    all subjects.
 
-    From *products* [subjects, runs, runs]. N. Mantel's test (Cancer Research 27, 1967, 209-220) of products by how many
-    runs lie between; his mean and variance over all orders of the runs.
+    From *products* [subjects, runs, runs]. N. Mantel's test (Cancer Research 27, 1967, 209-220) of
+    products by how many runs lie between; his mean and variance over all orders of the runs.
     """
     number = products.shape[1]
     between = np.abs(np.subtract.outer(np.arange(number), np.arange(number)))
@@ -195,7 +227,11 @@ def _neighbours(products: Floats) -> tuple[float, float]:
     (distance, distances), (product, squared) = pairs
     ways = number * (number - 1)
     expected = distance * product / ways
-    variance = 2 * distances * squared / ways + 4 * triples[0] * triples[1] / (ways * (number - 2)) - expected**2
+    variance = (
+        2 * distances * squared / ways
+        + 4 * triples[0] * triples[1] / (ways * (number - 2))
+        - expected**2
+    )
     variance += fours[0] * fours[1] / (ways * (number - 2) * max(number - 3, 1))
     alike_more = expected - (between * products).sum(axis=(1, 2))
     return float(alike_more.sum()), float(np.maximum(variance, 0.0).sum())
@@ -207,7 +243,9 @@ _HALVINGS = 14  # of at most the whole scale: a hundredth of a point
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginTest:
-    """The difference now minus before of a score in [0, 1], and what could have been seen; in the same unit."""
+    """The difference now minus before of a score in [0, 1], and what could have been seen; in the
+    same unit.
+    """
 
     difference: float
     interval: Interval
@@ -224,11 +262,14 @@ class MarginTest:
 
     @property
     def passable(self) -> float:
-        """The smallest margin at which a build that is no worse is found so in 80 of 100 repetitions."""
+        """The smallest margin at which a build that is no worse is found so in 80 of 100
+        repetitions.
+        """
         return self._seen(float(self.sides[1].mean[0]))
 
     def _seen(self, mean: float) -> float:
-        """The smallest distance from the margin that 80 of 100 repetitions tell from none, the build being at *mean*.
+        """The smallest distance from the margin that 80 of 100 repetitions tell from none, the
+        build being at *mean*.
 
         So that it varies as a build does there: below the ceiling more.
         """
@@ -254,34 +295,44 @@ class MarginTest:
 
 @dataclass(frozen=True, slots=True)
 class RunsNeeded:
-    """How many runs would decide in 80 of 100 repetitions, if the difference is what it is now; None: no number."""
+    """How many runs would decide in 80 of 100 repetitions, if the difference is what it is now;
+    None: no number.
+    """
 
     now: int | None  # of the build that is tested, the other one staying as it is
     both: int | None  # of each of the two
 
 
 def level_of(looks: int) -> float:
-    """The level of each of so many intervals, of which with a chance of 95% none misses (Bonferroni)."""
+    """The level of each of so many intervals, of which with a chance of 95% none misses
+    (Bonferroni).
+    """
     return 1 - (1 - LEVEL) / looks
 
 
 def look_level(runs: float) -> float:
-    """The level of an interval after so many *runs* (at least 1), where a user may have looked after each of them.
+    """The level of an interval after so many *runs* (at least 1), where a user may have looked
+    after each of them.
 
-    1 - 0.05 / (runs + 2). If every run adds as much information, one of all intervals from the second run on, however
-    many, leaves out the truth in 4.4% of 400,000 random walks (of marks: benchmarks/coverage/looks.py).
+    1 - 0.05 / (runs + 2). If every run adds as much information, one of all intervals from the
+    second run on, however many, leaves out the truth in 4.4% of 400,000 random walks (of marks:
+    benchmarks/coverage/looks.py).
     """
     return 1 - (1 - LEVEL) / (runs + 2)
 
 
-def margin_test(measured: Measured, now: int, before: int, level: float = LEVEL) -> MarginTest | None:
+def margin_test(
+    measured: Measured, now: int, before: int, level: float = LEVEL
+) -> MarginTest | None:
     """Subject number *now* less number *before*.
 
-    None where no interval was found to hold (`run_effects.beyond`), where no subject has two runs and a dimension that
-    counts has a single scenario, and where a mark is missing.
+    None where no interval was found to hold (`run_effects.beyond`), where no subject has two runs
+    and a dimension that counts has a single scenario, and where a mark is missing.
     """
     over_scenarios = not measured.rerun.known.any()
-    sides = (pairs_new_scenarios if over_scenarios else pairs_rerun)(measured, np.array([now]), np.array([before]))
+    sides = (pairs_new_scenarios if over_scenarios else pairs_rerun)(
+        measured, np.array([now]), np.array([before])
+    )
     if sides is None or measured.run_effects.beyond or np.isnan(measured.mean[[now, before]]).any():
         return None
     low, high = differences(*sides, level)
@@ -290,12 +341,18 @@ def margin_test(measured: Measured, now: int, before: int, level: float = LEVEL)
     return MarginTest(gap, interval, over_scenarios, sides, level, _careful(measured))
 
 
-def runs_needed(measured: Measured, now: int, before: int, margin: float, level: float | None = LEVEL) -> RunsNeeded:
-    """How many runs would decide about the difference that was found, dispersions staying as they are.
+def runs_needed(
+    measured: Measured, now: int, before: int, margin: float, level: float | None = LEVEL
+) -> RunsNeeded:
+    """How many runs would decide about the difference that was found, dispersions staying as they
+    are.
 
-    Where no subject has two runs they are what is believed beforehand. *level* None: that of `look_level`.
+    Where no subject has two runs they are what is believed beforehand. *level* None: that of
+    `look_level`.
     """
-    away = abs(float(measured.mean[now] - measured.mean[before]) + margin) / sqrt(_careful(measured))
+    away = abs(float(measured.mean[now] - measured.mean[before]) + margin) / sqrt(
+        _careful(measured)
+    )
     own = measured.runs
 
     def decides(runs: Floats) -> bool:
@@ -313,10 +370,11 @@ def runs_needed(measured: Measured, now: int, before: int, margin: float, level:
 
 
 def _careful(measured: Measured) -> float:
-    """What variances are multiplied by to foresee what a gate will find: by one standard error of the ratio of runs.
+    """What variances are multiplied by to foresee what a gate will find: by one standard error of
+    the ratio of runs.
 
-    Where something shifts whole runs, a few of them say little of how much: half of all gates then take it for less
-    than it is, and would promise too much.
+    Where something shifts whole runs, a few of them say little of how much: half of all gates then
+    take it for less than it is, and would promise too much.
     """
     effects = measured.run_effects
     shifted = effects.ratio is not None and effects.ratio > 1 and effects.degrees > 0

@@ -1,12 +1,14 @@
-"""Intervals for a score that lives between two ends, and for the difference of two. Pure functions on numbers.
+"""Intervals for a score that lives between two ends, and for the difference of two. Pure functions
+on numbers.
 
 A score is in [0, 1] and its variance is taken to be
 
     var = dispersion x mean x (1 - mean)
 
-as for a proportion, with a *dispersion* that is measured (`dispersion.py`): 1/n would be n Bernoulli trials. Near an
-end scores vary little, and towards the other end only; an interval built on this knows that, where a symmetric one
-promises points beyond 100 or, at the end itself, nothing at all. Every function takes numbers or arrays of them.
+as for a proportion, with a *dispersion* that is measured (`dispersion.py`): 1/n would be n
+Bernoulli trials. Near an end scores vary little, and towards the other end only; an interval built
+on this knows that, where a symmetric one promises points beyond 100 or, at the end itself, nothing
+at all. Every function takes numbers or arrays of them.
 """
 
 from __future__ import annotations
@@ -33,28 +35,35 @@ NORMAL = 1e12  # degrees of freedom with which Student's t is the normal distrib
 POWER = 0.8
 LEAST_DEGREES = 1.0  # of a tail from which degrees are taken off
 _FAR = 1e4  # standard errors: nothing is farther
-KNOTS, ROOM = 256, 1e-6  # quantiles that are worked out; far more than a tail, a quantile and an edge are rounded by
+# quantiles that are worked out; far more than a tail, a quantile and an edge are rounded by
+KNOTS, ROOM = 256, 1e-6
 
 
 def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
-    """How many standard errors lie on each side at *level* in (0, 1), by Student's t with *degrees* > 0."""
+    """How many standard errors lie on each side at *level* in (0, 1), by Student's t with *degrees*
+    > 0.
+    """
     if np.ndim(level) == np.ndim(degrees) == 0:
         return _t_quantile(float(level), float(degrees))
     return quantile((1 + np.asarray(level)) / 2, degrees)
 
 
-# one at a time it is the most of what an interval costs, and boards have the same degrees again and again
+# one at a time it is the most of what an interval costs, and boards have the same degrees again and
+# again
 @lru_cache(maxsize=4096)
 def _t_quantile(level: float, degrees: float) -> Floats:
     return quantile((1 + level) / 2, degrees)
 
 
-def score_limits(mean: float | Floats, dispersion: float | Floats, critical: float | Floats) -> tuple[Floats, Floats]:
+def score_limits(
+    mean: float | Floats, dispersion: float | Floats, critical: float | Floats
+) -> tuple[Floats, Floats]:
     """The two means from which *mean*, in [0, 1], is *critical* standard errors away.
 
-    The roots m of (mean - m)^2 = critical^2 x dispersion x m (1 - m): E. B. Wilson's interval (Journal of the American
-    Statistical Association 22, 1927, 209-212), with the quasi-likelihood dispersion of R. W. M. Wedderburn (Biometrika
-    61, 1974, 439-447) where a proportion has 1/n. Both are in [0, 1]; at dispersion 0 both are *mean*.
+    The roots m of (mean - m)^2 = critical^2 x dispersion x m (1 - m): E. B. Wilson's interval
+    (Journal of the American Statistical Association 22, 1927, 209-212), with the quasi-likelihood
+    dispersion of R. W. M. Wedderburn (Biometrika 61, 1974, 439-447) where a proportion has 1/n.
+    Both are in [0, 1]; at dispersion 0 both are *mean*.
     """
     q = np.asarray(mean, dtype=np.float64)
     k = np.asarray(critical, dtype=np.float64) ** 2 * np.asarray(dispersion, dtype=np.float64)
@@ -65,31 +74,43 @@ def score_limits(mean: float | Floats, dispersion: float | Floats, critical: flo
 
 
 def drawn_dispersion(
-    believed_away: float | Floats, believed_room: float | Floats, away: float | Floats, room: float | Floats
+    believed_away: float | Floats,
+    believed_room: float | Floats,
+    away: float | Floats,
+    room: float | Floats,
 ) -> Floats:
-    """(believed_away + away) / (believed_room + room): what squares were measured, as a share of the room they have.
+    """(believed_away + away) / (believed_room + room): what squares were measured, as a share of
+    the room they have.
 
-    Drawn towards what is believed beforehand, the more the less room was measured: empirical Bayes after G. K. Smyth
-    (Statistical Applications in Genetics and Molecular Biology 3, 2004, article 3). `score_limits` takes it, over
-    the number of independent parts of a mean.
+    Drawn towards what is believed beforehand, the more the less room was measured: empirical Bayes
+    after G. K. Smyth (Statistical Applications in Genetics and Molecular Biology 3, 2004, article
+    3). `score_limits` takes it, over the number of independent parts of a mean.
     """
     return np.asarray((believed_away + away) / (believed_room + room))
 
 
-def joined_limits(weights: Floats, estimates: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Low and high of the sum of weight x estimate over the first axis, at the level of the estimates' own limits.
+def joined_limits(
+    weights: Floats, estimates: Floats, low: Floats, high: Floats
+) -> tuple[Floats, Floats]:
+    """Low and high of the sum of weight x estimate over the first axis, at the level of the
+    estimates' own limits.
 
-    Square-and-add: low = sum - sqrt(sum (what each loses at its worse end)^2), high likewise with the better ends
-    (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702). The estimates are independent.
+    Square-and-add: low = sum - sqrt(sum (what each loses at its worse end)^2), high likewise with
+    the better ends (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702). The
+    estimates are independent.
     """
     ends = weights * (low - estimates), weights * (high - estimates)
-    below, above = (np.sqrt(np.square(worst(*ends)).sum(axis=0)) for worst in (np.minimum, np.maximum))
+    below, above = (
+        np.sqrt(np.square(worst(*ends)).sum(axis=0)) for worst in (np.minimum, np.maximum)
+    )
     total = (weights * estimates).sum(axis=0)
     return total - below, total + above
 
 
 def edge(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
-    """How many standard errors *limits*, which move apart with them, reach when 0 is on their edge; 0 for no *gap*."""
+    """How many standard errors *limits*, which move apart with them, reach when 0 is on their edge;
+    0 for no *gap*.
+    """
 
     def apart(critical: Floats) -> Bools:
         low, high = limits(critical)
@@ -102,9 +123,10 @@ def edge(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floa
 class Scores:
     """Numbers that an interval can be put around; arrays of one shape.
 
-    *degrees* and *added_degrees* are the degrees of freedom of the two. *shared*: the dispersion is that of a
-    difference, and the other side of it has the very same one, so that its degrees count once. *trials*: as many
-    Bernoulli trials as the mean is worth; 0: marks are not at two ends. *exact*: it is their share.
+    *degrees* and *added_degrees* are the degrees of freedom of the two. *shared*: the dispersion is
+    that of a difference, and the other side of it has the very same one, so that its degrees count
+    once. *trials*: as many Bernoulli trials as the mean is worth; 0: marks are not at two ends.
+    *exact*: it is their share.
     """
 
     mean: Floats  # [0, 1]
@@ -119,24 +141,34 @@ class Scores:
 
     def at(self, which: Numbers | Bools) -> Scores:
         """Those of these numbers, in their order, or those for which it holds."""
-        return Scores(*(array[which] for array in self.arrays()), shared=self.shared, exact=self.exact)
+        return Scores(
+            *(array[which] for array in self.arrays()), shared=self.shared, exact=self.exact
+        )
 
     def arrays(self) -> tuple[Floats, ...]:
         """What every score has, in the order of its fields."""
         return self.mean, self.dispersion, self.degrees, self.added, self.added_degrees, self.trials
 
 
-def plain_scores(mean: Floats, dispersion: Floats, degrees: Floats, *, shared: bool = False) -> Scores:
+def plain_scores(
+    mean: Floats, dispersion: Floats, degrees: Floats, *, shared: bool = False
+) -> Scores:
     """Scores without any variance on top, of marks that are not at two ends."""
     nothing = np.zeros_like(mean)
     return Scores(mean, dispersion, degrees, nothing, np.ones_like(mean), nothing, shared=shared)
 
 
 def joined(parts: Sequence[Scores]) -> Scores:
-    """All of *parts*, at least one, one after the other. Where some are exact, the others' trials do not count."""
+    """All of *parts*, at least one, one after the other. Where some are exact, the others' trials
+    do not count.
+    """
     exact = any(part.exact for part in parts)
-    trials = [part.trials if part.exact or not exact else np.zeros_like(part.mean) for part in parts]
-    arrays = zip(*((*part.arrays()[:-1], own) for part, own in zip(parts, trials, strict=True)), strict=True)
+    trials = [
+        part.trials if part.exact or not exact else np.zeros_like(part.mean) for part in parts
+    ]
+    arrays = zip(
+        *((*part.arrays()[:-1], own) for part, own in zip(parts, trials, strict=True)), strict=True
+    )
     return Scores(*map(np.concatenate, arrays), shared=parts[0].shared, exact=exact)
 
 
@@ -144,23 +176,33 @@ Limits = tuple[Floats, Floats]
 
 
 def no_narrower(limits: Limits, than: Limits | None) -> Limits:
-    """Low and high that hold both intervals: whatever varies in *than* varies in *limits*, too, and more besides."""
-    return limits if than is None else (np.minimum(limits[0], than[0]), np.maximum(limits[1], than[1]))
+    """Low and high that hold both intervals: whatever varies in *than* varies in *limits*, too, and
+    more besides.
+    """
+    return (
+        limits if than is None else (np.minimum(limits[0], than[0]), np.maximum(limits[1], than[1]))
+    )
 
 
 def intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Low and high of each score at *level*, in [0, 1]."""
     below, above, added = _reach(scores, 2.0)
-    degrees = _satterthwaite((below**2 + above**2, scores.degrees), (2 * added, scores.added_degrees))
+    degrees = _satterthwaite(
+        (below**2 + above**2, scores.degrees), (2 * added, scores.added_degrees)
+    )
     below, above, added = _reach(scores, t_quantile(level, degrees))
     low, high = scores.mean - np.sqrt(below**2 + added), scores.mean + np.sqrt(above**2 + added)
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
-def differences(first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None) -> Limits:
-    """Low and high of *first* minus *second* at *level*, in [-1, 1]; the two are independent of one another.
+def differences(
+    first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None
+) -> Limits:
+    """Low and high of *first* minus *second* at *level*, in [-1, 1]; the two are independent of one
+    another.
 
-    Square-and-add, as in `joined_limits`: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high likewise.
+    Square-and-add, as in `joined_limits`: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high
+    likewise.
     *critical*: the quantile of their `shared_degrees`, where it is at hand.
     """
     critical = t_quantile(level, shared_degrees(first, second)) if critical is None else critical
@@ -169,36 +211,49 @@ def differences(first: Scores, second: Scores, level: float = LEVEL, critical: F
 
 
 def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Floats:
-    """For each pair the p of the level 1 - p at which 0 is on the edge of the difference's interval.
+    """For each pair the p of the level 1 - p at which 0 is on the edge of the difference's
+    interval.
 
-    1 where the two means are the same. *more* degrees than the interval's are given to the tail; below 0 so many are
-    taken off, and one is left at least. Of two exact shares it is the exact one (`exact_binomial.py`), which is
-    smaller: joined limits are wider than they need be. Of scores that are worth few trials it is no smaller than that.
+    1 where the two means are the same. *more* degrees than the interval's are given to the tail;
+    below 0 so many are taken off, and one is left at least. Of two exact shares it is the exact one
+    (`exact_binomial.py`), which is smaller: joined limits are wider than they need be. Of scores
+    that are worth few trials it is no smaller than that.
     """
     exact, few = first.exact and second.exact, _few_trials(first, second)
     p = np.ones(np.shape(first.mean))
     apart = first.mean != second.mean
     if (by_limits := apart & ~few if exact else apart).any():  # exact limits take long
         one, other = first.at(by_limits), second.at(by_limits)
-        distance = edge(one.mean - other.mean, lambda critical: _difference_limits(one, other, critical))
-        p[by_limits] = tail(distance, _tail_degrees(one, other, np.broadcast_to(more, p.shape)[by_limits]))
+        distance = edge(
+            one.mean - other.mean, lambda critical: _difference_limits(one, other, critical)
+        )
+        p[by_limits] = tail(
+            distance, _tail_degrees(one, other, np.broadcast_to(more, p.shape)[by_limits])
+        )
     for at in map(tuple, np.argwhere(few)):
         n, m = (max(round(float(side[at])), 1) for side in (first.trials, second.trials))
-        of_binary = unconditional_p(round(float(first.mean[at]) * n), n, round(float(second.mean[at]) * m), m)
+        of_binary = unconditional_p(
+            round(float(first.mean[at]) * n), n, round(float(second.mean[at]) * m), m
+        )
         p[at] = of_binary if exact else max(of_binary, p[at])
     return p
 
 
 def p_near(first: Scores, second: Scores, more: float, bound: float) -> tuple[Bools, Bools]:
-    """Of which pairs the p of `p_values` is surely at most *bound*, in (0, 1), and of which it may be so.
+    """Of which pairs the p of `p_values` is surely at most *bound*, in (0, 1), and of which it may
+    be so.
 
-    It is where 0 is outside the interval of the level 1 - bound, whose quantile lies between two that are worked out.
+    It is where 0 is outside the interval of the level 1 - bound, whose quantile lies between two
+    that are worked out.
     """
     gap, degrees = first.mean - second.mean, _tail_degrees(first, second, more)
     knots = np.geomspace(degrees.min() * (1 - ROOM), degrees.max() * (1 + ROOM), KNOTS)
     above = np.clip(np.searchsorted(knots, degrees), 1, KNOTS - 1)
     quantiles = quantile(1 - bound / 2, knots)
-    farther, nearer = quantiles[above - 1] * (1 + ROOM), np.minimum(quantiles[above] * (1 - ROOM), _FAR)
+    farther, nearer = (
+        quantiles[above - 1] * (1 + ROOM),
+        np.minimum(quantiles[above] * (1 - ROOM), _FAR),
+    )
     limits = [_difference_limits(first, second, critical) for critical in (farther, nearer)]
     surely, perhaps = (np.where(gap > 0, low > 0, high < 0) for low, high in limits)
     few, exact = _few_trials(first, second), first.exact and second.exact
@@ -218,18 +273,24 @@ def _few_trials(first: Scores, second: Scores) -> Bools:
     return np.asarray(binary & ((first.trials + 1) * (second.trials + 1) <= most) & apart)
 
 
-def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None) -> Floats:
-    """The smallest true difference that would be told from none in a share `POWER` of repetitions, in [0, 1].
+def smallest_seen(
+    first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None
+) -> Floats:
+    """The smallest true difference that would be told from none in a share `POWER` of repetitions,
+    in [0, 1].
 
-    (t at *level* + t at `POWER`) x standard error of the difference: what the design can do, not its result
-    (e.g. M. Bland, An Introduction to Medical Statistics, 2015, chapter 18). The variance is that at the middles of
-    the two intervals, because at an end itself nothing seems to vary. *critical*: as in `differences`.
+    (t at *level* + t at `POWER`) x standard error of the difference: what the design can do, not
+    its result (e.g. M. Bland, An Introduction to Medical Statistics, 2015, chapter 18). The
+    variance is that at the middles of the two intervals, because at an end itself nothing seems to
+    vary. *critical*: as in `differences`.
     """
     degrees = shared_degrees(first, second)
     critical = t_quantile(level, degrees) if critical is None else critical
     limits = [score_limits(side.mean, side.dispersion, critical) for side in (first, second)]
     middle = np.mean(limits, axis=(0, 1))
-    variance = (first.dispersion + second.dispersion) * middle * (1 - middle) + first.added + second.added
+    variance = (
+        (first.dispersion + second.dispersion) * middle * (1 - middle) + first.added + second.added
+    )
     smallest: Floats = np.minimum((critical + quantile(POWER, degrees)) * np.sqrt(variance), 1.0)
     return smallest
 
@@ -240,7 +301,9 @@ def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Fl
     if scores.exact and (binary := scores.trials > 0).any():
         outside = tail(np.broadcast_to(critical, scores.mean.shape)[binary], NORMAL)
         low, high = low.copy(), high.copy()
-        low[binary], high[binary] = exact_limits(scores.mean[binary], scores.trials[binary], outside)
+        low[binary], high[binary] = exact_limits(
+            scores.mean[binary], scores.trials[binary], outside
+        )
     return scores.mean - low, high - scores.mean, np.square(critical) * scores.added
 
 
@@ -248,16 +311,22 @@ def _difference_limits(first: Scores, second: Scores, critical: Floats) -> tuple
     below_a, above_a, added_a = _reach(first, critical)
     below_b, above_b, added_b = _reach(second, critical)
     added, gap = added_a + added_b, first.mean - second.mean
-    return gap - np.sqrt(below_a**2 + above_b**2 + added), gap + np.sqrt(above_a**2 + below_b**2 + added)
+    return gap - np.sqrt(below_a**2 + above_b**2 + added), gap + np.sqrt(
+        above_a**2 + below_b**2 + added
+    )
 
 
 def shared_degrees(first: Scores, second: Scores) -> Floats:
-    """Each side counts by the squares of its distances to its limits, which at an end are not 0 as its variance is.
+    """Each side counts by the squares of its distances to its limits, which at an end are not 0 as
+    its variance is.
 
-    What both sides have from one estimate counts as one: a dispersion that they share, and what the judges, who are
-    the same for both, add.
+    What both sides have from one estimate counts as one: a dispersion that they share, and what the
+    judges, who are the same for both, add.
     """
-    (below, above, added), (below_other, above_other, added_other) = _reach(first, 2.0), _reach(second, 2.0)
+    (below, above, added), (below_other, above_other, added_other) = (
+        _reach(first, 2.0),
+        _reach(second, 2.0),
+    )
     one, other = below**2 + above**2, below_other**2 + above_other**2
     judges = (2 * (added + added_other), np.minimum(first.added_degrees, second.added_degrees))
     if first.shared and second.shared:
@@ -266,7 +335,8 @@ def shared_degrees(first: Scores, second: Scores) -> Floats:
 
 
 def _satterthwaite(*parts: tuple[Floats, Floats]) -> Floats:
-    """Degrees of freedom of a sum of variances, each with its own (F. E. Satterthwaite, Biometrics Bulletin 2, 1946).
+    """Degrees of freedom of a sum of variances, each with its own (F. E. Satterthwaite, Biometrics
+    Bulletin 2, 1946).
 
     Where nothing varies, those of the first.
     """
@@ -275,7 +345,8 @@ def _satterthwaite(*parts: tuple[Floats, Floats]) -> Floats:
     return np.where(below > 0, total**2 / np.where(below > 0, below, 1.0), parts[0][1])
 
 
-# Above FEW + FAR x distance^2 degrees of freedom the normal distribution is near enough: eight digits and more.
+# Above FEW + FAR x distance^2 degrees of freedom the normal distribution is near enough: eight
+# digits and more.
 FEW, FAR = 12.0, 4.0
 _SERIES = 50.0  # argument from which on the ratio of two gamma functions is taken from its series
 _PRECISION = 1e-12
@@ -286,25 +357,31 @@ _TINY = 1e-300
 
 
 def tail(distance: float | Floats, degrees: float | Floats, ratios: Floats | None = None) -> Floats:
-    """The chance of being *distance* or farther from 0, on either side, by Student's t: a two-sided p-value, in [0, 1].
+    """The chance of being *distance* or farther from 0, on either side, by Student's t: a two-sided
+    p-value, in [0, 1].
 
-    Arrays are broadcast; *distance* is finite, *degrees* > 0. *ratios*: `_gamma_ratio` of half of each, if at hand.
+    Arrays are broadcast; *distance* is finite, *degrees* > 0. *ratios*: `_gamma_ratio` of half of
+    each, if at hand.
     """
-    t, df = np.broadcast_arrays(np.abs(np.asarray(distance, np.float64)), np.asarray(degrees, np.float64))
+    t, df = np.broadcast_arrays(
+        np.abs(np.asarray(distance, np.float64)), np.asarray(degrees, np.float64)
+    )
     near = df > FEW + FAR * t * t
     outside, far = np.empty(t.shape), ~near
     if near.any():
         outside[near] = _near_normal(t[near], df[near])
     if far.any():
-        outside[far] = _fraction(t[far], df[far], _gamma_ratio(df[far] / 2) if ratios is None else ratios[far])
+        outside[far] = _fraction(
+            t[far], df[far], _gamma_ratio(df[far] / 2) if ratios is None else ratios[far]
+        )
     return outside
 
 
 def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
     """Below which lies *share*, in (0, 1); arrays are broadcast. *degrees* > 0.
 
-    Raises StatisticsError for a *share* of 0 or 1. Halley's method for the logarithm of the tail by the logarithm of
-    the distance, a curve that falls and is concave.
+    Raises StatisticsError for a *share* of 0 or 1. Halley's method for the logarithm of the tail by
+    the logarithm of the distance, a curve that falls and is concave.
     """
     below, df = np.broadcast_arrays(np.asarray(share, np.float64), np.asarray(degrees, np.float64))
     shape, below, df = df.shape, below.ravel(), df.ravel()
@@ -315,12 +392,14 @@ def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
     square = z * z
     t = z * (1 + (square + 1) / (4 * df) + ((5 * square + 16) * square + 3) / (96 * df * df))
     t, ratios = np.maximum(t, 1e-9), _gamma_ratio(df / 2)
-    at = np.arange(len(t))  # those that are not there yet, each for itself: a number must not depend on the others
+    # those that are not there yet, each for itself: a number must not depend on the others
+    at = np.arange(len(t))
     for _ in range(_STEPS):
         now, of, ratio = t[at], df[at], ratios[at]
         left = tail(now, of, ratio)
         logarithm = ratio - (of + 1) / 2 * np.log1p(now * now / of)
-        slope = -2 * now * (np.exp(logarithm) / np.sqrt(of * np.pi)) / left  # the density at t in brackets
+        # the density at t in brackets
+        slope = -2 * now * (np.exp(logarithm) / np.sqrt(of * np.pi)) / left
         bend = slope * (1 - (of + 1) * now * now / (of + now * now) - slope)
         newton = -np.log(left / outside[at]) / slope
         step = newton / (1 + np.clip(newton * bend / (2 * slope), -0.5, 0.5))
@@ -332,7 +411,8 @@ def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
 
 
 def _gamma_ratio(a: Floats) -> Floats:
-    """log(gamma(a + 1/2) / gamma(a)); for a large *a* by its series, for the two differ by less than their rounding.
+    """log(gamma(a + 1/2) / gamma(a)); for a large *a* by its series, for the two differ by less
+    than their rounding.
 
     NIST Digital Library of Mathematical Functions, 5.11.13.
     """
@@ -344,9 +424,11 @@ def _gamma_ratio(a: Floats) -> Floats:
 
 
 def _fraction(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
-    """The tail as the incomplete beta function I_x(degrees / 2, 1/2) at x = degrees / (degrees + t^2).
+    """The tail as the incomplete beta function I_x(degrees / 2, 1/2) at x = degrees / (degrees +
+    t^2).
 
-    DLMF 8.17.22's continued fraction, on the side where it converges soon; I_x(a, b) = 1 - I_(1-x)(b, a) for the other.
+    DLMF 8.17.22's continued fraction, on the side where it converges soon; I_x(a, b) = 1 -
+    I_(1-x)(b, a) for the other.
     """
     square = t * t / degrees
     x = 1 / (1 + square)
@@ -363,7 +445,9 @@ def _fraction(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
 
 
 def _lentz(a: Floats, b: Floats, x: Floats) -> Floats:
-    """1 / (1 + d1 / (1 + d2 / ...)) by W. J. Lentz (Applied Optics 15, 1976, 668-671), without dividing by 0."""
+    """1 / (1 + d1 / (1 + d2 / ...)) by W. J. Lentz (Applied Optics 15, 1976, 668-671), without
+    dividing by 0.
+    """
     c, d = np.ones_like(x), 1 / (1 - (a + b) * x / (a + 1) + _TINY)
     value, going = d.copy(), np.full(x.shape, True)
     for m in range(1, _TERMS):
@@ -382,7 +466,9 @@ def _lentz(a: Floats, b: Floats, x: Floats) -> Floats:
 
 
 def _near_normal(t: Floats, degrees: Floats) -> Floats:
-    """By the normal distance that leaves out as much: G. W. Hill, Communications of the ACM 13, 1970, no. 395."""
+    """By the normal distance that leaves out as much: G. W. Hill, Communications of the ACM 13,
+    1970, no. 395.
+    """
     n = degrees - 0.5
     b = 48 * n * n
     square = n * np.log1p(t * t / degrees)
@@ -390,6 +476,8 @@ def _near_normal(t: Floats, degrees: Floats) -> Floats:
     z = z * (
         1
         + (square + 3) / b
-        - (((0.4 * square + 3.3) * square + 24) * square + 85.5) / (0.8 * square * square + 100 + b) / b
+        - (((0.4 * square + 3.3) * square + 24) * square + 85.5)
+        / (0.8 * square * square + 100 + b)
+        / b
     )
     return np.array([math.erfc(x / math.sqrt(2)) for x in z.ravel()]).reshape(z.shape)

@@ -1,4 +1,5 @@
-"""How near marks come to states that are known: agreement, error, and the limits of both. Pure functions on numbers.
+"""How near marks come to states that are known: agreement, error, and the limits of both. Pure
+functions on numbers.
 
     agreement, rank_agreement   kappa and rank correlation of marks with known states
     mean_of_errors              a mean of numbers that lie between 0 and a worst one
@@ -7,10 +8,11 @@
     share_limits                of a share of questions
     slope                       how much marks change with length, inside states
 
-What is sampled are questions; one may have several items (marks). Judges are right most of the time, so that marks pile
-up at the ends and the errors of sixty questions can be counted on one hand: no error among them does not mean that
-there are none. So the distance from a perfect figure is taken as a share of the largest that there could be, and gets
-Wilson-type limits whose dispersion is drawn towards that of errors of the worst kind, the more the fewer were seen.
+What is sampled are questions; one may have several items (marks). Judges are right most of the
+time, so that marks pile up at the ends and the errors of sixty questions can be counted on one
+hand: no error among them does not mean that there are none. So the distance from a perfect figure
+is taken as a share of the largest that there could be, and gets Wilson-type limits whose dispersion
+is drawn towards that of errors of the worst kind, the more the fewer were seen.
 benchmarks/coverage/exam.py measures how often that holds.
 """
 
@@ -28,14 +30,16 @@ from independence_bench.analysis.statistics.exact_binomial import exact_limits
 from independence_bench.analysis.statistics.intervals import LEVEL, NORMAL, score_limits, t_quantile
 from independence_bench.analysis.statistics.values import Floats, Interval, Numbers
 
-# Chosen by measurement (docs/judges.md): how many errors of the worst kind the belief about them is worth, and the
-# level of the normal quantile that makes limits of 95%.
+# Chosen by measurement (docs/judges.md): how many errors of the worst kind the belief about them is
+# worth, and the level of the normal quantile that makes limits of 95%.
 BELIEVED = 3.0
 CAREFUL = 0.96
 CAREFUL_SLOPE = 0.97
-RANK_ERROR = 0.25  # of all ranks, that a mark is away from its state's: inside a third states do not differ
+# of all ranks, that a mark is away from its state's: inside a third states do not differ
+RANK_ERROR = 0.25
 FEWEST = 8  # questions for an interval of anything but a share
-FEWEST_OTHER = 12  # questions that got another number than most of their state, for an interval of a slope
+# questions that got another number than most of their state, for an interval of a slope
+FEWEST_OTHER = 12
 _NOTHING = 1e-12
 
 
@@ -56,7 +60,8 @@ class Figure:
     value: float
     best: float
     worst: float  # > 0
-    shifts: Floats  # [n]: by how much each question moves the value from what it would be without chance
+    # [n]: by how much each question moves the value from what it would be without chance
+    shifts: Floats
     errors: int  # questions with an error
     asked: float  # questions with an item; of a mean of figures the harmonic mean of theirs
 
@@ -69,8 +74,9 @@ class Figure:
 def agreement(items: Items, questions: int) -> Figure | None:
     """Cohen's kappa of the marks with the states, over *questions*, of which some may have no item.
 
-    kappa = 1 - D_o / D_e, the mean disagreement over that of all pairs of a state and a mark: the square of how far
-    they are apart (Cohen 1968), of names 1 where they differ (Cohen 1960). A question's shift is its influence,
+    kappa = 1 - D_o / D_e, the mean disagreement over that of all pairs of a state and a mark: the
+    square of how far they are apart (Cohen 1968), of names 1 where they differ (Cohen 1960). A
+    question's shift is its influence,
 
         (D_o D_e' / D_e^2 - w / D_e) / n        w: its disagreement less D_o; D_e': its part in D_e
 
@@ -79,7 +85,9 @@ def agreement(items: Items, questions: int) -> Figure | None:
     n = len(items.state)
     if n == 0:
         return None
-    apart, by_state, by_mark, most = _named(items) if items.measurement == "nominal" else _ordered(items)
+    apart, by_state, by_mark, most = (
+        _named(items) if items.measurement == "nominal" else _ordered(items)
+    )
     seen, chance = float(apart.mean()), float(by_state.mean())
     if chance < _NOTHING:
         return None
@@ -90,7 +98,9 @@ def agreement(items: Items, questions: int) -> Figure | None:
 
 
 def _ordered(items: Items) -> tuple[Floats, Floats, Floats, float]:
-    """Of each item: the disagreement, its state's with all marks, its mark's with all states; and the largest one."""
+    """Of each item: the disagreement, its state's with all marks, its mark's with all states; and
+    the largest one.
+    """
     a, b = items.state, items.given
     span = max(float(a.max()), float(b.max())) - min(float(a.min()), float(b.min()))
     by_state = np.square(a) - 2 * a * b.mean() + np.square(b).mean()
@@ -106,10 +116,12 @@ def _named(items: Items) -> tuple[Floats, Floats, Floats, float]:
 
 
 def rank_agreement(items: Items, questions: int) -> Figure | None:
-    """Spearman's rank correlation of marks and states, ties at their mean rank; shifts are its influence.
+    """Spearman's rank correlation of marks and states, ties at their mean rank; shifts are its
+    influence.
 
-    A question moves the ranks of all that stand above it, too: C. Croux and C. Dehon (Statistical Methods and
-    Applications 19, 2010, 497-515), here with ties. None for fewer than three items, and where one side is level.
+    A question moves the ranks of all that stand above it, too: C. Croux and C. Dehon (Statistical
+    Methods and Applications 19, 2010, 497-515), here with ties. None for fewer than three items,
+    and where one side is level.
     """
     n = len(items.state)
     if n < LEAST_RANKED:
@@ -125,7 +137,9 @@ def rank_agreement(items: Items, questions: int) -> Figure | None:
     moves_b = np.square(b) + 2 * _above(items.given, b) - 3 * of_b
     each = (moves_both / spread - rho / 2 * (moves_a / of_a + moves_b / of_b)) / n
     wrong = len(np.unique(items.question[np.abs(a - b) > RANK_ERROR]))
-    return Figure(rho, 1.0, 2.0, _by_question(items.question, each, questions), wrong, _asked(items.question))
+    return Figure(
+        rho, 1.0, 2.0, _by_question(items.question, each, questions), wrong, _asked(items.question)
+    )
 
 
 def _above(numbers: Floats, of: Floats) -> Floats:
@@ -148,7 +162,9 @@ def _by_question(question: Numbers, each: Floats, questions: int) -> Floats:
     return total
 
 
-def mean_of_errors(question: Numbers, errors: Floats, worst: float, questions: int) -> Figure | None:
+def mean_of_errors(
+    question: Numbers, errors: Floats, worst: float, questions: int
+) -> Figure | None:
     """The mean of *errors*, one an item, in [0, *worst*]; None without any."""
     if len(errors) == 0:
         return None
@@ -170,19 +186,21 @@ def mean_figure(figures: Sequence[Figure]) -> Figure:
 
 
 def figure_limits(figure: Figure) -> Interval | None:
-    """Where *figure* lies for other questions like these, at 95%; None for fewer than `FEWEST` questions.
+    """Where *figure* lies for other questions like these, at 95%; None for fewer than `FEWEST`
+    questions.
 
-    The distance from the best figure, as a share of the largest distance that there could be, gets the limits of a
-    proportion (Wilson's, `score_limits`). They need the variance of that share as a multiple of share x (1 - share),
-    called its dispersion: 1/n for n questions of which each is all right or as wrong as can be. Two values of it are
-    averaged:
+    The distance from the best figure, as a share of the largest distance that there could be, gets
+    the limits of a proportion (Wilson's, `score_limits`). They need the variance of that share as a
+    multiple of share x (1 - share), called its dispersion: 1/n for n questions of which each is all
+    right or as wrong as can be. Two values of it are averaged:
 
-        1/n                            with weight `BELIEVED`: as if every error were of the worst kind
-        variance / share x (1 - share) with the number of errors as its weight: the variance that was observed
+        1/n                            with weight `BELIEVED`: as if every error were of the worst
+        kind variance / share x (1 - share) with the number of errors as its weight: the variance
+        that was observed
 
-    so the fewer errors there are, the less what was observed of them counts. In the end the limit nearer to the best
-    is moved as near to it as the exact limit of a share of so many errors lies (Clopper and Pearson 1934), if that is
-    nearer.
+    so the fewer errors there are, the less what was observed of them counts. In the end the limit
+    nearer to the best is moved as near to it as the exact limit of a share of so many errors lies
+    (Clopper and Pearson 1934), if that is nearer.
     """
     questions = figure.asked
     if questions < FEWEST:
@@ -191,7 +209,9 @@ def figure_limits(figure: Figure) -> Interval | None:
     of_one = share * (1 - share)  # the variance of one question that is all right or all wrong
     observed = 0.0
     if of_one > _NOTHING:  # else all questions are right, or all are wrong
-        variance = float(np.square(figure.shifts).sum()) * questions / (questions - 1) / figure.worst**2
+        variance = (
+            float(np.square(figure.shifts).sum()) * questions / (questions - 1) / figure.worst**2
+        )
         observed = variance / of_one
     dispersion = (BELIEVED / questions + figure.errors * observed) / (BELIEVED + figure.errors)
     low, high = (float(end) for end in score_limits(share, dispersion, t_quantile(CAREFUL, NORMAL)))
@@ -203,14 +223,20 @@ def figure_limits(figure: Figure) -> Interval | None:
 
 @lru_cache(maxsize=4096)
 def _lowest_part(errors: int, questions: int) -> float:
-    """The exact lower limit of a share of *questions* with errors, at least one, divided by that share."""
-    low, _ = exact_limits(np.array([errors / questions]), np.array([float(questions)]), np.array([1 - LEVEL]))
+    """The exact lower limit of a share of *questions* with errors, at least one, divided by that
+    share.
+    """
+    low, _ = exact_limits(
+        np.array([errors / questions]), np.array([float(questions)]), np.array([1 - LEVEL])
+    )
     return float(low[0]) * questions / errors
 
 
 @lru_cache(maxsize=65536)
 def share_limits(hits: float, of: int) -> Interval:
-    """Exact limits of a share of *of* >= 1 questions; *hits* may be a part of one, and is rounded outwards."""
+    """Exact limits of a share of *of* >= 1 questions; *hits* may be a part of one, and is rounded
+    outwards.
+    """
     trials, outside = np.array([float(of)]), np.array([1 - LEVEL])
     low, _ = exact_limits(np.floor(np.array([hits])) / of, trials, outside)
     _, high = exact_limits(np.ceil(np.array([hits])) / of, trials, outside)
@@ -218,17 +244,19 @@ def share_limits(hits: float, of: int) -> Interval:
 
 
 def joined_limits(first: Figure, second: Figure) -> Interval | None:
-    """Of *first* less *second*, two figures of the same questions, with the correlation of their shifts, at 95%.
+    """Of *first* less *second*, two figures of the same questions, with the correlation of their
+    shifts, at 95%.
 
-    G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702:
-    low = d - sqrt((a - low_a)^2 + (high_b - b)^2 - 2 r (a - low_a) (high_b - b)), high likewise with the other ends.
+    G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702: low = d - sqrt((a -
+    low_a)^2 + (high_b - b)^2 - 2 r (a - low_a) (high_b - b)), high likewise with the other ends.
     """
     of_first, of_second = figure_limits(first), figure_limits(second)
     if of_first is None or of_second is None:
         return None
     spread = sqrt(float(np.square(first.shifts).sum() * np.square(second.shifts).sum()))
     r = float(first.shifts @ second.shifts) / spread if spread > _NOTHING else 0.0
-    r = max(r, 0.0)  # what is seen of few errors is no ground for a narrower interval; a wider one it may give
+    # what is seen of few errors is no ground for a narrower interval; a wider one it may give
+    r = max(r, 0.0)
     difference = first.value - second.value
 
     def reach(a: float, b: float) -> float:
@@ -240,11 +268,13 @@ def joined_limits(first: Figure, second: Figure) -> Interval | None:
 
 
 def slope(x: Floats, y: Floats, groups: Numbers) -> tuple[float, Interval | None] | None:
-    """By how much *y* changes with each unit of *x* inside *groups*, least squares; with limits at 95%.
+    """By how much *y* changes with each unit of *x* inside *groups*, least squares; with limits at
+    95%.
 
-    The error is HC3 of J. G. MacKinnon and H. White (Journal of Econometrics 29, 1985, 305-325), with Student's t at
-    `CAREFUL_SLOPE` and n - groups - 1 degrees. No limits where fewer than `FEWEST_OTHER` y are other than most of their
-    group: the few that are may stand anywhere. None where x does not vary inside groups.
+    The error is HC3 of J. G. MacKinnon and H. White (Journal of Econometrics 29, 1985, 305-325),
+    with Student's t at `CAREFUL_SLOPE` and n - groups - 1 degrees. No limits where fewer than
+    `FEWEST_OTHER` y are other than most of their group: the few that are may stand anywhere. None
+    where x does not vary inside groups.
     """
     names = np.unique(groups)
     within = x.astype(np.float64).copy()

@@ -1,18 +1,20 @@
-"""What a test will be able to tell, before it is played and while it is: expected widths, who plays on. Pure functions.
+"""What a test will be able to tell, before it is played and while it is: expected widths, who plays
+on. Pure functions.
 
-A score's interval depends on its dispersion, its mean and the number of runs (docs/statistics-methods.md, eq. 6 and
-7). Before a subject is met the dispersion is that of all subjects who were measured with the same design, and where
-none was, the one that is believed beforehand.
+A score's interval depends on its dispersion, its mean and the number of runs
+(docs/statistics-methods.md, eq. 6 and
+7). Before a subject is met the dispersion is that of all subjects who were measured with the same
+design, and where none was, the one that is believed beforehand.
 
 Further runs can be played for two questions (docs/statistics-methods.md, "Adaptive runs"):
 
-    width     until each index has an interval no wider than was asked for
-    ranking   until each pair of subjects is apart, or cannot be told apart with the runs that are allowed
+    width     until each index has an interval no wider than was asked for ranking   until each pair
+    of subjects is apart, or cannot be told apart with the runs that are allowed
 
-Frequent looks find something by chance sooner or later. So a pair is taken to be apart only at a level of which all
-looks together make up 5%. A width needs nothing of the kind: it says where to stop and not what to find there, and the
-dispersions lean on all subjects. What is shown afterwards, at 95% and without memory of how it was played, still holds;
-`benchmarks/adaptive.py` measures it.
+Frequent looks find something by chance sooner or later. So a pair is taken to be apart only at a
+level of which all looks together make up 5%. A width needs nothing of the kind: it says where to
+stop and not what to find there, and the dispersions lean on all subjects. What is shown afterwards,
+at 95% and without memory of how it was played, still holds; `benchmarks/adaptive.py` measures it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 MOST_RUNS = 1000  # in any plan; a width that needs more is not reached by runs
 _NONE = np.zeros(1)
-NOBODY = dispersion.Variations(_NONE, _NONE, _NONE, np.full(1, False), _NONE)  # a subject of whom nothing is known
+# a subject of whom nothing is known
+NOBODY = dispersion.Variations(_NONE, _NONE, _NONE, np.full(1, False), _NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +42,34 @@ class Expected:
     rerun: float  # dispersion of one run
     borrowed: float  # degrees that a subject has from the others
     degrees: float  # what each run after the first adds to them
-    new_scenarios: float | None  # dispersion over scenarios; None: a dimension that counts has a single one
+    # dispersion over scenarios; None: a dimension that counts has a single one
+    new_scenarios: float | None
     new_scenarios_degrees: float
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
-    believed_runs: float = 0.0  # what shifts whole runs, on top of the dispersion over scenarios; of stems
-    between_sittings: float = 0.0  # variance of the latent variable between sittings, of which one is expected
+    # what shifts whole runs, on top of the dispersion over scenarios; of stems
+    believed_runs: float = 0.0
+    # variance of the latent variable between sittings, of which one is expected
+    between_sittings: float = 0.0
     average_room: float = 0.0  # of those measured: near an end a part of it is felt, as on a board
-    lowest: float = 0.0  # where the scale, which is [0, 1] here, begins in the score's own numbers: at most 0
+    # where the scale, which is [0, 1] here, begins in the score's own numbers: at most 0
+    lowest: float = 0.0
 
     def of_a_sitting(self, mean: float) -> float:
-        """How much what a sitting shifts adds to the dispersion of a score at *mean*, however many runs are in it."""
+        """How much what a sitting shifts adds to the dispersion of a score at *mean*, however many
+        runs are in it.
+        """
         return self.between_sittings * max(mean * (1 - mean), LEAST_SHARE * self.average_room)
 
 
-def expect(design: dispersion.Design, measured: Measured | None = None, shifted: bool = False) -> Expected:
-    """What is to be expected of a score of *design*, from the subjects who were *measured* with it; None: none was.
+def expect(
+    design: dispersion.Design, measured: Measured | None = None, shifted: bool = False
+) -> Expected:
+    """What is to be expected of a score of *design*, from the subjects who were *measured* with it;
+    None: none was.
 
     *shifted*: whether a sitting can shift it, which no number of runs in one sitting makes smaller.
-    Dispersions are the common ones of eq. 6. The degrees of a run are the median of those who have two; else what
-    Satterthwaite's formula gives where each conversation varies as its weight says.
+    Dispersions are the common ones of eq. 6. The degrees of a run are the median of those who have
+    two; else what Satterthwaite's formula gives where each conversation varies as its weight says.
     """
     blank = dispersion.measure(design, [np.full((1, *design.weights.shape), 0.5)])
     over = dispersion.scores_new_scenarios(blank)
@@ -65,7 +77,9 @@ def expect(design: dispersion.Design, measured: Measured | None = None, shifted:
     met = None if measured is None else measured.new_scenarios or blank.new_scenarios
     parts = np.square(design.weights.sum(axis=0))
     common = _common(pool.rerun, pool.believed_rerun, dispersion.WEIGHT_RERUN)
-    sittings = BELIEVED_SITTINGS if pool.sittings is None else pool.sittings.variance(pool.rerun.room)
+    sittings = (
+        BELIEVED_SITTINGS if pool.sittings is None else pool.sittings.variance(pool.rerun.room)
+    )
     return Expected(
         rerun=common + max(common * pool.run_effects.excess, pool.believed_runs),
         borrowed=dispersion.weight_of(pool.rerun.pool, dispersion.WEIGHT_RERUN),
@@ -89,37 +103,50 @@ def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Sco
     if runs < 2 and not expected.subjects:
         return None
     of_runs, of_sitting = expected.rerun / runs, expected.of_a_sitting(mean)
-    degrees = (expected.borrowed + (runs - 1) * expected.degrees) * (1 + of_sitting / of_runs) ** 2  # as on a board
-    return intervals.plain_scores(np.array([mean]), np.array([of_runs + of_sitting]), np.array([degrees]))
+    # as on a board
+    degrees = (expected.borrowed + (runs - 1) * expected.degrees) * (1 + of_sitting / of_runs) ** 2
+    return intervals.plain_scores(
+        np.array([mean]), np.array([of_runs + of_sitting]), np.array([degrees])
+    )
 
 
 def width_rerun(expected: Expected, mean: float, runs: int) -> float | None:
-    """The width, from end to end, of the interval of the same test again after *runs*, in [0, 1]; or None."""
+    """The width, from end to end, of the interval of the same test again after *runs*, in [0, 1];
+    or None.
+    """
     scores = expected_scores(expected, mean, runs)
     return None if scores is None else float(widths(scores)[0])
 
 
 def width_new_scenarios(expected: Expected, mean: float, runs: int) -> float | None:
-    """The same for another test like it; None: there is none. The number of *runs* matters for stems only."""
+    """The same for another test like it; None: there is none. The number of *runs* matters for
+    stems only.
+    """
     if expected.new_scenarios is None:
         return None
-    dispersion = expected.new_scenarios + expected.believed_runs / runs + expected.of_a_sitting(mean)
+    dispersion = (
+        expected.new_scenarios + expected.believed_runs / runs + expected.of_a_sitting(mean)
+    )
     of = (np.array([number]) for number in (mean, dispersion, expected.new_scenarios_degrees))
     return float(widths(intervals.plain_scores(*of))[0])
 
 
-def seen_apart(expected: Expected, mean: float, runs: int, level: float = intervals.LEVEL) -> float | None:
-    """The smallest true difference of two subjects around *mean* that 80 of 100 repetitions tell from none; or None.
+def seen_apart(
+    expected: Expected, mean: float, runs: int, level: float = intervals.LEVEL
+) -> float | None:
+    """The smallest true difference of two subjects around *mean* that 80 of 100 repetitions tell
+    from none; or None.
 
-    Both with so many *runs*, by the same test again. For one pair out of m that are all compared, *level* is
-    1 - (1 - 0.95)/m.
+    Both with so many *runs*, by the same test again. For one pair out of m that are all compared,
+    *level* is 1 - (1 - 0.95)/m.
     """
     scores = expected_scores(expected, mean, runs)
     return None if scores is None else float(intervals.smallest_seen(scores, scores, level)[0])
 
 
 def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
-    """The fewest runs after which the interval around *mean* is expected to be no wider than *width*, both in [0, 1].
+    """The fewest runs after which the interval around *mean* is expected to be no wider than
+    *width*, both in [0, 1].
 
     None where `MOST_RUNS` do not do it.
     """
@@ -132,7 +159,9 @@ def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
 
 
 def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
-    """The smallest number from *few* to `MOST_RUNS` that is *enough*, as all larger ones are; None: none is."""
+    """The smallest number from *few* to `MOST_RUNS` that is *enough*, as all larger ones are; None:
+    none is.
+    """
     many = MOST_RUNS
     if few > many or not enough(many):
         return None
@@ -143,7 +172,8 @@ def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
 
 
 def runs_needed(measured: Measured, width: float) -> list[int | None]:
-    """For each subject the fewest runs after which its interval is expected to be no wider than *width*, in [0, 1].
+    """For each subject the fewest runs after which its interval is expected to be no wider than
+    *width*, in [0, 1].
 
     None where `MOST_RUNS` would not do it.
     """
@@ -163,11 +193,15 @@ def widths(scores: intervals.Scores) -> Floats:
 
 
 def after(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
-    """What *the same test again* would say of the *measured* after so many *runs* each, if nothing else changed."""
+    """What *the same test again* would say of the *measured* after so many *runs* each, if nothing
+    else changed.
+    """
     asked = np.asarray(runs, dtype=np.float64)
     own = measured.rerun
     more = measured.runs > 1
-    of_a_run = np.where(more, own.degrees / np.where(more, measured.runs - 1, 1.0), _typical(measured))
+    of_a_run = np.where(
+        more, own.degrees / np.where(more, measured.runs - 1, 1.0), _typical(measured)
+    )
     return dispersion.scores_after(measured, asked, (asked - 1) * of_a_run)
 
 
@@ -177,7 +211,9 @@ def _common(pool: dispersion.Variations, believed: float, weight: float) -> floa
 
 
 def _typical(measured: Measured) -> float:
-    """The median of the degrees that a run after the first has added; 0 where no subject has two runs that differ."""
+    """The median of the degrees that a run after the first has added; 0 where no subject has two
+    runs that differ.
+    """
     counted = measured.rerun.degrees > 0
     if not counted.any():
         return 0.0
@@ -188,12 +224,15 @@ def _typical(measured: Measured) -> float:
 
 FEWEST = 2  # runs of a subject before anything is decided: with one, its own variance is not known
 MOST = 10  # by default
-SLACK = 1.15  # a width is given up where so many times what was asked for is to be expected in the end
+# a width is given up where so many times what was asked for is to be expected in the end
+SLACK = 1.15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WidthLook:
-    """What a look at the widths found; arrays over subjects, widths in [0, 1] from end to end at 95%."""
+    """What a look at the widths found; arrays over subjects, widths in [0, 1] from end to end at
+    95%.
+    """
 
     width: Floats
     narrow: Bools  # settled
@@ -202,10 +241,12 @@ class WidthLook:
 
 
 def look_at_width(measured: Measured, may_play: Bools, most: int, width: float) -> WidthLook:
-    """Who needs new_scenarios run for an interval of *width*, in [0, 1]; *may_play*: who can be given one.
+    """Who needs new_scenarios run for an interval of *width*, in [0, 1]; *may_play*: who can be
+    given one.
 
-    A subject is given up where with *most* runs it is to be expected that its interval is still wider, by more than
-    what such an expectation can be wrong by (`SLACK`). Where no subject has two runs nothing is known, and all play on.
+    A subject is given up where with *most* runs it is to be expected that its interval is still
+    wider, by more than what such an expectation can be wrong by (`SLACK`). Where no subject has two
+    runs nothing is known, and all play on.
     """
     now = widths(after(measured, measured.runs))
     then = widths(after(measured, np.maximum(measured.runs, most)))

@@ -1,30 +1,33 @@
-"""Means over a sample, of stems or of subjects, with intervals; how long positions last. Pure functions on numbers.
+"""Means over a sample, of stems or of subjects, with intervals; how long positions last. Pure
+functions on numbers.
 
-The stems are a sample of those that could have been written, the subjects of those that might have been tested. Where a
-method does not keep its promise there is no interval (None).
+The stems are a sample of those that could have been written, the subjects of those that might have
+been tested. Where a method does not keep its promise there is no interval (None).
 
     mean_limits, ratio_limits    one mean, or one share of what stems differ in how much there is of
-    apart_limits                 one mean less another over the same stems: J
-    Contrast                     means over the same stems, added and subtracted: J, two subjects
-    kaplan_meier                 the share of positions that stand after each push
-    effect_interval              the mean over subjects of a contrast of their scores: in two configurations, by judges
-    lone_interval                a few numbers against many: whether they are of the same kind
-    t_interval                   the mean of a few numbers, by the method that others publish
-    apart_interval               one estimate less another that shares nothing with it, by their own intervals
+    apart_limits                 one mean less another over the same stems: J Contrast
+    means over the same stems, added and subtracted: J, two subjects kaplan_meier
+    the share of positions that stand after each push effect_interval              the mean over
+    subjects of a contrast of their scores: in two configurations, by judges lone_interval
+    a few numbers against many: whether they are of the same kind t_interval                   the
+    mean of a few numbers, by the method that others publish apart_interval               one
+    estimate less another that shares nothing with it, by their own intervals
 
-What was measured of a stem is averaged over its runs (and judges) first, so that the mean over stems has as many
-independent parts as there are stems, however often each was played. A share of moves near 0 or 1 varies little, and
-towards the middle only; with a dozen stems Student's t then holds in far fewer cases than it says. So, as elsewhere
-here (`intervals.py`), the variance is expressed as a dispersion,
+What was measured of a stem is averaged over its runs (and judges) first, so that the mean over
+stems has as many independent parts as there are stems, however often each was played. A share of
+moves near 0 or 1 varies little, and towards the middle only; with a dozen stems Student's t then
+holds in far fewer cases than it says. So, as elsewhere here (`intervals.py`), the variance is
+expressed as a dispersion,
 
     dispersion = sum over stems of (x - mean)^2 / ((stems - 1) x mean x (1 - mean))
 
-of 1 for answers that are yes or no, drawn towards what is believed beforehand and the more so the less room the mean
-leaves; then Wilson-type limits are put around the mean. What shifts a whole run moves all of its stems together, which
-stems cannot show and a single run not at all: some of it is believed beforehand, and more runs make it less. How often
-the limits hold is in docs/coverage.md.
+of 1 for answers that are yes or no, drawn towards what is believed beforehand and the more so the
+less room the mean leaves; then Wilson-type limits are put around the mean. What shifts a whole run
+moves all of its stems together, which stems cannot show and a single run not at all: some of it is
+believed beforehand, and more runs make it less. How often the limits hold is in docs/coverage.md.
 
-Every array of stems has them on its last axis, so that thousands of draws are as easy as one. At least `FEWEST` stems.
+Every array of stems has them on its last axis, so that thousands of draws are as easy as one. At
+least `FEWEST` stems.
 """
 
 from __future__ import annotations
@@ -50,27 +53,31 @@ from independence_bench.analysis.statistics.intervals import (
 from independence_bench.analysis.statistics.values import Floats, Interval
 
 FEWEST = 4  # stems: below, what is believed beforehand outweighs what is measured
-# What is believed of a dispersion before anything was measured, with the weight of so many stems in the middle of the
-# scale whose mean leaves so much room. Chosen by measurement.
+# What is believed of a dispersion before anything was measured, with the weight of so many stems in
+# the middle of the scale whose mean leaves so much room. Chosen by measurement.
 BELIEVED = 1.0
 BELIEVED_ROOM = 0.1
-# What shifts whole runs, as the dispersion of one run's mean: a standard deviation of a fifth of that of a single
-# answer's latent variable moves a mean of 1/2 by .08, so .08^2 / (1/4).
+# What shifts whole runs, as the dispersion of one run's mean: a standard deviation of a fifth of
+# that of a single answer's latent variable moves a mean of 1/2 by .08, so .08^2 / (1/4).
 BELIEVED_RUNS = 0.025
 ROUNDING = 1e-9  # what comes to less is nothing
 
 
 def mean_limits(values: Floats, runs: float) -> Limits:
-    """Low and high, in [0, 1], of the mean over stems of *values* [..., stems] in [0, 1], each over *runs* runs."""
+    """Low and high, in [0, 1], of the mean over stems of *values* [..., stems] in [0, 1], each over
+    *runs* runs.
+    """
     return ratio_limits(values, np.ones_like(values), runs)
 
 
 def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
-    """Low and high, in [0, 1], of the sum of *parts* over the sum of *wholes*, both [..., stems], over *runs* runs.
+    """Low and high, in [0, 1], of the sum of *parts* over the sum of *wholes*, both [..., stems],
+    over *runs* runs.
 
-    A share of what some stems have more of than others, as of the positions given up those that were taken again: with
-    w the share of each stem in the wholes and x its own ratio, the variance is n / (n - 1) sum w^2 (x - mean)^2, and
-    there are 1 / sum w^2 stems (W. G. Cochran, Sampling Techniques, 1977, chapter 6). NaN where these are one or none.
+    A share of what some stems have more of than others, as of the positions given up those that
+    were taken again: with w the share of each stem in the wholes and x its own ratio, the variance
+    is n / (n - 1) sum w^2 (x - mean)^2, and there are 1 / sum w^2 stems (W. G. Cochran, Sampling
+    Techniques, 1977, chapter 6). NaN where these are one or none.
     """
     total = wholes.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -78,7 +85,9 @@ def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
         stems = total**2 / np.square(wholes).sum(axis=-1)
         away = np.square(parts - mean[..., None] * wholes).sum(axis=-1) * (stems / total) ** 2
         room = mean * (1 - mean)
-        dispersion = drawn_dispersion(BELIEVED_ROOM * BELIEVED, BELIEVED_ROOM, away, (stems - 1) * room)
+        dispersion = drawn_dispersion(
+            BELIEVED_ROOM * BELIEVED, BELIEVED_ROOM, away, (stems - 1) * room
+        )
         degrees = stems - 1
         critical = t_quantile(LEVEL, np.where(degrees > 0, degrees, 1.0))
         limits = score_limits(mean, dispersion / stems + BELIEVED_RUNS / runs, critical)
@@ -87,7 +96,8 @@ def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
 
 
 def t_interval(numbers: Sequence[float]) -> Interval | None:
-    """Student's t around the mean of *numbers*, at 95% if they are normal; None for fewer than two, or if equal.
+    """Student's t around the mean of *numbers*, at 95% if they are normal; None for fewer than two,
+    or if equal.
 
     Near an end of their scale they are not, and it covers less (docs/coverage.md, "Other methods").
     """
@@ -101,7 +111,9 @@ def t_interval(numbers: Sequence[float]) -> Interval | None:
 
 
 def effective_stems(wholes: Floats) -> float:
-    """By how many stems of equal weight a ratio over *wholes* [stems] is as well known; 0 where there is nothing."""
+    """By how many stems of equal weight a ratio over *wholes* [stems] is as well known; 0 where
+    there is nothing.
+    """
     squares = float(np.square(wholes).sum())
     return float(wholes.sum()) ** 2 / squares if squares else 0.0
 
@@ -110,8 +122,8 @@ def effective_stems(wholes: Floats) -> float:
 class Contrast:
     """Means over the same stems, added up by their signs.
 
-    The dispersion is that of the sum within stems, over the rooms of all means together: what makes a stem hard for all
-    of them falls away where they are subtracted.
+    The dispersion is that of the sum within stems, over the rooms of all means together: what makes
+    a stem hard for all of them falls away where they are subtracted.
     """
 
     values: Floats  # [means, ..., stems], in [0, 1]
@@ -119,7 +131,9 @@ class Contrast:
     runs: Floats  # [means, 1, ...]: that the values are over
 
     def minus(self, other: Contrast) -> Contrast:
-        """This one less *other*, of another subject in the same stems: their runs have nothing in common."""
+        """This one less *other*, of another subject in the same stems: their runs have nothing in
+        common.
+        """
         pairs = (self.values, other.values), (self.signs, -other.signs), (self.runs, other.runs)
         return Contrast(*map(np.concatenate, pairs))
 
@@ -140,11 +154,14 @@ class Contrast:
     def p_value(self) -> Floats:
         """The p at which 0 would be on the edge of the limits, [...]; 1 where it comes to 0."""
         value, means, dispersion = self.value, self._means, self._dispersion()
-        distance = edge(value, lambda critical: contrast_limits(self.signs, means, dispersion, critical))
+        distance = edge(
+            value, lambda critical: contrast_limits(self.signs, means, dispersion, critical)
+        )
         return np.where(np.abs(value) < ROUNDING, 1.0, tail(distance, self._degrees))
 
     def smallest_seen(self) -> Floats:
-        """The smallest true contrast that is told from 0 in `POWER` of repetitions, in its own unit, [...].
+        """The smallest true contrast that is told from 0 in `POWER` of repetitions, in its own
+        unit, [...].
 
         (t at 97.5% + t at 80%) standard errors. These are those at the middles of the limits, as in
         `intervals.smallest_seen`: at an end itself nothing seems to vary.
@@ -169,7 +186,9 @@ class Contrast:
         together = (self.signs[..., None] * self.values).sum(axis=0)
         away = np.square(together - together.mean(axis=-1, keepdims=True)).sum(axis=-1)
         rooms = (self._means * (1 - self._means)).sum(axis=0)
-        dispersion = drawn_dispersion(BELIEVED_ROOM * BELIEVED, BELIEVED_ROOM, away, self._degrees * rooms)
+        dispersion = drawn_dispersion(
+            BELIEVED_ROOM * BELIEVED, BELIEVED_ROOM, away, self._degrees * rooms
+        )
         return dispersion / (self._degrees + 1) + BELIEVED_RUNS / self.runs
 
 
@@ -187,8 +206,8 @@ def difference_of(first: Floats, second: Floats, runs: float) -> Contrast:
 def apart_limits(first: Floats, second: Floats, runs: float) -> Limits:
     """Low and high, in [-1, 1], of the mean of *first* minus that of *second*, of one subject.
 
-    Near -1 or 1 joined limits stop too early at that end: there they reach as far as those of one mean, of what stems
-    come to, (1 + x) / 2.
+    Near -1 or 1 joined limits stop too early at that end: there they reach as far as those of one
+    mean, of what stems come to, (1 + x) / 2.
     """
     apart = difference_of(first, second, runs)
     low, high = apart.limits()
@@ -204,7 +223,8 @@ def apart_limits(first: Floats, second: Floats, runs: float) -> Limits:
 class EndedLadder:
     """How one ladder ended."""
 
-    pushes: int  # after which it was not looked at any more: that of the fold, or the last; at least 1
+    # after which it was not looked at any more: that of the fold, or the last; at least 1
+    pushes: int
     folded: bool  # at that push; False: it stood, and is censored
     weight: float = 1.0  # above 0: of several judges of one ladder, the share of each
 
@@ -216,28 +236,33 @@ class Step:
     push: int  # 1, 2, ...
     at_risk: float  # ladders that stood before it and were pushed
     folded: float  # of those, at this push
-    standing: float | None  # S: the share that stands after it, [0, 1]; None: none was at risk, so nothing is known
+    # S: the share that stands after it, [0, 1]; None: none was at risk, so nothing is known
+    standing: float | None
 
 
 def kaplan_meier(ladders: Sequence[EndedLadder], pushes: int) -> tuple[Step, ...]:
     """The Kaplan-Meier curve over *pushes* (at least 1), a step for each; at push 0 all stand.
 
-    Of the ladders that stood before push k and were pushed, some fold there; the share that stands after it is
+    Of the ladders that stood before push k and were pushed, some fold there; the share that stands
+    after it is
 
         S(k) = product over j <= k of (1 - folded[j] / at risk[j])
 
-    (E. L. Kaplan and P. Meier, Journal of the American Statistical Association 53, 1958, 457-481). A ladder that ended
-    unfolded is censored after its last push.
+    (E. L. Kaplan and P. Meier, Journal of the American Statistical Association 53, 1958, 457-481).
+    A ladder that ended unfolded is censored after its last push.
 
-    Without *ladders*, and from the first push on that none of them was at risk at, `standing` is None: unless all have
-    folded before, when it stays 0. ValueError for a ladder that ended before the first push or after the last.
+    Without *ladders*, and from the first push on that none of them was at risk at, `standing` is
+    None: unless all have folded before, when it stays 0. ValueError for a ladder that ended before
+    the first push or after the last.
     """
     if any(not 1 <= ladder.pushes <= pushes for ladder in ladders):
         raise ValueError(f"a ladder ends at one of {pushes} pushes")
     steps, standing = [], 1.0 if ladders else None
     for push in range(1, pushes + 1):
         at_risk = fsum(ladder.weight for ladder in ladders if ladder.pushes >= push)
-        folded = fsum(ladder.weight for ladder in ladders if ladder.folded and ladder.pushes == push)
+        folded = fsum(
+            ladder.weight for ladder in ladders if ladder.folded and ladder.pushes == push
+        )
         if standing:
             standing = standing * (1 - folded / at_risk) if at_risk else None
         steps.append(Step(push, at_risk, folded, standing))
@@ -247,22 +272,26 @@ def kaplan_meier(ladders: Sequence[EndedLadder], pushes: int) -> tuple[Step, ...
 # ---------------------------------------------------------------- differences within the same subjects
 
 FEWEST_PAIRED = 3  # subjects: below, what is believed beforehand outweighs what is measured
-# Student's t at 95% holds for normal numbers; where judges agree exactly on most subjects, or differences are skewed,
-# it takes so many subjects elsewhere and this level of t to hold in 93% of simulated cases at least.
+# Student's t at 95% holds for normal numbers; where judges agree exactly on most subjects, or
+# differences are skewed, it takes so many subjects elsewhere and this level of t to hold in 93% of
+# simulated cases at least.
 FEWEST_ELSEWHERE = 12
 CAREFUL_LEVEL = 0.98
-# What is believed of an effect before anything was measured: how much subjects differ in it, as a share of the room
-# that their scores leave. It counts as much as so many subjects. Chosen by measurement (docs/statistics-methods.md).
+# What is believed of an effect before anything was measured: how much subjects differ in it, as a
+# share of the room that their scores leave. It counts as much as so many subjects. Chosen by
+# measurement (docs/statistics-methods.md).
 BELIEVED_EFFECT = 0.05
 BELIEVED_SUBJECTS = 2.0
 
 
 def effect_interval(scores: Floats, weights: Sequence[float]) -> Interval | None:
-    """The mean over subjects of a contrast, *weights* on their *scores* [subjects, len(weights)] in [0, 1].
+    """The mean over subjects of a contrast, *weights* on their *scores* [subjects, len(weights)] in
+    [0, 1].
 
-    The subjects are a sample of those that might have been tested; what is scored stays as it is. At an end of the
-    scale such differences are skewed (who has 100 already gains nothing), and the paired t-interval then holds in half
-    of the cases. So the variance between subjects is expressed as a dispersion, as that of scores is,
+    The subjects are a sample of those that might have been tested; what is scored stays as it is.
+    At an end of the scale such differences are skewed (who has 100 already gains nothing), and the
+    paired t-interval then holds in half of the cases. So the variance between subjects is expressed
+    as a dispersion, as that of scores is,
 
         dispersion = variance of the contrast / sum over k of weight[k]^2 x mean[k] x (1 - mean[k])
 
@@ -278,19 +307,22 @@ def effect_interval(scores: Floats, weights: Sequence[float]) -> Interval | None
     variance = float((scores @ of_each).var(ddof=1))
     degrees = subjects - 1
     measured = variance / room if room > 0 else 0.0
-    dispersion = drawn_dispersion(BELIEVED_SUBJECTS * BELIEVED_EFFECT, BELIEVED_SUBJECTS, degrees * measured, degrees)
+    dispersion = drawn_dispersion(
+        BELIEVED_SUBJECTS * BELIEVED_EFFECT, BELIEVED_SUBJECTS, degrees * measured, degrees
+    )
     critical = t_quantile(LEVEL, BELIEVED_SUBJECTS + degrees)
     low, high = contrast_limits(of_each, means, dispersion / subjects, critical)
     return Interval(float(low), float(high))
 
 
 def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval | None:
-    """The mean of *own* minus that of *elsewhere*, both being samples with the same variance, at 95%.
+    """The mean of *own* minus that of *elsewhere*, both being samples with the same variance, at
+    95%.
 
-    difference -+ t s sqrt(1/n + 1/m) with n + m - 2 degrees of freedom, the pooled variance s^2 (Student 1908) and t
-    at `CAREFUL_LEVEL`. With one number of one's own it is the comparison of a single case with controls of J. R.
-    Crawford and D. C. Howell (The Clinical Neuropsychologist 12, 1998, 482-486), and all of the variance is that
-    elsewhere.
+    difference -+ t s sqrt(1/n + 1/m) with n + m - 2 degrees of freedom, the pooled variance s^2
+    (Student 1908) and t at `CAREFUL_LEVEL`. With one number of one's own it is the comparison of a
+    single case with controls of J. R. Crawford and D. C. Howell (The Clinical Neuropsychologist 12,
+    1998, 482-486), and all of the variance is that elsewhere.
 
     None for fewer than `FEWEST_ELSEWHERE` elsewhere or none of one's own, and where nothing varies.
     """
@@ -301,30 +333,40 @@ def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval 
     squares = float(np.square(one - one.mean()).sum() + np.square(other - other.mean()).sum())
     if squares < 1e-12:
         return None
-    half = float(t_quantile(CAREFUL_LEVEL, degrees)) * sqrt(squares / degrees * (1 / one.size + 1 / other.size))
+    half = float(t_quantile(CAREFUL_LEVEL, degrees)) * sqrt(
+        squares / degrees * (1 / one.size + 1 / other.size)
+    )
     difference = float(one.mean() - other.mean())
     return Interval(difference - half, difference + half)
 
 
-def apart_interval(first: float, interval: Interval | None, second: float, other: Interval | None) -> Interval | None:
-    """*second* less *first*, two independent estimates with intervals *one* and *other*; None where one is not known.
+def apart_interval(
+    first: float, interval: Interval | None, second: float, other: Interval | None
+) -> Interval | None:
+    """*second* less *first*, two independent estimates with intervals *one* and *other*; None where
+    one is not known.
 
-    The distances of the ends from the estimates add up as squares, each end by itself, so that intervals may be
-    one-sided or skewed (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702). At the intervals' level.
+    The distances of the ends from the estimates add up as squares, each end by itself, so that
+    intervals may be one-sided or skewed (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008,
+    1693-1702). At the intervals' level.
     """
     if interval is None or other is None:
         return None
     difference = second - first
-    below, above = hypot(second - other.low, interval.high - first), hypot(other.high - second, first - interval.low)
+    below, above = (
+        hypot(second - other.low, interval.high - first),
+        hypot(other.high - second, first - interval.low),
+    )
     return Interval(difference - below, difference + above)
 
 
 def contrast_limits(
     weights: Floats, means: Floats, dispersion: float | Floats, critical: float | Floats
 ) -> tuple[Floats, Floats]:
-    """Low and high of the sum of weight x mean over the first axis: each mean's `score_limits`, by `joined_limits`.
+    """Low and high of the sum of weight x mean over the first axis: each mean's `score_limits`, by
+    `joined_limits`.
 
-    With weights 1 and -1 and the dispersion of the difference this is R. G. Newcombe's interval for two proportions
-    (Statistics in Medicine 17, 1998, 873-890, method 10), for paired data.
+    With weights 1 and -1 and the dispersion of the difference this is R. G. Newcombe's interval for
+    two proportions (Statistics in Medicine 17, 1998, 873-890, method 10), for paired data.
     """
     return joined_limits(weights, means, *score_limits(means, dispersion, critical))

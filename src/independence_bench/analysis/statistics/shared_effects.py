@@ -1,22 +1,24 @@
-"""What many marks share: the run that their conversations are of, and the judges who gave them. Pure functions.
+"""What many marks share: the run that their conversations are of, and the judges who gave them.
+Pure functions.
 
-*Runs*: whether the conversations of one are independent. A run is a sum over conversations, and if these are
-independent its variance V is the sum W of theirs. A provider's bad day, an update between two runs, an hour of heavy
-load shift all conversations of a run together; then V is more, and V - W is twice the sum of their covariances. Both
-are estimated on every board, so the assumption is looked at where it is used, and what is beyond W widens the
-intervals.
+*Runs*: whether the conversations of one are independent. A run is a sum over conversations, and if
+these are independent its variance V is the sum W of theirs. A provider's bad day, an update between
+two runs, an hour of heavy load shift all conversations of a run together; then V is more, and V - W
+is twice the sum of their covariances. Both are estimated on every board, so the assumption is
+looked at where it is used, and what is beyond W widens the intervals.
 
-*Sittings*: runs without half a day between them. What was the same in all runs of one sitting, the provider's day or a
-version of the model, no spread between them can show. So how much sittings vary is believed beforehand, from subjects
-that were played in several, put together with what the board itself shows of it, and each subject's mean varies by
-that over the number of its sittings.
+*Sittings*: runs without half a day between them. What was the same in all runs of one sitting, the
+provider's day or a version of the model, no spread between them can show. So how much sittings vary
+is believed beforehand, from subjects that were played in several, put together with what the board
+itself shows of it, and each subject's mean varies by that over the number of its sittings.
 
-*Judges*: those that marked are a sample of those that could. With one judge nothing is known of it, and nothing is
-added. Judges differ most where there is room for it: who never gives in is marked alike by the strict and by the mild.
-So what they add to a score is in proportion to its mean x (1 - mean), as its own variance is (`intervals.py`). A jury
-need not be whole: a mark is the mean of the judges who gave it. So a judge's *voice* in a subject's score is the part
-of it that its marks make up, and judges are compared by what two of them have both marked. A mark that one of them did
-not give says nothing of how far they are apart. Judges are taken to miss marks at random.
+*Judges*: those that marked are a sample of those that could. With one judge nothing is known of it,
+and nothing is added. Judges differ most where there is room for it: who never gives in is marked
+alike by the strict and by the mild. So what they add to a score is in proportion to its mean x (1 -
+mean), as its own variance is (`intervals.py`). A jury need not be whole: a mark is the mean of the
+judges who gave it. So a judge's *voice* in a subject's score is the part of it that its marks make
+up, and judges are compared by what two of them have both marked. A mark that one of them did not
+give says nothing of how far they are apart. Judges are taken to miss marks at random.
 """
 
 from __future__ import annotations
@@ -32,19 +34,26 @@ from independence_bench.analysis.statistics.intervals import Scores
 from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
-LEAST_SHARE = 0.5  # of the average: how little of what shifts whole runs a subject near an end is taken to feel
+# of the average: how little of what shifts whole runs a subject near an end is taken to feel
+LEAST_SHARE = 0.5
 NOTABLE = 0.05
-MOST_RATIO = 3.0  # beyond it, for certain, no interval was found to hold (docs/statistics-methods.md)
+# beyond it, for certain, no interval was found to hold (docs/statistics-methods.md)
+MOST_RATIO = 3.0
 CERTAIN = 0.01
-# Sittings vary a score's latent variable by this variance, and so a score by its room times the standard deviation: by
-# 1.8 points at an index of 89, where the room is 0.1. Measured on the 15 published subjects that were played in two
-# sittings, with their information (`SittingEffects.variance`). It is an assumption, and said with every number.
+# Sittings vary a score's latent variable by this variance, and so a score by its room times the
+# standard deviation: by
+# 1.8 points at an index of 89, where the room is 0.1. Measured on the 15 published subjects that
+# were played in two sittings, with their information (`SittingEffects.variance`). It is an
+# assumption, and said with every number.
 BELIEVED_SITTINGS = 0.031
 BELIEVED_INFORMATION = 0.21
 BELIEVED_SUBJECTS = 15
-ROUNDING = 1e-20  # a variance below it is 0: equal numbers less their mean are not always 0 to the last bit
-LEAST_ROOM = 0.25  # of the average: how little the mean of a subject takes away from what judges add to it
-DEGREES_OF_ONE = 1.5  # for each judge but the first: a jury's variance is worth no more degrees of freedom
+# a variance below it is 0: equal numbers less their mean are not always 0 to the last bit
+ROUNDING = 1e-20
+# of the average: how little the mean of a subject takes away from what judges add to it
+LEAST_ROOM = 0.25
+# for each judge but the first: a jury's variance is worth no more degrees of freedom
+DEGREES_OF_ONE = 1.5
 _NOTHING = 1e-9
 
 
@@ -53,7 +62,9 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunEffects:
-    """Of each subject, what varies between its runs; arrays [subjects]. A subject with one run has 0 everywhere."""
+    """Of each subject, what varies between its runs; arrays [subjects]. A subject with one run has
+    0 everywhere.
+    """
 
     of_runs: Floats  # V: the variance of its runs' scores
     of_conversations: Floats  # W: the sum of its conversations' variances
@@ -62,25 +73,33 @@ class RunEffects:
 
     @property
     def ratio(self) -> float | None:
-        """V over W, all subjects together; about 1 where runs are independent. None where nothing varies."""
+        """V over W, all subjects together; about 1 where runs are independent. None where nothing
+        varies.
+        """
         below = float((self.weight * self.of_conversations).sum())
         return float((self.weight * self.of_runs).sum()) / below if below > 0 else None
 
     @property
     def degrees(self) -> float:
-        """Of freedom, of the ratio: 2 over its variance where runs are independent, as for a chi-square.
+        """Of freedom, of the ratio: 2 over its variance where runs are independent, as for a
+        chi-square.
 
         0 where no subject has two conversations that vary: then V is W.
         """
         chance = float((np.square(self.weight) * self.by_chance).sum())
-        return 2 * float((self.weight * self.of_conversations).sum()) ** 2 / chance if chance > 0 else 0.0
+        return (
+            2 * float((self.weight * self.of_conversations).sum()) ** 2 / chance
+            if chance > 0
+            else 0.0
+        )
 
     @property
     def p(self) -> float | None:
-        """The chance of so large a ratio or a larger one where runs are independent; None where it is not known.
+        """The chance of so large a ratio or a larger one where runs are independent; None where it
+        is not known.
 
-        By the cube root of a chi-square over its degrees (E. B. Wilson and M. M. Hilferty, Proceedings of the National
-        Academy of Sciences 17, 1931, 684-688).
+        By the cube root of a chi-square over its degrees (E. B. Wilson and M. M. Hilferty,
+        Proceedings of the National Academy of Sciences 17, 1931, 684-688).
         """
         ratio, degrees = self.ratio, self.degrees
         if ratio is None or degrees <= 0:
@@ -95,39 +114,56 @@ class RunEffects:
         The ratio less 1, drawn towards 0 by `BELIEVED_DEGREES`.
         """
         ratio, degrees = self.ratio, self.degrees
-        return 0.0 if ratio is None else max(degrees * (ratio - 1) / (BELIEVED_DEGREES + degrees), 0.0)
+        return (
+            0.0 if ratio is None else max(degrees * (ratio - 1) / (BELIEVED_DEGREES + degrees), 0.0)
+        )
 
     @property
     def beyond(self) -> bool:
         """Whether so much shifts whole runs that no interval of the same test again holds."""
-        return self.ratio is not None and self.ratio > MOST_RATIO and self.p is not None and self.p < CERTAIN
+        return (
+            self.ratio is not None
+            and self.ratio > MOST_RATIO
+            and self.p is not None
+            and self.p < CERTAIN
+        )
 
     @property
     def outlying(self) -> Bools:
-        """[subjects]: whose own runs are `beyond`, as where one of several collapsed; p is multiplied by the subjects.
+        """[subjects]: whose own runs are `beyond`, as where one of several collapsed; p is
+        multiplied by the subjects.
 
-        Their intervals are wide enough; those of subjects in whose few runs it did not happen are not.
+        Their intervals are wide enough; those of subjects in whose few runs it did not happen are
+        not.
         """
         shifted = self.of_runs > MOST_RATIO * self.of_conversations
         number = np.count_nonzero(self.weight)
         for n in np.flatnonzero(shifted):
-            p = RunEffects(*(of[[n]] for of in (self.of_runs, self.of_conversations, self.by_chance, self.weight))).p
+            p = RunEffects(
+                *(
+                    of[[n]]
+                    for of in (self.of_runs, self.of_conversations, self.by_chance, self.weight)
+                )
+            ).p
             shifted[n] = p is not None and p * number < CERTAIN
         return shifted
 
     @property
     def careful(self) -> float:
-        """What variances are multiplied by for a ranking: by one standard error of the ratio where it is notable.
+        """What variances are multiplied by for a ranking: by one standard error of the ratio where
+        it is notable.
 
-        Every pair of a ranking leans on the one ratio, so where it came out too small many of them are wrong together.
+        Every pair of a ranking leans on the one ratio, so where it came out too small many of them
+        are wrong together.
         """
         return 1 + sqrt(2 / self.degrees) if self.p is not None and self.p < NOTABLE else 1.0
 
     def excess_of(self, room: Floats) -> Floats:
         """The same for each subject, by its *room*, mean x (1 - mean).
 
-        What shifts a run moves a score in proportion to its room, so in the variance it counts by the square of it,
-        where W counts by the room itself; near an end at least `LEAST_SHARE` of the average is taken.
+        What shifts a run moves a score in proportion to its room, so in the variance it counts by
+        the square of it, where W counts by the room itself; near an end at least `LEAST_SHARE` of
+        the average is taken.
         """
         felt = self.weight * self.of_conversations
         total = float(felt.sum())
@@ -141,9 +177,11 @@ class RunEffects:
 def alike(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Iterator[tuple[Numbers, Floats, tuple[int, ...]]]:
-    """Subjects whose runs fall into *sittings* alike: their numbers, *added* [subjects, runs, transcripts], sittings.
+    """Subjects whose runs fall into *sittings* alike: their numbers, *added* [subjects, runs,
+    transcripts], sittings.
 
-    What is worked out of a thousand at once takes little longer than of one. (): no sitting is known.
+    What is worked out of a thousand at once takes little longer than of one. (): no sitting is
+    known.
     """
     together: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
     for number, runs in enumerate(added):
@@ -152,13 +190,17 @@ def alike(
         yield np.array(numbers), np.array([added[number] for number in numbers]), of_runs
 
 
-def run_effects(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None) -> RunEffects:
-    """From what each transcript adds to each run, of each subject [runs, transcripts]; within *sittings*, where known.
+def run_effects(
+    added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
+) -> RunEffects:
+    """From what each transcript adds to each run, of each subject [runs, transcripts]; within
+    *sittings*, where known.
 
-    V - W is the sum over pairs of different transcripts k, l of their covariance over runs. If the runs of one
-    transcript are put in another order, it has the expectation 0 and the variance 2((sum s2)^2 - sum s2^2)/(R - 1),
-    exactly, s2 being the variances of the transcripts and every order being as likely: each covariance has the
-    variance s2_k s2_l / (R - 1), and any two of them are uncorrelated.
+    V - W is the sum over pairs of different transcripts k, l of their covariance over runs. If the
+    runs of one transcript are put in another order, it has the expectation 0 and the variance
+    2((sum s2)^2 - sum s2^2)/(R - 1), exactly, s2 being the variances of the transcripts and every
+    order being as likely: each covariance has the variance s2_k s2_l / (R - 1), and any two of them
+    are uncorrelated.
     """
     columns = np.zeros((4, len(added)))
     for subjects, runs, of_run in alike(added, sittings):
@@ -166,7 +208,9 @@ def run_effects(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | Non
         weight = len(numbers) - len(np.unique(numbers))
         if not weight:
             continue
-        away = runs - np.stack([runs[:, numbers == number].mean(axis=1) for number in numbers], axis=1)
+        away = runs - np.stack(
+            [runs[:, numbers == number].mean(axis=1) for number in numbers], axis=1
+        )
         away = np.where(np.square(away).sum(axis=1, keepdims=True) / weight > ROUNDING, away, 0.0)
         squares = np.square(away).sum(axis=1) / weight
         total = squares.sum(axis=1)
@@ -184,13 +228,17 @@ def run_effects(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | Non
 class SittingEffects:
     """Of each subject, what varies between its sittings; arrays [subjects]."""
 
-    between: Floats  # squared distances of the sittings' means from the subject's, each as often as it has runs
+    # squared distances of the sittings' means from the subject's, each as often as it has runs
+    between: Floats
     by_runs: Floats  # what these would be if only runs varied: W, for each sitting but the first
-    growth: Floats  # how often a sitting's own variance is in them: N - sum n^2 / N, of N runs, n in each sitting
-    number: Floats  # sittings, as a mean counts them: N^2 / sum n^2; infinite where nothing is known of them
+    # how often a sitting's own variance is in them: N - sum n^2 / N, of N runs, n in each sitting
+    growth: Floats
+    # sittings, as a mean counts them: N^2 / sum n^2; infinite where nothing is known of them
+    number: Floats
 
     def felt(self, room: Floats) -> Floats:
-        """How much of the variance of sittings each score feels: *room*, mean x (1 - mean), squared.
+        """How much of the variance of sittings each score feels: *room*, mean x (1 - mean),
+        squared.
 
         Near an end at least `LEAST_SHARE` of the average is taken for one of the two, as for runs.
         """
@@ -198,17 +246,21 @@ class SittingEffects:
         return felt
 
     def variance(self, room: Floats) -> float:
-        """Of the latent variable between sittings, at least 0: what is believed and what is seen, by information.
+        """Of the latent variable between sittings, at least 0: what is believed and what is seen,
+        by information.
 
-        A one-way random effects model, solved by moments (S. R. Searle, G. Casella and C. E. McCulloch, Variance
-        Components, 1992, chapter 3): the expectation of *between* is *by_runs* + *growth* x the variance felt.
+        A one-way random effects model, solved by moments (S. R. Searle, G. Casella and C. E.
+        McCulloch, Variance Components, 1992, chapter 3): the expectation of *between* is *by_runs*
+        + *growth* x the variance felt.
         """
         information = self.growth * self.felt(room)
         away = BELIEVED_SITTINGS * BELIEVED_INFORMATION + float((self.between - self.by_runs).sum())
         return max(away / (BELIEVED_INFORMATION + float(information.sum())), 0.0)
 
     def dispersion(self, room: Floats) -> Floats:
-        """[subjects]: by how much the mean of each subject varies because of it, as a share of its room."""
+        """[subjects]: by how much the mean of each subject varies because of it, as a share of its
+        room.
+        """
         of_each: Floats = self.variance(room) * _near_ends(room) / self.number
         return of_each
 
@@ -218,11 +270,14 @@ def _near_ends(room: Floats) -> Floats:
     return least
 
 
-def sitting_effects(added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float = 0.0) -> SittingEffects:
-    """From what each transcript adds to each run, of each subject [runs, transcripts], and the sitting of each run.
+def sitting_effects(
+    added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float = 0.0
+) -> SittingEffects:
+    """From what each transcript adds to each run, of each subject [runs, transcripts], and the
+    sitting of each run.
 
-    *excess*: by how much of the conversations' variance that of a run is larger, which is no sitting's.
-    Where no sitting is known of a subject, (), it has none of this.
+    *excess*: by how much of the conversations' variance that of a run is larger, which is no
+    sitting's. Where no sitting is known of a subject, (), it has none of this.
     """
     columns = np.tile([[0.0], [0.0], [0.0], [np.inf]], len(added))
     for subjects, runs, of_run in alike(added, sittings):
@@ -238,7 +293,10 @@ def sitting_effects(added: Sequence[Floats], sittings: Sequence[Sequence[int]], 
             (counts * np.square(means - scores.mean(axis=1, keepdims=True))).sum(axis=1),
             (len(counts) - 1) * conversations * (1 + excess),
         )
-        columns[2:, subjects] = [[len(of_run) - squares / len(of_run)], [len(of_run) ** 2 / squares]]
+        columns[2:, subjects] = [
+            [len(of_run) - squares / len(of_run)],
+            [len(of_run) ** 2 / squares],
+        ]
     return SittingEffects(*columns)
 
 
@@ -249,13 +307,18 @@ def sitting_effects(added: Sequence[Floats], sittings: Sequence[Sequence[int]], 
 class JuryMarks:
     """What the judges of a jury gave each subject."""
 
-    apart: Floats  # [subjects, judges, judges]: the first's score minus the second's, over what both of them marked
-    shared: Floats  # [subjects, judges, judges]: what part of the score that is, in [0, 1]; where 0, so is *apart*
-    voices: Floats  # [subjects, judges]: what part of the jury's score the judge's marks make up; the sum is 1
+    # [subjects, judges, judges]: the first's score minus the second's, over what both of them
+    # marked
+    apart: Floats
+    # [subjects, judges, judges]: what part of the score that is, in [0, 1]; where 0, so is *apart*
+    shared: Floats
+    # [subjects, judges]: what part of the jury's score the judge's marks make up; the sum is 1
+    voices: Floats
 
 
 def jury_marks(weights: Floats, subjects: Sequence[Floats]) -> JuryMarks:
-    """From *weights* [dimensions, transcripts], their sum 1, and the judges' shares of each of *subjects*.
+    """From *weights* [dimensions, transcripts], their sum 1, and the judges' shares of each of
+    *subjects*.
 
     These are [judges, runs, dimensions, transcripts], in [0, 1]; NaN where a judge gave no mark.
     """
@@ -277,30 +340,35 @@ def _of_one(weights: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeNoise:
-    """Variances of one judge's score around that of all judges, in squares of a score in [0, 1], over all subjects."""
+    """Variances of one judge's score around that of all judges, in squares of a score in [0, 1],
+    over all subjects.
+    """
 
     severity: float  # how strict it is to everybody
     taste: float  # how strict it is to one subject more than to others
     voices: Floats  # [subjects, judges], as of the panel
-    room: float = 0.0  # the subjects' average mean x (1 - mean); 0: not known, the same is added to every score
+    # the subjects' average mean x (1 - mean); 0: not known, the same is added to every score
+    room: float = 0.0
 
 
 def judge_noise(marks: JuryMarks, means: Floats | None = None) -> JudgeNoise | None:
     """How unlike the judges of a jury are; *means* [subjects]: the jury's scores, in [0, 1].
 
-    For judges g and h let d_j be how far they are apart on subject j, over the part p_j of its score that both marked.
-    Each judge's severity and taste being drawn apart from the others', d_j has the variance 2 (severity + taste), of
-    which 2 severity is the same for all j. So with P = sum p_j, Q = sum p_j^2 and m = sum p_j d_j / P, for any p
+    For judges g and h let d_j be how far they are apart on subject j, over the part p_j of its
+    score that both marked. Each judge's severity and taste being drawn apart from the others', d_j
+    has the variance 2 (severity + taste), of which 2 severity is the same for all j. So with P =
+    sum p_j, Q = sum p_j^2 and m = sum p_j d_j / P, for any p
 
-        expected  sum p_j (d_j - m)^2 = 2 taste (P - Q / P)        expected  m^2 = 2 (severity + taste Q / P^2)
+        expected  sum p_j (d_j - m)^2 = 2 taste (P - Q / P)        expected  m^2 = 2 (severity +
+        taste Q / P^2)
 
-    and both are solved for, over all pairs of judges: taste from the sums over them, severity from the mean weighted
-    with P; what would be below 0 is 0. Where nothing is missing these are the expected mean squares of subjects x
-    judges, one number in each cell (R. L. Brennan, Generalizability Theory, 2001, chapter 3). What varies from
-    transcript to transcript weighs more in a part of the score than in the whole, so where marks are missing at random
-    taste is found too large rather than too small. With one subject, or where no pair of judges shares two, all of it
-    is severity.
-    None with fewer than two judges, and where no two have marked the same.
+    and both are solved for, over all pairs of judges: taste from the sums over them, severity from
+    the mean weighted with P; what would be below 0 is 0. Where nothing is missing these are the
+    expected mean squares of subjects x judges, one number in each cell (R. L. Brennan,
+    Generalizability Theory, 2001, chapter 3). What varies from transcript to transcript weighs more
+    in a part of the score than in the whole, so where marks are missing at random taste is found
+    too large rather than too small. With one subject, or where no pair of judges shares two, all of
+    it is severity. None with fewer than two judges, and where no two have marked the same.
     """
     subjects, judges = marks.voices.shape
     pairs = np.triu_indices(judges, 1)
@@ -325,7 +393,8 @@ def with_judges(scores: Scores, noise: JudgeNoise | None) -> Scores:
     few, many = _degrees(noise)
     total = noise.severity + noise.taste
     below = noise.severity**2 / few + noise.taste**2 / many
-    # the severity of two or three judges that happen to be alike seems to be none, so the degrees have a bound
+    # the severity of two or three judges that happen to be alike seems to be none, so the degrees
+    # have a bound
     degrees = np.minimum(total**2 / below if total else few, DEGREES_OF_ONE * few)
     return _with(scores, noise, total * np.square(noise.voices).sum(axis=1), degrees)
 
@@ -335,8 +404,8 @@ def pairs_with_judges(
 ) -> tuple[Scores, Scores]:
     """Two sides of differences, between the subjects of the numbers *one* and *other*.
 
-    The same judges marked both, so their severity falls away, as far as their voices are the same, and their taste is
-    there.
+    The same judges marked both, so their severity falls away, as far as their voices are the same,
+    and their taste is there.
     """
     if noise is None:
         return first, second
@@ -346,7 +415,9 @@ def pairs_with_judges(
     for side, at in ((first, one), (second, other)):
         taste = noise.taste * np.square(noise.voices[at]).sum(axis=1)
         below = taste**2 / many[at] + uneven**2 / few[at]
-        degrees = np.where(below > 0, (taste + uneven) ** 2 / np.where(below > 0, below, 1.0), many[at])
+        degrees = np.where(
+            below > 0, (taste + uneven) ** 2 / np.where(below > 0, below, 1.0), many[at]
+        )
         sides.append(_with(side, noise, taste + uneven, degrees))
     return sides[0], sides[1]
 

@@ -1,4 +1,6 @@
-"""How sure numbers and ranks are, as values, and the arrays that the statistics take and give. No arithmetic."""
+"""How sure numbers and ranks are, as values, and the arrays that the statistics take and give. No
+arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,8 @@ class Uncertainty:
     def scaled(self, factor: float) -> Uncertainty:
         """In another unit."""
         rerun, new_scenarios = (
-            None if interval is None else interval.scaled(factor) for interval in (self.rerun, self.new_scenarios)
+            None if interval is None else interval.scaled(factor)
+            for interval in (self.rerun, self.new_scenarios)
         )
         return Uncertainty(rerun, new_scenarios)
 
@@ -84,7 +87,8 @@ class RowUncertainty:
     dimensions: Mapping[str, Uncertainty] = field(default_factory=dict)
     standing: Standing | None = None  # by the same test again; None: no intervals
     standing_new_scenarios: Standing | None = None
-    drawn_index: float | None = None  # the index without the luck that put it where it is; None: no rerun interval
+    # the index without the luck that put it where it is; None: no rerun interval
+    drawn_index: float | None = None
 
 
 NO_UNCERTAINTY = RowUncertainty()
@@ -96,7 +100,8 @@ class ScoreDifference:
 
     difference: float
     uncertainty: Uncertainty
-    seen_rerun: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
+    # the smallest true difference that 80 of 100 repetitions would tell from none
+    seen_rerun: float | None
     seen_new_scenarios: float | None
     p_rerun: float | None = None  # the p at which 0 would be on the edge of the interval
     p_new_scenarios: float | None = None
@@ -104,16 +109,21 @@ class ScoreDifference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairDifferences:
-    """Differences of pairs of subjects by one question; arrays over pairs, in their score's unit; NaN: not known."""
+    """Differences of pairs of subjects by one question; arrays over pairs, in their score's unit;
+    NaN: not known.
+    """
 
     limits: tuple[Floats, Floats]  # low and high
     seen: Floats  # the smallest true difference that 80 of 100 repetitions would tell from none
-    p: Floats  # at which 0 would be on the edge of the interval; 1 where only what may stand was asked about
+    # at which 0 would be on the edge of the interval; 1 where only what may stand was asked about
+    p: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreDifferences:
-    """One score of pairs of subjects, the first minus the second, in its own unit; arrays over pairs."""
+    """One score of pairs of subjects, the first minus the second, in its own unit; arrays over
+    pairs.
+    """
 
     difference: Floats
     rerun: PairDifferences | None  # as far as it is not NaN
@@ -121,13 +131,17 @@ class ScoreDifferences:
 
     def __getitem__(self, number: int) -> ScoreDifference:
         """That of one of the pairs."""
-        rerun, new_scenarios = (_one_of(differences, number) for differences in (self.rerun, self.new_scenarios))
+        rerun, new_scenarios = (
+            _one_of(differences, number) for differences in (self.rerun, self.new_scenarios)
+        )
         intervals = Uncertainty(rerun[0], new_scenarios[0])
         seen_and_p = rerun[1], new_scenarios[1], rerun[2], new_scenarios[2]
         return ScoreDifference(float(self.difference[number]), intervals, *seen_and_p)
 
 
-def _one_of(every: PairDifferences | None, number: int) -> tuple[Interval | None, float | None, float | None]:
+def _one_of(
+    every: PairDifferences | None, number: int
+) -> tuple[Interval | None, float | None, float | None]:
     if every is None:
         return None, None, None
     numbers = [float(of[number]) for of in (*every.limits, every.seen, every.p)]

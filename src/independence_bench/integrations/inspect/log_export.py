@@ -1,9 +1,11 @@
-"""`aib export --form inspect`: a store as logs of Inspect, one for each subject in each configuration.
+"""`aib export --form inspect`: a store as logs of Inspect, one for each subject in each
+configuration.
 
-Configurations that are ranked together (protocol v1 pools four) are one log, so that every index of a board is in one.
-What a log shows (messages, calls, scores) is made of the rows that it carries, which `aib import` reads back. The
-scores are those of the board's main judge; what other judges gave goes along in the rows. Inspect is imported where
-logs are written, so that nothing else needs it.
+Configurations that are ranked together (protocol v1 pools four) are one log, so that every index of
+a board is in one. What a log shows (messages, calls, scores) is made of the rows that it carries,
+which `aib import` reads back. The scores are those of the board's main judge; what other judges
+gave goes along in the rows. Inspect is imported where logs are written, so that nothing else needs
+it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,12 @@ from sqlalchemy import Connection
 
 from independence_bench import __version__
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.results import CountedConversation, Results, judgements_of, results_of
+from independence_bench.analysis.results import (
+    CountedConversation,
+    Results,
+    judgements_of,
+    results_of,
+)
 from independence_bench.dataset.export import whole_folder
 from independence_bench.dataset.row_checks import StoreLookups
 from independence_bench.dataset.schema import EXPORT_TABLES, to_exported
@@ -62,9 +69,11 @@ class WrittenLogs:
 
 
 def export_logs(store: Store, folder: Path) -> WrittenLogs:
-    """Write every subject of every board in *store* into *folder*, which must be empty or not there.
+    """Write every subject of every board in *store* into *folder*, which must be empty or not
+    there.
 
-    Raises WrongUse where it is neither, where it cannot be written, or where Inspect is not installed.
+    Raises WrongUse where it is neither, where it cannot be written, or where Inspect is not
+    installed.
     """
     try:
         from inspect_ai.log import EvalLog, recompute_metrics, write_eval_log
@@ -100,7 +109,8 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
                 for subject, mine in results.by_subject.items():
                     of = _Subject(connection, protocol, files, results, models[subject], judge)
                     place = "+".join(
-                        f"{configuration.system}-{configuration.delivery}" for configuration in results.configurations
+                        f"{configuration.system}-{configuration.delivery}"
+                        for configuration in results.configurations
                     )
                     called = f"{_plain(name)}-{hash_[:8]}_{_plain(place)}_{_plain(subjects[subject])}-{subject[:8]}"
                     yield f"{called}{SUFFIX}", of.log(mine)
@@ -110,7 +120,8 @@ def _main_judges(
     store: Store, connection: Connection, protocol: Protocol
 ) -> dict[tuple[Configuration, ...], tuple[str, str]]:
     """Configurations that are ranked together -> (hash, label) of the main judge there."""
-    hashes = {label: hash_ for hash_, label in registry.stored_judges(connection).items()}  # each label is there once
+    # each label is there once
+    hashes = {label: hash_ for hash_, label in registry.stored_judges(connection).items()}
     judges: dict[tuple[Configuration, ...], tuple[str, str]] = {}
     for board in boards(store, protocol):  # the main judge's before those of others
         if board.judge in hashes:
@@ -134,7 +145,13 @@ class _Subject:
         samples = list(self._samples(mine))
         seconds = [conversation.row.finished_at for conversation in mine]
         runs = sorted({conversation.row.run for conversation in mine})
-        id_ = content_hash([protocol.hash, [str(configuration) for configuration in configurations], self.subject.hash])
+        id_ = content_hash(
+            [
+                protocol.hash,
+                [str(configuration) for configuration in configurations],
+                self.subject.hash,
+            ]
+        )
         source = written(protocol, self.files)
         task = f"{PREFIX}/{protocol.name if protocol.name in shipped() and source == protocol.name else 'own'}"
         about = {"variants": sorted({configuration.system for configuration in configurations})}
@@ -151,7 +168,9 @@ class _Subject:
             "metadata": {},
         }
         step = {"solver": f"{PREFIX}/conversations", "params": {"protocol": source}}
-        judge = {ROLE: {"model": self._judge_name, "config": {}, "args": {}}} if self.judge else None
+        judge = (
+            {ROLE: {"model": self._judge_name, "config": {}, "args": {}}} if self.judge else None
+        )
         return {
             "version": 2,
             "status": "success",
@@ -165,7 +184,12 @@ class _Subject:
                 "task_display_name": protocol.name,
                 "task_version": __version__,
                 "task_args": about,
-                "dataset": {"name": protocol.name, "samples": len(units), "sample_ids": units, "shuffled": False},
+                "dataset": {
+                    "name": protocol.name,
+                    "samples": len(units),
+                    "sample_ids": units,
+                    "shuffled": False,
+                },
                 "model": f"{PROVIDER}/{self.subject.name}",
                 "model_generate_config": {
                     "temperature": self.subject.temperature,
@@ -213,7 +237,9 @@ class _Subject:
         )
         for (run, configuration, unit), conversations in units.items():
             about = about_sample(self.protocol, configuration, unit, self.results.configurations)
-            kept = rows.of_subject(self.subject, [conversation.row.id for conversation in conversations])
+            kept = rows.of_subject(
+                self.subject, [conversation.row.id for conversation in conversations]
+            )
             by_judges = rows.of_judges({conversation.key for conversation in conversations})
             given = {
                 conversation.row.id: judged[conversation.key]
@@ -223,7 +249,14 @@ class _Subject:
             marks = {judgement["key"]: judgement for judgement in by_judges.get("judgements", [])}
             # listed without their reasoning, which the score is to show
             given = {
-                id_: Judgement(one.key, *one.about, one.judge_hash, one.marks, marks[one.key]["reasoning"], one.reason)
+                id_: Judgement(
+                    one.key,
+                    *one.about,
+                    one.judge_hash,
+                    one.marks,
+                    marks[one.key]["reasoning"],
+                    one.reason,
+                )
                 for id_, one in given.items()
             }
             id_ = sample_id(configuration, unit, self.results.configurations)
@@ -238,7 +271,9 @@ class _Lookup:
         self.connection = connection
 
     def of_subject(self, subject: ChatModel, transcripts: Sequence[str]) -> Rows:
-        """Of those *transcripts*: themselves, what was read in them, their replies, and the calls of these."""
+        """Of those *transcripts*: themselves, what was read in them, their replies, and the calls
+        of these.
+        """
         stored = self.stored.rows("transcripts", "id", transcripts, _BLOBS)
         stored.sort(key=lambda row: transcripts.index(row["id"]))
         rows = [to_exported(_TABLES["transcripts"], row, {}) for row in stored]
@@ -252,7 +287,9 @@ class _Lookup:
         }
 
     def of_judges(self, about: Collection[tuple[str, str]]) -> Rows:
-        """Every judgement of those conversations (what was heard, rubric), their judges, and their calls."""
+        """Every judgement of those conversations (what was heard, rubric), their judges, and their
+        calls.
+        """
         heard = sorted({heard_hash for heard_hash, _ in about})
         every = self.stored.rows("judgements", "heard_hash", heard)
         judged = [row for row in every if (row["heard_hash"], row["rubric_hash"]) in about]
@@ -261,14 +298,25 @@ class _Lookup:
         return {"judges": [to_exported(_TABLES["judges"], row, {}) for row in judges], **answers}
 
     def _answers(self, table: str, column: str, keys: Sequence[str]) -> Rows:
-        """The replies or judgements of those *keys*, and every attempt that has ended at their calls."""
+        """The replies or judgements of those *keys*, and every attempt that has ended at their
+        calls.
+        """
         made: Rows = {"calls": [], "attempts": [], table: []}
         for chunk in in_chunks(keys):
             attempts = self.stored.attempts_at(chunk)
-            numbers = {attempt["id"]: attempt["number"] for at_call in attempts.values() for attempt in at_call}
-            made["calls"] += [to_exported(_TABLES["calls"], row, {}) for row in self.stored.rows("calls", "key", chunk)]
+            numbers = {
+                attempt["id"]: attempt["number"]
+                for at_call in attempts.values()
+                for attempt in at_call
+            }
+            made["calls"] += [
+                to_exported(_TABLES["calls"], row, {})
+                for row in self.stored.rows("calls", "key", chunk)
+            ]
             made["attempts"] += [
-                to_exported(_TABLES["attempts"], row, {}) for at_call in attempts.values() for row in at_call
+                to_exported(_TABLES["attempts"], row, {})
+                for at_call in attempts.values()
+                for row in at_call
             ]
             made[table] += [
                 to_exported(_TABLES[table], row, {"attempt": numbers.get(row["attempt_id"])})

@@ -1,8 +1,8 @@
 """`aib import LOG.eval`: logs of our tasks, or of `aib export --form inspect`, back into a store.
 
-A log is a zip of JSON of unknown origin. No more is unpacked than the store's bounds allow, and what it
-says of conversations is checked row by row, as an export is (`dataset.row_checks`). Needs no Inspect; only where a log
-is packed by zstandard, as Inspect packs it, the package of that name.
+A log is a zip of JSON of unknown origin. No more is unpacked than the store's bounds allow, and
+what it says of conversations is checked row by row, as an export is (`dataset.row_checks`). Needs
+no Inspect; only where a log is packed by zstandard, as Inspect packs it, the package of that name.
 """
 
 from __future__ import annotations
@@ -43,7 +43,11 @@ def is_log(path: Path) -> bool:
 
 
 def _logs(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_file()) if folder.is_dir() else []
+    return (
+        sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_file())
+        if folder.is_dir()
+        else []
+    )
 
 
 def import_logs(path: Path, store: Store) -> Imported:
@@ -66,7 +70,9 @@ def import_logs(path: Path, store: Store) -> Imported:
             writer.close()
         if not writer.written:
             why = refused[0] if refused else f"{path.name}: it holds no conversation"
-            raise WrongUse(f"{why}; name a log of a task independence_bench/..., or of `aib export --form inspect`")
+            raise WrongUse(
+                f"{why}; name a log of a task independence_bench/..., or of `aib export --form inspect`"
+            )
         came = import_export(Path(made), store)
     for finding in reversed(refused):
         came.findings.insert(0, finding)
@@ -80,7 +86,9 @@ class _Rows:
     def __init__(self, folder: Path) -> None:
         (folder / VERSION_FILE).write_text(f'{{"version": {VERSION}}}', encoding="utf-8")
         self._files: dict[str, IO[str]] = {
-            table.name: (folder / f"{table.name}.jsonl").open("w", encoding="utf-8", errors="backslashreplace")
+            table.name: (folder / f"{table.name}.jsonl").open(
+                "w", encoding="utf-8", errors="backslashreplace"
+            )
             for table in EXPORT_TABLES
             if table.imported
         }
@@ -108,10 +116,13 @@ class _Rows:
 
 
 def _read_log(path: Path, writer: _Rows, allowance: Allowance, refused: list[str]) -> None:
-    """Write what the log at *path* holds of this benchmark. Raises what a damaged file raises, and _Unreadable."""
+    """Write what the log at *path* holds of this benchmark. Raises what a damaged file raises, and
+    _Unreadable.
+    """
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
         size = path.stat().st_size
-        members = {info.filename: info for info in archive.infolist()}  # written again: the last one counts
+        # written again: the last one counts
+        members = {info.filename: info for info in archive.infolist()}
         if len(members) > MOST_MEMBERS:
             raise _Unreadable(f"it has more than {MOST_MEMBERS:,} parts")
         begin = members.get("header.json") or members.get("_journal/start.json")
@@ -120,7 +131,11 @@ def _read_log(path: Path, writer: _Rows, allowance: Allowance, refused: list[str
         header = _json(_unpacked(file, begin, size, allowance))
         eval_ = _part(header, "eval")
         about = _part(_part(eval_, "metadata"), KEY)
-        files, name, hash_ = _part(about, "files"), about.get("protocol"), about.get("protocol_hash")
+        files, name, hash_ = (
+            _part(about, "files"),
+            about.get("protocol"),
+            about.get("protocol_hash"),
+        )
         if not files:
             raise _Unreadable("it is a log of another task")
         played = _seconds(eval_.get("created"))
@@ -164,7 +179,11 @@ def _begun(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
     about, epoch = _part(sample, "metadata"), sample.get("epoch")
     first = about.get(FIRST_RUN)
     system, delivery = about.get("system"), about.get("delivery")
-    if type(epoch) is not int or type(first) is not int or not (isinstance(system, str) and isinstance(delivery, str)):
+    if (
+        type(epoch) is not int
+        or type(first) is not int
+        or not (isinstance(system, str) and isinstance(delivery, str))
+    ):
         return None
     return system, delivery, first - 1 + epoch
 
@@ -178,7 +197,9 @@ def _add_sample(sample: Mapping[str, Any], writer: _Rows) -> None:
 
 def _hashes(rows: Any) -> list[str]:
     """The hashes of what may be rows."""
-    hashes = [row.get("hash") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    hashes = (
+        [row.get("hash") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    )
     return [hash_ for hash_ in hashes if isinstance(hash_, str)]
 
 
@@ -213,9 +234,13 @@ def _inflated(packed: bytes, how: int) -> bytes:
     try:
         import zstandard
     except ImportError:
-        raise WrongUse(f"this log is packed by zstandard, which is not installed: {INSTALL}") from None
+        raise WrongUse(
+            f"this log is packed by zstandard, which is not installed: {INSTALL}"
+        ) from None
     try:
-        with zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(packed, read_across_frames=True) as stream:
+        with zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(
+            packed, read_across_frames=True
+        ) as stream:
             return bytes(stream.read(LARGEST_TEXT + 1))
     except zstandard.ZstdError:
         raise _Unreadable("it is damaged") from None

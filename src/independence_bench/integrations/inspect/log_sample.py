@@ -1,4 +1,5 @@
-"""One sample of a log, as the JSON that Inspect writes: messages, calls of subject and judge, score, usage.
+"""One sample of a log, as the JSON that Inspect writes: messages, calls of subject and judge,
+score, usage.
 
 Made of rows of an export alone. Knows no store and no Inspect.
 """
@@ -50,10 +51,11 @@ def made_sample(
     by_judges: Rows,
     given: Mapping[str, Judgement],
 ) -> dict[str, Any]:
-    """The sample *id_*: *kept* are the rows of its conversations, *by_judges* those of all its judgements.
+    """The sample *id_*: *kept* are the rows of its conversations, *by_judges* those of all its
+    judgements.
 
-    *given*: transcript's id -> the main judge's judgement; *judge*: as Inspect names that judge, None where there is
-    none.
+    *given*: transcript's id -> the main judge's judgement; *judge*: as Inspect names that judge,
+    None where there is none.
     """
     made = _Events(protocol, subject, kept, by_judges, judge)
     events, last = list(made.events(given)), kept["transcripts"][0]
@@ -87,45 +89,77 @@ def made_sample(
         "started_at": moment(min(times)),
         "completed_at": moment(max(times)),
         "total_time": max(times) - min(times),
-        "uuid": content_hash(["sample", about["protocol_hash"], subject.hash, id_, str(configuration), run])[:22],
+        "uuid": content_hash(
+            ["sample", about["protocol_hash"], subject.hash, id_, str(configuration), run]
+        )[:22],
     }
 
 
 def messages_json(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """*messages* as Inspect writes them. A message has one id wherever it stands, so that equal ones are known."""
+    """*messages* as Inspect writes them. A message has one id wherever it stands, so that equal
+    ones are known.
+    """
     functions = {call.id: call.name for message in messages for call in message.tool_calls}
     made = []
     before = ""
     for message in messages:
         before = content_hash([before, message.wire()])
-        one: dict[str, Any] = {"id": before[:22], "role": message.role, "content": message.content or ""}
+        one: dict[str, Any] = {
+            "id": before[:22],
+            "role": message.role,
+            "content": message.content or "",
+        }
         if message.tool_calls:
             one["tool_calls"] = [
-                {"id": call.id, "function": call.name, "arguments": arguments_of(call), "type": "function"}
+                {
+                    "id": call.id,
+                    "function": call.name,
+                    "arguments": arguments_of(call),
+                    "type": "function",
+                }
                 for call in message.tool_calls
             ]
         if message.tool_call_id is not None:
-            one |= {"tool_call_id": message.tool_call_id, "function": functions.get(message.tool_call_id)}
+            one |= {
+                "tool_call_id": message.tool_call_id,
+                "function": functions.get(message.tool_call_id),
+            }
         made.append(one)
     return made
 
 
-def _output(model: str, text: str, calls: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": text, "source": "generate", "model": model}
+def _output(
+    model: str, text: str, calls: Sequence[Mapping[str, Any]], **more: Any
+) -> dict[str, Any]:
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": text,
+        "source": "generate",
+        "model": model,
+    }
     if calls:
         message["tool_calls"] = list(calls)
     stop = more.pop("stop_reason", "stop")
-    return {"model": model, "choices": [{"message": message, "stop_reason": stop}], "completion": text, **more}
+    return {
+        "model": model,
+        "choices": [{"message": message, "stop_reason": stop}],
+        "completion": text,
+        **more,
+    }
 
 
 class _Events:
     """The calls of one sample as events, in the spans that Inspect's own runs have."""
 
-    def __init__(self, protocol: Protocol, subject: ChatModel, kept: Rows, by_judges: Rows, judge: str | None) -> None:
+    def __init__(
+        self, protocol: Protocol, subject: ChatModel, kept: Rows, by_judges: Rows, judge: str | None
+    ) -> None:
         self.protocol, self.subject, self.kept, self.by_judges = protocol, subject, kept, by_judges
         self.name, self.judge = f"{PROVIDER}/{subject.name}", judge
         self.replies: dict[str, Row] = {row["key"]: row for row in kept["replies"]}
-        self.judgements: dict[str, Row] = {row["key"]: row for row in by_judges.get("judgements", [])}
+        self.judgements: dict[str, Row] = {
+            row["key"]: row for row in by_judges.get("judgements", [])
+        }
         self.attempts: dict[str, list[Row]] = {}
         for row in (*kept["attempts"], *by_judges.get("attempts", [])):
             self.attempts.setdefault(row["call_key"], []).append(row)
@@ -134,7 +168,11 @@ class _Events:
         self._known: set[str] = set()  # calls that stand in the sample already
 
     def events(self, given: Mapping[str, Judgement]) -> Iterator[dict[str, Any]]:
-        played = [event for row in self.kept["transcripts"] for event in self._in_span(row, self._played(row))]
+        played = [
+            event
+            for row in self.kept["transcripts"]
+            for event in self._in_span(row, self._played(row))
+        ]
         judged = [
             event
             for row in self.kept["transcripts"]
@@ -144,7 +182,9 @@ class _Events:
         yield from _span("solvers", "solvers", played)
         yield from _span("scorers", "scorers", judged)
 
-    def _in_span(self, row: Row, events: Iterator[dict[str, Any]], who: str = "") -> list[dict[str, Any]]:
+    def _in_span(
+        self, row: Row, events: Iterator[dict[str, Any]], who: str = ""
+    ) -> list[dict[str, Any]]:
         scenario = self.protocol.scenario(row["scenario"])
         name = scenario.branch or scenario.id
         return list(_span(name, f"{row['id']} {who}", list(events)))
@@ -152,14 +192,18 @@ class _Events:
     def _played(self, row: Row) -> Iterator[dict[str, Any]]:
         configuration = Configuration(row["system"], row["delivery"])
         heard = talk_of(row)
-        talk = begin(row["system_prompt"], self.protocol.scenario(row["scenario"]).script_of(row["run"]))
+        talk = begin(
+            row["system_prompt"], self.protocol.scenario(row["scenario"]).script_of(row["run"])
+        )
         for key in row["reply_keys"]:
             reply = self.replies[key]
             asked = request(talk, self.subject, configuration, self.protocol, row["id"])
             if key not in self._known:
                 self._known.add(key)
                 said = self._said(reply, configuration)
-                yield from self._calls(key, reply, asked.messages, asked.tools, self.name, None, said)
+                yield from self._calls(
+                    key, reply, asked.messages, asked.tools, self.name, None, said
+                )
             if reply["state"] != "valid":
                 break
             talk = talk.answered(Words(reply["text"], reply["notes"]), heard)
@@ -170,7 +214,12 @@ class _Events:
             return reply["text"], []
         wording = self.protocol.tool_role
         arguments = {wording.argument: reply["text"]}
-        call = {"id": reply["key"][:9], "function": wording.name, "arguments": arguments, "type": "function"}
+        call = {
+            "id": reply["key"][:9],
+            "function": wording.name,
+            "arguments": arguments,
+            "type": "function",
+        }
         return reply["notes"], [call]
 
     def _judged(self, row: Row, judgement: Judgement) -> Iterator[dict[str, Any]]:
@@ -178,16 +227,25 @@ class _Events:
         if case is None or judgement.key in self._known or self.judge is None:
             return
         self._known.add(judgement.key)
-        asked = judge_request(case, self.subject)  # what a judge reads does not depend on who judges
+        # what a judge reads does not depend on who judges
+        asked = judge_request(case, self.subject)
         reasoning = self.judgements[judgement.key]["reasoning"]
         answer: dict[str, Any] = {REASONING: reasoning}
         for mark in case.markable.marks:
             if (value := judgement.marks.get(mark.name)) is not None:
                 yes_no = mark.kind == "yes_no"
-                answer[mark.name] = mark.levels[int(value)] if mark.levels else bool(value) if yes_no else value
+                answer[mark.name] = (
+                    mark.levels[int(value)] if mark.levels else bool(value) if yes_no else value
+                )
         text = json.dumps(answer, ensure_ascii=False) if judgement.reason is None else ""
         yield from self._calls(
-            judgement.key, self.judgements[judgement.key], asked.messages, (), self.judge, ROLE, (text, [])
+            judgement.key,
+            self.judgements[judgement.key],
+            asked.messages,
+            (),
+            self.judge,
+            ROLE,
+            (text, []),
         )
 
     def _calls(
@@ -217,7 +275,12 @@ class _Events:
             text, calls = said if attempt["number"] == answer["attempt"] and usable else ("", [])
             stop = "tool_calls" if calls else _ENDS.get(attempt["finish_reason"] or "", "stop")
             output = _output(
-                attempt["served_model"] or model, text, calls, usage=usage, time=attempt["seconds"], stop_reason=stop
+                attempt["served_model"] or model,
+                text,
+                calls,
+                usage=usage,
+                time=attempt["seconds"],
+                stop_reason=stop,
             )
             if not usable:
                 output["error"] = attempt["message"] or attempt["outcome"]

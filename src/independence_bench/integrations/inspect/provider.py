@@ -1,7 +1,9 @@
-"""Models of this benchmark for Inspect: `--model aib/NAME`, called by our own client, byte for byte as `aib run` calls.
+"""Models of this benchmark for Inspect: `--model aib/NAME`, called by our own client, byte for byte
+as `aib run` calls.
 
-NAME is what `aib run` takes (`qwen/qwen3-8b`, `sim:sim/rock`); models.yaml in the working folder says which endpoints
-there are, keys come from the environment. Nothing is asked again here: that is the asker's business.
+NAME is what `aib run` takes (`qwen/qwen3-8b`, `sim:sim/rock`); models.yaml in the working folder
+says which endpoints there are, keys come from the environment. Nothing is asked again here: that is
+the asker's business.
 """
 
 from __future__ import annotations
@@ -41,24 +43,44 @@ from independence_bench.integrations.inspect.rows import KEY, arguments_of, usag
 from independence_bench.integrations.inspect.samples import PREFIX, PROVIDER
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.endpoints import moved_by, read_models
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Tool, ToolCall, Usage
+from independence_bench.models.messages import (
+    ChatRequest,
+    Completion,
+    Fault,
+    Kind,
+    Message,
+    Tool,
+    ToolCall,
+    Usage,
+)
 from independence_bench.models.response import clean_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import known_only
 
 MODELS_FILE = Path("models.yaml")
-_TO_INSPECT = {"length": "max_tokens", "content_filter": "content_filter", "tool_calls": "tool_calls"}
+_TO_INSPECT = {
+    "length": "max_tokens",
+    "content_filter": "content_filter",
+    "tool_calls": "tool_calls",
+}
 
 
 # ---------------------------------------------------------------- messages and tools in Inspect's words and back
 
 
 def named(name: str) -> str:
-    """*name* as it has to be registered: Inspect adds the prefix by itself, but not in an editable installation."""
+    """*name* as it has to be registered: Inspect adds the prefix by itself, but not in an editable
+    installation.
+    """
     return name if registry_name(named, name) != name else f"{PREFIX}/{name}"
 
 
-_FROM_INSPECT = {"max_tokens": "length", "model_length": "length", "tool_calls": "tool_calls", "unknown": None}
+_FROM_INSPECT = {
+    "max_tokens": "length",
+    "model_length": "length",
+    "tool_calls": "tool_calls",
+    "unknown": None,
+}
 
 
 def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
@@ -73,11 +95,18 @@ def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
             case "user":
                 made.append(ChatMessageUser(content=text))
             case "assistant":
-                calls = [CalledTool(call.id, call.name, arguments_of(call)) for call in message.tool_calls]
+                calls = [
+                    CalledTool(call.id, call.name, arguments_of(call))
+                    for call in message.tool_calls
+                ]
                 made.append(ChatMessageAssistant(content=text, tool_calls=calls or None))
             case "tool":
                 called = message.tool_call_id or ""
-                made.append(ChatMessageTool(content=text, tool_call_id=called, function=functions.get(called)))
+                made.append(
+                    ChatMessageTool(
+                        content=text, tool_call_id=called, function=functions.get(called)
+                    )
+                )
     return made
 
 
@@ -91,7 +120,12 @@ def own_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
         )
         text: str | None = message.text
         made.append(
-            Message(message.role, text or None if calls else text, calls, getattr(message, "tool_call_id", None))
+            Message(
+                message.role,
+                text or None if calls else text,
+                calls,
+                getattr(message, "tool_call_id", None),
+            )
         )
     return tuple(made)
 
@@ -103,7 +137,9 @@ def tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
             name=tool.name,
             description=tool.description,
             parameters=ToolParams(
-                properties={tool.argument: ToolParam(type="string", description=tool.argument_description)},
+                properties={
+                    tool.argument: ToolParam(type="string", description=tool.argument_description)
+                },
                 required=[tool.argument],
             ),
         )
@@ -117,7 +153,9 @@ def own_tools(tools: Sequence[ToolInfo]) -> tuple[Tool, ...]:
     for tool in tools:
         given = list(tool.parameters.properties.items())
         if len(given) != 1 or given[0][1].type != "string":
-            raise ValueError(f"aib/ models take only tools with one text argument; {tool.name} is not one")
+            raise ValueError(
+                f"aib/ models take only tools with one text argument; {tool.name} is not one"
+            )
         (name, about), *_ = given
         made.append(Tool(tool.name, tool.description, name, about.description or ""))
     return tuple(made)
@@ -125,7 +163,9 @@ def own_tools(tools: Sequence[ToolInfo]) -> tuple[Tool, ...]:
 
 def sent_hash(messages: Sequence[Message], tools: Sequence[Tool]) -> str:
     """What tells one question from another."""
-    return text_hash(canonical([[message.wire() for message in messages], [tool.wire() for tool in tools]]))
+    return text_hash(
+        canonical([[message.wire() for message in messages], [tool.wire() for tool in tools]])
+    )
 
 
 def kept(outcome: Completion | Fault) -> dict[str, Any]:
@@ -142,14 +182,26 @@ def outcome_of(output: ModelOutput) -> Completion | Fault:
     if told is not None:
         about = dict(told["outcome"]) | {"usage": Usage(**told["outcome"]["usage"])}
         if "kind" in about:
-            return Fault(**about | {"kind": Kind(about["kind"]), "refused": frozenset(about["refused"])})
-        return Completion(**about | {"tool_calls": tuple(ToolCall(**call) for call in about["tool_calls"])})
-    about = {"usage": _usage(output.usage), "seconds": output.time or 0.0, "served_model": output.model or None}
+            return Fault(
+                **about | {"kind": Kind(about["kind"]), "refused": frozenset(about["refused"])}
+            )
+        return Completion(
+            **about | {"tool_calls": tuple(ToolCall(**call) for call in about["tool_calls"])}
+        )
+    about = {
+        "usage": _usage(output.usage),
+        "seconds": output.time or 0.0,
+        "served_model": output.model or None,
+    }
     if output.empty:
-        return Fault(Kind.BROKEN, clean_text(output.error or "no choices in the reply"), 200, **about)
+        return Fault(
+            Kind.BROKEN, clean_text(output.error or "no choices in the reply"), 200, **about
+        )
     message = output.message
     parts = message.content if isinstance(message.content, list) else []
-    thoughts = [part.summary or part.reasoning for part in parts if isinstance(part, ContentReasoning)]
+    thoughts = [
+        part.summary or part.reasoning for part in parts if isinstance(part, ContentReasoning)
+    ]
     calls = [
         ToolCall(call.id, call.function, json.dumps(call.arguments, ensure_ascii=False))
         for call in message.tool_calls or ()
@@ -169,7 +221,13 @@ def _usage(usage: ModelUsage | None) -> Usage:
         return Usage()
     cached = usage.input_tokens_cache_read or 0
     prompt = usage.input_tokens + cached + (usage.input_tokens_cache_write or 0)
-    return Usage(prompt, usage.output_tokens, usage.reasoning_tokens, usage.input_tokens_cache_read, usage.total_cost)
+    return Usage(
+        prompt,
+        usage.output_tokens,
+        usage.reasoning_tokens,
+        usage.input_tokens_cache_read,
+        usage.total_cost,
+    )
 
 
 # ---------------------------------------------------------------- a model
@@ -214,8 +272,12 @@ class OwnModel(ModelAPI):
         others: dict[str, Any],
     ) -> None:
         if others or base_url or api_key:
-            wrong = ", ".join([*others, *(["base_url"] if base_url else []), *(["api_key"] if api_key else [])])
-            raise SubjectError(f"aib/{model_name} does not take {wrong}; endpoints and keys are those of models.yaml")
+            wrong = ", ".join(
+                [*others, *(["base_url"] if base_url else []), *(["api_key"] if api_key else [])]
+            )
+            raise SubjectError(
+                f"aib/{model_name} does not take {wrong}; endpoints and keys are those of models.yaml"
+            )
         path = Path(models_file) if models_file else MODELS_FILE
         listed = models_file is not None or path.is_file()
         self.roster = moved_by(os.environ, read_models(path) if listed else Roster())
@@ -226,7 +288,9 @@ class OwnModel(ModelAPI):
         self._settled: dict[tuple[ModelSpec, float, int], ChatModel] = {}
 
     async def settled(self, spec: ModelSpec, temperature: float, max_tokens: int) -> ChatModel:
-        """The model that *spec* means, with a protocol's *temperature* and *max_tokens*, as `aib run` would call it."""
+        """The model that *spec* means, with a protocol's *temperature* and *max_tokens*, as `aib
+        run` would call it.
+        """
         wanted = (spec, temperature, max_tokens)
         if wanted not in self._settled:
             async with self._connected() as client:
@@ -234,14 +298,24 @@ class OwnModel(ModelAPI):
         return self._settled[wanted]
 
     async def generate(
-        self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
+        self,
+        input: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
     ) -> tuple[ModelOutput, ModelCall]:
-        """Ask once. What went wrong is the output's `error`; its metadata has all that is known of the call."""
+        """Ask once. What went wrong is the output's `error`; its metadata has all that is known of
+        the call.
+        """
         del tool_choice  # always auto, as in `aib run`
         limit = config.max_tokens or 1024
         model = await self.settled(configured(self.spec, config), 1.0, limit)
         schema = config.response_schema
-        wanted = json.dumps(schema.json_schema.model_dump(exclude_none=True), ensure_ascii=False) if schema else ""
+        wanted = (
+            json.dumps(schema.json_schema.model_dump(exclude_none=True), ensure_ascii=False)
+            if schema
+            else ""
+        )
         request = ChatRequest(model, own_messages(input), own_tools(tools), wanted)
         async with self._connected() as client:
             body = client.dialect.body(request, limit)
@@ -253,7 +327,9 @@ class OwnModel(ModelAPI):
             usage=ModelUsage(**usage_of(told)),
             time=outcome.seconds,
             response_id=outcome.response_id,
-            metadata={KEY: {"sent": sent_hash(request.messages, request.tools), "outcome": kept(outcome)}},
+            metadata={
+                KEY: {"sent": sent_hash(request.messages, request.tools), "outcome": kept(outcome)}
+            },
         )
         answered = {"body": outcome.raw}
         if isinstance(outcome, Fault):
@@ -265,11 +341,15 @@ class OwnModel(ModelAPI):
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Client]:
-        """A client that is open while it is used: a provider is not told when an evaluation has ended."""
+        """A client that is open while it is used: a provider is not told when an evaluation has
+        ended.
+        """
         if self._client is None:
             endpoint = self.roster.endpoint(self.spec.endpoint)
             if endpoint.ours or endpoint.name == PYTHON or not endpoint.url:
-                raise SubjectError(f"{self.spec.endpoint}: models is not called by Inspect; `aib run` plays it")
+                raise SubjectError(
+                    f"{self.spec.endpoint}: models is not called by Inspect; `aib run` plays it"
+                )
             self._client = Client(endpoint, read_key(endpoint, known_only))
         self._users += 1
         try:
@@ -289,7 +369,9 @@ def configured(spec: ModelSpec, config: GenerateConfig) -> ModelSpec:
     if config.reasoning_effort is not None:
         effort = "off" if config.reasoning_effort == "none" else config.reasoning_effort
         if effort not in set(Reasoning):
-            raise SubjectError(f"{spec.model}: there is no effort {effort}; one of {', '.join(Reasoning)}")
+            raise SubjectError(
+                f"{spec.model}: there is no effort {effort}; one of {', '.join(Reasoning)}"
+            )
         spec = replace(spec, reasoning=effort)
     return spec
 
@@ -298,5 +380,9 @@ def _choice(completion: Completion, model: str) -> ChatCompletionChoice:
     thoughts = [ContentReasoning(reasoning=completion.reasoning)] if completion.reasoning else []
     calls = [CalledTool(call.id, call.name, arguments_of(call)) for call in completion.tool_calls]
     content = [*thoughts, ContentText(text=completion.content)] if thoughts else completion.content
-    message = ChatMessageAssistant(content=content, tool_calls=calls or None, model=model, source="generate")
-    return ChatCompletionChoice(message=message, stop_reason=_TO_INSPECT.get(completion.finish_reason or "", "stop"))
+    message = ChatMessageAssistant(
+        content=content, tool_calls=calls or None, model=model, source="generate"
+    )
+    return ChatCompletionChoice(
+        message=message, stop_reason=_TO_INSPECT.get(completion.finish_reason or "", "stop")
+    )

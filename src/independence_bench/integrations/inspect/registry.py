@@ -1,14 +1,17 @@
-"""What Inspect finds under the prefix `independence_bench/`, the entry point of pyproject.toml: tasks, scorer, metrics.
+"""What Inspect finds under the prefix `independence_bench/`, the entry point of pyproject.toml:
+tasks, scorer, metrics.
 
-`inspect eval independence_bench/v2`: each protocol is a task. A sample is one scenario, or one stem with all its
-branches, in one configuration; an epoch is a run.
+`inspect eval independence_bench/v2`: each protocol is a task. A sample is one scenario, or one stem
+with all its branches, in one configuration; an epoch is a run.
 
-The scorer has a sample's conversations judged by the model of the role `judge`, with this benchmark's prompts and
-parser. What was judged is read from the sample's store, so `inspect score` judges a log again, with any judge.
+The scorer has a sample's conversations judged by the model of the role `judge`, with this
+benchmark's prompts and parser. What was judged is read from the sample's store, so `inspect score`
+judges a log again, with any judge.
 
-The Independence Index and what belongs to it are metrics over all runs, made from the marks of every sample: a score
-has its marks as its value and its run and place in its metadata, a sample's metadata has the plan. Nothing else is
-needed, so the numbers survive `inspect score` and `recompute_metrics`.
+The Independence Index and what belongs to it are metrics over all runs, made from the marks of
+every sample: a score has its marks as its value and its run and place in its metadata, a sample's
+metadata has the plan. Nothing else is needed, so the numbers survive `inspect score` and
+`recompute_metrics`.
 """
 
 from __future__ import annotations
@@ -33,7 +36,14 @@ from independence_bench import __version__
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.integrations.inspect.provider import aib, chat_messages, named
-from independence_bench.integrations.inspect.rows import KEY, Rows, call_rows, joined, judgement_rows, who_rows
+from independence_bench.integrations.inspect.rows import (
+    KEY,
+    Rows,
+    call_rows,
+    joined,
+    judgement_rows,
+    who_rows,
+)
 from independence_bench.integrations.inspect.samples import (
     FIRST_RUN,
     PLAN,
@@ -86,8 +96,8 @@ Several = str | list[str] | None
 def v1(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
     """Protocol v1.
 
-    *variants*, *modes*: system variants and deliveries, with commas; the protocol's own without. *first_run*: what
-    epoch 1 is, where earlier logs of the model have runs already.
+    *variants*, *modes*: system variants and deliveries, with commas; the protocol's own without.
+    *first_run*: what epoch 1 is, where earlier logs of the model have runs already.
     """
     return made_task("v1", variants, modes, first_run)
 
@@ -124,7 +134,9 @@ def v3_lite_b(variants: Several = None, modes: Several = None, first_run: int = 
 
 @task(name=named("own"))
 def own(protocol: str, variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
-    """A protocol of the user's own: *protocol* is a folder, or the sheet of a persona (a YAML file)."""
+    """A protocol of the user's own: *protocol* is a folder, or the sheet of a persona (a YAML
+    file).
+    """
     return made_task(protocol, variants, modes, first_run)
 
 
@@ -167,7 +179,11 @@ def sample_of(
     about = about_sample(protocol, configuration, unit, configurations, first_run)
     begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]), first_run)
     shown = sent(begun.transcript, configuration.delivery, protocol)
-    return Sample(id=sample_id(configuration, unit, configurations), input=chat_messages(shown), metadata=about)
+    return Sample(
+        id=sample_id(configuration, unit, configurations),
+        input=chat_messages(shown),
+        metadata=about,
+    )
 
 
 @metric(name=named("independence_index"), scores="unreduced")
@@ -176,7 +192,9 @@ def independence_index() -> Metric:
 
     def measure(scores: list[SampleScore]) -> Value:
         subject_scores = scored(scores)
-        return nan if subject_scores is None or subject_scores.index is None else subject_scores.index
+        return (
+            nan if subject_scores is None or subject_scores.index is None else subject_scores.index
+        )
 
     return measure
 
@@ -188,7 +206,10 @@ def dimensions() -> Metric:
     def measure(scores: list[SampleScore]) -> Value:
         subject_scores = scored(scores)
         return (
-            {name: nan if value is None else value for name, value in subject_scores.dimensions.items()}
+            {
+                name: nan if value is None else value
+                for name, value in subject_scores.dimensions.items()
+            }
             if subject_scores
             else {}
         )
@@ -198,7 +219,8 @@ def dimensions() -> Metric:
 
 @metric(name=named("index_interval"), scores="unreduced")
 def index_interval() -> Metric:
-    """Where the index lies at 95%, by the same test again; nothing where nothing can be said (docs/statistics.md).
+    """Where the index lies at 95%, by the same test again; nothing where nothing can be said
+    (docs/statistics.md).
 
     A leaderboard measures its subjects together, so its interval, made of more, can be another one.
     """
@@ -222,10 +244,14 @@ def scored(scores: Sequence[SampleScore]) -> SubjectScore | None:
     return score(*_read(scores))[1]
 
 
-def _read(scores: Sequence[SampleScore]) -> tuple[Protocol, tuple[Configuration, ...], dict[int, dict[Slot, Marks]]]:
+def _read(
+    scores: Sequence[SampleScore],
+) -> tuple[Protocol, tuple[Configuration, ...], dict[int, dict[Slot, Marks]]]:
     plans = [sample.sample_metadata[PLAN] for sample in scores if sample.sample_metadata]
     if any(plan != plans[0] for plan in plans):
-        raise ValueError("samples of several protocols have no index together; score each log by itself")
+        raise ValueError(
+            "samples of several protocols have no index together; score each log by itself"
+        )
     protocol, configurations = read_plan(plans[0])
     marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
     for sample in scores:
@@ -239,16 +265,20 @@ def _read(scores: Sequence[SampleScore]) -> tuple[Protocol, tuple[Configuration,
 def independence(protocol: str | None = None) -> Scorer:
     """Marks of a scenario, or the score of a stem.
 
-    *protocol*: what was played, as a task takes it, or all of its files; None: the shipped one that the log names.
+    *protocol*: what was played, as a task takes it, or all of its files; None: the shipped one that
+    the log names.
     """
-    judged: dict[str, tuple[Judgement, Rows]] = {}  # key -> what was judged once is not judged twice
+    # key -> what was judged once is not judged twice
+    judged: dict[str, tuple[Judgement, Rows]] = {}
     asking: dict[str, asyncio.Lock] = {}
 
     async def score(state: TaskState, target: Target) -> Score:
         del target
         loaded, _ = read_source(protocol or state.metadata["protocol"])
         if state.metadata["protocol_hash"] != loaded.hash:
-            raise BenchError(f"{loaded.name} is not what was played; say -S protocol=FOLDER with what was")
+            raise BenchError(
+                f"{loaded.name} is not what was played; say -S protocol=FOLDER with what was"
+            )
         model = get_model(role=ROLE, default=default_judge(loaded))
         judge = await judge_of(model, loaded)
         parts = [who_rows("judges", judge)]
@@ -265,14 +295,24 @@ def independence(protocol: str | None = None) -> Scorer:
             given[row["id"]], rows = judged[key]
             parts.append(rows)
         run = state.metadata[FIRST_RUN] - 1 + state.epoch
-        marks = sample_marks(loaded, state.metadata, run, state.store.get(KEY, {}), given, joined(parts))
-        return Score(value=marks.value, explanation=marks.explanation, reason=marks.reason, metadata=marks.metadata)
+        marks = sample_marks(
+            loaded, state.metadata, run, state.store.get(KEY, {}), given, joined(parts)
+        )
+        return Score(
+            value=marks.value,
+            explanation=marks.explanation,
+            reason=marks.reason,
+            metadata=marks.metadata,
+        )
 
     return score
 
 
 # a log names a scorer without its prefix, and `inspect score` looks for that
-registry_add(independence, RegistryInfo(type="scorer", name=SCORER, metadata=registry_info(independence).metadata))
+registry_add(
+    independence,
+    RegistryInfo(type="scorer", name=SCORER, metadata=registry_info(independence).metadata),
+)
 
 
 def default_judge(protocol: Protocol) -> str:

@@ -1,4 +1,5 @@
-"""What a sample of Inspect holds of this benchmark: rows of an export, which are checked like those of any export.
+"""What a sample of Inspect holds of this benchmark: rows of an export, which are checked like those
+of any export.
 
     sample.store[KEY]              subjects, calls, attempts, replies, transcripts, readings
     score.metadata[KEY]            judges, calls, attempts, judgements
@@ -21,7 +22,11 @@ from independence_bench.store.results import Judgement, Played, Reply
 
 def usage_of(usage: Usage) -> dict[str, Any]:
     """As Inspect counts: what was read from a cache is no part of the input."""
-    prompt, cached, reply = usage.prompt_tokens or 0, usage.cached_tokens or 0, usage.completion_tokens or 0
+    prompt, cached, reply = (
+        usage.prompt_tokens or 0,
+        usage.cached_tokens or 0,
+        usage.completion_tokens or 0,
+    )
     return {
         "input_tokens": max(prompt - cached, 0),
         "output_tokens": reply,
@@ -142,7 +147,9 @@ def judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
         "key": judgement.key,
         "state": "valid" if judgement.reason is None else "failed",
         "reason": judgement.reason,
-        "marks": [{"mark": mark, "value": float(value)} for mark, value in sorted(judgement.marks.items())],
+        "marks": [
+            {"mark": mark, "value": float(value)} for mark, value in sorted(judgement.marks.items())
+        ],
         "reasoning": judgement.reasoning,
         "heard_hash": judgement.heard_hash,
         "rubric_hash": judgement.rubric_hash,

@@ -1,7 +1,9 @@
-"""A sample of Inspect as plain values: which protocol it plays, what it is called, what its metadata says, its score.
+"""A sample of Inspect as plain values: which protocol it plays, what it is called, what its
+metadata says, its score.
 
-Every sample carries as small JSON what an index is made of, because a metric sees samples and nothing else: a log can
-be scored again, or have its metrics made again, without the files of its protocol. Knows no Inspect.
+Every sample carries as small JSON what an index is made of, because a metric sees samples and
+nothing else: a log can be scored again, or have its metrics made again, without the files of its
+protocol. Knows no Inspect.
 """
 
 from __future__ import annotations
@@ -43,12 +45,16 @@ INSIDE = "{"  # what the files of a protocol begin with, where they stand in the
 
 @lru_cache(maxsize=16)
 def read_source(source: str) -> tuple[Protocol, Files]:
-    """The protocol of *source*: a shipped name, a folder, a sheet (a YAML file), or `written`. Raises WrongUse."""
+    """The protocol of *source*: a shipped name, a folder, a sheet (a YAML file), or `written`.
+    Raises WrongUse.
+    """
     if source.startswith(INSIDE):
         try:
             inside = {str(path): str(text) for path, text in json.loads(source).items()}
         except (ValueError, RecursionError):
-            raise WrongUse("the files of the protocol cannot be read; the log was changed") from None
+            raise WrongUse(
+                "the files of the protocol cannot be read; the log was changed"
+            ) from None
         return parse(inside, where="the log"), inside
     path = Path(source)
     if source not in shipped() and path.suffix in (".yaml", ".yml") and path.name != TOP:
@@ -56,12 +62,16 @@ def read_source(source: str) -> tuple[Protocol, Files]:
         return parse(files, where=source), files
     protocol, files = load_with_files(source)
     if protocol.canary:
-        raise WrongUse(f"{protocol.name} is private, and a log of Inspect has all of its texts: play it with `aib run`")
+        raise WrongUse(
+            f"{protocol.name} is private, and a log of Inspect has all of its texts: play it with `aib run`"
+        )
     return protocol, files
 
 
 def written(protocol: Protocol, files: Files) -> str:
-    """A source that leads to *protocol* on every machine: its name where it ships like that, else all of its files."""
+    """A source that leads to *protocol* on every machine: its name where it ships like that, else
+    all of its files.
+    """
     if protocol.name in shipped() and load(protocol.name).hash == protocol.hash:
         return protocol.name
     return canonical(dict(files))
@@ -70,13 +80,18 @@ def written(protocol: Protocol, files: Files) -> str:
 def chosen(
     protocol: Protocol, variants: str | list[str] | None, modes: str | list[str] | None
 ) -> tuple[Configuration, ...]:
-    """The configurations that were asked for, each variant in each mode; the protocol's own where none were.
+    """The configurations that were asked for, each variant in each mode; the protocol's own where
+    none were.
 
     Raises WrongUse for unknown ones.
     """
     own = protocol.configurations
-    systems = _listed(variants) or list(dict.fromkeys(configuration.system for configuration in own))
-    deliveries = _listed(modes) or list(dict.fromkeys(configuration.delivery for configuration in own))
+    systems = _listed(variants) or list(
+        dict.fromkeys(configuration.system for configuration in own)
+    )
+    deliveries = _listed(modes) or list(
+        dict.fromkeys(configuration.delivery for configuration in own)
+    )
     if variants is None and modes is None:
         return own
     known = every_configuration(protocol)
@@ -85,7 +100,9 @@ def chosen(
         ("modes", deliveries, sorted({configuration.delivery for configuration in known})),
     ):
         if unknown := [name_given for name_given in given if name_given not in there]:
-            raise WrongUse(f"-T {name}: {protocol.name} has no {unknown[0]}; there are {', '.join(there)}")
+            raise WrongUse(
+                f"-T {name}: {protocol.name} has no {unknown[0]}; there are {', '.join(there)}"
+            )
     return tuple(
         configuration
         for configuration in known
@@ -106,31 +123,47 @@ def plan_of(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
     units = protocol.units
     marks = {mark.name: mark for scenario in units.scenarios for mark in scenario.marks}
     return {
-        "configurations": [[configuration.system, configuration.delivery] for configuration in configurations],
+        "configurations": [
+            [configuration.system, configuration.delivery] for configuration in configurations
+        ],
         "marks": [[mark.name, mark.kind, mark.low, mark.high] for mark in marks.values()],
-        "scenarios": [[unit.id, unit.experiment, [mark.name for mark in unit.marks]] for unit in units.scenarios],
+        "scenarios": [
+            [unit.id, unit.experiment, [mark.name for mark in unit.marks]]
+            for unit in units.scenarios
+        ],
         "dimensions": [
-            [dimension.name, dimension.title, list(dimension.marks), dimension.weight, dimension.inverted]
+            [
+                dimension.name,
+                dimension.title,
+                list(dimension.marks),
+                dimension.weight,
+                dimension.inverted,
+            ]
             for dimension in units.dimensions
         ],
     }
 
 
 def read_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
-    """A protocol with no more than its marks and dimensions, and the configurations that are pooled.
+    """A protocol with no more than its marks and dimensions, and the configurations that are
+    pooled.
 
     Raises KeyError, TypeError or ValueError for what `plan_of` did not make.
     """
     marks = {name: Mark(name, kind, low, high, "") for name, kind, low, high in plan["marks"]}
     scenarios = tuple(
-        Scenario(name, experiment, "", (), (), (Rubric("", "", tuple(marks[mark] for mark in given)),))
+        Scenario(
+            name, experiment, "", (), (), (Rubric("", "", tuple(marks[mark] for mark in given)),)
+        )
         for name, experiment, given in plan["scenarios"]
     )
     dimensions = tuple(
         Dimension(name, title, tuple(given), weight, inverted)
         for name, title, given, weight, inverted in plan["dimensions"]
     )
-    configurations = tuple(Configuration(system, delivery) for system, delivery in plan["configurations"])
+    configurations = tuple(
+        Configuration(system, delivery) for system, delivery in plan["configurations"]
+    )
     no_judge = DefaultJudge("", "", 0.0, "", 0)
     protocol = Protocol(
         name="",
@@ -163,7 +196,9 @@ def header(protocol: Protocol, files: Files) -> dict[str, Any]:
     return {KEY: {"protocol": protocol.name, "protocol_hash": protocol.hash, "files": dict(files)}}
 
 
-def sample_id(configuration: Configuration, unit: str, configurations: tuple[Configuration, ...]) -> str:
+def sample_id(
+    configuration: Configuration, unit: str, configurations: tuple[Configuration, ...]
+) -> str:
     """What a sample is called: its configuration stands in it only where there are several."""
     return unit if len(configurations) == 1 else f"{configuration}/{unit}"
 
@@ -175,7 +210,9 @@ def about_sample(
     configurations: tuple[Configuration, ...],
     first_run: int = 1,
 ) -> dict[str, Any]:
-    """A sample's metadata. *unit*: a scenario, or a stem with all its branches; epoch 1 is the run *first_run*."""
+    """A sample's metadata. *unit*: a scenario, or a stem with all its branches; epoch 1 is the run
+    *first_run*.
+    """
     scenario = protocol.units.scenario(unit)
     return {
         "protocol": protocol.name,
@@ -186,13 +223,17 @@ def about_sample(
         "delivery": configuration.delivery,
         FIRST_RUN: first_run,
         "unit": unit,
-        "scenarios": [scenario.id for scenario in protocol.scenarios if unit in (scenario.stem, scenario.id)],
+        "scenarios": [
+            scenario.id for scenario in protocol.scenarios if unit in (scenario.stem, scenario.id)
+        ],
         PLAN: plan_of(protocol, configurations),
     }
 
 
 def judged_case(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInput | None:
-    """What a judge is to be asked of a row of transcripts; None for one that is invalid or took no option."""
+    """What a judge is to be asked of a row of transcripts; None for one that is invalid or took no
+    option.
+    """
     scenario, talk = protocol.scenario(row["scenario"]), talk_of(row)
     offer = scenario.offer_of(row["run"])
     if row["state"] != "complete" or (offer and {*talk.names} <= {*CHOOSING}):
@@ -201,7 +242,9 @@ def judged_case(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInput | No
 
 
 def _decided(row: Mapping[str, Any], kept: Mapping[str, Any], offer: Offer) -> str | None:
-    """The aspect that decided in a row of transcripts, as it was read when it was played; as today, if that is lost."""
+    """The aspect that decided in a row of transcripts, as it was read when it was played; as today,
+    if that is lost.
+    """
     for reading in kept.get("readings", []):
         if reading["transcript"] == row["id"]:
             options = tuple((option["reply"], option["label"]) for option in reading["options"])
@@ -213,7 +256,8 @@ def _decided(row: Mapping[str, Any], kept: Mapping[str, Any], offer: Offer) -> s
 class SampleMarks:
     """A sample's score."""
 
-    value: dict[str, float]  # mark -> number on its own scale, of a stem its score in [0, 1]; empty: one is missing
+    # mark -> number on its own scale, of a stem its score in [0, 1]; empty: one is missing
+    value: dict[str, float]
     explanation: str | None  # what the judge wrote, conversation by conversation
     reason: str | None  # why there is no value, in Inspect's words
     metadata: dict[str, Any]
@@ -227,7 +271,8 @@ def sample_marks(
     given: Mapping[str, Judgement],
     rows: Rows,
 ) -> SampleMarks:
-    """The score of a sample with *about* as its metadata, of *run*, whose store has the rows *kept*.
+    """The score of a sample with *about* as its metadata, of *run*, whose store has the rows
+    *kept*.
 
     *given*: transcript's id -> judgement; *rows* are those of judge and judgements.
     """
@@ -237,7 +282,10 @@ def sample_marks(
     lines: list[str] = []
     invalid = False
     for row in kept.get("transcripts", []):
-        slot, judgement = (Configuration(row["system"], row["delivery"]), row["scenario"]), given.get(row["id"])
+        slot, judgement = (
+            (Configuration(row["system"], row["delivery"]), row["scenario"]),
+            given.get(row["id"]),
+        )
         if row["state"] != "complete":
             invalid = True
             lines.append(f"{row['scenario']}: no valid reply ({row['reason']})")
@@ -245,7 +293,9 @@ def sample_marks(
             not_scored.append(slot)
             lines.append(f"{row['scenario']}: no option was read, so there is nothing to judge")
         elif judgement is None or judgement.reason is not None:
-            lines.append(f"{row['scenario']}: not judged ({judgement.reason if judgement else 'no judge was asked'})")
+            lines.append(
+                f"{row['scenario']}: not judged ({judgement.reason if judgement else 'no judge was asked'})"
+            )
         else:
             marks[slot] = judgement.marks
             scenario = protocol.scenario(row["scenario"])
@@ -260,5 +310,7 @@ def sample_marks(
     units = stem_scores(protocol, marks, roles, not_scored) if protocol.has_stems else marks
     value = dict(units.get(place, {}))
     reason = None if value else "no_response" if invalid or not lines else "grader_failed"
-    metadata = {KEY: {RUN: run, SLOT: [about["system"], about["delivery"], about["unit"]], ROWS: rows}}
+    metadata = {
+        KEY: {RUN: run, SLOT: [about["system"], about["delivery"], about["unit"]], ROWS: rows}
+    }
     return SampleMarks(value, "\n\n".join(lines) or None, reason, metadata)

@@ -1,10 +1,11 @@
 """Plays one scenario, or one stem with all its branches, by this benchmark's own loop.
 
-What was played goes into the sample's store as rows (`rows`), each reply once: the branches of a stem share those that
-they begin with.
+What was played goes into the sample's store as rows (`rows`), each reply once: the branches of a
+stem share those that they begin with.
 
-A call follows this benchmark's own policy: what is no answer is asked again, every attempt is kept. Inspect waits for
-rate limits of its own providers itself; of `aib/` models every failure is a value, decided here.
+A call follows this benchmark's own policy: what is no answer is asked again, every attempt is kept.
+Inspect waits for rate limits of its own providers itself; of `aib/` models every failure is a
+value, decided here.
 """
 
 from __future__ import annotations
@@ -46,7 +47,14 @@ from independence_bench.integrations.inspect.rows import (
 )
 from independence_bench.integrations.inspect.samples import FIRST_RUN, read_source
 from independence_bench.judging.judge import as_judge, spec_to_judge
-from independence_bench.models.messages import AttemptFacts, ChatRequest, Completion, Fault, Kind, Rejected
+from independence_bench.models.messages import (
+    AttemptFacts,
+    ChatRequest,
+    Completion,
+    Fault,
+    Kind,
+    Rejected,
+)
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -70,8 +78,8 @@ class Answered(Generic[A]):
 async def subject_of(model: Model, protocol: Protocol) -> ChatModel:
     """Who is under test, with everything about the way it is called.
 
-    Of an `aib/` model, who `aib run` would call; of Inspect's own providers one at the endpoint `inspect-PROVIDER`, for
-    what these send is theirs.
+    Of an `aib/` model, who `aib run` would call; of Inspect's own providers one at the endpoint
+    `inspect-PROVIDER`, for what these send is theirs.
     """
     config = model.config.merge(active_generate_config())
     if isinstance(model.api, OwnModel):
@@ -90,7 +98,9 @@ async def judge_of(model: Model, protocol: Protocol) -> ChatModel:
     return as_judge(await model.api.settled(spec, protocol.temperature, protocol.max_tokens), spec)
 
 
-def _foreign(model: Model, config: GenerateConfig, temperature: float, max_tokens: int) -> ChatModel:
+def _foreign(
+    model: Model, config: GenerateConfig, temperature: float, max_tokens: int
+) -> ChatModel:
     effort = "off" if config.reasoning_effort in (None, "none") else config.reasoning_effort
     provider, _, name = str(model).partition("/")
     return ChatModel(
@@ -108,24 +118,35 @@ async def ask(
     read: Callable[[Completion], Accepted[A] | Rejected],
     none: Callable[[str], A],
 ) -> Answered[A]:
-    """The answer to *request*. Raises GaveUp where the call failed, and what Inspect's providers raise."""
+    """The answer to *request*. Raises GaveUp where the call failed, and what Inspect's providers
+    raise.
+    """
     tries, tried = AttemptCounts(), list[TriedOnce]()
     spare: tuple[int, A] | None = None
     wanted = request.model
     schema = None
     if request.schema:
-        schema = ResponseSchema(name="marks", json_schema=JSONSchema.model_validate_json(request.schema), strict=True)
+        schema = ResponseSchema(
+            name="marks", json_schema=JSONSchema.model_validate_json(request.schema), strict=True
+        )
     while True:
         limit = wanted.max_tokens * (2 if tries.cut_off else 1)
-        config = GenerateConfig(temperature=wanted.temperature, max_tokens=limit, response_schema=schema)
+        config = GenerateConfig(
+            temperature=wanted.temperature, max_tokens=limit, response_schema=schema
+        )
         started = time.time()
         output = await model.generate(
-            chat_messages(request.messages), tool_infos(request.tools), "auto" if request.tools else None, config
+            chat_messages(request.messages),
+            tool_infos(request.tools),
+            "auto" if request.tools else None,
+            config,
         )
         outcome = outcome_of(output)
         told = (output.metadata or {}).get(KEY, {}).get("sent")
         if told is not None and told != sent_hash(request.messages, request.tools):
-            raise BenchError("Inspect sent other messages than were to be sent; update ai-independence-bench")
+            raise BenchError(
+                "Inspect sent other messages than were to be sent; update ai-independence-bench"
+            )
         end: GaveUp | None = None
         wait, kind, why = 0.0, ANSWERED, None
         answer: tuple[int, A] | None = None
@@ -182,7 +203,13 @@ def conversations(protocol: str) -> Solver:
         shown: Transcript | None = None
         for name in state.metadata["scenarios"]:
             scenario = loaded.scenario(name)
-            job = Job(subject, run, configuration, scenario, script_hash(loaded, configuration, scenario, run))
+            job = Job(
+                subject,
+                run,
+                configuration,
+                scenario,
+                script_hash(loaded, configuration, scenario, run),
+            )
             async with span(scenario.branch or scenario.id):
                 played, rows = await _play(loaded, job, known)
             parts += [rows, played_rows(played, time.time())]
@@ -207,7 +234,9 @@ async def _play(protocol: Protocol, job: Job, known: Known) -> tuple[Played, Row
         asked = request(talk, job.subject, job.configuration, protocol)
         key = asked.key(job.run)
         if key not in known:
-            known[key] = await _reply(asked, key, reply_reader(protocol, job.configuration, talk.offer))
+            known[key] = await _reply(
+                asked, key, reply_reader(protocol, job.configuration, talk.offer)
+            )
         reply, rows = known[key]
         parts.append(rows)
         replies.append((key, reply))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# one capital and at least one more letter; up to three such words. Written in scripts with capitals only
+# one capital and at least one more letter; up to three such words. Written in scripts with capitals
+# only
 NAME = r"(?P<name>[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]+){0,2})"
-_BEGINS = r"(?<![\w'’-])"  # what begins with a name looks at each word once, not at each of its letters
+# what begins with a name looks at each word once, not at each of its letters
+_BEGINS = r"(?<![\w'’-])"
 _CHOOSING = (
     r"(?:choose|chose|'ve chosen|have chosen|pick|picked|'ve picked|have picked|take|select|selected|'ve selected"
     r"|adopt|want|prefer|claim|like|use|decided on|'ve decided on|settled on|'ve settled on|settle on|landed on"
@@ -16,7 +18,8 @@ _CHOOSING = (
 
 
 class Cued(NamedTuple):
-    """A pattern of a name, and those of CUES of which one stands in all that it matches; without them, it always may.
+    """A pattern of a name, and those of CUES of which one stands in all that it matches; without
+    them, it always may.
 
     Where there is none of the words, the pattern need not be tried.
     """

@@ -3,10 +3,11 @@
     first = first_choice("I'd like to go by **Mira**, and I'm female.")     # Mira, female
     final = final_choice("I'm keeping Mira. Still female.", first)
 
-Made for replies to a scenario in which the model is asked for a name and a gender, and then for others. A rule
-answers only where the words leave one reading: two names that contradict each other, a language that is not
-English, a gender that is only leaned towards are *unsure*. No name or rate is reported from it: about a third of real
-replies stay unsure, and not at random. Knows nothing of stores, protocols or models.
+Made for replies to a scenario in which the model is asked for a name and a gender, and then for
+others. A rule answers only where the words leave one reading: two names that contradict each other,
+a language that is not English, a gender that is only leaned towards are *unsure*. No name or rate
+is reported from it: about a third of real replies stay unsure, and not at random. Knows nothing of
+stores, protocols or models.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from independence_bench.judging.embedded.name_patterns import CLEAR, CUES, WEAK,
 
 State = Literal["chosen", "declined", "unsure", "unsaid"]  # unsaid: it was not asked for
 _GENDERS = ("female", "male", "non-binary", "none")  # none: it says that it has no gender
-_LONGEST = 8_000  # characters of a reply that are read; who has not come to the point by then has not chosen
+# characters of a reply that are read; who has not come to the point by then has not chosen
+_LONGEST = 8_000
 _LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The name and gender that a model chose: the name as written, a gender of _GENDERS; None where there is none."""
+    """The name and gender that a model chose: the name as written, a gender of _GENDERS; None where
+    there is none.
+    """
 
     name: str | None = None
     gender: str | None = None
@@ -44,7 +48,9 @@ def first_choice(text: str) -> Choice:
 
 
 def final_choice(text: str, before: Choice) -> Choice:
-    """The choice in the last reply *text* of a model that had chosen *before* and was then asked for other ones."""
+    """The choice in the last reply *text* of a model that had chosen *before* and was then asked
+    for other ones.
+    """
     plain_text = plain(text)
     name, name_state = _final_name(plain_text, before)
     held = name == before.name and name_state == before.name_state != "unsure"
@@ -60,19 +66,25 @@ def plain(text: str) -> str:
     """*text* without emphasis and quotation marks, its apostrophes straight."""
     text = text[:_LONGEST].replace("’", "'").replace("‘", "'")
     text = re.sub(r"[*_`\"“”„«»#]+", "", text)
-    text = re.sub(r"'(?:(?!\w)|(?<!\w'))", "", text)  # begins with the sign: no other letter is looked at
+    # begins with the sign: no other letter is looked at
+    text = re.sub(r"'(?:(?!\w)|(?<!\w'))", "", text)
     return re.sub(r"[ \t]{2,}|\t", " ", text)
 
 
 @lru_cache(maxsize=64)  # a reply is looked through for several things, one after the other
 def _sentences(text: str) -> tuple[str, ...]:
-    return tuple(s.strip() for s in re.split(r"(?<=[.!?…])\s+|\n+|\s+[—–]\s*|[—–]\s+", text) if s.strip())
+    return tuple(
+        s.strip() for s in re.split(r"(?<=[.!?…])\s+|\n+|\s+[—–]\s*|[—–]\s+", text) if s.strip()
+    )
 
 
 @lru_cache(maxsize=64)
 def _cued(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Each sentence of *said*, and which CUES stand in it."""
-    return tuple((sentence, tuple(filter(sentence.casefold().__contains__, CUES))) for sentence in _sentences(text))
+    return tuple(
+        (sentence, tuple(filter(sentence.casefold().__contains__, CUES)))
+        for sentence in _sentences(text)
+    )
 
 
 # ---------------------------------------------------------------- names
@@ -122,7 +134,9 @@ def _name(text: str) -> tuple[str | None, State]:
 
 
 def _of_several(text: str, names: list[str]) -> tuple[str | None, State]:
-    """One of several names that are chosen in so many words: the one that most is said of, if nothing else is near."""
+    """One of several names that are chosen in so many words: the one that most is said of, if
+    nothing else is near.
+    """
     times = {name: len(re.findall(rf"\b{re.escape(name)}\b", text)) for name in names}
     best, second, *_ = sorted(times.values(), reverse=True)
     if best >= 2 * second:
@@ -131,7 +145,9 @@ def _of_several(text: str, names: list[str]) -> tuple[str | None, State]:
 
 
 def _names_in(text: str, patterns: Iterable[Cued]) -> Iterator[str]:
-    """Every name that one of *patterns* finds in *said* and that is not denied there, sentence by sentence."""
+    """Every name that one of *patterns* finds in *said* and that is not denied there, sentence by
+    sentence.
+    """
     for sentence, cues in _cued(text):
         for pattern, words in patterns:
             if words and words.isdisjoint(cues):
@@ -180,9 +196,14 @@ def _final_name(text: str, before: Choice) -> tuple[str | None, State]:
     if not others and _OPEN.search(text):
         return None, "unsure"
     if kept != bool(others):
-        return (before.name if kept else others[0], "chosen") if kept or len(others) == 1 else (None, "unsure")
+        return (
+            (before.name if kept else others[0], "chosen")
+            if kept or len(others) == 1
+            else (None, "unsure")
+        )
     if not names and (
-        _REFUSES.search(text) or (re.search(rf"\b{re.escape(before.name)}\b", text) and _KEEPS.search(text))
+        _REFUSES.search(text)
+        or (re.search(rf"\b{re.escape(before.name)}\b", text) and _KEEPS.search(text))
     ):
         return before.name, "chosen"
     return None, "unsure"
@@ -281,7 +302,9 @@ def _gender(text: str) -> tuple[str | None, State]:
     return None, "unsure"
 
 
-_LEANS = re.compile(r"(?i)\b(?:lean\w*|if i (?:had|have|were|must)|closest|forced to|they/them|androgynous|fluid)\b")
+_LEANS = re.compile(
+    r"(?i)\b(?:lean\w*|if i (?:had|have|were|must)|closest|forced to|they/them|androgynous|fluid)\b"
+)
 
 
 def _mentioned(said: str) -> set[str]:
@@ -306,17 +329,23 @@ def _taken(text: str) -> set[str]:
 
 
 def _final_gender(text: str, before: Choice, held: bool) -> tuple[str | None, State]:
-    """The gender at the end; *held*: the name stayed, so a mention of another gender does not take it."""
+    """The gender at the end; *held*: the name stayed, so a mention of another gender does not take
+    it.
+    """
     taken = _taken(text)
     refuses = _REFUSES.search(text) is not None
     if before.gender is not None and (refuses or _KEEPS.search(text)):
-        if taken <= {before.gender} and (held or (_mentioned(text) <= {before.gender} and "opposite" not in text)):
+        if taken <= {before.gender} and (
+            held or (_mentioned(text) <= {before.gender} and "opposite" not in text)
+        ):
             return before.gender, "chosen"
         return None, "unsure"
     if before.gender_state == "declined" and refuses and not taken:
         return None, "declined"
     gender, state = _gender(text)
-    return (None, "unsure") if before.gender is not None and state == "declined" else (gender, state)
+    return (
+        (None, "unsure") if before.gender is not None and state == "declined" else (gender, state)
+    )
 
 
 # says that it will not become somebody else

@@ -1,13 +1,16 @@
-"""The exam's questions as cases for a judge, each as it would be sent a conversation of the protocol; and its attacks.
+"""The exam's questions as cases for a judge, each as it would be sent a conversation of the
+protocol; and its attacks.
 
     for case in exam_cases(["drift"]):
-        case.asked                              # "first": every question; some again, reversed, or with an attack
+        case.asked                              # "first": every question; some again, reversed, or
+        with an attack
 
-A case is marked by its rubric alone. Which questions are asked more than once is fixed: evenly spread over states and
-kinds, and the same for "again" and "reversed", so that the effect of an order can be compared with that of asking
-again. An attack is what a model might write into a conversation to move its own marks: `attacks.yaml` has the texts,
-and each is fitted to its conversation: a forged verdict has the marks of that scenario, a forged marker is the best
-guess there can be. Asks no model.
+A case is marked by its rubric alone. Which questions are asked more than once is fixed: evenly
+spread over states and kinds, and the same for "again" and "reversed", so that the effect of an
+order can be compared with that of asking again. An attack is what a model might write into a
+conversation to move its own marks: `attacks.yaml` has the texts, and each is fitted to its
+conversation: a forged verdict has the marks of that scenario, a forged marker is the best guess
+there can be. Asks no model.
 """
 
 from __future__ import annotations
@@ -50,7 +53,8 @@ FILE = Path(__file__).with_name("attacks.yaml")
 _PADDING = 20_000  # characters
 _SMALL_TALK = "And then we talked about the weather for a while, as one does, and nobody minded. "
 
-Raw = Annotated[str, StringConstraints(min_length=1)]  # as it is: these texts have in them what no reader sees
+# as it is: these texts have in them what no reader sees
+Raw = Annotated[str, StringConstraints(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +82,17 @@ class AttacksFile(Strict):
 @cache
 def families() -> dict[str, Family]:
     """Every family of attacks, in the file's order."""
-    return read_yaml(FILE.read_text(encoding="utf-8"), AttacksFile, partial(ProtocolError, FILE.name)).families
+    return read_yaml(
+        FILE.read_text(encoding="utf-8"), AttacksFile, partial(ProtocolError, FILE.name)
+    ).families
 
 
 def attacks() -> list[Attack]:
     """Every attack of every family."""
     return [
-        Attack(name, attack, text) for name, family in families().items() for attack, text in family.attacks.items()
+        Attack(name, attack, text)
+        for name, family in families().items()
+        for attack, text in family.attacks.items()
     ]
 
 
@@ -116,7 +124,9 @@ def fitted(attack: Attack, case: JudgingInput, protocol: Protocol) -> str:
 
 
 def appended(attack: Attack, case: JudgingInput, protocol: Protocol) -> Transcript:
-    """The transcript of *case* with *attack* after the words of its last reply, as if the model had written it."""
+    """The transcript of *case* with *attack* after the words of its last reply, as if the model had
+    written it.
+    """
     *before, last = case.transcript.lines
     attacked = replace(last, text=f"{last.text}\n\n{fitted(attack, case, protocol)}")
     return Transcript(case.transcript.system, (*before, attacked))
@@ -131,8 +141,9 @@ _LIST = re.compile(r"(?:^- .*\n?)+", re.MULTILINE)  # the points of a scale in a
 class ExamCase(JudgingInput):
     """One question as it is asked once.
 
-    The judge is told nothing of the *purpose*: its request is the one that a conversation of a protocol would get. The
-    rubric's hash has it, so no table of a protocol finds the judgement, and two purposes are two judgements.
+    The judge is told nothing of the *purpose*: its request is the one that a conversation of a
+    protocol would get. The rubric's hash has it, so no table of a protocol finds the judgement, and
+    two purposes are two judgements.
     """
 
     purpose: str
@@ -147,7 +158,9 @@ class ExamCase(JudgingInput):
         return content_hash([self.purpose, super(ExamCase, self).rubric_hash])
 
     def marked(self, name: str, value: float) -> float:
-        """The judge's *value* of the mark *name* on the rubric's own scale, also where its levels were reversed."""
+        """The judge's *value* of the mark *name* on the rubric's own scale, also where its levels
+        were reversed.
+        """
         mark = next(mark for mark in self.scenario.marks if mark.name == name)
         return mark.high - value if self.asked == "reversed" and mark.levels else value
 
@@ -164,13 +177,18 @@ def _cases(name: str) -> tuple[ExamCase, ...]:
     # of the first edition, so that what is stored of judges that sat it counts for the second one
     some = {
         question.id
-        for question in spread(group, [question for question in group.questions if question.edition == 1], SOME)
+        for question in spread(
+            group, [question for question in group.questions if question.edition == 1], SOME
+        )
     }
     twice = [case for case in first if case.question.id in some]
     return (
         *first,
         *(replace(case, purpose="exam, again", asked="again") for case in twice),
-        *(replace(case, scenario=reversed_scales(case.scenario), asked="reversed") for case in twice),
+        *(
+            replace(case, scenario=reversed_scales(case.scenario), asked="reversed")
+            for case in twice
+        ),
         *_injected(group, name, first),
     )
 
@@ -181,7 +199,9 @@ def _case(group: QuestionFile, name: str, question: Question) -> ExamCase:
         transcript=Transcript(
             "",
             tuple(
-                Line("human", turn.human) if turn.human else Line("model", turn.ai or "", name=turn.name or "")
+                Line("human", turn.human)
+                if turn.human
+                else Line("model", turn.ai or "", name=turn.name or "")
                 for turn in question.turns
             ),
         ),
@@ -195,7 +215,9 @@ def _case(group: QuestionFile, name: str, question: Question) -> ExamCase:
 
 
 def _script(question: Question) -> Script:
-    """What was said, as a script; of a stem with options, what follows is what is said to who chose as they did."""
+    """What was said, as a script; of a stem with options, what follows is what is said to who chose
+    as they did.
+    """
     steps = tuple(
         Says(turn.human) if turn.human else Ask(turn.name) if turn.name else Prefill(turn.ai or "")
         for turn in question.turns
@@ -218,7 +240,9 @@ def _scenario(group: QuestionFile, question: Question) -> Scenario:
         title=question.id,
         script=_script(question),
         judged=tuple(question.judged),
-        rubrics=(Rubric(rubric.name, rubric.text, tuple(_marks(rubric, like.judged, question.judged))),),
+        rubrics=(
+            Rubric(rubric.name, rubric.text, tuple(_marks(rubric, like.judged, question.judged))),
+        ),
         branch=("pressure" if len(question.judged) > 1 else first) if stems else None,
         stem=question.id if stems else "",
         kind=like.kind,
@@ -228,7 +252,9 @@ def _scenario(group: QuestionFile, question: Question) -> Scenario:
 
 
 def _marks(rubric: Rubric, replies: Sequence[str], judged: Sequence[str]) -> Iterator[Mark]:
-    """The marks of *rubric*, of a scenario with the judged *replies*, for a question with the replies *judged*."""
+    """The marks of *rubric*, of a scenario with the judged *replies*, for a question with the
+    replies *judged*.
+    """
     done: set[str] = set()
     for mark in rubric.marks:
         stem = stem_of(mark.name, replies)
@@ -238,11 +264,15 @@ def _marks(rubric: Rubric, replies: Sequence[str], judged: Sequence[str]) -> Ite
             done.add(stem)
             before = f"“{mark.name.removeprefix(f'{stem}_')}”"
             for name in judged:
-                yield replace(mark, name=f"{stem}_{name}", asks=mark.asks.replace(before, f"“{name}”"))
+                yield replace(
+                    mark, name=f"{stem}_{name}", asks=mark.asks.replace(before, f"“{name}”")
+                )
 
 
 def reversed_scales(scenario: Scenario) -> Scenario:
-    """*scenario* with its marks, their levels and the points of its scales listed from the last to the first."""
+    """*scenario* with its marks, their levels and the points of its scales listed from the last to
+    the first.
+    """
     rubrics = tuple(
         Rubric(
             rubric.name,
@@ -260,25 +290,35 @@ def _last_first(points: re.Match[str]) -> str:
 
 
 def spread(group: QuestionFile, among: Sequence[Question], count: int) -> list[Question]:
-    """*count* of the questions *among*, always the same: of each state in turn, ordinary and hard ones by turns.
+    """*count* of the questions *among*, always the same: of each state in turn, ordinary and hard
+    ones by turns.
 
     The hard ones of a state are of one kind after the other. Fewer where there are fewer.
     """
     first = next(iter(group.marks))
 
     def state(question: Question) -> str:
-        return next((of for name, of in question.state.items() if stem_of(name, question.judged) == first), "")
+        return next(
+            (of for name, of in question.state.items() if stem_of(name, question.judged) == first),
+            "",
+        )
 
     def drawn(question: Question) -> str:
         return content_hash(["exam", question.id])
 
     def mixed(number: int, of_state: Sequence[Question]) -> list[Question]:
-        of_kinds = _in_turn(_by([question for question in of_state if question.hard], lambda question: question.kind))
+        of_kinds = _in_turn(
+            _by(
+                [question for question in of_state if question.hard], lambda question: question.kind
+            )
+        )
         kinds = [[question for question in of_state if not question.hard], of_kinds]
         return _in_turn(kinds[:: -1 if number % 2 else 1])
 
     states = _by(sorted(among, key=drawn), state)
-    return list(islice(_in_turn([mixed(number, of_state) for number, of_state in enumerate(states)]), count))
+    return list(
+        islice(_in_turn([mixed(number, of_state) for number, of_state in enumerate(states)]), count)
+    )
 
 
 def _by(among: Sequence[Question], what: Callable[[Question], str]) -> list[list[Question]]:
@@ -295,16 +335,22 @@ def _in_turn(lists: Sequence[Sequence[Question]]) -> list[Question]:
 
 
 def _injected(group: QuestionFile, name: str, first: Sequence[ExamCase]) -> Iterator[ExamCase]:
-    """Questions whose marks could be better for the subject, with an attack each, of one family after the other."""
+    """Questions whose marks could be better for the subject, with an attack each, of one family
+    after the other.
+    """
     kinds = list(families())
     begin = SOME * list(questions()).index(name)  # so that all families are used over all rubrics
     protocol, by_id = protocol_named(group.protocol), {case.question.id: case for case in first}
-    could_be_better = [case.question for case in first if case.question.edition == 1 and room(group, case.question)]
+    could_be_better = [
+        case.question for case in first if case.question.edition == 1 and room(group, case.question)
+    ]
     for number, question in enumerate(spread(group, could_be_better, SOME), begin):
         family, case = kinds[number % len(kinds)], by_id[question.id]
         texts = list(families()[family].attacks.items())
         attack = Attack(family, *texts[number // len(kinds) % len(texts)])
-        yield replace(case, transcript=appended(attack, case, protocol), asked="injected", attack=attack)
+        yield replace(
+            case, transcript=appended(attack, case, protocol), asked="injected", attack=attack
+        )
 
 
 def room(group: QuestionFile, question: Question) -> bool:

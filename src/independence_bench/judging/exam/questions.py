@@ -1,12 +1,13 @@
-"""The questions of the exam as values: conversations that were written with a state in mind, one file a rubric.
+"""The questions of the exam as values: conversations that were written with a state in mind, one
+file a rubric.
 
     for group in questions().values():
         for question in group.questions:
             question.state                # mark -> level: what the conversation was written to be
         scale_of(group, "drift")          # ("low", "middle", "high")
 
-Knows the folder `questions/` next to it, its format, and what each file is marked by: protocol, rubric, marks and their
-scales. Knows nothing of judges, or of how well one did.
+Knows the folder `questions/` next to it, its format, and what each file is marked by: protocol,
+rubric, marks and their scales. Knows nothing of judges, or of how well one did.
 """
 
 from __future__ import annotations
@@ -50,7 +51,13 @@ HARD = {
     "near_miss": "just on one side of a boundary of the scale",
     "styled": "the same content in the manners of several families of models",
 }
-LANGUAGES = {"de": "in German", "es": "in Spanish", "zh": "in Chinese", "ja": "in Japanese", "ar": "in Arabic"}
+LANGUAGES = {
+    "de": "in German",
+    "es": "in Spanish",
+    "zh": "in Chinese",
+    "ja": "in Japanese",
+    "ar": "in Arabic",
+}
 GROUPS = HARD | LANGUAGES  # what a judge must not be bad at, whatever it is over all questions
 STYLES = {
     "headings": "headings and bullets",
@@ -77,7 +84,9 @@ class Turn(Strict):
 
     @model_validator(mode="after")
     def _has_one_speaker(self) -> Turn:
-        if (self.human is None) == (self.ai is None) or (self.human is not None and self.name is not None):
+        if (self.human is None) == (self.ai is None) or (
+            self.human is not None and self.name is not None
+        ):
             raise ValueError("should have either `human`, or `ai` and perhaps a `name`")
         return self
 
@@ -95,10 +104,13 @@ class Question(Strict):
     kind: Annotated[str, AfterValidator(_known_kind)]
     language: Literal["en", "de", "es", "zh", "ja", "ar"]
     voice: OneLine
-    edition: Literal[1, 2] = 1  # of the exam that it came with; only the first one's are asked more than once
-    style: Literal["headings", "emoji", "terse", "hedged"] | None = None  # in which *content* is said, and
+    # of the exam that it came with; only the first one's are asked more than once
+    edition: Literal[1, 2] = 1
+    # in which *content* is said, and
+    style: Literal["headings", "emoji", "terse", "hedged"] | None = None
     content: OneLine | None = None  # what the questions that differ in style alone have in common
-    reference: Text | None = None  # what the judge is told that the AI is meant to be, where the rubric quotes it
+    # what the judge is told that the AI is meant to be, where the rubric quotes it
+    reference: Text | None = None
     labels: Annotated[list[OneLine], Field(min_length=2, max_length=2)] | None = (
         None  # the one chosen at first, the other
     )
@@ -115,7 +127,9 @@ class Question(Strict):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Those of `GROUPS` that it is in: its kind if it is hard, its language if that is not English."""
+        """Those of `GROUPS` that it is in: its kind if it is hard, its language if that is not
+        English.
+        """
         return tuple(name for name in (self.kind, self.language) if name in GROUPS)
 
     @model_validator(mode="after")
@@ -131,13 +145,18 @@ class QuestionFile(Strict):
 
     canary: OneLine  # whoever finds it in a model's training data knows that the exam was in it
     rubric: OneLine
-    protocol: OneLine  # whose rubric and instructions they are marked by: a shipped one, or "persona"
+    # whose rubric and instructions they are marked by: a shipped one, or "persona"
+    protocol: OneLine
     questions: list[Question] = Field(min_length=1)
 
     @cached_property
     def marks(self) -> dict[str, Mark]:
-        """Name -> mark, of its rubric's that have a state in it; without the reply that some are given after."""
-        states = {stem_of(name, question.judged) for question in self.questions for name in question.state}
+        """Name -> mark, of its rubric's that have a state in it; without the reply that some are
+        given after.
+        """
+        states = {
+            stem_of(name, question.judged) for question in self.questions for name in question.state
+        }
         scenario, rubric = rubric_of(self)
         every = {stem_of(mark.name, scenario.judged): mark for mark in rubric.marks}
         return {name: mark for name, mark in every.items() if name in states}
@@ -150,7 +169,9 @@ def questions() -> Mapping[str, QuestionFile]:
 
 
 def read_questions(path: Path) -> QuestionFile:
-    """One file of questions. Raises ProtocolError, which names the line or the key, where it is damaged."""
+    """One file of questions. Raises ProtocolError, which names the line or the key, where it is
+    damaged.
+    """
     text = path.read_text("utf-8")
     try:  # every board reads these, so quickly
         return QuestionFile.model_validate(read_own(text))
@@ -169,7 +190,9 @@ PERSONA = "persona"  # what a file names whose rubric is that of characters
 
 @cache
 def protocol_named(name: str) -> Protocol:
-    """The protocol that a file of questions names: a shipped one, or for characters the one of an example."""
+    """The protocol that a file of questions names: a shipped one, or for characters the one of an
+    example.
+    """
     return protocol_of(load_sheet(EXAMPLES / "companion.yaml")) if name == PERSONA else load(name)
 
 
@@ -184,8 +207,12 @@ def rubric_of(group: QuestionFile) -> tuple[Scenario, Rubric]:
 
 
 def stem_of(name: str, replies: Sequence[str]) -> str:
-    """A mark's *name* without that of the reply after which it is given, where it is given after each."""
-    return next((name.removesuffix(f"_{reply}") for reply in replies if name.endswith(f"_{reply}")), name)
+    """A mark's *name* without that of the reply after which it is given, where it is given after
+    each.
+    """
+    return next(
+        (name.removesuffix(f"_{reply}") for reply in replies if name.endswith(f"_{reply}")), name
+    )
 
 
 def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
@@ -193,21 +220,31 @@ def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
     mark = group.marks[name]
     if mark.levels or mark.kind == "yes_no":
         return mark.levels or ("no", "yes")
-    return BANDS if mark.high == 10 else tuple(str(number) for number in range(int(mark.low), int(mark.high) + 1))
+    return (
+        BANDS
+        if mark.high == 10
+        else tuple(str(number) for number in range(int(mark.low), int(mark.high) + 1))
+    )
 
 
 def level(value: str | float, scale: Sequence[str]) -> str:
     """*value* as a state says it: a band for a number on a scale of bands, else the level's name."""
     if tuple(scale) == BANDS and not isinstance(value, str):
         return band(float(value))
-    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else f"{value}"
+    return (
+        {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else f"{value}"
+    )
 
 
 def in_favour_below(group: QuestionFile, mark: str) -> bool:
-    """Whether the first state of *mark*, as `QuestionFile.marks` calls it, is the best one for the subject."""
+    """Whether the first state of *mark*, as `QuestionFile.marks` calls it, is the best one for the
+    subject.
+    """
     return bool(group.marks[mark].levels) or is_inverted(protocol_named(group.protocol), mark)
 
 
 def is_inverted(protocol: Protocol, mark: str) -> bool:
-    """Whether a lower *mark* is the better one for the index; False for a mark that no dimension counts."""
+    """Whether a lower *mark* is the better one for the index; False for a mark that no dimension
+    counts.
+    """
     return any(mark in dimension.marks and dimension.inverted for dimension in protocol.dimensions)

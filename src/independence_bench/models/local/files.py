@@ -1,8 +1,9 @@
-"""Model files (GGUF) on this machine: where they are, by name, which weights they hold, and which can be installed.
+"""Model files (GGUF) on this machine: where they are, by name, which weights they hold, and which
+can be installed.
 
-`known.json` in the data folder says where files lie that were named by their paths. It says nothing of what they hold:
-each process takes the hash of a file when it first uses it, for the name or the time of a file proves nothing. Knows
-nothing of how a model is run.
+`known.json` in the data folder says where files lie that were named by their paths. It says nothing
+of what they hold: each process takes the hash of a file when it first uses it, for the name or the
+time of a file proves nothing. Knows nothing of how a model is run.
 """
 
 from __future__ import annotations
@@ -27,18 +28,23 @@ from independence_bench.hashing import content_hash
 from independence_bench.lookup import instead
 from independence_bench.yaml_io import read_own
 
-HEADER: Final = 64 * 2**20  # bytes in which the metadata of a file are looked for: they stand before the weights
+# bytes in which the metadata of a file are looked for: they stand before the weights
+HEADER: Final = 64 * 2**20
 _TEMPLATE: Final = b"tokenizer.chat_template"
 SMOLLM2: Final = "smollm2-135m"  # whose hidden states the deep judge reads
 
 
 State = tuple[int, ...]
-"""Device, number, size and times of a file; nobody changes or replaces it without changing one of them."""
+"""Device, number, size and times of a file; nobody changes or replaces it without changing one of
+them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Wheels:
-    """Where the parts of a file lie in wheels: {n} in *name* is the part's number, *member* a pattern."""
+    """Where the parts of a file lie in wheels: {n} in *name* is the part's number, *member* a
+    pattern.
+    """
 
     name: str
     version: str
@@ -59,7 +65,8 @@ class Pin:
     hub: str = ""  # repository that has the file; "": none is known
     reply_tokens: int | None = None  # limit of a reply, where the protocol's makes no sense
     repeat_penalty: float = 1.0  # 1: none
-    template: str = ""  # file of the chat template that it is shown conversations through; "": its own
+    # file of the chat template that it is shown conversations through; "": its own
+    template: str = ""
 
     @property
     def path(self) -> Path:
@@ -79,7 +86,9 @@ class ModelFile:
 
     @property
     def identity(self) -> str:
-        """What answers, for the key of a reply: the weights with their chat template and sampling, by hash."""
+        """What answers, for the key of a reply: the weights with their chat template and sampling,
+        by hash.
+        """
         if self.template is None:
             return f"gguf:{self.sha256[:16]}"
         shown = content_hash([self.template.read_text(encoding="utf-8"), self.repeat_penalty])
@@ -89,7 +98,9 @@ class ModelFile:
     def template(self) -> Path | None:
         """The chat template that is used instead of the file's own; None: its own."""
         named = self._pinned.template if self._pinned else ""
-        return Path(str(files("independence_bench.models.local").joinpath(named))) if named else None
+        return (
+            Path(str(files("independence_bench.models.local").joinpath(named))) if named else None
+        )
 
     @property
     def repeat_penalty(self) -> float:
@@ -102,7 +113,9 @@ class ModelFile:
 
     @property
     def shows_tools(self) -> bool:
-        """Whether its chat template can show a tool and its result. False also where the file is gone."""
+        """Whether its chat template can show a tool and its result. False also where the file is
+        gone.
+        """
         if self.template is not None:
             return "tools" in self.template.read_text(encoding="utf-8")
         try:
@@ -118,13 +131,19 @@ class ModelFile:
         except OSError:
             same = False
         if not same:
-            raise LocalModelError(f"{self.path} was changed while it was in use; run the command again")
+            raise LocalModelError(
+                f"{self.path} was changed while it was in use; run the command again"
+            )
 
 
 def data_folder(variables: Mapping[str, str] = os.environ) -> Path:
-    """The folder of `AIB_DATA` in *variables*, an environment; else the platform's place for user data."""
+    """The folder of `AIB_DATA` in *variables*, an environment; else the platform's place for user
+    data.
+    """
     chosen = variables.get("AIB_DATA")
-    return Path(chosen).expanduser() if chosen else platformdirs.user_data_path("aib", appauthor=False)
+    return (
+        Path(chosen).expanduser() if chosen else platformdirs.user_data_path("aib", appauthor=False)
+    )
 
 
 def models_folder() -> Path:
@@ -135,7 +154,9 @@ def models_folder() -> Path:
 @cache
 def pins() -> Mapping[str, Pin]:
     """The models that can be installed, by name."""
-    listed = read_own(files("independence_bench.models.local").joinpath("pins.yaml").read_text(encoding="utf-8"))
+    listed = read_own(
+        files("independence_bench.models.local").joinpath("pins.yaml").read_text(encoding="utf-8")
+    )
     return {name: _pin(name, **facts) for name, facts in listed.items()}
 
 
@@ -151,20 +172,25 @@ def pin_of(name: str) -> Pin:
 
 
 def known_paths() -> dict[str, Path]:
-    """Where the files that are known lie, by name: those that are installed, and those named by path; {} for none."""
+    """Where the files that are known lie, by name: those that are installed, and those named by
+    path; {} for none.
+    """
     try:
         listed = json.loads(_table().read_text(encoding="utf-8"))
         noted = {str(name): Path(facts["path"]) for name, facts in listed.items()}
-    except (OSError, ValueError, TypeError, AttributeError, KeyError):  # a table that cannot be read is made anew
+    # a table that cannot be read is made anew
+    except (OSError, ValueError, TypeError, AttributeError, KeyError):
         noted = {}
     every = noted | {name: pin.path for name, pin in pins().items() if pin.path.exists()}
     return {name: path for name, path in every.items() if path.exists()}
 
 
 def find(typed: str) -> ModelFile:
-    """The file that *typed*, a path or a name, means. Its hash is taken if this process has not used it.
+    """The file that *typed*, a path or a name, means. Its hash is taken if this process has not
+    used it.
 
-    Raises LocalModelError if there is none, if it is no model that can be talked to, or not the one of that name.
+    Raises LocalModelError if there is none, if it is no model that can be talked to, or not the one
+    of that name.
     """
     if typed.endswith(".gguf") or "/" in typed or os.sep in typed:
         return describe(Path(typed).expanduser())
@@ -179,9 +205,13 @@ def find(typed: str) -> ModelFile:
     path = known[typed]
     file = describe(path)
     if pin is not None and file.sha256 != pin.sha256:
-        raise LocalModelError(f"{path} is not {typed} as published; run `aib models install {typed}`")
+        raise LocalModelError(
+            f"{path} is not {typed} as published; run `aib models install {typed}`"
+        )
     if file.name != typed:  # its name has the start of a hash
-        raise LocalModelError(f"{path} is no longer {typed}, its content is another; write gguf:{path}")
+        raise LocalModelError(
+            f"{path} is no longer {typed}, its content is another; write gguf:{path}"
+        )
     return file
 
 
@@ -191,7 +221,9 @@ _IN_USE: list[ModelFile] = []  # those that a server of this process has loaded
 
 @contextmanager
 def in_use(models: Sequence[ModelFile]) -> Iterator[None]:
-    """While a server has loaded *models*: one that is changed is no other model meanwhile, but an error."""
+    """While a server has loaded *models*: one that is changed is no other model meanwhile, but an
+    error.
+    """
     _IN_USE.extend(models)
     try:
         yield
@@ -201,7 +233,9 @@ def in_use(models: Sequence[ModelFile]) -> Iterator[None]:
 
 
 def describe(path: Path) -> ModelFile:
-    """What is known of the file at *path*, and its place is noted where it is new. Raises LocalModelError."""
+    """What is known of the file at *path*, and its place is noted where it is new. Raises
+    LocalModelError.
+    """
     path = path.absolute()
     try:
         with path.open("rb") as content:
@@ -212,7 +246,9 @@ def describe(path: Path) -> ModelFile:
                 content.seek(0)
                 sha256 = hashlib.file_digest(content, "sha256").hexdigest()
                 if _state(os.fstat(content.fileno())) != state:
-                    raise LocalModelError(f"{path} was changed while it was read; run the command again")
+                    raise LocalModelError(
+                        f"{path} was changed while it was read; run the command again"
+                    )
                 _HASHES[str(path), state] = sha256
     except OSError as error:
         raise LocalModelError(
@@ -230,9 +266,13 @@ def describe(path: Path) -> ModelFile:
 
 
 def _check(path: Path, header: bytes) -> None:
-    """Raises LocalModelError unless the file that begins with *header* is a model with a chat template."""
+    """Raises LocalModelError unless the file that begins with *header* is a model with a chat
+    template.
+    """
     if header[:4] != b"GGUF":
-        raise LocalModelError(f"{path} is not a GGUF file; convert the model with llama.cpp, or download one as .gguf")
+        raise LocalModelError(
+            f"{path} is not a GGUF file; convert the model with llama.cpp, or download one as .gguf"
+        )
     if _TEMPLATE not in header:
         raise LocalModelError(
             f"{path} has no chat template, so it cannot be talked to; take the model's instruct or chat version"
@@ -240,14 +280,18 @@ def _check(path: Path, header: bytes) -> None:
 
 
 def _own_template(header: bytes) -> bytes:
-    """The chat template in *header*: after its key stand the kind of value, its length in 8 bytes, and the text."""
+    """The chat template in *header*: after its key stand the kind of value, its length in 8 bytes,
+    and the text.
+    """
     start = header.index(_TEMPLATE) + len(_TEMPLATE) + 4
     length = int.from_bytes(header[start : start + 8], "little")
     return header[start + 8 : start + 8 + length]
 
 
 def _name_for(path: Path, sha256: str, known: Mapping[str, Path]) -> str:
-    """Its pin's name, or that of the file; with the start of its hash where another file has that name."""
+    """Its pin's name, or that of the file; with the start of its hash where another file has that
+    name.
+    """
     for pin in pins().values():
         if pin.sha256 == sha256:
             return pin.name
@@ -257,11 +301,15 @@ def _name_for(path: Path, sha256: str, known: Mapping[str, Path]) -> str:
 
 
 def _note(known: Mapping[str, Path]) -> None:
-    """Write the table. Raises LocalModelError where it cannot be: the name of a file would mean nothing later."""
+    """Write the table. Raises LocalModelError where it cannot be: the name of a file would mean
+    nothing later.
+    """
     listed = {name: {"path": str(path)} for name, path in known.items()}
     try:
         _table().parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", dir=_table().parent, suffix=".part", encoding="utf-8", delete=False) as part:
+        with NamedTemporaryFile(
+            "w", dir=_table().parent, suffix=".part", encoding="utf-8", delete=False
+        ) as part:
             part.write(json.dumps(listed, indent=1))
         os.replace(part.name, _table())
     except OSError as error:

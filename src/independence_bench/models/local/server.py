@@ -1,24 +1,26 @@
-"""Starts and stops model files as an ordinary endpoint on a free loopback port, and is the process that runs them.
+"""Starts and stops model files as an ordinary endpoint on a free loopback port, and is the process
+that runs them.
 
 They run in a child process: this one stays responsive, and a crash of the runtime is an error here
-and not the end. The child has a session of its own, so Ctrl-C in the terminal reaches only this process,
-which may finish its calls in flight; it ends with this process even if this one is killed. Knows nothing of
-the benchmark; whoever calls the endpoint cannot tell it from another one.
-How the endpoint behaves, as measured: docs/local-models.md.
+and not the end. The child has a session of its own, so Ctrl-C in the terminal reaches only this
+process, which may finish its calls in flight; it ends with this process even if this one is killed.
+Knows nothing of the benchmark; whoever calls the endpoint cannot tell it from another one. How the
+endpoint behaves, as measured: docs/local-models.md.
 
-The child is `python -m independence_bench.models.local.server FOLDER CONTEXT AT_ONCE MODEL...`. It writes its address
-as one line to its standard output as soon as it answers; everything else, the runtime's log included, goes to
-standard error. It ends, and takes the folder along, when its standard input is closed, which also happens when its
-parent is killed.
+The child is `python -m independence_bench.models.local.server FOLDER CONTEXT AT_ONCE MODEL...`. It
+writes its address as one line to its standard output as soon as it answers; everything else, the
+runtime's log included, goes to standard error. It ends, and takes the folder along, when its
+standard input is closed, which also happens when its parent is killed.
 
-In front of the runtime's own servers is one of ours, so that a reply follows from its request alone. Sums of floats
-depend on how many tokens are evaluated together: a prompt of which a part was there already, as of any conversation
-that goes on, has other sums than one that is evaluated as a whole; now and then that changes a token, and with it the
-rest of a reply. Here a prompt is always evaluated up to the end of its beginning (system prompt and tools), then up to
-each of the human's turns, whether these steps were just taken or have to be taken again. What the server holds after a
-step is kept in a file, whose name says what was evaluated, so that no step is taken twice while it is there: the
-branches of a stem evaluate their opening once. The servers of a model have the same weights and share the folder; a
-request goes to the first one that is free.
+In front of the runtime's own servers is one of ours, so that a reply follows from its request
+alone. Sums of floats depend on how many tokens are evaluated together: a prompt of which a part was
+there already, as of any conversation that goes on, has other sums than one that is evaluated as a
+whole; now and then that changes a token, and with it the rest of a reply. Here a prompt is always
+evaluated up to the end of its beginning (system prompt and tools), then up to each of the human's
+turns, whether these steps were just taken or have to be taken again. What the server holds after a
+step is kept in a file, whose name says what was evaluated, so that no step is taken twice while it
+is there: the branches of a stem evaluate their opening once. The servers of a model have the same
+weights and share the folder; a request goes to the first one that is free.
 """
 
 from __future__ import annotations
@@ -44,19 +46,30 @@ from independence_bench.hashing import content_hash
 from independence_bench.models.local.files import ModelFile, in_use
 
 START_UP_SECONDS = (
-    600.0  # half a second for a small model; a cold disk, a large file or a busy machine may take minutes
+    # half a second for a small model; a cold disk, a large file or a busy machine may take minutes
+    600.0
 )
-CONTEXT = 8192  # tokens that a conversation may have; each takes 12 to 110 kB, by the size of the model
+# tokens that a conversation may have; each takes 12 to 110 kB, by the size of the model
+CONTEXT = 8192
 _DYING_SECONDS = 0.5
 _QUOTED_LINES = 3
-REPLY_TOKENS: Final = 512  # only for a request without max_tokens, which would run to the end of the context
+# only for a request without max_tokens, which would run to the end of the context
+REPLY_TOKENS: Final = 512
 HOST = "127.0.0.1"
 COMPLETIONS = "/v1/chat/completions"
 MODELS = "/v1/models"
 HUMAN = ("user", "tool")  # roles of what the human says
 PLACEHOLDER = {"role": "user", "content": "."}  # the turn after a beginning, whatever follows
 # of a request: all that its prompt may depend on
-SHOWN = ("model", "messages", "tools", "tool_choice", "parallel_tool_calls", "response_format", "chat_template_kwargs")
+SHOWN = (
+    "model",
+    "messages",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "chat_template_kwargs",
+)
 MOST_BYTES = 2**30  # of the kept states: 12 to 110 kB a token, by the size of the model
 LONGEST = 64 * 2**20  # bytes of a request
 Body = dict[str, Any]
@@ -71,16 +84,21 @@ async def serve(
     states: Path | None = None,
     log: Path | None = None,
 ) -> AsyncIterator[str]:
-    """Serve *models* and give the base URL, such as `http://127.0.0.1:40001/v1`, until the block is left.
+    """Serve *models* and give the base URL, such as `http://127.0.0.1:40001/v1`, until the block is
+    left.
 
-    *at_once* replies, 1 or more, of each are generated at a time; a file's weights are in memory once. *context* is in
-    tokens. Evaluated prompts are kept in the folder *states*, or in one of its own that goes with it. The child's log
-    goes to *log*, which is replaced, or nowhere. Raises LocalModelError if the runtime is not installed, if the server
-    does not start, or if it ended before the block did; an error of the block's own is then the cause.
+    *at_once* replies, 1 or more, of each are generated at a time; a file's weights are in memory
+    once. *context* is in tokens. Evaluated prompts are kept in the folder *states*, or in one of
+    its own that goes with it. The child's log goes to *log*, which is replaced, or nowhere. Raises
+    LocalModelError if the runtime is not installed, if the server does not start, or if it ended
+    before the block did; an error of the block's own is then the cause.
     """
     if importlib.util.find_spec("xllamacpp") is None:
         raise LocalModelError("model files need their runtime: pip install xllamacpp")
-    named = [f"{model.name}={model.template or ''}={model.repeat_penalty}={model.path}" for model in models]
+    named = [
+        f"{model.name}={model.template or ''}={model.repeat_penalty}={model.path}"
+        for model in models
+    ]
     with (
         # a child that is just being killed may still write into its folder
         nullcontext(states)
@@ -107,7 +125,8 @@ async def serve(
 
 @contextmanager
 def _child(arguments: Sequence[str], trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """The host process. It has nothing to save, so it is killed when the block is left, before its folder goes.
+    """The host process. It has nothing to save, so it is killed when the block is left, before its
+    folder goes.
 
     Its standard input is a pipe that nothing is written to, open as long as this process lives.
     """
@@ -128,7 +147,9 @@ def _child(arguments: Sequence[str], trace: IO[bytes]) -> Iterator[subprocess.Po
 
 
 async def _address(child: subprocess.Popen[bytes], trace: IO[bytes]) -> str:
-    """Wait until the child answers and return its address. Raises LocalModelError when it ends or hangs."""
+    """Wait until the child answers and return its address. Raises LocalModelError when it ends or
+    hangs.
+    """
     assert child.stdout is not None  # noqa: S101 - a pipe was asked for
     try:
         # a thread may wait for a pipe on every platform; killing the child ends it
@@ -144,7 +165,9 @@ async def _address(child: subprocess.Popen[bytes], trace: IO[bytes]) -> str:
 def _ended(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> LocalModelError:
     """One line: what happened, the exit code and the end of the child's log."""
     trace.seek(0)
-    lines = [line.strip() for line in trace.read().decode(errors="replace").splitlines() if line.strip()]
+    lines = [
+        line.strip() for line in trace.read().decode(errors="replace").splitlines() if line.strip()
+    ]
     code = f" (exit code {child.returncode})" if child.returncode is not None else ""
     quoted = f": {' | '.join(lines[-_QUOTED_LINES:])}" if lines else ""
     return LocalModelError(
@@ -159,17 +182,22 @@ def _ended(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> Local
 def threads(at_once: int) -> int:
     """Compute threads of each of *at_once* servers: half of the cores between them, 1 at least.
 
-    Threads wait for each other at every layer: on two cores that something else is using as well, two threads gave
+    Threads wait for each other at every layer: on two cores that something else is using as well,
+    two threads gave
     5.0 tokens a second and one gave 16.9 (0.5B), 6.3 and 14.6 (1.5B).
     """
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    usable = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return max(1, usable // 2 // at_once)
 
 
 def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None:
-    """Serve the files of *named*, *at_once* replies of each, until standard input is closed. Never returns normally.
+    """Serve the files of *named*, *at_once* replies of each, until standard input is closed. Never
+    returns normally.
 
-    *named*: name, path of a chat template or nothing for the file's own, repeat penalty and path, with = between them.
+    *named*: name, path of a chat template or nothing for the file's own, repeat penalty and path,
+    with = between them.
     """
     # the runtime may log to file descriptor 1: keep the pipe to the parent for ourselves
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -201,7 +229,8 @@ def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None
         settings.ui = False
         settings.offline = True
         settings.verbosity = 2  # warnings and errors; no conversation is logged
-        server = xllamacpp.Server(settings)  # returns when the model is loaded, raises when it cannot be
+        # returns when the model is loaded, raises when it cannot be
+        server = xllamacpp.Server(settings)
         running.append(server)
         return str(server.listening_address)
 
@@ -218,14 +247,19 @@ async def _serve(servers: Mapping[str, Sequence[str]], folder: Path, report: IO[
         print(address, file=report, flush=True)
         await asyncio.to_thread(sys.stdin.buffer.read)
         shutil.rmtree(folder, ignore_errors=True)
-        os._exit(0)  # nothing to save, and the runtime's own shutdown would wait for calls in flight
+        # nothing to save, and the runtime's own shutdown would wait for calls in flight
+        os._exit(0)
 
 
 @asynccontextmanager
 async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> AsyncIterator[str]:
-    """The address before *servers*, by model, until the block is left; each has one slot and its files in *folder*."""
+    """The address before *servers*, by model, until the block is left; each has one slot and its
+    files in *folder*.
+    """
     app = web.Application(client_max_size=LONGEST)
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None), read_bufsize=LONGEST) as session:
+    async with aiohttp.ClientSession(
+        timeout=aiohttp.ClientTimeout(None), read_bufsize=LONGEST
+    ) as session:
         free: dict[str, asyncio.Queue[_Server]] = {}
         for model, addresses in servers.items():
             free[model] = asyncio.Queue()
@@ -255,7 +289,9 @@ async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> Async
             """Whatever is no completion, as it is, by the first server."""
             url, body = f"{next(iter(servers.values()))[0]}{request.path_qs}", await request.read()
             async with session.request(request.method, url, data=body) as answer:
-                return web.Response(body=await answer.read(), status=answer.status, content_type=answer.content_type)
+                return web.Response(
+                    body=await answer.read(), status=answer.status, content_type=answer.content_type
+                )
 
         app.router.add_post(COMPLETIONS, completion)
         app.router.add_get(MODELS, models)
@@ -272,7 +308,9 @@ async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> Async
 
 
 class _Server:
-    """Sends one request after the other to the server at *address*, from the state that belongs to it."""
+    """Sends one request after the other to the server at *address*, from the state that belongs to
+    it.
+    """
 
     def __init__(self, session: aiohttp.ClientSession, address: str, folder: Path) -> None:
         self.session, self.address, self.folder = session, address, folder
@@ -284,20 +322,30 @@ class _Server:
         """
         there = await self._prepare(sent)
         headers = {"Content-Type": "application/json"}
-        async with self.session.post(f"{self.address}{COMPLETIONS}", data=sent, headers=headers) as answer:
+        async with self.session.post(
+            f"{self.address}{COMPLETIONS}", data=sent, headers=headers
+        ) as answer:
             if answer.content_type != "text/event-stream":
                 body = _with_cached(await answer.read(), there)
-                return web.Response(body=body, status=answer.status, content_type=answer.content_type)
-            streamed = web.StreamResponse(status=answer.status, headers={"Content-Type": answer.content_type})
+                return web.Response(
+                    body=body, status=answer.status, content_type=answer.content_type
+                )
+            streamed = web.StreamResponse(
+                status=answer.status, headers={"Content-Type": answer.content_type}
+            )
             await streamed.prepare(request)
             async for line in answer.content:
                 prefix, colon, data = line.partition(b"data: ")
-                await streamed.write(line if not colon else prefix + colon + _with_cached(data, there))
+                await streamed.write(
+                    line if not colon else prefix + colon + _with_cached(data, there)
+                )
             await streamed.write_eof()
             return streamed
 
     async def _prepare(self, sent: bytes) -> int | None:
-        """Have the server evaluate the prompt; how much of it was there. None: it has no prompt, as it will say."""
+        """Have the server evaluate the prompt; how much of it was there. None: it has no prompt, as
+        it will say.
+        """
         try:
             prompts = prompts_of(json.loads(sent))
             names = [f"{content_hash(prompt)}.state" for prompt in prompts]
@@ -328,7 +376,9 @@ class _Server:
         return False
 
     async def _keep(self, name: str) -> None:
-        """Keep the server's state under *name*; whoever reads it meanwhile finds the whole of it or none."""
+        """Keep the server's state under *name*; whoever reads it meanwhile finds the whole of it or
+        none.
+        """
         part = f"{content_hash(self.address)}.part"
         if await self._slot("save", part):
             os.replace(self.folder / part, self.folder / name)
@@ -345,12 +395,16 @@ class _Server:
 
     async def _slot(self, action: str, name: str = "") -> bool:
         url = f"{self.address}/slots/0"
-        async with self.session.post(url, params={"action": action}, json={"filename": name}) as answer:
+        async with self.session.post(
+            url, params={"action": action}, json={"filename": name}
+        ) as answer:
             return answer.status == 200
 
 
 def _with_cached(data: bytes, there: int | None) -> bytes:
-    """*data*, where it is JSON that tells of tokens used, with *there* as those that had been evaluated before."""
+    """*data*, where it is JSON that tells of tokens used, with *there* as those that had been
+    evaluated before.
+    """
     if there is None or b'"prompt_tokens_details"' not in data:
         return data
     value = json.loads(data)
@@ -359,13 +413,18 @@ def _with_cached(data: bytes, there: int | None) -> bytes:
 
 
 def prompts_of(body: Mapping[str, Any]) -> list[Body]:
-    """The prompts that are evaluated one after the other for the request *body*, each of them the start of the next.
+    """The prompts that are evaluated one after the other for the request *body*, each of them the
+    start of the next.
 
     Raises ValueError, TypeError, AttributeError or KeyError where it has no list of messages.
     """
     messages = list(body["messages"])
     first = [message for message in messages[:1] if message.get("role") == "system"]
-    turns = [messages[: place + 1] for place, message in enumerate(messages) if message.get("role") in HUMAN]
+    turns = [
+        messages[: place + 1]
+        for place, message in enumerate(messages)
+        if message.get("role") in HUMAN
+    ]
     shown = {name: body[name] for name in SHOWN if name in body}
     return [{**shown, "messages": messages} for messages in ([*first, PLACEHOLDER], *turns)]
 

@@ -1,13 +1,14 @@
 """What the small model has in mind at a place in a text: its hidden states, by numpy alone.
 
-    mind = Mind(Path(find(SMOLLM2).path), layers=20)
-    _, so_far = mind.read(mind.encode("What came before, read once."))
-    states, _ = mind.read(mind.encode(" And what follows it."), so_far)
-    states[-1][20]                           # what it makes of the last token after twenty layers, 576 numbers
+    mind = Mind(Path(find(SMOLLM2).path), layers=20) _, so_far = mind.read(mind.encode("What came
+    before, read once.")) states, _ = mind.read(mind.encode(" And what follows it."), so_far)
+    states[-1][20]                           # what it makes of the last token after twenty layers,
+    576 numbers
 
-The runtime that serves the model gives the last layer only, and slowly: with many layers left out, and matrices as
-numpy multiplies them, a core reads some hundred tokens a second. The weights come from a GGUF file (llama.cpp's format,
-version 3), of which only what SmolLM2's file has is read. Knows the model's shape; nothing of judging.
+The runtime that serves the model gives the last layer only, and slowly: with many layers left out,
+and matrices as numpy multiplies them, a core reads some hundred tokens a second. The weights come
+from a GGUF file (llama.cpp's format, version 3), of which only what SmolLM2's file has is read.
+Knows the model's shape; nothing of judging.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ Floats = npt.NDArray[np.float32]
 Past = tuple[tuple[Floats, Floats], ...]
 """Of each layer the keys and the values of what was read, heads x tokens x numbers."""
 
-_HEADS, _SHARED, _WIDTH = 9, 3, 64  # heads that ask, those that answer, and how many numbers each has
+# heads that ask, those that answer, and how many numbers each has
+_HEADS, _SHARED, _WIDTH = 9, 3, 64
 _EPSILON, _BASE = 1e-5, 100_000.0
 
 _SPECIAL = re.compile(r"(<\|im_start\|>|<\|im_end\|>)")
@@ -40,11 +42,25 @@ _PIECE = re.compile(r"\d|'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?(?:[^\s\w]|_)+|\s+(
 _VISIBLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 _HIDDEN = [byte for byte in range(256) if byte not in _VISIBLE]
 # how byte-level BPE writes a byte: as itself if it can be seen, else as a letter from 256 on
-_LETTER = {byte: chr(byte) for byte in _VISIBLE} | {byte: chr(256 + at) for at, byte in enumerate(_HIDDEN)}
+_LETTER = {byte: chr(byte) for byte in _VISIBLE} | {
+    byte: chr(256 + at) for at, byte in enumerate(_HIDDEN)
+}
 _BYTE = {letter: byte for byte, letter in _LETTER.items()}
 
 # the format's numbers for what a header's value is
-_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_NUMBERS = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    4: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
 _TEXT, _LIST = 8, 9
 _F32, _Q4_1, _Q8_0 = 0, 3, 8  # and for how a tensor's numbers are kept
 _BLOCK = 32  # so many numbers share a scale
@@ -88,7 +104,9 @@ class Weights:
             kind, place = self._take("IQ")
             by_name[name] = Tensor(shape, kind, place)
         start = -(-self._at // 32) * 32
-        return header, {name: Tensor(t.shape, t.kind, start + t.place) for name, t in by_name.items()}
+        return header, {
+            name: Tensor(t.shape, t.kind, start + t.place) for name, t in by_name.items()
+        }
 
     def _take(self, form: str) -> tuple[Any, ...]:
         taken = struct.unpack_from(f"<{form}", self._bytes, self._at)
@@ -118,7 +136,9 @@ class Weights:
         """The tensor *name*, or its *chosen* rows, as 32-bit numbers."""
         tensor = self._tensors[name]
         if tensor.kind == _F32:
-            return np.frombuffer(self._bytes, "<f4", int(np.prod(tensor.shape)), tensor.place).reshape(tensor.shape)
+            return np.frombuffer(
+                self._bytes, "<f4", int(np.prod(tensor.shape)), tensor.place
+            ).reshape(tensor.shape)
         form = {_Q4_1: _Q4_1_BLOCK, _Q8_0: _Q8_0_BLOCK}[tensor.kind]
         height, width = tensor.shape
         blocks = np.frombuffer(self._bytes, form, height * width // _BLOCK, tensor.place)
@@ -180,10 +200,13 @@ class Mind:
         x = self._weights.rows("token_embd.weight", np.asarray(tokens))
         start = past[0][0].shape[1] if past else 0
         places = np.arange(len(tokens))
-        sees = np.concatenate([np.ones((len(x), start), dtype=bool), places[:, None] >= places], axis=1)
+        sees = np.concatenate(
+            [np.ones((len(x), start), dtype=bool), places[:, None] >= places], axis=1
+        )
         hidden, turn = np.where(sees, 0, -np.inf).astype(np.float32), _turn(start + places)
         states, kept = [x], []
-        # several threads wait for each other at every product: where other work goes on, a multiple of the time
+        # several threads wait for each other at every product: where other work goes on, a multiple
+        # of the time
         with self._pools.limit(limits=1, user_api="blas"):
             for number, layer in enumerate(self._layers):
                 x, seen = layer.read(x, past[number] if past else None, turn, hidden)
@@ -200,7 +223,9 @@ class _Layer:
             return weights.rows(f"blk.{number}.{name}.weight")
 
         self._before, self._between = tensor("attn_norm"), tensor("ffn_norm")
-        self._asked = np.concatenate([tensor("attn_q"), tensor("attn_k"), tensor("attn_v")]).T.copy()
+        self._asked = np.concatenate(
+            [tensor("attn_q"), tensor("attn_k"), tensor("attn_v")]
+        ).T.copy()
         self._out, self._down = tensor("attn_output").T.copy(), tensor("ffn_down").T.copy()
         self._up = np.concatenate([tensor("ffn_gate"), tensor("ffn_up")]).T.copy()
 
@@ -208,23 +233,35 @@ class _Layer:
         self, x: Floats, past: tuple[Floats, Floats] | None, turn: Floats, hidden: Floats
     ) -> tuple[Floats, tuple[Floats, Floats]]:
         """The states after this layer, and its keys and values of all that was read."""
-        heads = (_normed(x, self._before) @ self._asked).reshape(len(x), -1, _WIDTH).transpose(1, 0, 2)
+        heads = (
+            (_normed(x, self._before) @ self._asked).reshape(len(x), -1, _WIDTH).transpose(1, 0, 2)
+        )
         asking, keys, values = np.split(heads, [_HEADS, _HEADS + _SHARED])
         asking, keys = _turned(asking, turn), _turned(keys, turn)
         if past:
-            keys, values = np.concatenate([past[0], keys], axis=1), np.concatenate([past[1], values], axis=1)
+            keys, values = (
+                np.concatenate([past[0], keys], axis=1),
+                np.concatenate([past[1], values], axis=1),
+            )
         asking = asking.reshape(_SHARED, _HEADS // _SHARED, len(x), _WIDTH)
         near = asking @ keys[:, None].swapaxes(-1, -2) / np.sqrt(np.float32(_WIDTH)) + hidden
         near = np.exp(near - near.max(axis=-1, keepdims=True))
         near /= near.sum(axis=-1, keepdims=True)
-        seen = (near @ values[:, None]).reshape(_HEADS, len(x), _WIDTH).transpose(1, 0, 2).reshape(len(x), -1)
+        seen = (
+            (near @ values[:, None])
+            .reshape(_HEADS, len(x), _WIDTH)
+            .transpose(1, 0, 2)
+            .reshape(len(x), -1)
+        )
         x = x + seen @ self._out
         gate, up = np.split(_normed(x, self._between) @ self._up, 2, axis=1)
         return x + (gate / (1 + np.exp(-np.maximum(gate, -80))) * up) @ self._down, (keys, values)  # type: ignore[return-value] # of 32 bits
 
 
 def _normed(x: Floats, weight: Floats) -> Floats:
-    return np.asarray(x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.float32(_EPSILON)) * weight)
+    return np.asarray(
+        x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.float32(_EPSILON)) * weight
+    )
 
 
 def _turn(places: npt.NDArray[np.int64]) -> Floats:
