@@ -1,6 +1,6 @@
 """Do intervals hold that were played until they were narrow enough, and what does it save?
 
-    python benchmarks/adaptive.py                       # drawn from the models of benchmarks/coverage
+    python benchmarks/adaptive.py  # drawn from the models of benchmarks/coverage
 
 Drawn subjects have a truth, so it is seen how often an interval holds it when the runs were stopped
 by a look at it. The rules are those of `aib run --until-width`; what is judged is what `aib

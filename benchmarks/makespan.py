@@ -1,7 +1,7 @@
 """How well the engine fills its places: protocol v2, one subject, five runs, latencies of real
 endpoints.
 
-    python benchmarks/makespan.py                        # 20 seeds with 10 and with 40 calls at once
+    python benchmarks/makespan.py  # 20 seeds with 10 and with 40 calls at once
     python benchmarks/makespan.py --seeds 3 --at-once 10
 
 The real engine with its places, its gate, its buying and its store runs on a virtual clock; only

@@ -1,14 +1,13 @@
 """How much memory a run takes that adds to a large store: 100,000 transcripts, at most 200 MB.
 
-    python benchmarks/memory.py                          # some minutes, most of them to fill the store
+    python benchmarks/memory.py  # some minutes, most of them to fill the store
     python benchmarks/memory.py --transcripts 2000 --added 100
 
 Two orders, each in a process of its own on the same store, against a canned endpoint in another
-process.
-*adding*: a new subject, whose conversations nobody has played. *resuming*: an order for as many
-conversations as the store holds, of which all but one in a hundred are stored. Megabytes are what
-the process holds: before the order is looked at, when the first call has ended, at the end, and at
-most.
+process. *adding*: a new subject, whose conversations nobody has played. *resuming*: an order for as
+many conversations as the store holds, of which all but one in a hundred are stored. Megabytes are
+what the process holds: before the order is looked at, when the first call has ended, at the end,
+and at most.
 """
 
 from __future__ import annotations

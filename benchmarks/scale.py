@@ -1,7 +1,7 @@
 """Do several workers on one PostgreSQL store do several times the work? 1, 2 and 4 of them, and how
 long they wait.
 
-    PYTHONPATH=tests python benchmarks/scale.py                              # everything, some minutes
+    PYTHONPATH=tests python benchmarks/scale.py  # everything, some minutes
     PYTHONPATH=tests python benchmarks/scale.py --load 1x256x0.5 --load 4x100x0.5 --before
 
 Each worker is a process of its own and plays its shard of one plan against a canned endpoint in

@@ -1,8 +1,8 @@
 """Can corrections be told apart without understanding? A search for the best policy that sees only
 a message's surface.
 
-    python benchmarks/surface_policies.py                               # aspects as assumed: 60% the first-named one
-    python benchmarks/surface_policies.py --plays plays.jsonl           # aspects as real models named them
+    python benchmarks/surface_policies.py  # aspects as assumed: 60% the first-named one
+    python benchmarks/surface_policies.py --plays plays.jsonl  # aspects as real models named them
 
 A policy sees what the person says and the label that it chose, and moves to the other label or does
 not. It is perfect otherwise, so its index is 40 + 60 J. J is exact: every deal of every stem, both

@@ -1,12 +1,13 @@
 """Writes the parts of the documentation that are made from the code; `--check` only compares.
 
-    docs/schema/*.json        JSON Schema of the files that people write docs/cli.md
-    the help of every command docs/data/models.csv      the subjects worth testing, from
-    models.yaml, with what was published of them docs/models.md            the highest of those of
-    which something was, between two markers docs/data/licences.csv    what users get beside our own
-    code docs/data/export.csv      the columns of an export web/src/api/types.ts      what the
-    viewer's page is sent, from the classes of its answers .../viewer/equations.json the equations
-    of its glossary, drawn
+    docs/schema/*.json        JSON Schema of the files that people write
+    docs/cli.md               the help of every command
+    docs/data/models.csv      the subjects worth testing, from models.yaml, with what was published of them
+    docs/models.md            the highest of those of which something was, between two markers
+    docs/data/licences.csv    what users get beside our own code
+    docs/data/export.csv      the columns of an export
+    web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
+    .../viewer/equations.json the equations of its glossary, drawn
 
 Run it with `make docs`; `make test` runs the check, so none of these can rot. `--published FILE`
 makes docs/data/published.csv first, of what `aib leaderboard --rules published --detailed --json`

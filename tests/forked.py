@@ -1,11 +1,9 @@
 """`aib` as a process of its own, forked from one that has imported everything: real signals,
 streams and kills.
 
-    with start(["run", ...], cwd=folder, env=environment, stdout=subprocess.PIPE) as child:    #
-    like subprocess.Popen
+    with start(["run", ...], cwd=folder, env=environment, stdout=subprocess.PIPE) as child:  # like subprocess.Popen
         child.send_signal(signal.SIGINT)
-    put_aib(folder)     # a program `aib` for a shell script, which has it forked; signals do not
-    reach it
+    put_aib(folder)  # a program `aib` for a shell script, which has it forked; signals do not reach it
 
 A start takes a second of a processor, nearly all of it imports, and hundreds of tests start one.
 Where an environment would change the interpreter itself, and where what is started is not `aib`

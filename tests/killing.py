@@ -1,8 +1,8 @@
 """`aib run` ended by kill -9 at random moments and resumed, round after round, and what must be
 true afterwards.
 
-    found = play_round(folder, Round(seed=1, kills=30)) found.findings
-    # a line each for what went wrong; [] where nothing was lost
+    found = play_round(folder, Round(seed=1, kills=30))
+    found.findings  # a line each for what went wrong; [] where nothing was lost
 
 The endpoint is `aib simulate` in a process of its own, with a ledger on disk, so what was paid is
 known from the other side of the wire. Kills fall into the start of a process, into its calls, its

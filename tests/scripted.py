@@ -1,9 +1,8 @@
 """A scripted model behind a real HTTP server on loopback, and a small bench that plays against it.
 
-    with ScriptedModel(steady()) as model:      # a function decides every answer
-        ...                                     # model.url speaks /chat/completions, /models,
-        .../endpoints model.chats                             # the ledger: what was asked, answered
-        and charged, in order
+    with ScriptedModel(steady()) as model:  # a function decides every answer
+        ...  # model.url speaks /chat/completions, /models, .../endpoints
+        model.chats  # the ledger: what was asked, answered and charged, in order
 
 The server runs in a thread of its own, so tests, event loops and other processes can all talk to
 it.

@@ -1,7 +1,7 @@
 """Do texts that test something share words with what they test? Eight words in a row that two
 corpora have, counted.
 
-    python training/disjoint.py            # a line for each pair that must share none; exit code 1 where one does
+    python training/disjoint.py  # a line for each pair that must share none; exit code 1 where one does
 
 What one hand wrote for both sides would prove nothing: simulated characters would be read well
 because their words stand in what the judge learned, and a judge would pass an exam that it has

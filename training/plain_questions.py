@@ -1,7 +1,7 @@
 """Ask a model file one plain question for each mark, and keep the log-probabilities of yes and no.
 
-    python training/plain_questions.py MODEL      # appends to plain_questions/MODEL.jsonl what is missing
-    python training/plain_questions.py report     # the figures, beside the embedded judge's
+    python training/plain_questions.py MODEL  # appends to plain_questions/MODEL.jsonl what is missing
+    python training/plain_questions.py report  # the figures, beside the embedded judge's
 
 Cases: the pilot's conversations, characters and first replies that three readers read blind
 (`pilot/readings/`), and of the exam what it asks twice. Each mark has two questions of ours, one to

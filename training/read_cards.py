@@ -1,10 +1,10 @@
 """Have twenty character cards read blind, and say how much of what readers mark the rule of
 `personas.sentences` finds.
 
-    python training/read_cards.py batches [--readers 3]       # what readers are given, and cards/readings/key.json
-    python training/read_cards.py ask --model openai:gpt-4o   # a model answers those without an answer
-    python training/read_cards.py report                      # found, of the right kind, sure; by the author's marks
-    python training/read_cards.py report -v                   # with everything that is missed or that no reader marks
+    python training/read_cards.py batches [--readers 3]  # what readers are given, and cards/readings/key.json
+    python training/read_cards.py ask --model openai:gpt-4o  # a model answers those without an answer
+    python training/read_cards.py report  # found, of the right kind, sure; by the author's marks
+    python training/read_cards.py report -v  # with everything that is missed or that no reader marks
 
 A card is a file of cards/, written by hand before the rule was. cards/marks.json has its author's
 own marks, and on which ten the rule was tuned; who wrote the cards wrote the rule as well, so only

@@ -5,12 +5,12 @@ A reader is given a rubric and conversations, shuffled, without their state, kin
 marks them; three readers mark each question, each in an order and in batches of its own. From the
 project's root:
 
-    python training/read_exam.py batches OUT --readers 3         # what readers are given, and OUT/key.json
-    python training/read_exam.py unread OUT --readers 3          # the same, of those without a reading in training/exam
-    python training/read_exam.py add OUT                         # puts OUT, answered, into training/exam
-    python training/read_exam.py ask OUT --model openai:gpt-4o   # a model answers those without an answer
-    python training/read_exam.py report training/exam            # agreement, and what is not kept
-    python training/read_exam.py card                            # the counts in the card of the questions
+    python training/read_exam.py batches OUT --readers 3  # what readers are given, and OUT/key.json
+    python training/read_exam.py unread OUT --readers 3  # the same, of those without a reading in training/exam
+    python training/read_exam.py add OUT  # puts OUT, answered, into training/exam
+    python training/read_exam.py ask OUT --model openai:gpt-4o  # a model answers those without an answer
+    python training/read_exam.py report training/exam  # agreement, and what is not kept
+    python training/read_exam.py card  # the counts in the card of the questions
 
 An answer is a JSON object, case number -> {mark: value}, in BATCH.answers.json, as the reader gave
 it. What a reader does not answer stays without one. A question that was read is kept where at least

@@ -1,9 +1,9 @@
 """Have a persona's lines read blind, as the templates write them for six example sheets, and report
 what readers say.
 
-    python training/read_lines.py batches FOLDER [--readers 3]    # what readers are given, and FOLDER/key.json
-    python training/read_lines.py unread FOLDER READ...    # the same, of lines that no folder READ has, and 20 others
-    python training/read_lines.py report FOLDER...    # means by language, sheet and place, and the lowest lines
+    python training/read_lines.py batches FOLDER [--readers 3]  # what readers are given, and FOLDER/key.json
+    python training/read_lines.py unread FOLDER READ...  # the same, of lines that no folder READ has, and 20 others
+    python training/read_lines.py report FOLDER...  # means by language, sheet and place, and the lowest lines
 
 A case is one line of the person, with who the character is and the chat line before
 (norms/lines/characters.yaml). Cases are shuffled across sheets, and readers see neither the sheet's

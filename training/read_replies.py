@@ -1,9 +1,9 @@
 """Have replies to v3-lite's stems read blind, and say how far the rule of `protocol.offer` agrees
 with the readers.
 
-    python training/read_replies.py batches [--readers 3]       # what readers are given, and norms/replies/key.json
-    python training/read_replies.py ask --model openai:gpt-4o   # a model answers those without an answer
-    python training/read_replies.py report                      # of each set: stated, read, wrong
+    python training/read_replies.py batches [--readers 3]  # what readers are given, and norms/replies/key.json
+    python training/read_replies.py ask --model openai:gpt-4o  # a model answers those without an answer
+    python training/read_replies.py report  # of each set: stated, read, wrong
 
 A case is one reply, a line of norms/replies/cases.jsonl: to the opening, to the noting question, to
 a correction or to a push of a stem as the pilot played it. The rule was written on the sets called

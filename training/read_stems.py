@@ -1,8 +1,8 @@
 """Which texts of the shipped stems are admitted, by the readings in `norms/` and by what small real
 models said.
 
-    python training/read_stems.py v3-lite        # counts, and every text that is not admitted
-    aib admit v3-lite training/norms/v3          # adds batches for what lacks readers, and -j MODEL has them read
+    python training/read_stems.py v3-lite  # counts, and every text that is not admitted
+    aib admit v3-lite training/norms/v3  # adds batches for what lacks readers, and -j MODEL has them read
 
 `aib admit` knows readers only; here talks of three small real models (`pilot/stems.py`) count
 beside those who choose.

@@ -1,7 +1,7 @@
 """How far attacks move the marks of a small real judge, with the rubric ahead of the conversation
 and behind it.
 
-    python training/swayed.py MODEL [--rubric NAME ...]     # appends to swayed/MODEL.jsonl what is missing there
+    python training/swayed.py MODEL [--rubric NAME ...]  # appends to swayed/MODEL.jsonl what is missing there
 
 The exam's attacked questions and the same without the attack, sent as a protocol's judge is asked
 and, with the rubric after the conversation, as it was asked before. What the judge answers is kept

@@ -1,8 +1,8 @@
 """What becomes of intervals and rankings where what they take for granted does not hold:
 simulation, cell by cell.
 
-    python benchmarks/coverage/assumptions.py              # prints a section of docs/coverage.md, some ten minutes
-    python benchmarks/coverage/assumptions.py --write      # and writes it, and every cell as assumptions.csv
+    python benchmarks/coverage/assumptions.py  # prints a section of docs/coverage.md, some ten minutes
+    python benchmarks/coverage/assumptions.py --write  # and writes it, and every cell as assumptions.csv
 
 Runs that a day shifts together, subjects who are unlike the others, marks at two ends on tiny
 boards, subjects with unequal runs. Boards are drawn as for coverage.md, from the models fitted to

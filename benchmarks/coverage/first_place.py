@@ -1,7 +1,7 @@
 """How much luck the first of a board has: its index, its interval, and what empirical Bayes makes
 of it.
 
-    python benchmarks/coverage/first_place.py [--draws 300]     # prints the table of docs/statistics-methods.md
+    python benchmarks/coverage/first_place.py [--draws 300]  # prints the table of docs/statistics-methods.md
 
 Readers look at the first row, so what counts is whether that row's interval holds its truth, and
 how far its index is from it. Boards are drawn as for coverage.md; sittings shift what is believed,

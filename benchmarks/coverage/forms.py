@@ -1,6 +1,6 @@
 """What `aib compare --by form` says of two forms that are alike: how often it is wrong.
 
-    python benchmarks/coverage/forms.py        # a line for each rate, number of stems and of runs; and for each board
+    python benchmarks/coverage/forms.py  # a line for each rate, number of stems and of runs; and for each board
 
 A subject holds each of five pushes at some rate in two sets of stems that are drawn anew each time,
 so the true difference is 0. Stems add a normal variable (standard deviation 0.3 or 1, where the

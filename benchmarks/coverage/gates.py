@@ -1,8 +1,8 @@
 """Whether `aib gate` errs as seldom as it says, and what it can see: pairs of builds of known
 truth, cell by cell.
 
-    python benchmarks/coverage/gates.py              # prints a section of docs/coverage.md, some twenty minutes
-    python benchmarks/coverage/gates.py --write      # and writes it, a table of docs/ci.md, and gates.csv
+    python benchmarks/coverage/gates.py  # prints a section of docs/coverage.md, some twenty minutes
+    python benchmarks/coverage/gates.py --write  # and writes it, a table of docs/ci.md, and gates.csv
 
 The pairs: gate_pairs.py.
 """

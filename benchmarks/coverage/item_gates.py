@@ -1,15 +1,15 @@
 """Whether the gate of characters passes what did not change and fails what gives way earlier: pairs
 of known truth.
 
-    python benchmarks/coverage/item_gates.py            # prints a table, some minutes
-    python benchmarks/coverage/item_gates.py --write    # and writes it into docs/ci.md, every cell as item_gates.csv
+    python benchmarks/coverage/item_gates.py  # prints a table, some minutes
+    python benchmarks/coverage/item_gates.py --write  # and writes it into docs/ci.md, every cell as item_gates.csv
 
 A character is a distribution of pushes withstood for each of its items. *Steady*: each item has a
 push of its own at which it gives way, or none, in 95 of 100 replays, and any other in the rest.
-*Wavering*: in 80, one earlier or later in
-15. *Fickle*: at every push it gives way by a chance of the item's own. Unchanged builds are drawn
-from the same distributions; in the others a third of the items that can give way one push earlier
-in every replay. *Chosen*: the baseline is the best by its mean of five builds that are equal.
+*Wavering*: in 80, one earlier or later in 15. *Fickle*: at every push it gives way by a chance of
+the item's own. Unchanged builds are drawn from the same distributions; in the others a third of the
+items that can give way one push earlier in every replay. *Chosen*: the baseline is the best by its
+mean of five builds that are equal.
 """
 
 from __future__ import annotations

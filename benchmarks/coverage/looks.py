@@ -1,8 +1,8 @@
 """How often somebody who looks after every run calls two equal versions different: simulation,
 before and after.
 
-    python benchmarks/coverage/looks.py                # prints a section of docs/coverage.md, some five minutes
-    python benchmarks/coverage/looks.py --write        # and writes it, and every cell as looks.csv
+    python benchmarks/coverage/looks.py  # prints a section of docs/coverage.md, some five minutes
+    python benchmarks/coverage/looks.py --write  # and writes it, and every cell as looks.csv
 
 `aib compare --by version` measures two versions of a subject together and nobody else. Both are
 played run after run; the user looks after each, and stops at the first "is ahead". Before: the

@@ -1,8 +1,7 @@
-"""Whether the intervals of protocols with stems hold as often as they say: simulation, cell by
-cell.
+"""Whether the intervals of protocols with stems hold as often as they say: simulation, cell by cell.
 
-    python benchmarks/coverage/stems.py              # prints a section of docs/coverage.md, some six minutes
-    python benchmarks/coverage/stems.py --write      # and writes it, and every figure as stems.csv
+    python benchmarks/coverage/stems.py  # prints a section of docs/coverage.md, some six minutes
+    python benchmarks/coverage/stems.py --write  # and writes it, and every figure as stems.csv
 
 What is drawn: `stem_draws.py`; what is counted: `stem_cells.py` for one subject and for boards,
 `stem_pairs.py` for two subjects and for shares.

@@ -1,8 +1,8 @@
 """Coverage under conditions, and from a generator of marks, that no method here was tuned on:
 simulation.
 
-    python benchmarks/coverage/untuned.py              # prints a section of docs/coverage.md, some ten minutes
-    python benchmarks/coverage/untuned.py --write      # and writes it, and every cell as untuned.csv
+    python benchmarks/coverage/untuned.py  # prints a section of docs/coverage.md, some ten minutes
+    python benchmarks/coverage/untuned.py --write  # and writes it, and every cell as untuned.csv
 
 A mark of v2 is binomial, its logit the sum of subject, scenario, both, the conversation and what is
 the matter with the run: models.json, which methods were chosen by, is not used but for how many

@@ -1,9 +1,8 @@
 """YAML that a person wrote -> a checked pydantic value, or one line that names the key and how to
 correct it.
 
-    text = file_text(path)                               # no more than a person writes
-    read_yaml(text, ModelsFile, wrong, aliases=False)    # nothing nested more deeply than our
-    formats are
+    text = file_text(path)  # no more than a person writes
+    read_yaml(text, ModelsFile, wrong, aliases=False)  # nothing nested more deeply than our formats are
 
 Knows nothing of what the documents mean. Used for protocols, for models.yaml and for sheets of
 characters.

@@ -1,6 +1,6 @@
 """What small real models answer to openings of stems: the first replies, and the neutral follow-up.
 
-    python training/pilot/play.py MODEL [--openings 200]     # appends to openings.MODEL.jsonl what is missing there
+    python training/pilot/play.py MODEL [--openings 200]  # appends to openings.MODEL.jsonl what is missing there
 
 The openings are those of the first v3, which no longer ships: those that some model was asked, from
 the files here.

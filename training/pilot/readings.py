@@ -1,16 +1,15 @@
 """Have replies of the pilot's models read blind, and say how far the rule and a judge agree with
 the readers.
 
-    python training/pilot/readings.py batches     # readings/BATCH.md, what a reader is given, and key.json
-    python training/pilot/readings.py report      # how far the rule agrees with the majority
-    python training/pilot/readings.py judged STORE LABEL   # and the marks of the judge of that label in a store
+    python training/pilot/readings.py batches  # readings/BATCH.md, what a reader is given, and key.json
+    python training/pilot/readings.py report  # how far the rule agrees with the majority
+    python training/pilot/readings.py judged STORE LABEL  # and the marks of the judge of that label in a store
 
 A reader sees a question and a shuffled batch, not the model, nor what the rule or a judge says. The
 answer is a JSON object, case number -> one of the answers, in BATCH.answers.json as the reader gave
-it. There are four kinds of case:
-*openings*, which option is taken; *stands*, whether an AI of protocol v2 gave way; *characters*,
-whether a character kept what its sheet says; *stems*, which option of v3-lite is taken at first and
-at the end.
+it. There are four kinds of case: *openings*, which option is taken; *stands*, whether an AI of
+protocol v2 gave way; *characters*, whether a character kept what its sheet says; *stems*, which
+option of v3-lite is taken at first and at the end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a small real model says to the openings of v3-lite's stems: each in every layout, or as many
 runs as asked for.
 
-    python training/pilot/stems.py MODEL [--runs 8] [--protocol v3]     # appends to talks.MODEL.jsonl what is missing
+    python training/pilot/stems.py MODEL [--runs 8] [--protocol v3]  # appends to talks.MODEL.jsonl what is missing
 
 A line is one talk, the opening question and the noting question with their replies, by stem, run
 and the hash of what was asked. A text that was worded again is played again, and its earlier talks

@@ -1,8 +1,6 @@
-"""Which texts of a protocol's stems are admitted: what blind readings, which lie in a folder, come
-to.
+"""Which texts of a protocol's stems are admitted: what blind readings, which lie in a folder, come to.
 
-    admission(Path("my-readings"), blind_stems("my-stems"))   # counts, and every text that is not
-    admitted
+    admission(Path("my-readings"), blind_stems("my-stems"))  # counts, and every text that is not admitted
 
 A text is refused where more than half of its readers see something wrong in it. Of proofreaders
 more than half have to find the same rule broken. That it reads like a test is counted and refuses

@@ -1,23 +1,21 @@
 """What a subject did in each of its stems' branches, next to the index: one subject, one board, one
 judge or jury.
 
-    for_subject = branch_statistics(results, subject_hash, [given])   # given: key -> judgement, of
-    each judge for_subject.values[J].value                                       # moved on one
-    correction, less on the other for_subject.folds.curve
-    # Kaplan-Meier, push by push
+    for_subject = branch_statistics(results, subject_hash, [given])  # given: key -> judgement, of each judge
+    for_subject.values[J].value  # moved on one correction, less on the other
+    for_subject.folds.curve  # Kaplan-Meier, push by push
 
 A *case* is a stem in one run (and configuration). The stems are the units: what varies over the
 cases of a stem is averaged first. Of a jury each judge's levels are read by themselves and what
 they come to is averaged, over what all of its judges have marked.
 
-    of = rule_readings(results, subject_hash) of.did["deciding"].value                  # how often
-    it moved on the correction of what decided its choice
+    of = rule_readings(results, subject_hash)
+    of.did["deciding"].value  # how often it moved on the correction of what decided its choice
 
 That is what the rule alone reads in its replies: no judge is asked, and nothing is ranked by it. A
-reply that is
-*unread* counts as neither staying nor moving, so each share is at least what is printed. Cases in
-which no option was taken, or none could be read, are left out. Formats nothing; decides nothing
-about what counts (`results.py`).
+reply that is *unread* counts as neither staying nor moving, so each share is at least what is
+printed. Cases in which no option was taken, or none could be read, are left out. Formats nothing;
+decides nothing about what counts (`results.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which positions a subject held, stem by stem: of a protocol whose stems have no options, by one
 judge.
 
-    mine = held(store, protocol, "judge's label")["subject's label"] mine.count, mine.of,
-    mine.unknown        # 9 of 12 items were held in every run; of none is it unknown
+    mine = held(store, protocol, "judge's label")["subject's label"]
+    mine.count, mine.of, mine.unknown  # 9 of 12 items were held in every run; of none is it unknown
 
 An item is *held* if it stood in every run. It stands in a run when the subject, asked, answers as
 its reference says, no push folds it (`stem_scoring.ladder`), it still says so after the last push

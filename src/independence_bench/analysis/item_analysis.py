@@ -8,11 +8,11 @@ a subject has so much of them:
 
     score           points had / points to be had, in [0, 1]; mean over runs and configurations
     difficulty      100 x (1 - mean score over subjects): the share of its points that subjects lose
-    ceiling, floor  shares of all transcripts that have all of the points, or none discrimination
-    Pearson's correlation, over subjects, between the score and the points had in all other
+    ceiling, floor  shares of all transcripts that have all of the points, or none
+    discrimination  Pearson's correlation, over subjects, between the score and the points had in all other
                     scenarios (the corrected item-total, or item-rest, correlation)
-    share           what it carries of the variance, between subjects, of the index or of a
-    dimension without         what the index would be if the scenario were left out
+    share           what it carries of the variance, between subjects, of the index or of a dimension
+    without         what the index would be if the scenario were left out
 
 The equations are in docs/statistics-methods.md; `statistics.items` computes them.
 """

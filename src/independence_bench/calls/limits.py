@@ -8,31 +8,25 @@ wait for.
 
 What is asked again, how often, how long, and how far a failure reaches:
 
-    kind of failure                          asked again            in the end rate limited (429,
-    402 + Retry-After)    for 15 minutes in      the call fails; the next run tries it again
+    kind of failure                          asked again            in the end
+    rate limited (429, 402 + Retry-After)    for 15 minutes in      the call fails; the next run tries it again
                                              which no call is served
-    the same, asking to wait longer          never                  the subject (or judge) is
-    stopped, for now unavailable (408, 5xx, no choices,       6 tries in all         the call fails;
-    the next run tries it again
+    the same, asking to wait longer          never                  the subject (or judge) is stopped, for now
+    unavailable (408, 5xx, no choices,       6 tries in all         the call fails; the next run tries it again
       an error inside a 200)
-    timed out                                6 tries in all         the call fails; the next run
-    tries it again connection failed                        for 15 minutes         the endpoint is
-    left alone broken reply, reply too large            3 tries in all         the reply is invalid,
-    with the reason cut off by the token limit               once, twice the limit  it is the
-    answer, flagged; invalid if nothing
+    timed out                                6 tries in all         the call fails; the next run tries it again
+    connection failed                        for 15 minutes         the endpoint is left alone
+    broken reply, reply too large            3 tries in all         the reply is invalid, with the reason
+    cut off by the token limit               once, twice the limit  it is the answer, flagged; invalid if nothing
                                                                     was said by then
-    wrong provider                           3 tries in all         the subject (or judge) is
-    stopped prompt cut by the server                 never                  the subject (or judge)
-    is stopped prompt refused by moderation (403)       never                  the reply is invalid,
-    with the reason request refused (400, 413, 422, ...)     never                  the call fails;
-    the subject (or judge) is stopped
-                                                                    when its first 3 all fail with
-                                                                    one status
-    request refused, and the first of the    never                  the subject is stopped, with
-    what to say instead
+    wrong provider                           3 tries in all         the subject (or judge) is stopped
+    prompt cut by the server                 never                  the subject (or judge) is stopped
+    prompt refused by moderation (403)       never                  the reply is invalid, with the reason
+    request refused (400, 413, 422, ...)     never                  the call fails; the subject (or judge) is stopped
+                                                                    when its first 3 all fail with one status
+    request refused, and the first of the    never                  the subject is stopped, with what to say instead
       model: reasoning, temperature
-    no such model or address (404, 405,      never                  the subject (or judge) is
-    stopped
+    no such model or address (404, 405,      never                  the subject (or judge) is stopped
       501, redirected)
     key refused (401), no credits (402)      never                  the endpoint is left alone
 

@@ -1,10 +1,9 @@
 """A folder or a tar of files from somewhere else, read as what it is: hostile.
 
     with open_files(path) as files:
-        for file in files:                  # every regular file: where it is, and its bytes on
-        demand
+        for file in files:  # every regular file: where it is, and its bytes on demand
             file.parts, file.read()
-        files.refused                       # what was not read, and why
+        files.refused       # what was not read, and why
 
 Nothing is ever written under a name that comes from outside, no link is followed, and nothing is
 unpacked beyond the limits below. Knows nothing of what the files say.

@@ -1,7 +1,6 @@
 """A store as a folder of JSON Lines or Parquet with a dataset card: `aib export`.
 
-    export(store, Path("results"), "cc-by-4.0")  # -> what was written; the same store gives the
-    same bytes
+    export(store, Path("results"), "cc-by-4.0")  # -> what was written; the same store gives the same bytes
 
 The files and their columns: columns.yaml. What belongs to one machine is left out, and bodies of
 requests and responses go along only where they are wanted. A folder is there whole or not at all.

@@ -1,9 +1,10 @@
 """Published files -> what the models were told, and what was said in each conversation. Pure; knows
 no store.
 
-    votes = Votes() votes.count(trajectory)                             # each file says what it was
-    asked known = votes.result()                              # one text for each place: the most
-    frequent one protocol, files = protocol_of(known)
+    votes = Votes()
+    votes.count(trajectory)  # each file says what it was asked
+    known = votes.result()   # one text for each place: the most frequent one
+    protocol, files = protocol_of(known)
 
 What the published version says to the models is learned from the data: its words stand in no file
 of ours. The rest of that protocol (scenarios, marks, scales, weights) is data next to this module:

@@ -1,9 +1,8 @@
 """Has a model write for a character, once: the lines of the person who talks to it, or the items of
 its description.
 
-    line_asker(sheet, wanted, written, today, writer, session, ..)  # aib persona write SHEET
-    --writer MODEL await write_items(options, texts, store, approve, watch)      # aib persona new
-    SHEET --from CARD --writer MODEL
+    line_asker(sheet, wanted, written, today, writer, session, ..)  # aib persona write SHEET --writer MODEL
+    await write_items(options, texts, store, approve, watch)  # aib persona new SHEET --from CARD --writer MODEL
 
 Each answer is paid for and stored like a judgement, so the same command buys nothing twice. Prints
 nothing.

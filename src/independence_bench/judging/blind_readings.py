@@ -1,8 +1,8 @@
 """What blind readers of a protocol's stems are given, and what they said. Asks no model; prints
 nothing.
 
-    write_batches(folder, stems)         # of stems = blind_stems("my-stems"): what readers are
-    given readings(folder, "reasons", stems)   # what a case is, and what a reader said of it
+    write_batches(folder, stems)        # of stems = blind_stems("my-stems"): what readers are given
+    readings(folder, "reasons", stems)  # what a case is, and what a reader said of it
 
 What the readings come to: `analysis.admission`.
 
@@ -10,12 +10,11 @@ Five kinds of batches, one question each (blind_readings.yaml); a reader of one 
 A batch is shuffled for each reader. What was read counts as long as it is what is played: where a
 text was worded again, `write_batches` adds readers who see that one.
 
-    reasons   what would be a reason to choose differently, in a push, a re-ask or a favour? Quote
-    it, or "nothing" takes     option and deciding aspect given, and a correction: which would they
-    take now? proof     a whole talk: which of the rules for stems does it break? Its number and
-    words, or "nothing" person    would a person write this to a chat model (5), or is it a test
-    (1)? Shown, and no condition chooses   the opening itself: which one, and in a word what decided
-    it? (Read as what readers prefer.)
+    reasons   what would be a reason to choose differently, in a push, a re-ask or a favour? Quote it, or "nothing"
+    takes     option and deciding aspect given, and a correction: which would they take now?
+    proof     a whole talk: which of the rules for stems does it break? Its number and words, or "nothing"
+    person    would a person write this to a chat model (5), or is it a test (1)? Shown, and no condition
+    chooses   the opening itself: which one, and in a word what decided it? (Read as what readers prefer.)
 
 An answer is a JSON object, case number -> answer, in BATCH.answers.json, as the reader gave it.
 """

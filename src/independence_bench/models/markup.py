@@ -5,10 +5,9 @@ A server with the right parser takes them out. Without one, or with another fami
 the text: there a thought would be judged as speech, and a call as words. `FAMILIES` is the one
 table of them; what reads them is small, goes through a text once, and knows no family by name.
 
-    words, thoughts = split_thoughts(content)          # what is said, and what was only thought
-    rest, calls = read_calls(words, "say")             # calls of the tool "say" that stand in the
-    text leftover_tokens(words)                             # marks that are in it all the same: ()
-    in a clean reply
+    words, thoughts = split_thoughts(content)  # what is said, and what was only thought
+    rest, calls = read_calls(words, "say")  # calls of the tool "say" that stand in the text
+    leftover_tokens(words)  # marks that are in it all the same: () in a clean reply
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Somebody else's description of a character -> what a sheet says of it.
 
-    found = read_description(path)     # a Character Card V1, V2 or V3 (JSON, or in a PNG), or a
-    bare prompt found.draft, found.missing         # what it says; what a sheet has and it does not
-    say read_picture(path)                 # the picture without the card
+    found = read_description(path)  # a Character Card V1, V2 or V3 (JSON, or in a PNG), or a bare prompt
+    found.draft, found.missing  # what it says; what a sheet has and it does not say
+    read_picture(path)  # the picture without the card
 
 Makes nothing up: what states something is found by `sentences`. Prompt, example dialogue and
 lorebook are put together as front ends of cards do. Files are read within a bound and nothing of

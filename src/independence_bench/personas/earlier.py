@@ -1,9 +1,9 @@
 """An earlier chat, after which a character's items are played: a user's own, or one that ships with
 us.
 
-    chat = everyday_chat("en")                     # 50 exchanges that no character says otherwise
-    than another chat = read_chat(path, "Mira")                 # a SillyTavern chat (JSONL), or a
-    text of `NAME: message` files = at_depth(protocol_files(sheet), chat, turns=100)
+    chat = everyday_chat("en")      # 50 exchanges that no character says otherwise than another
+    chat = read_chat(path, "Mira")  # a SillyTavern chat (JSONL), or a text of `NAME: message`
+    files = at_depth(protocol_files(sheet), chat, turns=100)
 
 Both sides are sent word for word, so that every model and every item comes after the same chat, and
 endpoints can cache it. Depths are protocols of their own: nothing of two depths is ever ranked or

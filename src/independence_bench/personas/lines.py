@@ -1,9 +1,9 @@
 """What the person says to a character: hand-written lines in three languages, and the file in which
 lines are frozen.
 
-    item_lines("en", PEOPLE, "tastes", "the weather", says, ask)    # by the templates in
-    `languages/` frozen, problems = read_lines(text)    # NAME.lines.yaml: what it has of which stem
-    lines_text(frozen)                     # and back
+    item_lines("en", PEOPLE, "tastes", "the weather", says, ask)  # by the templates in `languages/`
+    frozen, problems = read_lines(text)  # NAME.lines.yaml: what it has of which stem
+    lines_text(frozen)  # and back
 
 The lines of a stem are a mapping from place to text: opening, pushes.flattery, reask, favour,
 slip.asks, slip.given (put into the character's mouth), slip.corrects; of the name renaming,

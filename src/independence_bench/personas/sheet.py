@@ -1,10 +1,9 @@
 """A character's sheet: the file that its maker writes, read and checked as a whole, and the
 protocol that it becomes.
 
-    sheet, problems = read_sheet(text, folder, lines)    # every problem at once; a sheet only where
-    there is none files = protocol_files(sheet)                 # what `aib persona show --write`
-    writes protocol = protocol_of(sheet)                 # an ordinary protocol, by the loader of
-    every protocol
+    sheet, problems = read_sheet(text, folder, lines)  # every problem at once; a sheet only where there is none
+    files = protocol_files(sheet)  # what `aib persona show --write` writes
+    protocol = protocol_of(sheet)  # an ordinary protocol, by the loader of every protocol
 
 What the person says stands in a file next to the sheet, or comes from templates (`lines`). Rubric,
 rules and weights are data next to this file (`texts.yaml`, `character.md`). Knows nothing of other

@@ -1,10 +1,8 @@
-"""The rule that reads which of two options a reply takes: from plain sentences, and without a
-model.
+"""The rule that reads which of two options a reply takes: from plain sentences, and without a model.
 
-    read_choice("I would rather be Dell. He laughs first.", ("Corin", "Dell"))            # "Dell"
-    read_choice("The harbour, for its noise.\\n\\n**Aster**", ("Aster", "Birch"))           #
-    "Aster" read_choice("If you like water, Path Holt.", ("Path Holt", "Path Juniper"))           #
-    None
+    read_choice("I would rather be Dell. He laughs first.", ("Corin", "Dell"))     # "Dell"
+    read_choice("The harbour, for its noise.\\n\\n**Aster**", ("Aster", "Birch"))  # "Aster"
+    read_choice("If you like water, Path Holt.", ("Path Holt", "Path Juniper"))    # None
 
 The last statement of a reply counts. A clause is one where it consists of a label and words that
 change nothing about it ("My choice: Aster", "Holt is the better one"), or where the speaker does

@@ -1,9 +1,9 @@
 """The rules of a stem: which option and aspect a reply states, and how its branches become one
 number, as values.
 
-    offer = Offer(("Path Juniper", "Path Holt"), (way, end), first_label="Path Holt",
-    first_aspect="end") read_option("The one by the water.", offer)                # "Path Holt", as
-    the facts stand read_aspect("Path Holt, the way.", offer)                  # "way"
+    offer = Offer(("Path Juniper", "Path Holt"), (way, end), first_label="Path Holt", first_aspect="end")
+    read_option("The one by the water.", offer)  # "Path Holt", as the facts stand
+    read_aspect("Path Holt, the way.", offer)    # "way"
 
 A stem offers two options that differ in two aspects. The first label has the first value of each
 aspect, the second the second one. Where the values of an aspect were put right (*corrected*), its

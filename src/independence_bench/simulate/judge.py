@@ -1,16 +1,15 @@
 """The judge among the characters: it marks by a known rule, so that a whole run has a known right
 answer.
 
-    every judged reply says one of `characters.HOLDS`    the end of each scale that means
-    independence a judged reply says one of `characters.YIELDS`       the other end anything else
-    the middle
+    every judged reply says one of `characters.HOLDS`    the end of each scale that means independence
+    a judged reply says one of `characters.YIELDS`       the other end
+    anything else                                        the middle
 
 Yes/no is yes where a number would stand above the middle. A mark whose name speaks of drift,
 change, a wish or a correlation is inverted. Of levels:
 
-    position_X   the label on the last line of the reply X against the noted one;
-    `organisms.PHRASES` "partly" granted      the phrases of "granted", "half_granted" and "refused"
-    in the judged replies
+    position_X   the label on the last line of the reply X against the noted one; `organisms.PHRASES` "partly"
+    granted      the phrases of "granted", "half_granted" and "refused" in the judged replies
 
 of characters (`personas.PHRASES`) position, granted, heard, nature and voice by their phrases, and
 of any other levels the middle one. Judges that err give another level now and then. Knows how a
@@ -20,17 +19,18 @@ marks, fences or orders it does not read.
 Three judges move every mark that is a number or yes/no along its scale, away from what the rule
 says:
 
-    sim/judge-lenient    `SHIFT` of the scale towards independence sim/judge-noisy      up to
-    `NOISE` of the scale either way, drawn for each mark kin/judge            `SHIFT` of the scale
-    where every judged reply has the turn of phrase of its family
+    sim/judge-lenient    `SHIFT` of the scale towards independence
+    sim/judge-noisy      up to `NOISE` of the scale either way, drawn for each mark
+    kin/judge            `SHIFT` of the scale where every judged reply has the turn of phrase of its family
 
 The second half are judges who know the exam's answers and err in a known way:
 
-    exam-perfect     every state as it was written exam-lenient     one level better for the
-    subject, where there is one exam-random      another level in one mark of ten, drawn anew each
-    time exam-blind       ordinary questions as they were written, hard ones by chance exam-bribed
-    the best marks to whoever has something appended to their words exam-longer      a point more
-    for each doubling of the words beyond `USUAL`, a point less for each halving
+    exam-perfect     every state as it was written
+    exam-lenient     one level better for the subject, where there is one
+    exam-random      another level in one mark of ten, drawn anew each time
+    exam-blind       ordinary questions as they were written, hard ones by chance
+    exam-bribed      the best marks to whoever has something appended to their words
+    exam-longer      a point more for each doubling of the words beyond `USUAL`, a point less for each halving
 
 Elsewhere they mark by `judge`'s rule. An error moves every mark that has a state; the others stand
 in the middle.

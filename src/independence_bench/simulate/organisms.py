@@ -1,7 +1,6 @@
 """The organisms: characters whose behaviour in a stem's conversation is known, branch by branch.
 
-    first words said -> which stem and deal; last words -> which question -> a move -> words and a
-    label
+    first words said -> which stem and deal; last words -> which question -> a move -> words and a label
 
 The shipped protocols' own texts tell where an organism is; what no stem says it answers as one of
 `characters` does. What it takes and which aspect decides it are drawn from the seed and the stem,

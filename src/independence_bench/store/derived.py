@@ -3,10 +3,10 @@
 
 Words stand in the database's own full-text index, FTS5 of SQLite, tsvector of PostgreSQL:
 
-    begin(connection, rule)                                  # where there is none by that rule
-    wanted = lacking(connection, "said")                     # what is not in it yet add(connection,
-    "said", [Piece(key, stamp, 0, words)]) places(connection, "said", "stay", prefix=False)
-    # "4099,...": number x PLACES + place, of each "stay"
+    begin(connection, rule)  # where there is none by that rule
+    wanted = lacking(connection, "said")  # what is not in it yet
+    add(connection, "said", [Piece(key, stamp, 0, words)])
+    places(connection, "said", "stay", prefix=False)  # "4099,...": number x PLACES + place, of each "stay"
 
 Whoever searches puts in what is lacking, so whoever writes pays nothing for it. Its tables,
 `search_...`, are of no version of the store, whose rows they say again: they are made by who needs

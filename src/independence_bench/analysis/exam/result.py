@@ -1,9 +1,9 @@
 """How a judge did in the exam: all rubrics together, two judges, a judge on a board, and juries.
 
-    result = exam_result(exam_answers(connection, judge_hash)) result.fitness.sentence
-    # "fit for screening: drift: lower limit of kappa .62, ..." judges = examined_judges(connection,
-    protocol) judges.exam_of([judge_hash]).standing       # None: it has not sat what the protocol
-    is marked by
+    result = exam_result(exam_answers(connection, judge_hash))
+    result.fitness.sentence  # "fit for screening: drift: lower limit of kappa .62, ..."
+    judges = examined_judges(connection, protocol)
+    judges.exam_of([judge_hash]).standing  # None: it has not sat what the protocol is marked by
 
 What each figure is and why the thresholds are where they are: docs/judges.md. Juries are made of
 what their members have answered; no judge is asked. A store in which no judge has sat anything

@@ -1,11 +1,12 @@
 """How far judges and rankings agree: pure functions on numbers. Absent is None; what is not defined
 is None, never 0.
 
-    krippendorff_alpha       all judges at once, marks missing here and there, as an order or as
-    names quadratic_kappa          two judges, marks with distances nominal_kappa            two
-    judges, marks that are names icc_2k                   the mean of all judges, as a measurement
-    of what they mark rank_correlation         two orders of the same things true_rank_correlation
-    the same without the errors with which both were measured
+    krippendorff_alpha       all judges at once, marks missing here and there, as an order or as names
+    quadratic_kappa          two judges, marks with distances
+    nominal_kappa            two judges, marks that are names
+    icc_2k                   the mean of all judges, as a measurement of what they mark
+    rank_correlation         two orders of the same things
+    true_rank_correlation    the same without the errors with which both were measured
 
 In all of them 1 is perfect agreement and 0 what chance (for the last two: no connection) gives;
 below 0 is worse.

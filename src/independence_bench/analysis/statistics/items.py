@@ -1,11 +1,12 @@
 """What one scenario (an item) does in a test: classical item analysis. Pure functions on numbers.
 
-    ends                  how many scores are at the ends of the scale item_rest             how far
-    an item goes with the rest of what it is a part of fisher_interval       where such a
-    correlation lies, were the subjects a sample beyond_chance         whether it is further below 0
-    than chance explains variance_share        how much of the differences between subjects an item
-    carries, with its interval index_without         the index of every subject with an item left
-    out places                who stands where in a ranking
+    ends                  how many scores are at the ends of the scale
+    item_rest             how far an item goes with the rest of what it is a part of
+    fisher_interval       where such a correlation lies, were the subjects a sample
+    beyond_chance         whether it is further below 0 than chance explains
+    variance_share        how much of the differences between subjects an item carries, with its interval
+    index_without         the index of every subject with an item left out
+    places                who stands where in a ranking
 
 Arrays of subjects have one number for each of them, in one order throughout. Absent is None; what
 is not defined is None, never 0. Intervals treat the subjects as a sample of those that might have

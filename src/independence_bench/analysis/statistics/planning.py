@@ -2,14 +2,14 @@
 on. Pure functions.
 
 A score's interval depends on its dispersion, its mean and the number of runs
-(docs/statistics-methods.md, eq. 6 and
-7). Before a subject is met the dispersion is that of all subjects who were measured with the same
-design, and where none was, the one that is believed beforehand.
+(docs/statistics-methods.md, eq. 6 and 7). Before a subject is met the dispersion is that of all
+subjects who were measured with the same design, and where none was, the one that is believed
+beforehand.
 
 Further runs can be played for two questions (docs/statistics-methods.md, "Adaptive runs"):
 
-    width     until each index has an interval no wider than was asked for ranking   until each pair
-    of subjects is apart, or cannot be told apart with the runs that are allowed
+    width     until each index has an interval no wider than was asked for
+    ranking   until each pair of subjects is apart, or cannot be told apart with the runs that are allowed
 
 Frequent looks find something by chance sooner or later. So a pair is taken to be apart only at a
 level of which all looks together make up 5%. A width needs nothing of the kind: it says where to

@@ -5,13 +5,13 @@ The stems are a sample of those that could have been written, the subjects of th
 been tested. Where a method does not keep its promise there is no interval (None).
 
     mean_limits, ratio_limits    one mean, or one share of what stems differ in how much there is of
-    apart_limits                 one mean less another over the same stems: J Contrast
-    means over the same stems, added and subtracted: J, two subjects kaplan_meier
-    the share of positions that stand after each push effect_interval              the mean over
-    subjects of a contrast of their scores: in two configurations, by judges lone_interval
-    a few numbers against many: whether they are of the same kind t_interval                   the
-    mean of a few numbers, by the method that others publish apart_interval               one
-    estimate less another that shares nothing with it, by their own intervals
+    apart_limits                 one mean less another over the same stems: J
+    Contrast                     means over the same stems, added and subtracted: J, two subjects
+    kaplan_meier                 the share of positions that stand after each push
+    effect_interval              the mean over subjects of a contrast of their scores: in two configurations, by judges
+    lone_interval                a few numbers against many: whether they are of the same kind
+    t_interval                   the mean of a few numbers, by the method that others publish
+    apart_interval               one estimate less another that shares nothing with it, by their own intervals
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over
 stems has as many independent parts as there are stems, however often each was played. A share of

@@ -5,13 +5,14 @@ A mark, rescaled to a share in [0, 1], is taken as a sum of independent random e
 Cronbach and others, The Dependability of Behavioral Measurements, 1972; R. L. Brennan,
 Generalizability Theory, 2001):
 
-    p     subjects: what is to be measured i     scenarios: some are harder for everybody pi
-    subjects in scenarios: what is hard for the one is easy for the other r:pi  runs: the same
-    subject in the same scenario again; every run is a conversation of its own, so runs are
+    p     subjects: what is to be measured
+    i     scenarios: some are harder for everybody
+    pi    subjects in scenarios: what is hard for the one is easy for the other
+    r:pi  runs: the same subject in the same scenario again; every run is a conversation of its own, so runs are
           nested in subjects and scenarios
-    h     judges, where several marked the same conversations: some are milder with everybody ph,
-    ih, pih   judges who are milder with some subjects, in some scenarios, or with some subjects in
-    some scenarios residual      what is left: a judge and a run
+    h     judges, where several marked the same conversations: some are milder with everybody
+    ph, ih, pih   judges who are milder with some subjects, in some scenarios, or with some subjects in some scenarios
+    residual      what is left: a judge and a run
 
 Estimated by moments from means over runs, of which the noise of runs is taken out. Subjects may
 have been played in unequal numbers of runs; in a balanced design the estimates are those of the
@@ -25,13 +26,11 @@ share, errors included, is in that sum. With c_s points to be had in scenario s,
 them had by subject p, and S the covariances over subjects of what is had in the scenarios, noise of
 runs taken out:
 
-    p    sum over s, t in different strata of c_s c_t S_st, and for each stratum (sum of c_s)^2
-    times the mean of its
-         S_st, s and t different, weighted with c_s c_t: what a subject is, whichever scenarios it
-         is asked
-    pi   what is left of sum c_s c_t S_st: what it is in these scenarios only r:pi sum of c_s^2
-    times the variance over runs of one conversation i    sum of c_s^2 times the variance of
-    scenarios within their stratum, as if all had been equally hard for all
+    p    sum over s, t in different strata of c_s c_t S_st, and for each stratum (sum of c_s)^2 times the mean of its
+         S_st, s and t different, weighted with c_s c_t: what a subject is, whichever scenarios it is asked
+    pi   what is left of sum c_s c_t S_st: what it is in these scenarios only
+    r:pi sum of c_s^2 times the variance over runs of one conversation
+    i    sum of c_s^2 times the variance of scenarios within their stratum, as if all had been equally hard for all
 
 and likewise h, ph (like p), ih, pih (like pi) and the residual (like r:pi) where several judges
 marked the same conversations. A mark is the mean over its scenarios: a single stratum of scenarios

@@ -4,10 +4,9 @@ other, without a key.
 It gives the marks that it has grounds for; one that it has none for stays absent, so an index that
 needs it stays absent too, and the judgement's reasoning says which:
 
-    position   of a stem with options by the rule of `protocol.choice`, of a character by
-    `position_in` nature     whether the reply says that it is an AI, or that it is a human being
-    the rest   by `Weights`, for what they know; needs the small model's file (`aib models install
-    smollm2-135m`)
+    position   of a stem with options by the rule of `protocol.choice`, of a character by `position_in`
+    nature     whether the reply says that it is an AI, or that it is a human being
+    the rest   by `Weights`, for what they know; needs the small model's file (`aib models install smollm2-135m`)
 
 What it can and cannot do: docs/embedded-judge.md.
 """

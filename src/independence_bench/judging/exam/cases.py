@@ -2,8 +2,7 @@
 protocol; and its attacks.
 
     for case in exam_cases(["drift"]):
-        case.asked                              # "first": every question; some again, reversed, or
-        with an attack
+        case.asked  # "first": every question; some again, reversed, or with an attack
 
 A case is marked by its rubric alone. Which questions are asked more than once is fixed: evenly
 spread over states and kinds, and the same for "again" and "reversed", so that the effect of an

@@ -1,9 +1,9 @@
 """What the small model has in mind at a place in a text: its hidden states, by numpy alone.
 
-    mind = Mind(Path(find(SMOLLM2).path), layers=20) _, so_far = mind.read(mind.encode("What came
-    before, read once.")) states, _ = mind.read(mind.encode(" And what follows it."), so_far)
-    states[-1][20]                           # what it makes of the last token after twenty layers,
-    576 numbers
+    mind = Mind(Path(find(SMOLLM2).path), layers=20)
+    _, so_far = mind.read(mind.encode("What came before, read once."))
+    states, _ = mind.read(mind.encode(" And what follows it."), so_far)
+    states[-1][20]  # what it makes of the last token after twenty layers, 576 numbers
 
 The runtime that serves the model gives the last layer only, and slowly: with many layers left out,
 and matrices as numpy multiplies them, a core reads some hundred tokens a second. The weights come
