@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import struct
-import sys
 import zlib
 from dataclasses import replace
 from pathlib import Path
