@@ -33,8 +33,8 @@ test:  ## lint, types, all tests, and the page in a real browser
 prepared: setup weights postgres chromium  ## what the tests need
 
 lint: $(VENV)/.ready
-	$(BIN)/ruff check src tests docs training benchmarks torture action
-	$(BIN)/ruff format --check src tests docs training benchmarks torture action
+	$(BIN)/ruff check src tests docs research benchmarks torture action
+	$(BIN)/ruff format --check src tests docs research benchmarks torture action
 	$(BIN)/python docs/build.py --check
 
 types: $(VENV)/.ready

@@ -27,7 +27,7 @@ PYTHON = (sys.executable, "-c", "pass")
 HELP = (str(Path(sys.executable).with_name("aib")), "--help")
 MODULE = (sys.executable, "-m", "independence_bench")
 
-# what serves, what connects and what trains; a ranking needs none of it
+# what serves and what connects; a ranking needs none of it
 NOT_FOR_A_RANKING = frozenset(
     {
         "aiohttp",
@@ -38,7 +38,6 @@ NOT_FOR_A_RANKING = frozenset(
         "torch",
         "sklearn",
         "transformers",
-        "training",
     }
 )
 

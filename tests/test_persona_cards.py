@@ -6,14 +6,12 @@ import base64
 import json
 import re
 import struct
-import sys
 import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import read_cards
 from invoked import invoke
 from scripted import KEY, Answer, Asked, ScriptedModel, allow, says
 
@@ -268,30 +266,6 @@ def test_what_tells_the_player_how_to_write_is_no_sure_rule() -> None:
     )
 
     assert [(one.kind, one.sure) for one in found] == [("rule", False)] * 3 + [("rule", True)]
-
-
-@pytest.mark.parametrize(
-    ("folder", "by", "groups"), [(".", "the author", 2), ("others", "most readers", 1)]
-)
-def test_most_of_what_is_marked_in_the_cards_is_found(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    folder: str,
-    by: str,
-    groups: int,
-) -> None:
-    """Of the ten cards that the rule was not tuned on, too, and of twelve by other authors."""
-    monkeypatch.setattr(
-        sys, "argv", ["read_cards.py", "report", str(read_cards.FOLDER / folder / "readings")]
-    )
-    read_cards.main()
-    said = capsys.readouterr().out
-    shares = [
-        float(share) for share in re.findall(rf"^{by}.* found \((\S+)%\)", said, re.MULTILINE)
-    ]
-
-    assert len(shares) == groups
-    assert min(shares) >= 85
 
 
 def test_a_large_text_is_read_in_bounded_time(tmp_path: Path) -> None:

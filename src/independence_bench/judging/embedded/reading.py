@@ -7,8 +7,8 @@ small model's states.
 The model reads the end of the conversation. Some layers in, its states are averaged over the reply
 and over the end of it, and taken at its last token. Knows words and numbers; no weights, marks,
 protocols or transcripts. Whoever changes how something is read here raises `READER` or
-`STATES_READER` and runs `training/train.py` again: weights belong to the reading that they were
-learned with.
+`STATES_READER` and runs `research/rebuild_embedded_judge.py` again: weights belong to the reading
+that they were learned with.
 """
 
 from __future__ import annotations
