@@ -15,10 +15,10 @@ import pytest
 from rich.console import Console
 from simulated import aib, simulating
 
-from independence_bench.analysis.exam.answers import ExamPaper, exam_papers
-from independence_bench.analysis.exam.result import cheapest_jury, jury_answers
+from independence_bench.analysis.exam.answers import exam_papers
+from independence_bench.analysis.exam.result import jury_answers
 from independence_bench.judging.exam.cases import SOME, exam_cases
-from independence_bench.judging.exam.questions import HARD, level, questions, scale_of, stem_of
+from independence_bench.judging.exam.questions import level, questions, scale_of, stem_of
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import judge_request
 from independence_bench.models.endpoints import DIALECTS
@@ -33,13 +33,13 @@ from independence_bench.store.registry import judging_since
 
 RUBRIC = "drift"  # lower is better for the subject, so every sign is looked at
 QUESTIONS = len(questions()[RUBRIC].questions)
-CALLS = QUESTIONS + 3 * SOME
+CALLS = QUESTIONS + SOME
 MODEL = ChatModel("judge/one", "scripted", 0.0, 2000)
 
 
 @dataclass(frozen=True)
 class Sat:
-    """A folder with a store in which all six judges have sat one rubric."""
+    """A folder with a store in which all five judges have sat one rubric."""
 
     folder: Path
     found: dict[str, Any]  # the JSON that was printed
@@ -52,13 +52,13 @@ class Sat:
 
 @pytest.fixture(scope="module")
 def sat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sat]:
-    """The six judges, asked in turn by one command; the server goes on."""
+    """The five judges, asked in turn by one command; the server goes on."""
     folder = tmp_path_factory.mktemp("exam")
     judges = [part for name in EXAMINEES for part in ("-j", f"sim:sim/{name}")]
     with simulating(folder, "--ledger", "ledger.jsonl"):
         done = aib(folder, "exam", *judges, "--rubric", RUBRIC, "-y", "--json")
         assert done.returncode == 0, done.stderr
-        assert f"judge 6 of {len(EXAMINEES)}" in done.stderr
+        assert f"judge 5 of {len(EXAMINEES)}" in done.stderr
         yield Sat(folder, json.loads(done.stdout))
 
 
@@ -69,62 +69,32 @@ def test_a_perfect_judge_is_fit_for_ranking(sat: Sat) -> None:
     """Nothing moves it, and no figure is better or worse than that."""
     found = sat.rubric("exam-perfect")
 
-    assert found["fitness"] == {
-        "fit": "ranking",
-        "why": [],
-        "untold": [],
-        "sentence": "fit for ranking",
-    }
-    assert (
-        found["kappa"]["value"],
-        found["ranks"]["value"],
-        found["error"]["value"],
-    ) == pytest.approx((1, 1, 0))
-    assert {found[share]["value"] for share in ("ordinary", "hard")} == {1.0}
-    assert (found["failed"]["value"], found["injected"]["turned"]["value"]) == (0, 0)
-    assert found["again"]["moved"]["value"] == found["reversed"]["moved"]["value"] == 0
+    assert found["fitness"] == {"fit": "ranking", "why": []}
+    assert found["kappa"]["value"] == pytest.approx(1)
+    assert (found["failed"]["value"], found["swayed"]["value"]) == (0, 0)
     assert (found["questions"], found["of"]) == (QUESTIONS, QUESTIONS)
     assert found["dollars_a_verdict"] > 0
 
 
-def test_a_lenient_judge_is_found_lenient(sat: Sat) -> None:
-    """One level in the subject's favour: right is what cannot be better, and the interval of
-    leniency lies above 0.
-    """
-    found = sat.rubric("exam-lenient")
+@pytest.mark.parametrize("judge", ["exam-lenient", "exam-blind"])
+def test_a_judge_that_is_lenient_or_blind_to_hard_questions_is_not_fit(
+    sat: Sat, judge: str
+) -> None:
+    """One level in the subject's favour, or hard questions by chance: kappa is too low."""
+    found = sat.rubric(judge)
 
     assert found["fitness"]["fit"] == "not fit"
-    assert found["leniency"]["interval"]["low"] > 0
-    best = [
-        question.hard
-        for question in questions()[RUBRIC].questions
-        if question.state["drift"] == "low"
+    assert any("kappa" in why for why in found["fitness"]["why"])
+
+
+def test_a_judge_that_errs_in_one_mark_of_ten_agrees_less(sat: Sat) -> None:
+    """Less than the perfect one, more than the blind one."""
+    kappas = [
+        sat.rubric(f"exam-{judge}")["kappa"]["value"] for judge in ("perfect", "random", "blind")
     ]
-    right = {share: found[share]["value"] * found[share]["of"] for share in ("ordinary", "hard")}
-    assert right == pytest.approx({"ordinary": best.count(False), "hard": best.count(True)})
-    assert found["again"]["moved"]["value"] == 0
 
-
-def test_a_judge_that_errs_in_one_mark_of_ten_contradicts_itself(sat: Sat) -> None:
-    """Nine of ten are right, hard or not; asked again it gives another mark now and then."""
-    found = sat.rubric("exam-random")
-
-    assert found["ordinary"]["value"] + found["hard"]["value"] == pytest.approx(1.8, abs=0.15)
-    assert found["leniency"]["interval"]["low"] < 0 < found["leniency"]["interval"]["high"]
-    assert sat.rubric("exam-perfect")["kappa"]["value"] > found["kappa"]["value"] > 0.75
-
-
-def test_a_judge_blind_to_hard_kinds_is_not_fit(sat: Sat) -> None:
-    """All ordinary ones are right, and hard ones by chance; each kind says so."""
-    found = sat.rubric("exam-blind")
-
-    assert found["fitness"]["fit"] == "not fit"
-    assert found["ordinary"]["value"] == 1
-    assert found["hard"]["value"] < 0.6
-    assert any("hard" in why for why in found["fitness"]["why"])
-    assert (
-        sum(of["of"] for kind, of in found["kinds"].items() if kind in HARD) == found["hard"]["of"]
-    )
+    assert kappas == sorted(kappas, reverse=True)
+    assert kappas[1] > 0.75
 
 
 def test_a_bribed_judge_is_found_out_by_injections_alone(sat: Sat) -> None:
@@ -132,50 +102,9 @@ def test_a_bribed_judge_is_found_out_by_injections_alone(sat: Sat) -> None:
     found = sat.rubric("exam-bribed")
 
     assert found["kappa"]["value"] == pytest.approx(1)
-    assert (found["injected"]["turned"]["value"], found["injected"]["turned"]["of"]) == (1, SOME)
+    assert (found["swayed"]["value"], found["swayed"]["of"]) == (1, SOME)
     assert found["fitness"]["fit"] == "not fit"
-    assert [why for why in found["fitness"]["why"] if "injections" not in why] == []
-
-
-def test_a_judge_that_likes_length_is_found_out(sat: Sat) -> None:
-    """A point for each doubling is what it gives, and its interval lies above 0; who never errs has
-    no slope.
-    """
-    found = sat.rubric("exam-longer")
-
-    assert found["length"]["interval"]["low"] > 0
-    # of an error inside the band nothing is seen
-    assert found["length"]["value"] == pytest.approx(0.8, abs=0.4)
-    assert found["fitness"]["fit"] != "ranking"
-    assert sat.rubric("exam-perfect")["length"] == {"value": 0, "interval": None}
-
-
-def test_two_judges_are_compared_on_the_same_questions(sat: Sat) -> None:
-    """Each pair in the JSON; on a terminal where there are two."""
-    pairs = {
-        (one["first"].split("/")[1], one["second"].split("/")[1]): one
-        for one in sat.found["differences"]
-    }
-    apart = next(
-        pair["rubrics"][0]
-        for (a, b), pair in pairs.items()
-        if a.startswith("exam-lenient") and "perfect" in b
-    )
-    shown = aib(
-        sat.folder,
-        "exam",
-        "-j",
-        "sim:sim/exam-perfect",
-        "-j",
-        "sim:sim/exam-blind",
-        "--rubric",
-        RUBRIC,
-    )
-
-    assert len(pairs) == 15
-    assert apart["questions"] == QUESTIONS
-    assert apart["kappa"]["interval"]["high"] < 0
-    assert "The two on the same questions" in shown.stdout
+    assert [why for why in found["fitness"]["why"] if "attacks" not in why] == []
 
 
 # ---------------------------------------------------------------- money, and what is kept
@@ -215,7 +144,7 @@ def widest(folder: Path) -> int:
     console = Console(width=80, record=True, file=StringIO())
     printed(
         console,
-        exams_view(found, full=True, searched=True, jury=None),
+        exams_view(found, full=True),
         *(exam_view(one) for one in found),
     )
     return max(map(len, console.export_text().splitlines()))
@@ -301,44 +230,18 @@ def test_a_judge_that_costs_nothing_is_not_asked_about(sat: Sat, tmp_path: Path)
 
 
 def test_a_jury_costs_its_members_together(sat: Sat) -> None:
-    """The median of three outvotes the one that errs, by names too; nobody is asked."""
-    done = aib(
-        sat.folder,
-        "exam",
-        "--jury",
-        "exam-perfect,exam-lenient,exam-random",
-        "--cheapest-jury",
-        "--json",
-    )
-    found = json.loads(done.stdout)
+    """The mean of three is better than the one that errs; nobody is asked."""
+    done = aib(sat.folder, "exam", "--jury", "exam-perfect,exam-lenient,exam-random", "--json")
     by_name = {
-        one["judge"].split(" ")[0].split("/")[-1].split("@")[0]: one for one in found["judges"]
+        one["judge"].split(" ")[0].split("/")[-1].split("@")[0]: one
+        for one in json.loads(done.stdout)["judges"]
     }
     members = [by_name[f"exam-{name}"]["cost"] for name in ("perfect", "lenient", "random")]
 
-    assert by_name["median"]["cost"] == pytest.approx(sum(members))
-    assert (
-        by_name["median"]["rubrics"][0]["kappa"]["value"]
-        > by_name["exam-lenient"]["rubrics"][0]["kappa"]["value"]
-    )
-    assert {"median", "mean"} <= set(by_name)
+    assert by_name["mean"]["cost"] == pytest.approx(sum(members))
+    kappas = [by_name[name]["rubrics"][0]["kappa"]["value"] for name in ("mean", "exam-lenient")]
+    assert kappas[0] > kappas[1]
     assert "calls" not in done.stderr
-
-
-def test_the_cheapest_jury_is_fit_and_no_fit_one_is_cheaper(sat: Sat) -> None:
-    """Looked for in the order of cost; None where no three of them are fit."""
-    with open_store(sat.folder / "aib.db") as store, store.reading() as connection:
-        papers = [paper for paper in exam_papers(connection) if "longer" not in paper.judge]
-    bad = [paper for paper in papers if "lenient" in paper.judge]
-    found = cheapest_jury(papers, [RUBRIC])
-
-    assert found is not None
-    assert found.result.fitness.fit == "ranking"
-    assert (
-        cheapest_jury([*bad, *(ExamPaper(f"{n}", bad[0].answers) for n in range(2))], [RUBRIC])
-        is None
-    )
-    assert cheapest_jury(papers, [RUBRIC, "stability"]) is None
 
 
 def test_a_jury_without_a_majority_has_failed(sat: Sat) -> None:
@@ -363,9 +266,7 @@ def _fields(answer: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", questions())
 def test_the_perfect_judge_knows_every_state(name: str) -> None:
-    """In all forms of the question: again, in reverse, and with an attack, of which the bribed one
-    knows, too.
-    """
+    """Also with an attack, of which the bribed one knows, too."""
     group = questions()[name]
     for case in exam_cases([name]):
         given = {}
@@ -373,7 +274,7 @@ def test_the_perfect_judge_knows_every_state(name: str) -> None:
             asked = read_request(DIALECTS["openrouter"].encoded(judge_request(case, MODEL), 2000))
             read = parse_verdict(exam_verdict(judge, asked, 0, 1), case.scenario.marks)
             assert isinstance(read, Verdict)
-            given[judge] = {mark: case.marked(mark, value) for mark, value in read.marks.items()}
+            given[judge] = read.marks
         for mark, state in case.question.state.items():
             scale = scale_of(group, stem_of(mark, case.question.judged))
             value = given["exam-perfect"][mark]

@@ -13,7 +13,7 @@ import pytest
 from known import known
 
 from independence_bench.analysis.exam.answers import exam_answers
-from independence_bench.judging.exam.cases import SOME, exam_cases, reversed_scales, room
+from independence_bench.judging.exam.cases import SOME, exam_cases, room
 from independence_bench.judging.exam.questions import every, questions, stem_of
 from independence_bench.judging.output import NoVerdict, Verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
@@ -69,28 +69,20 @@ def test_what_rules_read_is_there() -> None:
 
 
 @pytest.mark.parametrize("name", questions())
-def test_some_are_asked_more_than_once(name: str) -> None:
-    """The same twelve again and in reverse, twelve with an attack: over all states, as many hard as
-    ordinary ones.
-    """
+def test_some_are_asked_again_with_an_attack(name: str) -> None:
+    """Twelve: over all states, as many hard as ordinary ones, each with another family."""
     cases, group = exam_cases([name]), questions()[name]
-    of = {
-        asked: [case for case in cases if case.asked == asked]
-        for asked in ("again", "reversed", "injected")
-    }
+    attacked = [case for case in cases if case.asked == "injected"]
 
-    assert Counter(case.asked for case in cases) == {"first": len(group.questions)} | dict.fromkeys(
-        of, SOME
-    )
-    assert [case.question.id for case in of["again"]] == [
-        case.question.id for case in of["reversed"]
-    ]
-    for some in of.values():
-        states = Counter(next(iter(case.question.state.values())) for case in some)
-        assert max(states.values()) - min(states.values()) <= 2, states
-        assert sum(case.question.hard for case in some) == pytest.approx(SOME / 2, abs=1)
-    assert all(room(group, case.question) for case in of["injected"])
-    assert len({case.attack.family for case in of["injected"] if case.attack}) == SOME
+    assert Counter(case.asked for case in cases) == {
+        "first": len(group.questions),
+        "injected": SOME,
+    }
+    states = Counter(next(iter(case.question.state.values())) for case in attacked)
+    assert max(states.values()) - min(states.values()) <= 2, states
+    assert sum(case.question.hard for case in attacked) == pytest.approx(SOME / 2, abs=1)
+    assert all(room(group, case.question) for case in attacked)
+    assert len({case.attack.family for case in attacked if case.attack}) == SOME
 
 
 def test_no_two_cases_share_a_key() -> None:
@@ -100,61 +92,22 @@ def test_no_two_cases_share_a_key() -> None:
     assert (
         len({case.key("judge") for case in cases})
         == len(cases)
-        == len(list(every())) + 9 * 3 * SOME
+        == len(list(every())) + len(questions()) * SOME
     )
     assert exam_cases([ONE]) == tuple(case for case in cases if case.rubric == ONE)
 
 
-def test_asked_again_is_the_same_request() -> None:
-    """To the letter: all that differs is where the judgement is stored."""
-    cases = exam_cases([ONE])
-    first = {
-        case.question.id: judge_request(case, JUDGE) for case in cases if case.asked == "first"
-    }
-
-    for case in cases:
-        same = judge_request(case, JUDGE) == first[case.question.id]
-        assert same == (case.asked in ("first", "again"))
-
-
-def test_reversed_lists_all_from_last_to_first() -> None:
-    """Marks, levels and the points of the scales; the words around them stay where they are."""
-    scenario = exam_cases(["branch"])[0].scenario
-    turned = reversed_scales(scenario)
-    lines, turned_lines = (one.rubrics[0].text.split("\n") for one in (scenario, turned))
-
-    assert [mark.name for mark in turned.marks] == [mark.name for mark in reversed(scenario.marks)]
-    assert sorted(lines) == sorted(turned_lines)
-    assert [line for line in lines if line[:2] != "- "] == [
-        line for line in turned_lines if line[:2] != "- "
-    ]
-    ends = [
-        next(line for line in lines if line.startswith(f"- {level}:"))
-        for level in ("nothing", "yes")
-    ]
-    assert turned_lines.index(ends[0]) < turned_lines.index(ends[1])
-    assert reversed_scales(turned) == scenario
-
-
-def test_answers_come_back_on_the_rubrics_own_scale(tmp_path: Path) -> None:
-    """A level is its index there, however it was listed; what failed has no marks; nobody else's
-    are among them.
-    """
-    cases = {
-        asked: next(case for case in exam_cases(["branch"]) if case.asked == asked)
-        for asked in ("first", "reversed")
-    }
-    given = {
-        name: Verdict("So.", {mark.name: 0.0 for mark in case.scenario.marks})
-        for name, case in cases.items()
-    }
+def test_answers_come_back_with_their_judge(tmp_path: Path) -> None:
+    """A level is its index; what failed has no marks; nobody else's are among them."""
+    case = exam_cases(["branch"])[0]
+    given = Verdict("So.", {mark.name: 0.0 for mark in case.scenario.marks})
     failed = exam_cases(["drift"])[0]
     with open_store(tmp_path / "exam.db") as store:
         with store.writing() as connection:
             for judge in ("mine", "other"):
                 registry.keep_judge(connection, judge, judge, "{}")
-            made = [case.judgement("mine", given[name]) for name, case in cases.items()]
-            made += [
+            made = [
+                case.judgement("mine", given),
                 failed.judgement("mine", NoVerdict("no JSON")),
                 failed.judgement("other", NoVerdict("no JSON")),
             ]
@@ -167,13 +120,12 @@ def test_answers_come_back_on_the_rubrics_own_scale(tmp_path: Path) -> None:
             }
             none = exam_answers(connection, "mine", ["stability"])
 
-    first, turned = found["branch", "first"], found["branch", "reversed"]
-    assert len(found) == 3
+    first = found["branch", "first"]
+    assert len(found) == 2
     assert none == ()
     assert first.marks is not None
-    assert turned.marks is not None
-    assert (first.marks["granted"], turned.marks["granted"]) == (0.0, 3.0)
+    assert first.marks["granted"] == 0.0
     assert found["drift", "first"].marks is None
-    assert (first.cost, first.seconds, first.attack) == (0.0, None, None)
+    assert (first.cost, first.attack) == (0.0, None)
     assert first.when.timestamp() == 1_700_000_000
     assert first.when.tzinfo == UTC

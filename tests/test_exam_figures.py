@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -12,26 +11,21 @@ from known import known
 
 from independence_bench.analysis.exam.answers import ExamAnswer, exam_scales
 from independence_bench.analysis.exam.result import (
+    ExamResult,
+    ExamShare,
     exam_result,
     exam_standing,
-    judge_differences,
     rubrics_of,
 )
-from independence_bench.analysis.exam.values import ExamResult, ExamShare
-from independence_bench.analysis.statistics.exact_binomial import fewest_successes
 from independence_bench.analysis.statistics.known_states import (
     Items,
     agreement,
     figure_limits,
-    joined_limits,
     mean_figure,
-    mean_of_errors,
-    rank_agreement,
     share_limits,
-    slope,
 )
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
-from independence_bench.judging.exam.questions import GROUPS, STYLES, every, questions, stem_of
+from independence_bench.judging.exam.questions import questions, stem_of
 from independence_bench.protocol.loader import load
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
@@ -69,7 +63,7 @@ def sat(
             marks[name] = given
         attack = case.attack.name if case.attack else None
         answers.append(
-            ExamAnswer(case.rubric, case.question, case.asked, attack, marks, cost, 2.0, WHEN)
+            ExamAnswer(case.rubric, case.question, case.asked, attack, marks, cost, WHEN)
         )
     return answers
 
@@ -154,23 +148,12 @@ def test_influence_is_what_a_question_more_does() -> None:
     assert known(other).value - one.value == pytest.approx(one.shifts[5], rel=0.05)
 
 
-def test_rank_agreement_is_spearmans() -> None:
-    """Ties share their ranks: 1 exactly where marks are three different numbers in order."""
-    perfect_order = known(rank_agreement(items("001122", "001122"), 6))
-    assert perfect_order.value == pytest.approx(1)
-    # ranks 1.5 1.5 3.5 3.5 5.5 5.5 and 1.5 4 4 4 6 1.5: sum of products about 3.5: 4 - 1 + 0 + 0 +
-    # 5 - 4 = 4, squares 16 and 4 + .25 + .25 + .25 + 6.25 + 4 = 15
-    some = known(rank_agreement(items("001122", "011120"), 6))
-    assert some.value == pytest.approx(4 / (16 * 15) ** 0.5)
-
-
 def test_limits_that_are_none() -> None:
     """Too few questions, and nothing that varies, have no limits and no kappa."""
     few = known(agreement(items("012", "012"), 3))
     assert figure_limits(few) is None
     assert agreement(items("000", "000"), 3) is None
     assert agreement(Items(np.array([], dtype=np.intp), np.array([]), np.array([])), 0) is None
-    assert mean_of_errors(np.array([], dtype=np.intp), np.array([]), 7, 0) is None
 
 
 def test_a_mean_of_marks_is_no_surer_than_its_marks() -> None:
@@ -193,145 +176,57 @@ def test_share_limits_are_exact() -> None:
     assert ExamShare(3, 4).value == 0.75
 
 
-def test_slope_inside_states() -> None:
-    """Two states with another level each: only what changes inside them counts."""
-    x, y = np.array([1.0, 2, 3, 1, 2, 3]), np.array([1.0, 2, 3, 11, 12, 13])
-    found = known(slope(x, y, np.array([0, 0, 0, 1, 1, 1])))
-
-    assert found[0] == pytest.approx(1)
-    assert found[1] is None  # six are too few for limits
-
-
-def test_two_figures_that_move_together_differ_by_less() -> None:
-    """The same errors twice: the limits of the difference are nothing but zero."""
-    errors = np.array([0.0, 3, 0, 5, 0, 0, 1, 0] * 6)
-    figure = known(mean_of_errors(np.arange(48), errors, 7, 48))
-    limits = known(joined_limits(figure, figure))
-
-    assert limits.width < (figure_limits(figure) or limits).width
-    assert limits.holds(0)
-
-
 def test_a_perfect_judge_is_fit_for_ranking_in_every_rubric() -> None:
     """All figures at their best, with limits, and nothing that keeps it from ranking."""
     result = result_of(perfect, tuple(questions()))
 
     assert result.fitness.fit == "ranking"
-    assert result.fitness.sentence == "fit for ranking; cannot be told: same description (1)"
+    assert result.fitness.why == ()
     assert len(result.rubrics) == len(questions())
     for rubric in result.rubrics:
         assert rubric.kappa is not None
         assert rubric.kappa.value == pytest.approx(1)
         assert 0.7 < known(rubric.kappa.interval).low < 1
-        assert known(rubric.ordinary).value == 1
         assert rubric.failed.hits == 0
         assert rubric.dollars_a_verdict == pytest.approx(0.001)
-        assert known(rubric.injected).moved.hits == 0
-        assert all(sum(map(sum, mark.confusion)) == mark.right.of for mark in rubric.marks)
+        assert known(rubric.swayed).hits == 0
 
 
-def test_a_lenient_judge_is_found_lenient() -> None:
-    """One band higher: two points too high for what is low, three for what is middle; not fit for
-    ranking.
+def test_a_lenient_judge_and_one_blind_to_hard_questions_are_not_fit() -> None:
+    """One band higher, or wrong on the hard half: kappa says so, and it is the only reason."""
+    for marking in (lenient, blind):
+        fitness = result_of(marking).fitness
 
-    In the subject's favour: a higher mark of drift is against it.
-    """
-    rubric = result_of(lenient).rubrics[0]
-    drift = result_of(lenient, ("drift",)).rubrics[0]
-
-    assert rubric.leniency is not None
-    states = Counter(
-        question.state["resistance"] for question in questions()["resistance"].questions
-    )
-    wanted = (states["low"] * (5 - 3) + states["middle"] * (9 - 6)) / states.total()
-    assert rubric.leniency.value == pytest.approx(wanted)
-    assert known(rubric.leniency.interval).low > 1
-    assert rubric.fitness.fit != "ranking"
-    assert known(drift.leniency).value < -1
+        assert fitness.fit == "not fit"
+        (why,) = fitness.why
+        assert why.startswith("resistance: lower limit of kappa")
 
 
 def test_a_judge_with_a_tenth_of_noise_is_no_worse_than_it_is() -> None:
-    """Kappa near .9, its limits around that, no leniency that is certain, and not 'not fit'."""
-    rubric = result_of(random_tenth).rubrics[0]
+    """Kappa near .9, and its limits around that."""
+    kappa = known(result_of(random_tenth).rubrics[0].kappa)
 
-    assert rubric.kappa is not None
-    assert known(rubric.kappa.interval).holds(0.9)
-    assert rubric.leniency is not None
-    assert known(rubric.leniency.interval).holds(0)
-    assert rubric.fitness.fit in ("ranking", "screening")
+    assert known(kappa.interval).holds(0.9)
 
 
-def test_floors_of_three_series_by_hand() -> None:
-    """A third of 5% is .0167 for each of three: .05 of one is too likely, .0073 of two wrong of
-    three is not.
+def test_who_marks_by_the_attack_is_not_fit() -> None:
+    """Every plain question is right, and whatever has an attack gets the best mark."""
 
-    Of 20 trials four errors or more have .0159, three or more .0755.
-    """
-    assert fewest_successes([0, 1, 3, 20], 0.95, 0.05) == (None, None, 2, 17)
-    assert fewest_successes([], 0.95, 0.05) == ()
-    assert fewest_successes([0], 0.95, 0.05) == (None,)
+    def bribed(case: ExamCase, name: str, right: float) -> float:
+        return 9.0 if case.asked == "injected" else right
 
+    rubric = result_of(bribed).rubrics[0]
 
-def wrong(case: ExamCase, name: str, right: float) -> float:
-    """The other end, or the next name."""
-    scale = exam_scales(case.rubric)[name]
-    return (9.0 if right < 9 else 1.0) if scale.bands else (right + 1) % len(scale.states)
-
-
-@pytest.mark.parametrize(
-    "kind", ["irony", "cut_off", "warm_nothing", "label_against_words", "near_miss", "ja"]
-)
-def test_who_is_always_wrong_on_one_kind_is_not_fit_for_ranking(kind: str) -> None:
-    """Nor who gives no verdict on it; the kind is named, and nothing else is."""
-    of = sum(kind in question.groups for _, question in every())
-    for given in (wrong, lambda *_: None):
-        result = result_of(
-            lambda case, *rest, given=given: (given if kind in case.question.groups else perfect)(
-                case, *rest
-            ),  # type: ignore[misc]
-            tuple(questions()),
-        )
-
-        assert result.fitness.fit != "ranking"
-        (missed,) = (one for one in result.kinds if one.failed)
-        assert (missed.kind, known(missed.right).hits, known(missed.right).of) == (kind, 0, of)
-        least = f"{GROUPS[kind]}: 0 of {of} right, at least {missed.least} needed"
-        assert result.fitness.why[-1:] == (least,) or result.fitness.fit == "not fit"
+    assert known(rubric.kappa).value == 1
+    assert known(rubric.swayed).value == 1
+    assert rubric.fitness.why == ("upper limit of attacks that work 100%, at most 40%",)
 
 
 def test_answers_to_the_first_edition_alone_still_count() -> None:
-    """They are enough to be fit, and what the second one asks is named as not told."""
+    """They are enough for a verdict."""
     before = [one for one in sat(perfect, tuple(questions())) if one.question.edition == 1]
 
-    result = known(exam_result(before))
-    assert result.fitness.fit == "ranking"
-    assert result.styles == ()
-    told = "same description (1), long (0), several (0), near miss (0), styled (0), in Japanese (0)"
-    assert result.fitness.sentence == f"fit for ranking; cannot be told: {told}"
-
-
-def test_a_style_that_is_given_more_is_found() -> None:
-    """A point more for emoji, within the band, so that no state is wrong; each other style has a
-    third of it less.
-    """
-
-    def fond(case: ExamCase, name: str, right: float) -> float:
-        return (
-            right + 1
-            if case.question.style == "emoji" and exam_scales(case.rubric)[name].favour > 0
-            else right
-        )
-
-    rubrics = ("resistance", "stability")
-    styles = {style.style: style.leniency for style in result_of(fond, rubrics).styles}
-
-    assert list(styles) == list(STYLES)
-    assert styles["emoji"].value == pytest.approx(1)
-    assert known(styles["emoji"].interval).holds(1)
-    assert styles["terse"].value == pytest.approx(-1 / 3)
-    assert [style.leniency.value for style in result_of(perfect, rubrics).styles] == pytest.approx(
-        [0] * len(STYLES)
-    )
+    assert known(exam_result(before)).fitness.fit == "ranking"
 
 
 def test_failures_are_no_marks_and_are_counted() -> None:
@@ -349,9 +244,8 @@ def test_a_judge_that_always_fails_has_no_figures_and_is_not_fit() -> None:
     rubric = result_of(lambda case, name, right: None).rubrics[0]
 
     assert rubric.kappa is None
-    assert rubric.marks == ()
+    assert rubric.swayed is None
     assert rubric.fitness.fit == "not fit"
-    assert len(rubric.fitness.why) == 1
 
 
 def test_too_little_is_not_known() -> None:
@@ -363,21 +257,6 @@ def test_too_little_is_not_known() -> None:
     assert known(half).fitness.fit == "not known"
     assert known(without).fitness.fit == "not known"
     assert exam_result([]) is None
-
-
-def test_two_judges_are_compared_on_what_both_answered() -> None:
-    """The better one is certainly better, and the same one is not better than itself."""
-    (apart,) = judge_differences(sat(perfect), sat(blind))
-    (same,) = judge_differences(sat(random_tenth), sat(random_tenth))
-
-    assert apart.questions == len(questions()["resistance"].questions)
-    assert apart.kappa is not None
-    assert known(apart.kappa.interval).low > 0
-    assert known(apart.right.interval).low > 0
-    assert same.kappa is not None
-    assert same.kappa.value == 0
-    assert known(same.kappa.interval).holds(0)
-    assert judge_differences(sat(perfect), []) == ()
 
 
 def test_standing_on_a_board_counts_its_rubrics_alone() -> None:

@@ -1,6 +1,4 @@
-"""What the page is sent of the exam: who has sat, two side by side, and every question with what
-was made of it.
-"""
+"""What the page is sent of the exam: who has sat, and every question with what was made of it."""
 
 from __future__ import annotations
 
@@ -43,18 +41,6 @@ def test_figures_are_those_of_the_command(store: Path) -> None:
         assert judge["result"]["fitness"] == as_printed["fitness"]
         assert rubric["kappa"]["shown"] == f"{figures['kappa']['value']:.2f}"
         assert rubric["questions"] == figures["questions"]
-
-
-def test_two_judges_are_paired(store: Path) -> None:
-    """Each two once, the first less the second, on the questions of both."""
-    with answering(store) as answers:
-        sent = read(answers, "exam.json")
-
-    (pair,) = sent["pairs"]
-    (rubric,) = pair["rubrics"]
-    assert [pair["first"], pair["second"]] == [one["id"] for one in sent["judges"]]
-    assert rubric["questions"] == len(questions()["name_and_gender"].questions)
-    assert rubric["right"]["shown"].startswith("−")  # the blind one less the perfect one
 
 
 def test_every_question_has_its_state_and_what_each_judge_made_of_it(store: Path) -> None:

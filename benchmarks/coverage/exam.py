@@ -1,4 +1,4 @@
-"""Whether the limits of the exam's figures hold as often as they say: judges of known confusion,
+"""Whether the limits of the exam's kappa hold as often as they say: judges of known confusion,
 sixty questions.
 
     python benchmarks/coverage/exam.py               # prints a table, some fifteen minutes
@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,10 +27,6 @@ from independence_bench.analysis.statistics.known_states import (
     Items,
     agreement,
     figure_limits,
-    joined_limits,
-    mean_of_errors,
-    rank_agreement,
-    slope,
 )
 from independence_bench.analysis.statistics.values import Interval, Numbers
 
@@ -38,7 +34,6 @@ MANY = 60000  # questions for the truth
 SHARES = (0.0, 0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.2, 0.3, 0.5, 0.8)
 # first mark of a band, and chances
 ENDS = ((0, 0.6, 0.2, 0.15, 0.05), (4, 0.3, 0.4, 0.3), (7, 0.1, 0.15, 0.25, 0.5))
-LOW, HIGH = np.array([0, 4, 7]), np.array([3, 6, 10])
 PROMISED = 0.93
 
 
@@ -142,37 +137,19 @@ def mark(
     return Paper(scale, state, length, given, marks)
 
 
-def errors(paper: Paper) -> Floats:
-    """Signed, in points."""
-    if paper.scale.bands:
-        return np.maximum(paper.mark - HIGH[paper.state], 0) - np.maximum(
-            LOW[paper.state] - paper.mark, 0
-        )
-    return paper.mark - np.array(paper.scale.worths)[paper.state]
-
-
-def figures(paper: Paper) -> dict[str, Figure | None]:
-    """The exam's."""
+def kappa_of(paper: Paper) -> Figure | None:
+    """The exam's figure."""
     number, worths, scale = len(paper.state), np.array(paper.scale.worths), paper.scale
-    at = np.arange(number)
     named = scale.measurement == "nominal"
-    found = {
-        "kappa": agreement(
-            Items(at, worths[paper.state], worths[paper.given], "nominal" if named else "ordinal"),
-            number,
-        )
-        if number < MANY or not named
-        else _large_kappa(paper)
-    }
-    if named:
-        return found
-    signed, worst = errors(paper), 7.0 if scale.bands else 10.0
-    return found | {
-        "rank correlation": rank_agreement(Items(at, worths[paper.state], paper.mark), number),
-        "mean error": mean_of_errors(at, np.abs(signed), worst, number),
-        "up": mean_of_errors(at, np.maximum(signed, 0), worst, number),
-        "down": mean_of_errors(at, np.maximum(-signed, 0), worst, number),
-    }
+    if number >= MANY and named:
+        return _large_kappa(paper)
+    items = Items(
+        np.arange(number),
+        worths[paper.state],
+        worths[paper.given],
+        "nominal" if named else "ordinal",
+    )
+    return agreement(items, number)
 
 
 def _large_kappa(paper: Paper) -> Figure:
@@ -183,23 +160,6 @@ def _large_kappa(paper: Paper) -> Figure:
     chance = float(of_states @ of_marks)
     value = (float((paper.state == paper.given).mean()) - chance) / (1 - chance)
     return Figure(value, 1.0, 1.0, np.zeros(1), 0, MANY)
-
-
-def said(paper: Paper, limited: bool = True) -> dict[str, tuple[float, Interval | None]]:
-    """Figure -> value and limits, if they are to be *limited*."""
-    found = figures(paper)
-    told = {
-        name: (figure.value, figure_limits(figure) if limited else None)
-        for name, figure in found.items()
-        if figure is not None and name not in ("up", "down")
-    }
-    up, down = found.get("up"), found.get("down")
-    if up is not None and down is not None:
-        told["leniency"] = (up.value - down.value, joined_limits(up, down) if limited else None)
-        by_length = slope(paper.length, paper.mark, paper.state)
-        if by_length is not None:
-            told["length"] = by_length
-    return told
 
 
 @dataclass(slots=True)
@@ -229,44 +189,17 @@ class Held:
         return 1 - (self.below + self.above) / max(self.draws - self.none, 1)
 
 
-def covered(rng: Generator, judge: Confused, scale: Scale, draws: int) -> Mapping[str, Held]:
-    """Every figure of one judge."""
-    truth = said(mark(rng, judge, scale, questions(rng, scale, MANY)), limited=False)
-    found = {name: Held(value) for name, (value, _) in truth.items()}
+def covered(rng: Generator, judge: Confused, scale: Scale, draws: int) -> Held | None:
+    """Kappa of one judge; None where it has none."""
+    truth = kappa_of(mark(rng, judge, scale, questions(rng, scale, MANY)))
+    if truth is None:
+        return None
+    held = Held(truth.value)
     for _ in range(draws):
-        for name, (_, limits) in said(
-            mark(rng, judge, scale, questions(rng, scale, scale.questions))
-        ).items():
-            if name in found:
-                found[name].count(limits)
-    return found
-
-
-def paired(
-    rng: Generator, one: Confused, other: Confused, scale: Scale, draws: int
-) -> Mapping[str, Held]:
-    """The difference of two judges; a mark of the second is the first's in half of the questions
-    that it errs in.
-    """
-    asked = questions(rng, scale, MANY)
-    names = ("kappa", "mean error")
-    first, second = (figures(mark(rng, judge, scale, asked)) for judge in (one, other))
-    found = {}
-    for name in names:
-        a, b = first[name], second[name]
-        if a is not None and b is not None:
-            found[name] = Held(a.value - b.value)
-    for _ in range(draws):
-        asked = questions(rng, scale, scale.questions)
-        # both see the same difficulty: the uniform numbers behind their errors are shared
-        seed = int(rng.integers(2**32))
-        papers = [mark(np.random.default_rng(seed), judge, scale, asked) for judge in (one, other)]
-        both = [figures(paper) for paper in papers]
-        for name, held in found.items():
-            a, b = both[0][name], both[1][name]
-            if a is not None and b is not None:
-                held.count(joined_limits(a, b))
-    return found
+        found = kappa_of(mark(rng, judge, scale, questions(rng, scale, scale.questions)))
+        if found is not None:
+            held.count(figure_limits(found))
+    return held
 
 
 COLUMNS = (
@@ -291,23 +224,9 @@ def main() -> None:
         for judge in judges():
             if judge.per_doubling and not scale.bands:
                 continue
-            for name, held in covered(rng, judge, scale, given.draws).items():
+            if (held := covered(rng, judge, scale, given.draws)) is not None:
                 what = f"{judge.kind} {judge.ordinary:g}/{judge.hard:g} {judge.per_doubling:g}"
-                every[scale.name, name].append((what, held))
-    pairs = [
-        Confused("any", 0.1, 0.1),
-        Confused("any", 0.3, 0.3),
-        Confused("next", 0.0, 0.0),
-        Confused("other end", 0.0, 0.2),
-    ]
-    for scale in SCALES[:0] if given.only else SCALES[:3]:
-        for number, pair in enumerate(pairs):
-            for other in pairs[number:]:
-                for name, held in paired(rng, pair, other, scale, given.draws).items():
-                    what = " and ".join(
-                        f"{two.kind} {two.ordinary:g}/{two.hard:g}" for two in (pair, other)
-                    )
-                    every[scale.name, f"{name}, two judges"].append((what, held))
+                every[scale.name, "kappa"].append((what, held))
     rows = []
     for (scale_name, name), cells in every.items():
         known = [(what, held) for what, held in cells if held.none < held.draws / 2]

@@ -20,16 +20,13 @@ from draw import Generator
 from page import markdown, write_rows
 
 from independence_bench.analysis.exam.answers import ExamAnswer
-from independence_bench.analysis.exam.figures import judged_length, rubric_result
-from independence_bench.analysis.exam.values import Fit
+from independence_bench.analysis.exam.result import FIT, rubric_result
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 
 RUBRIC, MARK = "resistance", "resistance"
 RIGHT = {"low": 1.0, "middle": 5.0, "high": 9.0}
 OTHER_END = {1.0: 9.0, 5.0: 9.0, 9.0: 1.0}
-SHOWN: tuple[Fit, ...] = ("ranking", "screening", "not fit", "not known")
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
-MIDDLE_LENGTH = 400  # bytes
 
 Marking = Callable[[Generator, ExamCase, float], float | None]
 
@@ -74,15 +71,6 @@ def a_point_off(rng: Generator, _case: ExamCase, right: float) -> float:
     return right + float(rng.integers(-1, 2))
 
 
-def longer(points: float) -> Marking:
-    """So many points with each doubling."""
-    return lambda rng, case, right: float(
-        np.clip(
-            round(right + points * np.log2(judged_length(case.question) / MIDDLE_LENGTH)), 0, 10
-        )
-    )
-
-
 JUDGES: dict[str, Marking] = {
     "right, a point of noise": a_point_off,
     **{f"any mark in {p:.0%}": with_chance(p, any_mark) for p in (0.05, 0.1, 0.2, 0.3, 0.5)},
@@ -94,7 +82,6 @@ JUDGES: dict[str, Marking] = {
     },
     **{f"{p:.0%} of injections work": with_chance(p, bribed) for p in (0.1, 0.3, 0.6, 1.0)},
     **{f"fails in {100 * p:g}%": with_chance(p, failing) for p in (0.005, 0.02, 0.05, 0.2)},
-    **{f"{p:g} points for each doubling": longer(p) for p in (0.5, 1.0, 2.0)},
 }
 
 
@@ -105,9 +92,7 @@ def sat(rng: Generator, marking: Marking) -> list[ExamAnswer]:
         mark = marking(rng, case, RIGHT[case.question.state[MARK]])
         attack = case.attack.name if case.attack else None
         marks = None if mark is None else {MARK: mark}
-        answers.append(
-            ExamAnswer(RUBRIC, case.question, case.asked, attack, marks, None, None, WHEN)
-        )
+        answers.append(ExamAnswer(RUBRIC, case.question, case.asked, attack, marks, None, WHEN))
     return answers
 
 
@@ -119,14 +104,14 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="exam_judges.csv, too")
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
-    columns = ("judge", "mean_kappa", *(f"{fit.replace(' ', '_')}_percent" for fit in SHOWN))
+    columns = ("judge", "mean_kappa", *(f"{fit.replace(' ', '_')}_percent" for fit in FIT))
     rows = []
     for name, marking in JUDGES.items():
         results = [rubric_result(sat(rng, marking)) for _ in range(given.draws)]
         kappa = np.mean([result.kappa.value for result in results if result.kappa])
         fits = Counter(result.fitness.fit for result in results)
         rows.append(
-            (name, f"{kappa:.2f}", *(f"{100 * fits[fit] / given.draws:.0f}" for fit in SHOWN))
+            (name, f"{kappa:.2f}", *(f"{100 * fits[fit] / given.draws:.0f}" for fit in FIT))
         )
     print("\n".join(markdown(columns, rows)))
     if given.write:

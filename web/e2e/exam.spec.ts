@@ -10,7 +10,7 @@ test("what a judge made of a question, beside another judge, and only those mark
   await expect(sat.getByRole("row", { name: /exam-perfect/ })).toContainText("ranking");
   await sat.getByRole("link", { name: /exam-blind/ }).click();
   await page.getByLabel("Compare with").selectOption({ label: "sim:sim/exam-perfect@none-t0.0" });
-  await expect(page.getByRole("table", { name: "Two judges, paired" }).locator("tbody tr")).toHaveCount(1);
+  await expect(page.getByRole("table", { name: "Figures by rubric" })).toHaveCount(2);
 
   const questions = page.getByRole("region", { name: "Questions" });
   const all = (await questions.getByText(/^\d+ questions$/).textContent()) ?? "";

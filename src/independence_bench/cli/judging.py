@@ -22,7 +22,7 @@ from independence_bench.analysis.chosen_names import (
     with_changes,
 )
 from independence_bench.analysis.exam.answers import exam_papers
-from independence_bench.analysis.exam.result import cheapest_jury, jury_papers
+from independence_bench.analysis.exam.result import jury_paper
 from independence_bench.analysis.leaderboard import read_records, scored_boards
 from independence_bench.api.commands import look_up, take_turns
 from independence_bench.api.orders import forecast_line, judge_options
@@ -284,12 +284,6 @@ async def have_answered(
     metavar="A,B,C",
     help="These judges together, from stored answers; asks no model.",
 )
-@click.option(
-    "--cheapest-jury",
-    "cheapest",
-    is_flag=True,
-    help="The cheapest three of the store that together are fit for ranking.",
-)
 @calling.endpoint_options
 @calling.one_subject_limit_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
@@ -300,7 +294,6 @@ def exam(
     judges: tuple[str, ...],
     rubrics: tuple[str, ...],
     juries: tuple[str, ...],
-    cheapest: bool,
     roster: Roster,
     limits: Limits,
     yes: bool,
@@ -310,8 +303,8 @@ def exam(
     """Have a judge mark conversations whose correct marks are known, and say whether it is fit for
     ranking.
 
-    Sixty to eighty questions a rubric, half of them hard; some are asked a second time, in reverse
-    order, and with an attack appended. Answers are stored: the same command continues where it was
+    Sixty to eighty questions a rubric, half of them hard; twelve are asked a second time, with an
+    attack appended. Answers are stored: the same command continues where it was
     stopped, and without -j it shows the results of every judge in the store. They appear in no
     other table. docs/judges.md defines the figures and the thresholds.
     """
@@ -335,13 +328,12 @@ def exam(
     for names in panels:
         named = {place: paper.judge for place, paper in enumerate(papers)}
         members = [papers[fit(named, name, "judge", "these have sat it:")] for name in names]
-        shown += [*(member for member in members if member not in shown), *jury_papers(members)]
+        shown += [*(member for member in members if member not in shown), jury_paper(members)]
     results = [one for paper in shown if (one := examined(paper)) is not None]
-    jury = cheapest_jury(papers, chosen) if cheapest else None
     if as_json:
-        click.echo(exams_json(results, cheapest, jury))
+        click.echo(exams_json(results))
     elif results:
-        show(exams_view(results, bool(judges or juries), cheapest, jury))
+        show(exams_view(results, bool(judges or juries)))
     elif complete:
         say(f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` examines one")
     if not complete:

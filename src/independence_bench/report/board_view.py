@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.exam.result import BoardExam
-from independence_bench.analysis.exam.values import Fit
+from independence_bench.analysis.exam.result import BoardExam, Fit
 from independence_bench.analysis.lookalikes import written_out
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
@@ -446,10 +445,9 @@ def of_judges(board: Board) -> list[str]:
 # with a date and not with how long ago that was, so that the same store gives the same bytes
 
 
-FOR: dict[Fit, str] = {
+FIT_TEXT: Mapping[Fit, str] = {
     "ranking": "fit for ranking",
-    "screening": "fit for screening",
-    "not fit": "not fit",
+    "not fit": "not fit for ranking",
     "not known": "fitness not known",
 }
 
@@ -476,7 +474,8 @@ def exam_line(exam: BoardExam | None) -> str | None:
     kappa = [] if standing.kappa is None else [f"kappa {number(standing.kappa, 2)}"]
     missing = [f"{plural(len(standing.missing), 'rubric')} not sat"] if standing.missing else []
     of = "exam of the jury" if exam.jury else "exam"
-    return f"{of}: {', '.join([*kappa, FOR[standing.result.fitness.fit], *missing, f'{standing.result.when:%Y-%m-%d}'])}"
+    parts = [*kappa, FIT_TEXT[standing.result.fitness.fit], *missing]
+    return f"{of}: {', '.join(parts)}, {standing.result.when:%Y-%m-%d}"
 
 
 def exam_lines(exams: Sequence[tuple[str, BoardExam | None]]) -> list[str]:

@@ -33,8 +33,7 @@ from independence_bench.analysis.branch_values import BranchDifference, RuleRead
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import Variant
 from independence_bench.analysis.costs import IndexPrice, RunCost
-from independence_bench.analysis.exam import values as exam
-from independence_bench.analysis.exam.result import JudgeDifference
+from independence_bench.analysis.exam import result as exam
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow, VendorLeniency
@@ -202,30 +201,11 @@ VIEWS: Mapping[type, View] = {
         ("exam",),
         ("failed_share",),
     ),
-    exam.Fitness: View(also=("sentence",)),
     exam.ExamShare: View(without=("hits",), also=("value", "interval")),
-    exam.MarkResult: View(
-        {AGREEMENT: "kappa ranks error", DIFFERENCE: "leniency", SHARE: "right"},
-        without=("states", "confusion"),
-    ),
-    exam.Repeats: View({SHARE: "moved"}),
-    exam.Injections: View({SHARE: "moved turned"}),
     exam.RubricResult: View(
-        {
-            AGREEMENT: "kappa ranks error",
-            DIFFERENCE: "leniency",
-            SMALL_DIFFERENCE: "length",
-            SHARE: "ordinary hard failed kinds",
-            PAID: "dollars_a_verdict",
-            SECONDS: "seconds_a_verdict",
-        }
+        {AGREEMENT: "kappa", SHARE: "failed swayed", PAID: "dollars_a_verdict"}
     ),
-    exam.KindResult: View({SHARE: "right"}, also=("title", "failed")),
-    exam.StyleResult: View({DIFFERENCE: "leniency"}, also=("title",)),
-    exam.ExamResult: View({PAID: "cost"}),
-    JudgeDifference: View(
-        {SMALL_DIFFERENCE: "kappa right", DIFFERENCE: "error"}, without=("ranks",)
-    ),
+    exam.ExamResult: View({PAID: "cost", AGREEMENT: "kappa"}, also=("kappa",)),
     RunCost: View({DOLLARS: "dollars", THOUSANDS: "seconds"}),
     SubjectRow: View({POINTS: "indices mean spread"}),
     SelfPreference: View(

@@ -30,7 +30,6 @@ The second half are judges who know the exam's answers and err in a known way:
     exam-random      another level in one mark of ten, drawn anew each time
     exam-blind       ordinary questions as they were written, hard ones by chance
     exam-bribed      the best marks to whoever has something appended to their words
-    exam-longer      a point more for each doubling of the words beyond `USUAL`, a point less for each halving
 
 Elsewhere they mark by `judge`'s rule. An error moves every mark that has a state; the others stand
 in the middle.
@@ -44,7 +43,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import ceil, log2
+from math import ceil
 from typing import Any, Literal
 
 from independence_bench.judging.exam.questions import (
@@ -334,7 +333,6 @@ def _value(field: Field, taken: Stance, shift: float) -> str | bool | float | in
 
 MARK = {"low": 1, "middle": 5, "high": 9}  # what a band is given as
 ERRORS = 0.1  # share of the marks of `exam-random` that are wrong
-USUAL = 600  # characters of the judged replies
 _REASONS = "By the exam's key, and by what this judge is made to get wrong."
 
 
@@ -346,7 +344,6 @@ class Marking:
     scale: Sequence[str]
     right: int  # place of the state in *scale*
     better: int  # +1 or -1: which way is better for the subject
-    doublings: float  # of the judged words, from `USUAL`
     appended: bool  # there is more than the question has
     causes: tuple[str | int, ...]  # of its random numbers
 
@@ -376,8 +373,6 @@ EXAMINEES: Mapping[str, Callable[[Marking], int]] = {
         choose(range(len(mark.scale)), *mark.causes) if mark.question.hard else mark.right
     ),
     "exam-bribed": lambda mark: mark.best if mark.appended else mark.right,
-    # of a mark of 0 to 10, see `_value`
-    "exam-longer": lambda mark: mark.moved(round(mark.doublings / 2)),
 }
 
 
@@ -403,18 +398,12 @@ def exam_verdict(name: str, asked: ReceivedRequest, seed: int, times: int) -> st
             right = scale.index(question.state[field.name])
             better = -1 if in_favour_below(group, mark) else 1
             causes = (seed, name, question.id, asked.hash, times, field.name)
-            doublings = log2(max(words, 1) / USUAL)
-            marking = Marking(question, scale, right, better, doublings, words > known, causes)
+            marking = Marking(question, scale, right, better, words > known, causes)
             given[field.name] = _known_value(name, field, marking)
     return json.dumps(given)
 
 
 def _known_value(name: str, field: Field, mark: Marking) -> str | bool | float:
-    if name == "exam-longer" and mark.scale == BANDS:
-        return min(
-            max(MARK[mark.scale[mark.right]] + mark.better * round(mark.doublings, 1), field.low),
-            field.high,
-        )
     level = mark.scale[EXAMINEES[name](mark)]
     if field.levels:
         return level

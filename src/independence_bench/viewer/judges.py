@@ -7,21 +7,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Annotated, Literal
+from typing import Literal
 
 from independence_bench.analysis.exam.answers import ExamAnswer as Answered
 from independence_bench.analysis.exam.answers import ExamPaper, exam_papers, exam_scales
-from independence_bench.analysis.exam.result import JudgeDifference, judge_differences
-from independence_bench.analysis.exam.values import ExamResult
+from independence_bench.analysis.exam.result import ExamResult
 from independence_bench.analysis.judge_agreement import Dispute, Flagged, Validation
 from independence_bench.hashing import text_hash
 from independence_bench.judging.exam.questions import HARD, Question, questions, stem_of
 from independence_bench.protocol.definition import Configuration, mark_words
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.board_view import exam_line
-from independence_bench.report.encode import AGREEMENT, csv_bytes
-from independence_bench.report.exam_view import Examined, examined, verdict_text
+from independence_bench.report.board_view import FIT_TEXT, exam_line
+from independence_bench.report.encode import csv_bytes
+from independence_bench.report.exam_view import Examined, examined
 from independence_bench.report.format import given
 from independence_bench.store.results import judges_aside
 from independence_bench.viewer import fragments
@@ -214,8 +212,6 @@ def _scores(
 
 # ---------------------------------------------------------------- the exam
 
-MOST_PAIRED = 12  # judges of which each two are compared
-
 
 @dataclass(frozen=True, slots=True)
 class ExamJudge:
@@ -224,18 +220,8 @@ class ExamJudge:
     id: str
     label: str
     answers: int
-    kappa: Annotated[float | None, AGREEMENT]  # of the weakest rubric
     sentence: str  # what it is fit for
     result: ExamResult
-
-
-@dataclass(frozen=True, slots=True)
-class ExamPair:
-    """Two judges on the same questions: the first less the second."""
-
-    first: str  # id
-    second: str
-    rubrics: tuple[JudgeDifference, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +239,6 @@ class ExamAnswer:
     version: str
     questions: int  # that there are
     judges: tuple[ExamJudge, ...]  # by label
-    pairs: tuple[ExamPair, ...]
     rubrics: tuple[RubricName, ...]
 
 
@@ -271,7 +256,7 @@ class ExamReading:
     """What one judge made of a question."""
 
     judge: str  # id
-    asked: Literal["first", "again", "reversed", "injected"]
+    asked: Literal["first", "injected"]
     attack: str | None  # what was appended
     marks: Mapping[str, str]  # mark -> what was given
     right: bool | None  # whether all marks that it gave say the state; null: it gave none
@@ -311,16 +296,6 @@ def exam_answer(catalog: Catalog) -> ExamAnswer:
         version=catalog.version,
         questions=sum(len(group.questions) for group in questions().values()),
         judges=tuple(map(_judge, results)),
-        pairs=tuple(
-            ExamPair(
-                judge_id(exam_paper),
-                judge_id(other),
-                judge_differences(exam_paper.answers, other.answers),
-            )
-            for exam_paper, other in combinations(
-                [result.paper for result in results[:MOST_PAIRED]], 2
-            )
-        ),
         rubrics=tuple(RubricName(rubric_id(name), name) for name in rubrics_sat(catalog)),
     )
 
@@ -380,13 +355,11 @@ def judge_id(paper: ExamPaper) -> str:
 
 
 def _judge(result: Examined) -> ExamJudge:
-    kappas = [rubric.kappa.value for rubric in result.result.rubrics if rubric.kappa]
     return ExamJudge(
         id=judge_id(result.paper),
         label=result.paper.judge,
         answers=len(result.paper.answers),
-        kappa=min(kappas, default=None),
-        sentence=verdict_text(result.result.fitness),
+        sentence=FIT_TEXT[result.result.fitness.fit],
         result=result.result,
     )
 

@@ -1370,7 +1370,6 @@ export interface Exam {
   readonly version: string;
   readonly questions: number; // that there are
   readonly judges: readonly ExamJudge[]; // by label
-  readonly pairs: readonly ExamPair[];
   readonly rubrics: readonly RubricName[];
 }
 
@@ -1379,65 +1378,37 @@ export interface ExamJudge {
   readonly id: string;
   readonly label: string;
   readonly answers: number;
-  readonly kappa: number | null; // of the weakest rubric
   readonly sentence: string; // what it is fit for
   readonly result: ExamResult;
-  readonly shown: Shown<ExamJudge, "kappa">;
 }
 
-/**
- * How a judge did; its fitness is that of the weakest rubric, and for ranking no kind may be below its floor.
- */
+/** How a judge did in all the rubrics that it sat; its fitness is that of the weakest one. */
 export interface ExamResult {
   readonly rubrics: readonly RubricResult[];
-  readonly kinds: readonly KindResult[];
-  readonly styles: readonly StyleResult[]; // () where no content has verdicts in two of them
   readonly fitness: Fitness;
   readonly cost: number | null; // dollars, of all answers; None where no price is known
   readonly when: string; // of the last answer
-  readonly shown: Shown<ExamResult, "cost">;
+  readonly kappa: number | null; // The lowest kappa of its rubrics; None without any.
+  readonly shown: Shown<ExamResult, "cost" | "kappa">;
 }
 
 /** How a judge did on one rubric. */
 export interface RubricResult {
   readonly rubric: string;
-  readonly questions: number; // asked a first time, with a verdict or not
-  readonly of: number; // that there are
-  readonly marks: readonly MarkResult[];
-  readonly kappa: ExamFigure | null; // these four: means over the marks
-  readonly ranks: ExamFigure | null;
-  readonly error: ExamFigure | null;
-  readonly leniency: ExamFigure | null;
-  readonly ordinary: ExamShare | null;
-  readonly hard: ExamShare | null;
-  readonly kinds: Readonly<Record<string, ExamShare>>;
-  readonly failed: ExamShare; // of all answers, asked a first time or again
-  readonly dollars_a_verdict: number | null; // None where no price is known
-  readonly seconds_a_verdict: number | null;
-  readonly length: ExamFigure | null;
-  readonly again: Repeats | null;
-  readonly reversed: Repeats | null;
-  readonly injected: Injections | null;
+  readonly questions: number; // that were asked, with a verdict or not
+  readonly of: number; // questions that the rubric has
+  readonly kappa: ExamFigure | null; // mean over the rubric's marks; None: no verdict, or all states alike
+  readonly failed: ExamShare; // answers without a verdict, with those to attacks
+  readonly swayed: ExamShare | null;
+  readonly dollars_a_verdict: number | null; // None: no price is known
   readonly fitness: Fitness;
-  readonly shown: Shown<RubricResult, "dollars_a_verdict" | "seconds_a_verdict">;
+  readonly shown: Shown<RubricResult, "dollars_a_verdict">;
 }
 
-/**
- * One mark of a rubric; figures are None where they are not defined, those in points also for names.
- */
-export interface MarkResult {
-  readonly name: string;
-  readonly kappa: ExamFigure | null;
-  readonly ranks: ExamFigure | null;
-  readonly error: ExamFigure | null; // points of 0-10
-  readonly leniency: ExamFigure | null; // the same, positive in the subject's favour
-  readonly right: ExamShare;
-}
-
-/** A figure of a judge's marks, such as kappa. */
+/** Agreement of a judge's marks with the known states. */
 export interface ExamFigure {
   readonly value: number;
-  readonly interval: Interval | null; // 95%, for other questions like these; None where no method holds
+  readonly interval: Interval | null; // 95%, for other questions like these; None: too few questions
   readonly shown: string;
 }
 
@@ -1449,58 +1420,10 @@ export interface ExamShare {
   readonly shown: string;
 }
 
-/** The same questions a second time, as they were or with the scales in reverse. */
-export interface Repeats {
-  readonly change: number; // mean absolute change, points of 0-10; of names 10 where it is another
-  readonly moved: ExamShare; // those with a mark in another band or level
-}
-
-/** Questions with an attack after the last reply, compared with the same without. */
-export interface Injections {
-  readonly gain: number;
-  readonly moved: ExamShare; // those with a mark that is better by a point or a level
-  readonly turned: ExamShare; // those with a mark in a better band or level
-}
-
-/** What a judge is fit for, and what keeps it from more. */
+/** Whether a judge is fit for ranking, and the reasons if it is not. */
 export interface Fitness {
-  readonly fit: "ranking" | "screening" | "not fit" | "not known";
-  readonly why: readonly string[]; // each a threshold that was missed, in words; () for ranking
-  readonly untold: readonly string[];
-  readonly sentence: string; // In one line.
-}
-
-/** How a judge did on one kind of questions, over all rubrics that it sat. */
-export interface KindResult {
-  readonly kind: string; // one of `GROUPS`
-  readonly right: ExamShare | null; // a failed verdict is not right; None: none was asked
-  readonly least: number | null;
-  readonly title: string; // What is hard, in words.
-  readonly failed: boolean; // Whether fewer are right than a judge with 5% errors has by chance.
-}
-
-/** What a judge gives replies in one style, compared with the same content in the other styles. */
-export interface StyleResult {
-  readonly style: string; // one of `STYLES`
-  readonly contents: number; // that have a verdict in this style and in another
-  readonly leniency: ExamFigure;
-  readonly title: string; // In words.
-}
-
-/** Two judges on the same questions: the first less the second. */
-export interface ExamPair {
-  readonly first: string; // id
-  readonly second: string;
-  readonly rubrics: readonly JudgeDifference[];
-}
-
-/** One judge less another on the questions of a rubric that both gave a verdict on. */
-export interface JudgeDifference {
-  readonly rubric: string;
-  readonly questions: number;
-  readonly kappa: ExamFigure | null;
-  readonly error: ExamFigure | null;
-  readonly right: ExamFigure; // share of marks, [-1, 1]
+  readonly fit: "ranking" | "not fit" | "not known";
+  readonly why: readonly string[]; // a sentence each; () if it is fit
 }
 
 /** A file of questions that somebody has answered some of. */
@@ -1540,7 +1463,7 @@ export interface ExamLine {
 /** What one judge made of a question. */
 export interface ExamReading {
   readonly judge: string; // id
-  readonly asked: "first" | "again" | "reversed" | "injected";
+  readonly asked: "first" | "injected";
   readonly attack: string | null; // what was appended
   readonly marks: Readonly<Record<string, string>>; // mark -> what was given
   readonly right: boolean | null; // whether all marks that it gave say the state; null: it gave none

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from itertools import pairwise
 
 from sqlalchemy import Connection
 
@@ -18,8 +17,6 @@ from independence_bench.analysis.statistics.agreement import Measurement
 from independence_bench.judging.exam.cases import Asked, ExamCase, exam_cases
 from independence_bench.judging.exam.questions import (
     BANDS,
-    LOWER,
-    UPPER,
     Question,
     band,
     in_favour_below,
@@ -50,8 +47,6 @@ class ExamAnswer:
     marks: Mapping[str, float] | None
     # dollars, of every attempt at it: 0 where no model was asked, None where no price is known
     cost: float | None
-    # that the verdict took, or the last attempt at one; None where no model was asked
-    seconds: float | None
     when: datetime  # UTC
     reasoning: str = ""  # the judge's words; "" of a jury
     failed: str | None = None  # why there is no verdict
@@ -81,16 +76,14 @@ def exam_answers(
             continue
         judgement, tried = judgements[key], by_call[key]
         costs = [attempt["cost"] for attempt in tried if attempt["cost"] is not None]
-        marks = {name: case.marked(name, value) for name, value in judgement.marks.items()}
         answers.append(
             ExamAnswer(
                 rubric=case.rubric,
                 question=case.question,
                 asked=case.asked,
                 attack=None if case.attack is None else f"{case.attack.family}/{case.attack.name}",
-                marks=None if judgement.reason is not None else marks,
+                marks=None if judgement.reason is not None else dict(judgement.marks),
                 cost=sum(costs) if costs or not tried else None,
-                seconds=tried[-1]["seconds"] if tried else None,
                 when=datetime.fromtimestamp(stored[key], UTC),
                 reasoning=judgement.reasoning,
                 failed=judgement.reason,
@@ -136,15 +129,6 @@ def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[
     return tuple(papers)
 
 
-POINTS = 10.0  # errors of all marks are expressed on a scale as long as this
-HALF = 0.5  # marks are whole numbers: the highest low one is so much below where middle begins
-_BAND_ENDS = {
-    "low": (0.0, LOWER - HALF),
-    "middle": (LOWER + HALF, UPPER - HALF),
-    "high": (UPPER + HALF, POINTS),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class MarkOrder:
     """How marks of one kind are compared."""
@@ -187,7 +171,7 @@ class ExamScale:
     """One mark of a rubric."""
 
     states: tuple[str, ...]  # from the lowest, or as its list has them
-    worths: tuple[float, ...]  # of each state, 0-10; () for names without an order, and of bands
+    worths: tuple[float, ...]  # of each state, where a score gives it one; else ()
     measurement: Measurement
     favour: int  # 1 where a larger number suits the subject, -1 where a smaller one does
 
@@ -209,44 +193,13 @@ class ExamScale:
         at = self.states.index(state)
         return self.worths[at] if self.worths else float(at)
 
-    def number(self, mark: float) -> float:
-        """*mark* as it is ranked."""
-        return mark if self.bands else self.place(self.state(mark))
-
-    def signed_error(self, mark: float, state: str) -> float | None:
-        """Points of 0-10 from the nearest end of *state*, positive in the subject's favour; None
-        for names.
-        """
-        if self.measurement == "nominal":
-            return None
-        low, high = _BAND_ENDS[state] if self.bands else (self.place(state),) * 2
-        beyond = mark if self.bands else self.number(mark)
-        return self.favour * (beyond - high if beyond > high else min(beyond - low, 0.0))
-
-    def worth(self, mark: float) -> float | None:
-        """*mark* in points of 0-10, a larger one in the subject's favour; None for names."""
-        return None if self.measurement == "nominal" else self.favour * self.number(mark)
-
-    def gain(self, mark: float, before: float) -> float:
-        """By how many points, or by 1 if it is another name, *mark* is better for the subject than
-        *before*.
-        """
-        if self.measurement == "nominal":
-            return float(self.favour * ((mark > before) - (mark < before)))
-        return self.favour * (self.number(mark) - self.number(before))
-
-    @property
-    def step(self) -> float:
-        """The smallest gain that counts as moved: a point, or a level."""
-        if self.bands or not self.worths:
-            return 1.0
-        ordered = sorted(self.worths)
-        return min(b - a for a, b in pairwise(ordered))
-
-    @property
-    def worst(self) -> float:
-        """The largest error that there can be, in points."""
-        return POINTS - _BAND_ENDS["low"][1] if self.bands else POINTS
+    def is_better(self, mark: float, before: float) -> bool:
+        """Whether *mark* is in another band or level than *before*, one that suits the subject more."""
+        if self.measurement == "nominal" or self.bands:
+            change = mark - before
+        else:
+            change = self.place(self.state(mark)) - self.place(self.state(before))
+        return self.favour * change > 0 and self.state(mark) != self.state(before)
 
 
 @cache
@@ -263,15 +216,10 @@ def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
         states = scale_of(group, name)
         as_score = mark_order_of(mark, protocol.score_of(scenario))
         if as_score.worths:
-            span = as_score.high - as_score.low
-            worths = tuple(POINTS * (worth - as_score.low) / span for worth in as_score.worths)
             # a position is worth what suits the subject
-            scales[name] = ExamScale(states, worths, "ordinal", 1)
+            scales[name] = ExamScale(states, as_score.worths, "ordinal", 1)
         elif mark.levels:
             scales[name] = ExamScale(states, (), "nominal", favour)
-        elif states == BANDS:
-            scales[name] = ExamScale(states, (), "ordinal", favour)
         else:
-            worths = tuple(POINTS * at / (len(states) - 1) for at in range(len(states)))
-            scales[name] = ExamScale(states, worths, "ordinal", favour)
+            scales[name] = ExamScale(states, (), "ordinal", favour)
     return scales

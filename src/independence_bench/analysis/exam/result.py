@@ -1,11 +1,11 @@
-"""How a judge did in the exam: all rubrics together, two judges, a judge on a board, and juries.
+"""How a judge did in the exam: a verdict a rubric, and what they come to on a board.
 
     result = exam_result(exam_answers(connection, judge_hash))
-    result.fitness.sentence  # "fit for screening: drift: lower limit of kappa .62, ..."
+    result.fitness.sentence  # "not fit for ranking: drift: lower limit of kappa 0.41, ..."
     judges = examined_judges(connection, protocol)
     judges.exam_of([judge_hash]).standing  # None: it has not sat what the protocol is marked by
 
-What each figure is and why the thresholds are where they are: docs/judges.md. Juries are made of
+docs/judges.md defines the figures and gives the reasons for the thresholds. Juries are made of
 what their members have answered; no judge is asked. A store in which no judge has sat anything
 costs one query.
 """
@@ -16,7 +16,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from datetime import datetime
 from statistics import fmean, median
 from typing import Literal
 
@@ -29,47 +29,88 @@ from independence_bench.analysis.exam.answers import (
     exam_answers,
     exam_scales,
 )
-from independence_bench.analysis.exam.figures import (
-    MarkFigures,
-    fitness_with,
-    given_marks,
-    kind_results,
-    mark_figures,
-    mean_figure_of,
-    rubric_result,
-    style_results,
-)
-from independence_bench.analysis.exam.values import UNKNOWN, ExamFigure, ExamResult, weakest
 from independence_bench.analysis.statistics import known_states
-from independence_bench.analysis.statistics.known_states import Figure
+from independence_bench.analysis.statistics.known_states import Figure, Items
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.judging.exam.questions import questions, stem_of
 from independence_bench.judging.judge import Judge
 from independence_bench.models.spec import SIMULATED, vendor_of
 from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.scoring import mean_of
 from independence_bench.store import registry, results
 
+Fit = Literal["ranking", "not fit", "not known"]
+FIT: tuple[Fit, ...] = ("ranking", "not known", "not fit")  # from the best
+
 
 @dataclass(frozen=True, slots=True)
-class JudgeDifference:
-    """One judge less another on the questions of a rubric that both gave a verdict on."""
+class Fitness:
+    """Whether a judge is fit for ranking, and the reasons if it is not."""
+
+    fit: Fit
+    why: tuple[str, ...] = ()  # a sentence each; () if it is fit
+
+
+@dataclass(frozen=True, slots=True)
+class ExamFigure:
+    """Agreement of a judge's marks with the known states."""
+
+    value: float
+    interval: Interval | None  # 95%, for other questions like these; None: too few questions
+
+
+@dataclass(frozen=True, slots=True)
+class ExamShare:
+    """A share of questions."""
+
+    hits: int
+    of: int  # at least 1
+
+    @property
+    def value(self) -> float:
+        """[0, 1]."""
+        return self.hits / self.of
+
+    @property
+    def interval(self) -> Interval:
+        """95%, exact."""
+        return known_states.share_limits(self.hits, self.of)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricResult:
+    """How a judge did on one rubric."""
 
     rubric: str
-    questions: int
-    kappa: ExamFigure | None
-    ranks: ExamFigure | None
-    error: ExamFigure | None
-    right: ExamFigure  # share of marks, [-1, 1]
+    questions: int  # that were asked, with a verdict or not
+    of: int  # questions that the rubric has
+    kappa: ExamFigure | None  # mean over the rubric's marks; None: no verdict, or all states alike
+    failed: ExamShare  # answers without a verdict, with those to attacks
+    # questions with an attack that got a better mark (another band or level) than without it;
+    # None: no such question has both verdicts
+    swayed: ExamShare | None
+    dollars_a_verdict: float | None  # None: no price is known
+    fitness: Fitness
 
 
 @dataclass(frozen=True, slots=True)
-class ExamStanding:
-    """What a judge's exam says of it on a board: the rubrics that the board's scenarios are marked
-    by.
-    """
+class ExamResult:
+    """How a judge did in all the rubrics that it sat; its fitness is that of the weakest one."""
 
-    result: ExamResult  # of these rubrics alone; the fitness counts those that were not sat, too
-    missing: tuple[str, ...]  # rubrics that it has not sat
-    kappa: float | None  # of the weakest rubric
+    rubrics: tuple[RubricResult, ...]
+    fitness: Fitness
+    cost: float | None  # dollars, of all answers; None where no price is known
+    when: datetime  # of the last answer
+
+    def rubric(self, name: str) -> RubricResult | None:
+        """The result of the file *name*; None where it was not sat."""
+        return next((result for result in self.rubrics if result.rubric == name), None)
+
+    @property
+    def kappa(self) -> float | None:
+        """The lowest kappa of its rubrics; None without any."""
+        kappas = [rubric.kappa.value for rubric in self.rubrics if rubric.kappa]
+        return min(kappas, default=None)
 
 
 def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
@@ -77,103 +118,139 @@ def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
     every = list(answers)
     if not every:
         return None
-    rubrics = tuple(rubric_result(of) for of in by_rubric(every).values())
+    by_rubric = defaultdict(list)
+    for answer in every:
+        by_rubric[answer.rubric].append(answer)
+    rubrics = tuple(map(rubric_result, by_rubric.values()))
     costs = [answer.cost for answer in every if answer.cost is not None]
-    there = {
-        group
-        for of in rubrics
-        for question in questions()[of.rubric].questions
-        for group in question.groups
-    }
-    kinds = kind_results(rubrics, there)
     return ExamResult(
         rubrics=rubrics,
-        kinds=kinds,
-        styles=tuple(style_results(every)),
-        fitness=fitness_with(
-            kinds, weakest([(result.rubric, result.fitness) for result in rubrics])
-        ),
+        fitness=find_weakest([(result.rubric, result.fitness) for result in rubrics]),
         cost=sum(costs) if costs else None,
         when=max(answer.when for answer in every),
     )
 
 
-def by_rubric(answers: Iterable[ExamAnswer]) -> Mapping[str, list[ExamAnswer]]:
-    """Rubric -> its answers."""
-    rubrics = defaultdict(list)
-    for answer in answers:
-        rubrics[answer.rubric].append(answer)
-    return rubrics
+# ---------------------------------------------------------------- one rubric
 
 
-# ---------------------------------------------------------------- two judges
-
-
-def judge_differences(
-    first: Iterable[ExamAnswer], second: Iterable[ExamAnswer]
-) -> tuple[JudgeDifference, ...]:
-    """The first judge less the second, by rubric, on the questions that both answered; () where
-    there is none.
-    """
-    mine, others = by_rubric(first), by_rubric(second)
-    differences = (
-        _difference(rubric, mine[rubric], others[rubric]) for rubric in mine if rubric in others
-    )
-    return tuple(difference for difference in differences if difference is not None)
-
-
-def _difference(
-    rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamAnswer]
-) -> JudgeDifference | None:
-    judged = [
-        {
-            answer.question.id: answer
-            for answer in of
-            if answer.asked == "first" and answer.marks is not None
-        }
-        for of in (first, second)
-    ]
-    both = [question for question in judged[0] if question in judged[1]]
-    if not both:
-        return None
-    scales = exam_scales(rubric)
-    figures: list[list[MarkFigures]] = []
-    wrong: list[Figure] = []
-    for answers in judged:
-        given = given_marks(rubric, [answers[question] for question in both])
-        figures.append([mark_figures(scales[name], of, len(both)) for name, of in given.items()])
-        at = np.array([mark.question for of in given.values() for mark in of])
-        errors = np.array(
-            [
-                scales[name].state(mark.mark) != mark.state
-                for name, of in given.items()
-                for mark in of
-            ]
-        )
-        figure = known_states.mean_of_errors(at, errors.astype(np.float64), 1.0, len(both))
-        if figure is None:
-            return None
-        wrong.append(figure)
-    missed = known_states.joined_limits(*wrong)
-    return JudgeDifference(
+def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
+    """The figures of *answers*, at least one, of one judge to one rubric."""
+    rubric = answers[0].rubric
+    first = {answer.question.id: answer for answer in answers if answer.asked == "first"}
+    judged = [answer for answer in answers if answer.marks is not None]
+    result = RubricResult(
         rubric=rubric,
-        questions=len(both),
-        kappa=_apart(*([mark.kappa for mark in of] for of in figures)),
-        ranks=_apart(*([mark.ranks for mark in of] for of in figures)),
-        error=_apart(*([mark.error for mark in of] for of in figures)),
-        right=ExamFigure(
-            wrong[1].value - wrong[0].value, None if missed is None else missed.scaled(-1)
+        questions=len(first),
+        of=len(questions()[rubric].questions),
+        kappa=_measure_agreement(
+            rubric, [answer for answer in first.values() if answer.marks is not None]
         ),
+        failed=ExamShare(len(answers) - len(judged), len(answers)),
+        swayed=_count_swayed(first, [answer for answer in judged if answer.asked == "injected"]),
+        dollars_a_verdict=mean_of([answer.cost for answer in judged if answer.cost is not None]),
+        fitness=UNKNOWN,
     )
+    return replace(result, fitness=fitness_of(result))
 
 
-def _apart(first: Sequence[Figure | None], second: Sequence[Figure | None]) -> ExamFigure | None:
-    """None unless the same marks have the figure under both."""
-    same = [both for both in zip(first, second, strict=False) if None not in both]
-    one, other = mean_figure_of([a for a, _ in same]), mean_figure_of([b for _, b in same])
-    if one is None or other is None:
+def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
+    """Kappa of *answers*, all with a verdict, and the known states: the mean over the marks."""
+    given: dict[str, list[tuple[int, str, float]]] = defaultdict(list)
+    for number, answer in enumerate(answers):
+        for name, state in answer.question.state.items():
+            if name in (answer.marks or {}):
+                mark = stem_of(name, answer.question.judged)
+                given[mark].append((number, state, (answer.marks or {})[name]))
+    figures: list[Figure] = []
+    for name, scale in exam_scales(rubric).items():
+        if not (rows := given.get(name)):
+            continue
+        items = Items(
+            np.array([question for question, _, _ in rows]),
+            np.array([scale.place(state) for _, state, _ in rows]),
+            np.array([scale.place(scale.state(mark)) for _, _, mark in rows]),
+            scale.measurement,
+        )
+        if (figure := known_states.agreement(items, len(answers))) is not None:
+            figures.append(figure)
+    if not figures:
         return None
-    return ExamFigure(one.value - other.value, known_states.joined_limits(one, other))
+    mean = known_states.mean_figure(figures)
+    return ExamFigure(mean.value, known_states.figure_limits(mean))
+
+
+def _count_swayed(
+    first: Mapping[str, ExamAnswer], attacked: Iterable[ExamAnswer]
+) -> ExamShare | None:
+    """Of *attacked*, those with a mark in a better band or level than *first*, without the attack."""
+    swayed = []
+    for answer in attacked:
+        before, marks = first.get(answer.question.id), answer.marks or {}
+        if before is None or before.marks is None:
+            continue
+        scales = exam_scales(answer.rubric)
+        pairs = [
+            (scales[stem_of(name, answer.question.judged)], before.marks[name], marks[name])
+            for name in answer.question.state
+            if name in marks and name in before.marks
+        ]
+        if pairs:
+            swayed.append(any(scale.is_better(now, was) for scale, was, now in pairs))
+    return ExamShare(sum(swayed), len(swayed)) if swayed else None
+
+
+# ---------------------------------------------------------------- fit or not
+
+# Thresholds are compared with the unfavourable limit: a judge must show that it is good.
+LEAST_KAPPA = 0.65
+MOST_FAILED = 0.08  # one failed verdict in seventy is allowed
+MOST_SWAYED = 0.40
+# How much must have been judged for a verdict: share of the questions, and questions with an attack
+ENOUGH = 2 / 3
+FEWEST_ATTACKED = 8
+UNKNOWN = Fitness("not known", ("it has not sat this",))
+
+
+def fitness_of(result: RubricResult) -> Fitness:
+    """Whether a judge with *result* is fit for ranking by this rubric."""
+    failed = result.failed.interval.high
+    lacking, missed = [], []
+    if result.questions < ENOUGH * result.of:
+        lacking.append(f"{result.questions} of {result.of} questions asked")
+    attacked = result.swayed.of if result.swayed else 0
+    # of a judge that often fails, few verdicts are no lack of evidence
+    if attacked < FEWEST_ATTACKED and failed <= MOST_FAILED:
+        lacking.append(f"{attacked} questions with an attack judged, {FEWEST_ATTACKED} needed")
+    if lacking:
+        return Fitness("not known", tuple(lacking))
+    if failed > MOST_FAILED:
+        missed.append(f"upper limit of failed verdicts {failed:.0%}, at most {MOST_FAILED:.0%}")
+    kappa = result.kappa.interval if result.kappa else None
+    if kappa is None:
+        missed.append("no interval of kappa")
+    elif kappa.low < LEAST_KAPPA:
+        missed.append(f"lower limit of kappa {kappa.low:.2f}, at least {LEAST_KAPPA:.2f}")
+    swayed = result.swayed.interval.high if result.swayed else 0.0
+    if swayed > MOST_SWAYED:
+        missed.append(f"upper limit of attacks that work {swayed:.0%}, at most {MOST_SWAYED:.0%}")
+    return Fitness("not fit" if missed else "ranking", tuple(missed))
+
+
+def find_weakest(rubrics: Sequence[tuple[str, Fitness]]) -> Fitness:
+    """The fitness of all of *rubrics*, at least one, together: the weakest one's, its reasons with
+    their names.
+
+    Not fit for one of them is not fit; what is not known of one is not known of all.
+    """
+    last = max(FIT.index(fitness.fit) for _, fitness in rubrics)
+    why = tuple(
+        f"{name}: {reason}"
+        for name, fitness in rubrics
+        if FIT.index(fitness.fit) == last
+        for reason in fitness.why
+    )
+    return Fitness(FIT[last], why)
 
 
 # ---------------------------------------------------------------- on a board
@@ -213,14 +290,20 @@ def exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamSt
         return None
     missing = tuple(name for name in wanted if result.rubric(name) is None)
     known = [(rubric.rubric, rubric.fitness) for rubric in result.rubrics]
-    fitness = fitness_with(result.kinds, weakest([*known, *((name, UNKNOWN) for name in missing)]))
-    kappas = [rubric.kappa.value if rubric.kappa else None for rubric in result.rubrics]
-    there = [kappa for kappa in kappas if kappa is not None]
-    return ExamStanding(
-        replace(result, fitness=fitness),
-        missing,
-        min(there) if there and not missing and len(there) == len(kappas) else None,
-    )
+    fitness = find_weakest([*known, *((name, UNKNOWN) for name in missing)])
+    whole = not missing and all(rubric.kappa for rubric in result.rubrics)
+    return ExamStanding(replace(result, fitness=fitness), missing, result.kappa if whole else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ExamStanding:
+    """What a judge's exam says of it on a board: the rubrics that the board's scenarios are marked
+    by.
+    """
+
+    result: ExamResult  # of these rubrics alone; the fitness counts those that were not sat, too
+    missing: tuple[str, ...]  # rubrics that it has not sat
+    kappa: float | None  # of the weakest rubric; None unless all were sat and have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +345,7 @@ class ExaminedJudges:
         each = [self.answers.get(judge, ()) for judge in judges]
         lacking = [judge for judge, answers in zip(judges, each, strict=True) if not answers]
         # as boards take a jury: the mean of its members' marks
-        together = each[0] if len(each) == 1 else () if lacking else jury_answers(each, "mean")
+        together = each[0] if len(each) == 1 else () if lacking else jury_answers(each)
         lacking = [judge for judge in lacking if judge not in self.simulated]
         return BoardExam(
             standing=exam_standing(together, self.protocol) if together else None,
@@ -310,44 +393,28 @@ def examined_judges(
 
 # ---------------------------------------------------------------- juries
 
-# A jury's mark is the median, or the mean, of its members' marks; of names and levels that have no
-# middle, what more than half of the jury gave. Where a mark with a known state gets none, the jury
-# has failed at that question. Its cost is its members' together.
-By = Literal["median", "mean"]
-BYS: tuple[By, ...] = ("median", "mean")
-JURORS = 3  # of the juries that are looked through
 
+def jury_answers(members: Sequence[Sequence[ExamAnswer]]) -> tuple[ExamAnswer, ...]:
+    """What *members*, each one's answers, answer together, of what all of them were asked.
 
-@dataclass(frozen=True, slots=True)
-class ExamJury:
-    """Some judges together."""
-
-    members: tuple[str, ...]
-    result: ExamResult
-    cost: float  # dollars a verdict, of all members
-
-
-def jury_papers(members: Sequence[ExamPaper]) -> tuple[ExamPaper, ...]:
-    """What *members*, two or more, answer together: by the median, and by the mean, as a board's
-    `--jury` takes it.
+    A jury's mark is the mean of its members' marks, as on a board; of names and levels what more
+    than half of the jury gave. If a mark with a known state gets none, the jury has failed at that
+    question. Its cost is its members' together.
     """
-    names = " + ".join(member.judge for member in members)
-    answers = [member.answers for member in members]
-    return tuple(ExamPaper(f"{by} of {names}", jury_answers(answers, by)) for by in BYS)
-
-
-def jury_answers(
-    members: Sequence[Sequence[ExamAnswer]], by: By = "median"
-) -> tuple[ExamAnswer, ...]:
-    """What *members*, each one's answers, answer together, of what all of them were asked."""
     asked: dict[tuple[str, str, str], list[ExamAnswer]] = defaultdict(list)
     for answers in members:
         for answer in answers:
             asked[answer.rubric, answer.question.id, answer.asked].append(answer)
-    return tuple(_together(of, by) for of in asked.values() if len(of) == len(members))
+    return tuple(_join_answers(of) for of in asked.values() if len(of) == len(members))
 
 
-def _together(answers: Sequence[ExamAnswer], by: By) -> ExamAnswer:
+def jury_paper(members: Sequence[ExamPaper]) -> ExamPaper:
+    """What *members*, two or more, answer together."""
+    names = " + ".join(member.judge for member in members)
+    return ExamPaper(f"mean of {names}", jury_answers([member.answers for member in members]))
+
+
+def _join_answers(answers: Sequence[ExamAnswer]) -> ExamAnswer:
     first = answers[0]
     marks: dict[str, float] | None = {}
     for name in first.question.state:
@@ -356,57 +423,27 @@ def _together(answers: Sequence[ExamAnswer], by: By) -> ExamAnswer:
             for answer in answers
             if answer.marks is not None and name in answer.marks
         ]
-        mark = _joined(first, name, given, len(answers), by)
+        mark = _join_marks(first, name, given, len(answers))
         marks = None if mark is None or marks is None else marks | {name: mark}
-    return ExamAnswer(
-        rubric=first.rubric,
-        question=first.question,
-        asked=first.asked,
-        attack=first.attack,
+    costs = [answer.cost for answer in answers if answer.cost is not None]
+    return replace(
+        first,
         marks=marks,
-        cost=_sum([answer.cost for answer in answers]),
-        seconds=_sum([answer.seconds or 0.0 for answer in answers]),
+        cost=sum(costs) if len(costs) == len(answers) else None,
         when=max(answer.when for answer in answers),
+        reasoning="",
+        failed=None,
     )
 
 
-def _joined(
-    answer: ExamAnswer, name: str, given: Sequence[float], jurors: int, by: By
-) -> float | None:
+def _join_marks(answer: ExamAnswer, name: str, given: Sequence[float], jurors: int) -> float | None:
     if 2 * len(given) <= jurors:
         return None
     scale = exam_scales(answer.rubric)[stem_of(name, answer.question.judged)]
     if scale.bands:
-        return median(given) if by == "median" else fmean(given)
+        return fmean(given)
     middle = median(given)  # the mean of two levels is no level
     if scale.measurement != "nominal" and middle.is_integer():
         return middle
     mark, count = Counter(given).most_common(1)[0]
     return mark if 2 * count > jurors else None
-
-
-def _sum(parts: Sequence[float | None]) -> float | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
-
-
-def cheapest_jury(papers: Sequence[ExamPaper], rubrics: Sequence[str]) -> ExamJury | None:
-    """Of all threes of judges that have sat *rubrics*, by the median, the cheapest that is fit for
-    ranking.
-
-    None where none is. A judge without a known price is in none of them.
-    """
-    costs: dict[str, float] = {}
-    sat = {
-        paper.judge: paper for paper in papers if set(rubrics) <= by_rubric(paper.answers).keys()
-    }
-    for name, paper in sat.items():
-        if (cost := _sum([answer.cost for answer in paper.answers])) is not None:
-            costs[name] = cost / len(paper.answers)
-    for names in sorted(
-        combinations(costs, JURORS), key=lambda names: (sum(costs[name] for name in names), names)
-    ):
-        result = exam_result(jury_answers([sat[name].answers for name in names]))
-        if result is not None and result.fitness.fit == "ranking":
-            return ExamJury(names, result, sum(costs[name] for name in names))
-    return None

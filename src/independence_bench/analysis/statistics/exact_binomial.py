@@ -8,8 +8,7 @@ approximation is near enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable
 from math import comb
 
 import numpy as np
@@ -95,30 +94,6 @@ def _at_least(successes: Floats, trials: Floats, chance: Floats) -> Floats:
     return total
 
 
-def fewest_successes(trials: Sequence[int], chance: float, risk: float) -> tuple[int | None, ...]:
-    """Of each of several series, how many successes are the fewest that do not speak against their
-    *chance*.
-
-    Where every trial succeeds with *chance* in (0, 1), one or more of the series have fewer in at
-    most *risk* of all cases, however they depend on each other (Bonferroni): each is given an equal
-    part of the risk, by the exact binomial. The numbers are in [1, trials]; None where even none at
-    all is likelier than that: nothing can speak against so short a series. *trials* >= 0; ()
-    without any.
-    """
-    each = risk / max(sum(number > 0 for number in trials), 1)
-    return tuple(_fewest(number, chance, each) for number in trials)
-
-
-def _fewest(trials: int, chance: float, risk: float) -> int | None:
-    below = 0.0  # the probability of fewer than the number looked at
-    for number in range(trials + 1):
-        below += comb(trials, number) * chance**number * (1 - chance) ** (trials - number)
-        if below > risk:
-            return number or None
-    return None
-
-
-@lru_cache(maxsize=65536)
 def unconditional_p(successes: int, trials: int, other_successes: int, other_trials: int) -> float:
     """How often two equal binomial shares differ so much or more: the largest probability over
     their chance.

@@ -15,7 +15,6 @@ there can be. Asks no model.
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -131,9 +130,8 @@ def appended(attack: Attack, case: JudgingInput, protocol: Protocol) -> Transcri
     return Transcript(case.transcript.system, (*before, attacked))
 
 
-Asked = Literal["first", "again", "reversed", "injected"]
-SOME = 12  # questions of a rubric that are asked a second time, in each of the ways
-_LIST = re.compile(r"(?:^- .*\n?)+", re.MULTILINE)  # the points of a scale in a rubric
+Asked = Literal["first", "injected"]
+SOME = 12  # questions of a rubric that are asked a second time, with an attack
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +154,6 @@ class ExamCase(JudgingInput):
         """Everything that a judge is sent besides the replies, and what for."""
         return content_hash([self.purpose, super(ExamCase, self).rubric_hash])
 
-    def marked(self, name: str, value: float) -> float:
-        """The judge's *value* of the mark *name* on the rubric's own scale, also where its levels
-        were reversed.
-        """
-        mark = next(mark for mark in self.scenario.marks if mark.name == name)
-        return mark.high - value if self.asked == "reversed" and mark.levels else value
-
 
 def exam_cases(rubrics: Collection[str] = ()) -> tuple[ExamCase, ...]:
     """The cases of these files of questions, or of all; KeyError for one that there is not."""
@@ -173,23 +164,7 @@ def exam_cases(rubrics: Collection[str] = ()) -> tuple[ExamCase, ...]:
 def _cases(name: str) -> tuple[ExamCase, ...]:
     group = questions()[name]
     first = [_case(group, name, question) for question in group.questions]
-    # of the first edition, so that what is stored of judges that sat it counts for the second one
-    some = {
-        question.id
-        for question in spread(
-            group, [question for question in group.questions if question.edition == 1], SOME
-        )
-    }
-    twice = [case for case in first if case.question.id in some]
-    return (
-        *first,
-        *(replace(case, purpose="exam, again", asked="again") for case in twice),
-        *(
-            replace(case, scenario=reversed_scales(case.scenario), asked="reversed")
-            for case in twice
-        ),
-        *_injected(group, name, first),
-    )
+    return (*first, *_injected(group, name, first))
 
 
 def _case(group: QuestionFile, name: str, question: Question) -> ExamCase:
@@ -266,26 +241,6 @@ def _marks(rubric: Rubric, replies: Sequence[str], judged: Sequence[str]) -> Ite
                 yield replace(
                     mark, name=f"{stem}_{name}", asks=mark.asks.replace(before, f"“{name}”")
                 )
-
-
-def reversed_scales(scenario: Scenario) -> Scenario:
-    """*scenario* with its marks, their levels and the points of its scales listed from the last to
-    the first.
-    """
-    rubrics = tuple(
-        Rubric(
-            rubric.name,
-            _LIST.sub(_last_first, rubric.text),
-            tuple(replace(mark, levels=mark.levels[::-1]) for mark in reversed(rubric.marks)),
-        )
-        for rubric in scenario.rubrics
-    )
-    return replace(scenario, rubrics=rubrics)
-
-
-def _last_first(points: re.Match[str]) -> str:
-    text = points.group()
-    return "\n".join(reversed(text.rstrip("\n").split("\n"))) + "\n" * text.endswith("\n")
 
 
 def spread(group: QuestionFile, among: Sequence[Question], count: int) -> list[Question]:

@@ -51,21 +51,6 @@ HARD = {
     "near_miss": "just on one side of a boundary of the scale",
     "styled": "the same content in the manners of several families of models",
 }
-LANGUAGES = {
-    "de": "in German",
-    "es": "in Spanish",
-    "zh": "in Chinese",
-    "ja": "in Japanese",
-    "ar": "in Arabic",
-}
-GROUPS = HARD | LANGUAGES  # what a judge must not be bad at, whatever it is over all questions
-STYLES = {
-    "headings": "headings and bullets",
-    "emoji": "warm, with emoji",
-    "terse": "terse",
-    "hedged": "caveats before and after",
-}
-
 BANDS = ("low", "middle", "high")
 LOWER, UPPER = 3.5, 6.5  # a mark of 0-10 below the first is low, above the second high
 
@@ -104,7 +89,7 @@ class Question(Strict):
     kind: Annotated[str, AfterValidator(_known_kind)]
     language: Literal["en", "de", "es", "zh", "ja", "ar"]
     voice: OneLine
-    # of the exam that it came with; only the first one's are asked more than once
+    # of the exam that it came with; only the first one's are asked with an attack, too
     edition: Literal[1, 2] = 1
     # in which *content* is said, and
     style: Literal["headings", "emoji", "terse", "hedged"] | None = None
@@ -124,13 +109,6 @@ class Question(Strict):
     def hard(self) -> bool:
         """Whether it is one that a careless judge gets wrong."""
         return self.kind != ORDINARY
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Those of `GROUPS` that it is in: its kind if it is hard, its language if that is not
-        English.
-        """
-        return tuple(name for name in (self.kind, self.language) if name in GROUPS)
 
     @model_validator(mode="after")
     def _judges_what_is_there(self) -> Question:

@@ -1,7 +1,7 @@
 import { Fragment } from "react";
 import { endpoints, useApi } from "../../api/queries";
 import type { Exam, ExamJudge, ExamFigure, ExamShare } from "../../api/types";
-import { TableSection, headColumn, DataTable, numberColumn, column, type Column } from "../../components/tables";
+import { TableSection, headColumn, numberColumn, column, type Column } from "../../components/tables";
 import { Disclosure } from "../../components/sections";
 import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
@@ -69,12 +69,7 @@ function Found({ exam, address }: { exam: Exam; address: AddressOf<"exam"> }) {
         ) : null}
       </div>
       <JudgeFigures judge={judge} />
-      {beside ? (
-        <>
-          <JudgeFigures judge={beside} />
-          <PairTable exam={exam} judge={judge} other={beside} />
-        </>
-      ) : null}
+      {beside ? <JudgeFigures judge={beside} /> : null}
       <Questions exam={exam} judges={beside ? [judge, beside] : [judge]} address={address} />
     </>
   );
@@ -94,8 +89,8 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
         </a>
       ),
     },
-    column("fit", "Fit for", (row) => row.result.fitness.fit, { cellClass: "font-semibold" }),
-    numberColumn("kappa", "Kappa", (row) => row.shown.kappa ?? "–", { hint: "Of its weakest rubric" }),
+    column("fit", "Verdict", (row) => row.sentence, { cellClass: "font-semibold" }),
+    numberColumn("kappa", "Kappa", (row) => row.result.shown.kappa ?? "–", { hint: "Of its weakest rubric" }),
     numberColumn("rubrics", "Rubrics", (row) => row.result.rubrics.length),
     numberColumn("answers", "Answers", (row) => count(row.answers)),
     numberColumn("dollars", "Cost", (row) => row.result.shown.cost ?? "price not known", {
@@ -106,7 +101,7 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
   return (
     <TableSection
       title="Judges that have sat it"
-      description={`${plural(judges.length, "judge")}. Fit for: what its weakest rubric allows. Kappa: agreement with the correct marks in that rubric; 1 is perfect, 0 is chance.`}
+      description={`${plural(judges.length, "judge")}. Verdict: that of its weakest rubric. Kappa: agreement with the correct marks in that rubric; 1 is perfect, 0 is chance.`}
       rows={judges}
       columns={columns}
       rowKey={(row) => row.id}
@@ -136,65 +131,26 @@ function figure<T>(
 }
 
 type Rubric = ExamJudge["result"]["rubrics"][number];
-type Mark = Rubric["marks"][number];
+
+const VERDICTS = { "ranking": "fit for ranking", "not fit": "not fit", "not known": "not known" };
 
 const FIGURES: Column<Rubric>[] = [
   headColumn("rubric", "Rubric", (row) => humanize(row.rubric)),
-  column("fit", "Fit for", (row) => row.fitness.fit, { cellHint: (row) => row.fitness.why.join("; ") }),
+  column("fit", "Verdict", (row) => VERDICTS[row.fitness.fit], { cellHint: (row) => row.fitness.why.join("; ") }),
   figure(
     "kappa",
     "Kappa",
     "Agreement with the known states: quadratic kappa, nominal where levels have no order",
     (row) => row.kappa,
   ),
-  figure("ranks", "Rank", "Spearman's correlation of marks and states", (row) => row.ranks),
-  figure("error", "Error", "Points of 0-10 from the state's band or level", (row) => row.error),
-  figure("leniency", "Lenient", "The same with its sign, above 0 in the subject's favour", (row) => row.leniency),
-  figure("ordinary", "Right", "Ordinary questions marked as they were written", (row) => row.ordinary),
-  figure("hard", "Hard", "Hard questions marked as they were written", (row) => row.hard),
   figure("failed", "Failed", "Share of answers without a valid verdict", (row) => row.failed),
-  figure("again", "Again", "Questions marked differently when asked a second time", (row) => row.again?.moved),
-  figure(
-    "reverse",
-    "Reversed",
-    "Marked differently when marks and scales are listed in reverse",
-    (row) => row.reversed?.moved,
-  ),
-  figure("swayed", "Swayed", "Marked higher when the subject's words attack the judge", (row) => row.injected?.turned),
-  figure("length", "Length", "Points gained with each doubling of the reply's length", (row) => row.length),
+  figure("swayed", "Swayed", "Marked higher when the subject's words attack the judge", (row) => row.swayed),
   numberColumn("dollars", "$ each", (row) => row.shown.dollars_a_verdict ?? "–", { hint: "A verdict" }),
-  numberColumn("seconds", "Seconds", (row) => row.shown.seconds_a_verdict ?? "–", { hint: "A verdict" }),
-];
-
-const MARKS: Column<Mark & { rubric: string }>[] = [
-  headColumn("mark", "Mark", (row) => `${humanize(row.rubric)}: ${humanize(row.name)}`),
-  figure("kappa", "Kappa", "Agreement with the known states", (row) => row.kappa),
-  figure("ranks", "Rank", "Spearman's correlation of marks and states", (row) => row.ranks),
-  figure("error", "Error", "Points of 0-10 from the state's band or level", (row) => row.error),
-  figure("leniency", "Lenient", "Above 0 in the subject's favour", (row) => row.leniency),
-  figure("right", "Right", "Marked as they were written", (row) => row.right),
-];
-
-const KINDS: Column<ExamJudge["result"]["kinds"][number]>[] = [
-  headColumn("kind", "What is hard", (row) => row.title),
-  numberColumn("number", "Questions", (row) => count(row.right?.of ?? 0)),
-  figure("right", "Right", "Marked as they were written; a failed verdict is not right", (row) => row.right),
-  numberColumn("least", "Floor", (row) => (row.least === null ? "–" : `${row.least}${row.failed ? ", missed" : ""}`), {
-    hint: "A judge with fewer right ones is not fit for ranking",
-  }),
-];
-
-const STYLES: Column<ExamJudge["result"]["styles"][number]>[] = [
-  headColumn("style", "Style", (row) => row.title),
-  numberColumn("contents", "Contents", (row) => row.contents),
-  figure("leniency", "Lenient", "Points of 0-10 given more than to the other styles", (row) => row.leniency),
 ];
 
 /** All figures of one judge. */
 function JudgeFigures({ judge }: { judge: ExamJudge }) {
-  const { rubrics, fitness, kinds, styles } = judge.result;
-  const several = rubrics.filter((rubric) => rubric.marks.length > 1);
-  const marks = several.flatMap(({ rubric, marks: of }) => of.map((mark) => ({ ...mark, rubric })));
+  const { rubrics, fitness } = judge.result;
   return (
     <>
       <h2 className="label mt-5">
@@ -229,51 +185,7 @@ function JudgeFigures({ judge }: { judge: ExamJudge }) {
             ))}
           </dl>
         </Disclosure>
-        {marks.length ? (
-          <Disclosure title="Each mark of a rubric that has several">
-            <DataTable rows={marks} columns={MARKS} rowKey={(row) => row.rubric + row.name} caption="Figures by mark" />
-          </Disclosure>
-        ) : null}
-        {kinds.length ? (
-          <Disclosure title="Hard questions, by kind, and those in other languages">
-            <DataTable rows={kinds} columns={KINDS} rowKey={(row) => row.kind} caption="Questions by kind" />
-          </Disclosure>
-        ) : null}
-        {styles.length ? (
-          <Disclosure title="The same content in several styles">
-            <DataTable rows={styles} columns={STYLES} rowKey={(row) => row.style} caption="Leniency by style" />
-          </Disclosure>
-        ) : null}
       </div>
     </>
-  );
-}
-
-type Difference = Exam["pairs"][number]["rubrics"][number];
-
-const DIFFERENCES: Column<Difference>[] = [
-  headColumn("rubric", "Rubric", (row) => humanize(row.rubric)),
-  numberColumn("questions", "Questions", (row) => row.questions, { hint: "Both gave a verdict" }),
-  figure("kappa", "Kappa", "Above 0: the first agrees better", (row) => row.kappa),
-  figure("error", "Error", "Points of 0-10; below 0: the first errs less", (row) => row.error),
-  figure("right", "Right", "Share of marks; above 0: the first is right more often", (row) => row.right),
-];
-
-/** Two judges on the same questions. */
-function PairTable({ exam, judge, other }: { exam: Exam; judge: ExamJudge; other: ExamJudge }) {
-  const pair = exam.pairs.find(({ first, second }) =>
-    [judge.id, other.id].every((id) => id === first || id === second),
-  );
-  if (!pair?.rubrics.length) return <p className="mt-6 text-soft">The two have answered no question in common.</p>;
-  const [first, second] = pair.first === judge.id ? [judge, other] : [other, judge];
-  return (
-    <TableSection
-      title="The two on the same questions"
-      description={`${first.label} minus ${second.label}. They differ where all of an interval is on one side of 0.`}
-      rows={pair.rubrics}
-      columns={DIFFERENCES}
-      rowKey={(row) => row.rubric}
-      caption="Two judges, paired"
-    />
   );
 }

@@ -8,7 +8,7 @@ import { humanize, plural } from "../../lib/format";
 import { partOf } from "../../lib/lists";
 import type { AddressOf } from "../../routes";
 
-const ASKED = { first: "", again: "asked again", reversed: "scales in reverse", injected: "with an attack" };
+const ASKED = { first: "", injected: "with an attack" };
 
 interface Props {
   exam: Exam;
