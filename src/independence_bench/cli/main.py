@@ -92,16 +92,8 @@ GROUPS = {
         ),
         "scenarios": Entry(
             "quality",
-            "Show how hard each scenario is and how the ranking depends on it.",
+            "Show how hard each scenario is and how it goes with the others.",
             reads_store=True,
-        ),
-        "reliability": Entry(
-            "quality",
-            "Show where the noise comes from, and what more runs would bring.",
-            reads_store=True,
-        ),
-        "validate": Entry(
-            "rankings", "Show whether the index goes with what others measure.", reads_store=True
         ),
         "audit": Entry(
             "stored",
