@@ -372,7 +372,6 @@ def test_a_store_without_a_judge_that_knows_stems_can_be_read(folder: Path) -> N
         "leaderboard --detailed",
         "leaderboard --json",
         "scenarios",
-        "reliability",
         "audit",
         "judges",
     ):

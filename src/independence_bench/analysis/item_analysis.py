@@ -41,7 +41,6 @@ class MarkWeight:
     high: float
     inverted: bool
     points: float  # at its independent end; 0 at the other one
-    dimension: str
 
     def share(self, mark: Number) -> Number:
         """Where *mark*, which is on its own scale, lies between the other end and the independent
@@ -126,9 +125,7 @@ def mark_weights(
             points = (
                 dimension.weight * (mark.high - mark.low) / span / (planned * len(configurations))
             )
-            weight = MarkWeight(
-                mark.name, mark.low, mark.high, dimension.inverted, points, dimension.name
-            )
+            weight = MarkWeight(mark.name, mark.low, mark.high, dimension.inverted, points)
             worths[scenario.id].append(weight)
     return worths
 
