@@ -168,18 +168,17 @@ def test_costs_are_told_as_imported(data: Published, tmp_path: Path) -> None:
             (one["name"], one["paid"]["calls"], pytest.approx(one["paid"]["dollars"]))
             for one in costs["imported"][kind]
         ]
-        for kind in ("subjects", "judges", "names")
+        for kind in ("subjects", "judges")
     }
     assert theirs == {
         "subjects": [(subject_of(ONE).label, 26, 0.026)],
-        "judges": [(f"published:{JUDGE}", 15, 0.0015)],
-        "names": [("published:readers/one", 3, 0.0003)],
+        "judges": [(f"published:{JUDGE}", 15, 0.0015), ("published:readers/one", 3, 0.0003)],
     }
     assert costs["imported"]["whole"]["dollars"] == pytest.approx(0.0278)
     assert (costs["whole"]["calls"], costs["judges"]) == (0, [])
     assert "holds no paid calls" in text
     assert "As imported, not paid by this store: $0.0278 reported, 44 calls" in text
-    assert "by model: readings of names" in text
+    assert "published:readers/one" in text
 
 
 @pytest.mark.parametrize(
