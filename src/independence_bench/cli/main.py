@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # Read when numpy is loaded. Matrices as small as ours gain nothing by two threads that wait for
-# each other: the same time, and a seventh more of the processors' in `aib reliability`.
+# each other: the same time, and a seventh more of the processors'.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
