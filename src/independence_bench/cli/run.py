@@ -229,7 +229,7 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
     """The forecast of the shipped list, as far as it is known here; only lists of models are read."""
     with suppress(BenchError), open_store(store) as opened:
         everything = run_options(replace(order, every=True), permissions(), Limits())
-        preview, _ = asyncio.run(_foresee(everything, opened, resolving=False, width=None))
+        preview, _ = asyncio.run(_foresee(everything, opened))
         say("`aib run --all` plays the shipped list (docs/models.md):", *lines_before(preview))
 
 
