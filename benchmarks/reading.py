@@ -48,7 +48,6 @@ COMMANDS = (
         ("compare", "--by", "provider"),
         ("compare", "--by", "reasoning"),
         ("scenarios",),
-        ("reliability",),
         ("judges",),
     ),
     *(("exam",), ("costs",), ("exclude",), ("extract-names",), ("generate-report",), ("audit",)),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from independence_bench.analysis.statistics.agreement import (
     icc_2k,
+    jackknife,
     krippendorff_alpha,
     nominal_kappa,
     quadratic_kappa,
@@ -214,3 +215,15 @@ def test_every_number_stays_in_its_range(marks: list[list[float]]) -> None:
             first == second if first is None or second is None else first == pytest.approx(second)
         )
         assert first is None or first >= -1 - 1e-9
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
+    """Of 1, 2, 3, 6: leaving out one gives 11/3, 10/3, 3, 2, and the error is sqrt(14/3/4) as in
+    any textbook.
+    """
+    numbers = [1.0, 2.0, 3.0, 6.0]
+    assert jackknife([(12 - out) / 3 for out in numbers]) == pytest.approx(
+        np.sqrt(np.var(numbers, ddof=1) / 4)
+    )
+    assert jackknife([1.0, 2.0]) is None
+    assert jackknife([1.0, 2.0, None]) is None

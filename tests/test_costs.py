@@ -1,6 +1,4 @@
-"""What a store has cost: by command, subject, judge, provider and day, and where list prices say
-otherwise.
-"""
+"""What a store has cost: by command and by model, with list prices beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from sqlalchemy import Connection
 from terminals import displayed
 from test_cli import KEY, User, user
 
-from independence_bench.analysis.costs import Costs, NamedCost, Paid, read_costs
+from independence_bench.analysis.costs import Costs, ModelCost, Paid, read_costs
 from independence_bench.errors import StoreError
 from independence_bench.report.stored_view import costs_json, costs_view
 from independence_bench.store import attempts, deletion
@@ -43,25 +41,22 @@ def costs_of(made: Bench) -> Costs:
     assert costs.whole.calls == spent.attempts
     assert added(command.paid for command in costs.commands) == added([costs.whole])
     for parts, whole in (
-        (costs.days, [costs.whole]),
-        (costs.providers, [costs.whole]),
         (costs.subjects, [costs.replies]),
         (costs.judges, [costs.judgements]),
         ((*costs.subjects, *costs.judges), [costs.whole]),
     ):
         assert added(part.paid for part in parts) == added(whole)
-    whole = costs.whole
-    assert whole.calls == whole.told + whole.computed + whole.free + whole.unknown + whole.nothing
     return costs
 
 
 def added(paid: Any) -> list[Any]:
     """The sum of each field."""
-    rows = [[getattr(one, name) for name in Paid.__dataclass_fields__] for one in paid]
+    names = [name for name in Paid.__dataclass_fields__ if name != "listed"]
+    rows = [[getattr(one, name) for name in names] for one in paid]
     return [pytest.approx(sum(column)) for column in zip(*rows, strict=True)]
 
 
-def dollars(parts: tuple[NamedCost, ...]) -> dict[str, float]:
+def dollars(parts: tuple[ModelCost, ...]) -> dict[str, float]:
     """Name -> dollars told."""
     return {part.name: pytest.approx(part.paid.dollars) for part in parts}
 
@@ -91,9 +86,7 @@ def test_every_sum_adds_up_to_what_the_store_has_cost(bench: Benches) -> None:
         "scripted:judge/dear@none-t0.0": 0.08,
         "scripted:judge/one@none-t0.0": 0.004,
     }
-    assert dollars(costs.providers) == {"Acme at scripted": 0.112}
     assert [command.paid.dollars for command in costs.commands] == pytest.approx([0.032, 0.08])
-    assert len(costs.days) in (1, 2)
 
 
 def test_what_nobody_told_is_computed_from_the_list_price_and_kept_apart(bench: Benches) -> None:
@@ -109,14 +102,14 @@ def test_what_nobody_told_is_computed_from_the_list_price_and_kept_apart(bench: 
     costs = costs_of(made)
 
     (subject,), (judge,) = costs.subjects, costs.judges
-    assert (subject.paid.dollars, subject.paid.told, subject.paid.computed) == (0.0, 0, 7)
-    assert subject.paid.computed_dollars == pytest.approx(7 * 0.0004)
+    assert (subject.paid.dollars, subject.paid.unknown) == (0.0, 0)
+    assert subject.paid.computed_dollars == subject.paid.listed == pytest.approx(7 * 0.0004)
     assert (judge.paid.calls, judge.paid.unknown, judge.paid.computed_dollars) == (4, 4, 0.0)
     assert "$0.00 " not in displayed(costs_view(costs, "aib.db"))
 
 
-def test_free_calls_and_refused_ones_are_counted_apart(bench: Benches) -> None:
-    """An endpoint that says $0, and one refusal that says nothing."""
+def test_free_calls_and_refused_ones_have_a_price(bench: Benches) -> None:
+    """An endpoint that says $0, and one refusal that says nothing: of neither is the cost unknown."""
     refused: list[int] = []
 
     def script(asked: Asked) -> Answer:
@@ -130,11 +123,11 @@ def test_free_calls_and_refused_ones_are_counted_apart(bench: Benches) -> None:
 
     whole = costs_of(made).whole
 
-    assert (whole.calls, whole.free, whole.nothing, whole.told) == (12, 11, 1, 0)
+    assert (whole.calls, whole.dollars, whole.listed, whole.unknown) == (12, 0, 0, 0)
     assert "$0.00, 12 calls" in displayed(costs_view(costs_of(made), "aib.db"))
 
 
-def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
+def test_the_list_price_stands_beside_what_was_reported(bench: Benches) -> None:
     """Seven replies told $0.001 each and are listed at $0.0004; the judge tells what is listed."""
     made = bench(
         lambda asked: (
@@ -147,31 +140,11 @@ def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
 
     costs = costs_of(made)
 
-    (apart,) = costs.disagreements
-    assert (apart.model, apart.provider, apart.calls) == ("acme/one", "Acme at scripted", 7)
-    assert (apart.dollars, apart.listed, apart.difference) == pytest.approx((0.007, 0.0028, 0.0042))
-    assert costs.compared == 11
-    assert "+150" in displayed(costs_view(costs, "aib.db"))
-    assert json.loads(costs_json(costs))["disagreements"][0]["difference"] == pytest.approx(0.0042)
-
-
-def test_what_came_from_caches_is_said(bench: Benches) -> None:
-    """Of all calls that told."""
-
-    def script(asked: Asked) -> Answer:
-        answer = steady()(asked)
-        told = {**answer.body["usage"], "prompt_tokens_details": {"cached_tokens": 15}}
-        return answer if asked.judging else replace(answer, body={**answer.body, "usage": told})
-
-    made = bench(script)
-    made.play()
-
-    costs = costs_of(made)
-
-    assert (costs.prompt_tokens, costs.cached_tokens) == (11 * 20, 7 * 15)
-    assert "caches, which cost less: 105 of 220 prompt tokens." in displayed(
-        costs_view(costs, "aib.db")
-    )
+    (subject,), (judge,) = costs.subjects, costs.judges
+    assert (subject.paid.dollars, subject.paid.listed) == pytest.approx((0.007, 0.0028))
+    assert (judge.paid.dollars, judge.paid.listed) == pytest.approx((0.0016, 0.0016))
+    assert "$0.0070     $0.0028" in displayed(costs_view(costs, "aib.db"))
+    assert json.loads(costs_json(costs))["whole"]["listed"] == pytest.approx(0.0044)
 
 
 def finding(made: Bench) -> Callable[[Connection], deletion.DeletionPlan]:

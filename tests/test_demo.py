@@ -21,7 +21,6 @@ READING = (
     "leaderboard --detailed --top 1",
     "judges",
     "scenarios",
-    "reliability",
     "compare sim/bayesian sim/obliging",
     "audit",
     "costs --legend",

@@ -112,7 +112,6 @@ def test_no_table_has_more_than_three_lines_of_notes(judged: Judged) -> None:
         "compare rock mirror",
         "scenarios",
         "judges",
-        "reliability",
     )
     for order in (*(f"{one} --protocol lite" for one in of_protocol), "exam", "costs"):
         below, notes = False, 0

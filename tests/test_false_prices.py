@@ -321,5 +321,6 @@ def test_a_nothing_that_an_older_store_has_beside_a_list_price_confirms_none(
     assert alone(server)
     with open_store(made.store) as store, store.reading() as connection:
         whole = read_costs(connection).whole
-    assert (whole.told, whole.computed, whole.free) == (7, 7, 0)
+    assert (whole.calls, whole.unknown) == (14, 0)
+    assert whole.dollars == pytest.approx(7 * 0.01)
     assert whole.computed_dollars == pytest.approx(7 * 30 * 1e-7)

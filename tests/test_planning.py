@@ -1,6 +1,4 @@
-"""What can be told before a run: expected widths, smallest differences, and the runs that a width
-takes.
-"""
+"""What can be told before a run: the smallest difference that its runs show."""
 
 from __future__ import annotations
 
@@ -9,8 +7,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from terminals import displayed
 
 from independence_bench.analysis.statistics.dispersion import Design, measure, scores_rerun
 from independence_bench.analysis.statistics.intervals import intervals
@@ -19,22 +16,26 @@ from independence_bench.analysis.statistics.planning import (
     after,
     expect,
     expected_scores,
-    runs_for_width,
     seen_apart,
-    width_new_scenarios,
-    width_rerun,
+    widths,
 )
+from independence_bench.report.estimate_view import detectable, detectable_view
 
 ONE = Design(np.array([[1.0]]), np.array([0]))  # one mark in one transcript is the whole score
 FOUR = Design(np.full((1, 4), 0.25), np.arange(4))
-BY_HAND = Expected(
-    rerun=0.04, borrowed=8.0, degrees=4.0, new_scenarios=None, new_scenarios_degrees=0.0, subjects=3
-)
+BY_HAND = Expected(rerun=0.04, borrowed=8.0, degrees=4.0, subjects=3)
 
 
 def shares(*runs: float) -> np.ndarray:
     """[runs, 1, 1]"""
     return np.array(runs).reshape(-1, 1, 1)
+
+
+def width_rerun(expected: Expected, mean: float, runs: int) -> float:
+    """The width of the interval that is expected after *runs*."""
+    scores = expected_scores(expected, mean, runs)
+    assert scores is not None
+    return float(widths(scores)[0])
 
 
 def test_the_expected_width_at_the_ceiling_is_that_of_wilsons_interval() -> None:
@@ -49,13 +50,15 @@ def test_the_smallest_difference_seen_is_the_textbooks() -> None:
     assert seen_apart(BY_HAND, 0.5, 2) == pytest.approx((2.0639 + 0.8569) * sqrt(0.01), abs=5e-5)
 
 
-def test_in_a_ranking_of_many_only_larger_differences_are_seen() -> None:
-    """Its level is that of one pair of many."""
-    alone, of_many = seen_apart(BY_HAND, 0.8, 5), seen_apart(BY_HAND, 0.8, 5, 1 - 0.05 / 190)
+def test_the_sentence_has_the_difference_in_points_of_the_index() -> None:
+    """29.2 of 100 points around 50; of a scale that begins at -1, twice as many around 0."""
+    low = replace(BY_HAND, lowest=-1.0)
+    (note,) = detectable_view(detectable(BY_HAND, 50.0, 2))
 
-    assert alone is not None
-    assert of_many is not None
-    assert of_many > 1.4 * alone
+    assert "2 runs of each model will show a true difference of 29.2 points" in " ".join(
+        displayed([note]).split()
+    )
+    assert detectable(low, 0.0, 2).points == pytest.approx(58.42, abs=0.01)
 
 
 def test_an_empty_store_has_what_is_believed() -> None:
@@ -65,7 +68,6 @@ def test_an_empty_store_has_what_is_believed() -> None:
     believed = measure(FOUR, [np.full((1, 1, 4), 0.5)])
 
     assert expect(FOUR).rerun == pytest.approx(believed.believed_rerun)
-    assert expect(FOUR).new_scenarios == pytest.approx(believed.believed_new_scenarios)
     assert expect(FOUR).rerun == pytest.approx(expect(ONE).rerun / 4)
     assert expect(FOUR).degrees == pytest.approx(4), "four conversations that weigh the same"
     assert expect(FOUR).subjects == 0
@@ -74,9 +76,10 @@ def test_an_empty_store_has_what_is_believed() -> None:
 def test_one_run_says_nothing_where_nobody_has_two() -> None:
     """And something where somebody has."""
     assert expected_scores(expect(FOUR), 0.8, 1) is None
-    assert width_rerun(expect(FOUR), 0.8, 1) is None
     assert seen_apart(expect(FOUR), 0.8, 1) is None
-    assert width_rerun(BY_HAND, 0.8, 1) is not None
+    assert expected_scores(BY_HAND, 0.8, 1) is not None
+    (note,) = detectable_view(detectable(expect(FOUR), 80.0, 1))
+    assert "play two or more" in displayed([note])
 
 
 def test_those_who_are_stored_speak_for_those_who_are_not() -> None:
@@ -92,34 +95,6 @@ def test_those_who_are_stored_speak_for_those_who_are_not() -> None:
     assert expected.degrees == pytest.approx(1), "one conversation, one degree for each further run"
 
 
-def test_another_test_like_it_takes_no_notice_of_runs_and_needs_two_scenarios() -> None:
-    """More runs do not narrow it; a dimension with one scenario has no such interval."""
-    assert width_new_scenarios(expect(ONE), 0.8, 2) is None
-    wide = width_new_scenarios(expect(FOUR), 0.8, 2)
-    assert wide is not None
-    assert wide > (width_rerun(expect(FOUR), 0.8, 10) or 1)
-
-
-@given(mean=st.floats(0, 1), width=st.floats(0.01, 0.9), dispersion=st.floats(0.001, 0.5))
-def test_the_runs_for_a_width_are_the_fewest(mean: float, width: float, dispersion: float) -> None:
-    """With them it is reached, with one less it is not."""
-    expected = Expected(dispersion, 8.0, 3.0, None, 0.0, 5)
-
-    runs = runs_for_width(expected, mean, width)
-
-    reached = [
-        one
-        for one in ((runs or 1000) - 1, runs)
-        if one and (width_rerun(expected, mean, one) or 1) <= width
-    ]
-    assert reached == ([] if runs is None else [runs])
-
-
-def test_a_width_that_nobody_pays_for_is_said_to_be_out_of_reach() -> None:
-    """Rather than a number of runs in the millions."""
-    assert runs_for_width(BY_HAND, 0.5, 0.001) is None
-
-
 def test_after_as_many_runs_as_there_are_all_is_as_it_is() -> None:
     """And after more of them the interval is narrower, around the same mean."""
     measured = measure(ONE, [shares(0.4, 0.6, 0.7), shares(0.5, 0.9)])
@@ -133,9 +108,6 @@ def test_after_as_many_runs_as_there_are_all_is_as_it_is() -> None:
     low, high = intervals(now)
     later_low, later_high = intervals(later)
     assert np.all(later_high - later_low < high - low)
-
-
-# ---------------------------------------------------------------- protocols with stems
 
 
 def test_what_a_sitting_shifts_is_foreseen_as_a_board_allows_for_it() -> None:
@@ -154,15 +126,5 @@ def test_what_a_sitting_shifts_is_foreseen_as_a_board_allows_for_it() -> None:
     low, high = intervals(now)
     assert width_rerun(expected, 0.8, 3) == pytest.approx(float((high - low)[0]), rel=0.1)
     floor = 2 * 1.96 * sqrt(expected.of_a_sitting(0.8) * 0.16)
-    assert floor < (width_rerun(expected, 0.8, 1000) or 0) < 1.05 * floor
-    assert runs_for_width(expected, 0.8, 0.9 * floor) is None
+    assert floor < width_rerun(expected, 0.8, 1000) < 1.05 * floor
     assert expect(ONE, measured).of_a_sitting(0.8) == 0, "a model file has no other version"
-
-
-def test_runs_narrow_another_test_of_stems_a_little() -> None:
-    """What shifts a whole run is in it once for each run; of other designs runs make no difference."""
-    believed = expect(replace(FOUR, believed_runs=0.012))
-    widths = [width_new_scenarios(believed, 0.5, runs) or 0 for runs in (1, 3, 10)]
-
-    assert widths[0] > widths[1] > widths[2] > (width_new_scenarios(expect(FOUR), 0.5, 1) or 0)
-    assert width_new_scenarios(expect(FOUR), 0.5, 1) == width_new_scenarios(expect(FOUR), 0.5, 10)

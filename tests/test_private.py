@@ -177,7 +177,6 @@ def test_the_store_has_all_of_it_and_what_is_sent_a_canary(folder: Path) -> None
         "compare talkers:rock talkers:oak --json",
         "scenarios --legend",
         "scenarios --json",
-        "reliability",
         "judges",
         "judges --json",
         "audit",

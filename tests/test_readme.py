@@ -116,23 +116,3 @@ def test_conditions_are_what_the_board_says(
         f"allow for {sittings['points']:.1f} points between sittings, as {sittings['published']} subjects"
         in text
     )
-
-
-def test_limits_of_v2_are_what_their_commands_print(
-    real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """How reliable stability is, and how much of it one scenario makes."""
-    limits = (Path(__file__).parents[1] / "docs" / "protocols.md").read_text(encoding="utf-8")
-    at = ("--protocol", "published-v2", "--store", str(real[0]))
-    reliability, scenarios = (
-        aib(tmp_path_factory.mktemp("readme"), command, *at).stdout
-        for command in ("reliability", "scenarios")
-    )
-
-    (stability,) = re.findall(r"^Preference stability +30 +5 +(0\.\d+) ", reliability, re.MULTILINE)
-    shares = [
-        int(share)
-        for share in re.findall(r"^pt\d\d .* (\d+)  +\d+ to \d+ ", scenarios, re.MULTILINE)
-    ]
-    assert len(shares) == 5
-    assert f"a reliability of {stability}, and one scenario makes {max(shares)}% of it." in limits

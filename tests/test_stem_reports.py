@@ -228,18 +228,6 @@ def test_two_subjects_are_compared_branch_by_branch(folder: Path) -> None:
     assert (of["deciding"]["difference"], of["aside"]["difference"]) == (-1, 0)
 
 
-@pytest.mark.torture
-def test_more_stems_and_not_more_runs_narrow_the_interval_for_new_stems(folder: Path) -> None:
-    """Which is said before runs are paid, with the runs that were asked for."""
-    asked = ("sim:sim/alternator", "--runs", "3", "--resolve", "--judge", "sim:sim/judge")
-    said = shown(folder, "estimate-cost", *asked, *LITE)
-
-    assert re.search(
-        r"new scenarios interval: with 3 runs about .*; more runs narrow it little, more stems do",
-        said,
-    )
-
-
 def test_stems_have_no_published_rules(folder: Path) -> None:
     """Nobody has published how to score them otherwise, so it is wrong use and not another board."""
     done = aib(
@@ -372,7 +360,6 @@ def test_a_store_without_a_judge_that_knows_stems_can_be_read(folder: Path) -> N
         "leaderboard --detailed",
         "leaderboard --json",
         "scenarios",
-        "reliability",
         "audit",
         "judges",
     ):

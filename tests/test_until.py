@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -192,49 +191,3 @@ def test_what_cannot_be_played_for_is_said_before_anything_is_sent(
     assert done.returncode == 2
     assert said in " ".join(done.stderr.split())
     assert answered(folder) == []
-
-
-# ---------------------------------------------------------------- before a run
-
-
-def test_before_a_run_it_is_said_what_can_be_told_apart(folder: Path) -> None:
-    """In an empty store from what is believed; the width asked for, with its runs and its price; 80
-    columns.
-    """
-    done = aib(folder, "estimate-cost", *SUBJECTS, "--protocol", "small", "--width", "20")
-
-    assert done.returncode == 0, done.stderr
-    said = " ".join(done.stdout.split())
-    assert "assumed, cautiously: no stored subject has two runs" in said
-    assert "An interval of 20 at an index of 80.0 (assumed: no subject is stored) takes" in said
-    assert "Width of the new scenarios interval: not known" in said
-    assert answered(folder) == []
-
-
-def test_with_stored_runs_it_is_said_from_those_and_what_is_paid_is_taken_off(folder: Path) -> None:
-    """The JSON holds the table: widths fall with runs, dollars rise from nothing."""
-    until(folder, "--until-width", "40")
-
-    done = aib(
-        folder,
-        "estimate-cost",
-        *SUBJECTS,
-        "--protocol",
-        "small",
-        "--runs",
-        "12",
-        "--resolve",
-        "--json",
-    )
-
-    found = json.loads(done.stdout)["resolve"]
-    assert found["from_subjects"] == 2
-    assert [row["runs"] for row in found["runs"]] == [*range(1, 11), 12]
-    for column in range(3):
-        widths = [row["width"][column] for row in found["runs"]]
-        assert widths == sorted(widths, reverse=True)
-    dollars = [row["dollars"] for row in found["runs"]]
-    assert dollars[:2] == [0, 0]
-    assert dollars == sorted(dollars)
-    assert Counter(row["calls"] for row in found["runs"])[0] == 2
-    assert found["for_width"] is None

@@ -250,7 +250,7 @@ def test_how_many_runs_would_settle_it(versions: tuple[Protocol, Protocol]) -> N
             for one, of in ((old, 0.5), (new, share))
         ]
         (found,) = compare_versions(change, *boards, [(boards[0].ranked[0], boards[1].ranked[0])])
-        return found.needed.both if found.needed else None
+        return found.found.needed.both if found.found.needed else None
 
     assert needed(0.95) is None
     few, many = needed(0.53), needed(0.51)

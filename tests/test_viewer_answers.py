@@ -824,18 +824,12 @@ def test_all_scenarios_are_a_table_of_what_the_board_says(answers: Answers) -> N
 
     assert [line["scenario"] for line in lines] == [scenario["id"] for scenario in scenarios]
     for line, one in zip(lines, scenarios, strict=True):
-        for name in ("points", "difficulty", "ceiling", "floor", "discrimination", "share"):
+        for name in ("points", "difficulty", "ceiling", "floor", "discrimination"):
             assert (
                 line[name] == ""
                 if one[name] is None
                 else float(line[name]) == pytest.approx(one[name])
             )
-        ends = one["share_interval"]
-        assert (
-            line["share_low"] == ""
-            if ends is None
-            else float(line["share_low"]) == pytest.approx(ends["low"])
-        )
     assert answers.get("boards/nothing/scenarios.csv") is None
 
 

@@ -134,7 +134,7 @@ def test_every_reading_command_takes_the_weights_and_says_so(
     stands with it.
     """
     for command in (
-        ["leaderboard"], ["compare", "iris", "mirror"], ["reliability"], ["scenarios"], ["judges"], ["audit"],
+        ["leaderboard"], ["compare", "iris", "mirror"], ["scenarios"], ["judges"], ["audit"],
     ):  # fmt: skip
         done = played(*command, "--weights", "turned")
         assert done.returncode in (0, 1), done.stderr

@@ -35,7 +35,7 @@ LONGEST = 60.0  # seconds of CPU
 REPORTED = 20  # stores: then it says how far it is
 COMMANDS = (
     "leaderboard", "leaderboard --json --protocol v1", "leaderboard --rules published", "compare acme/one acme/three",
-    "judges", "extract-names", "costs", "reliability", "scenarios", "audit", "show acme/one negotiation",
+    "judges", "extract-names", "costs", "scenarios", "audit", "show acme/one negotiation",
     "generate-report --out {folder}/report", "export {folder}/export --raw", "site {folder}/site --raw",
     "estimate-cost embedded --judge embedded", "exam", "gate --write {folder}/baseline.json",
     "clear judgements acme/one --yes",

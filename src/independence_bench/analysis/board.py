@@ -25,7 +25,6 @@ from independence_bench.analysis.statistics.values import (
     RowUncertainty,
     Uncertainty,
 )
-from independence_bench.judging.judge import find_jury
 from independence_bench.models.spec import SIMULATED, ChatModel, vendor_of
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, shipped
@@ -227,35 +226,6 @@ class BoardRecords:
     published: Mapping[str, PublishedRow] = field(default_factory=dict)  # by subject's hash
     examined: ExaminedJudges | None = None  # None: the exams were not read
     told: Told = nobody  # how many conversations were scored or measured since it was told last
-
-
-# ---------------------------------------------------------------- boards of several judges
-
-
-def panel(boards: Sequence[Board]) -> list[Board]:
-    """Those of *boards*, of one configuration, whose judges are taken together.
-
-    The embedded judge only where there is no other. A judge that ranks fewer than half of the
-    subjects that any judge ranks is left out, because only subjects that all judges rank are
-    compared. *boards* must not be empty.
-    """
-    judged = [board for board in boards if board.judge is not None and not board.by_table] or list(
-        boards
-    )
-    every = {row.subject.hash for board in judged for row in board.ranked}
-    return (
-        [board for board in judged if 2 * len(board.ranked) >= len(every)] if every else judged[:1]
-    )
-
-
-def jury_of(boards: Sequence[Board], names: Sequence[str]) -> list[Board]:
-    """The boards of the judges that *names* fit, one each. Raises WrongUse for fewer than two, or
-    an unknown one.
-    """
-    chosen = find_jury(
-        {board.judge: board.judge for board in boards if board.judge is not None}, names
-    )
-    return [board for board in boards if board.judge in chosen]
 
 
 # ---------------------------------------------------------------- boards by other rules

@@ -30,6 +30,7 @@ from independence_bench.analysis.compare_settings import change_between, order_o
 from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_rerun
 from independence_bench.analysis.statistics.generalization import holm, standing_out
+from independence_bench.analysis.statistics.hypothesis_tests import RunsNeeded, runs_needed
 from independence_bench.analysis.statistics.shared_effects import with_judges
 from independence_bench.analysis.statistics.values import (
     Bools,
@@ -235,6 +236,8 @@ class SubjectComparison:
     second: Row
     scores: Comparison
     branches: tuple[BranchDifference, ...] = ()  # of a protocol with stems, by our own rules
+    # runs at which the difference of the index would be told; None: it is, or is unknown
+    needed: RunsNeeded | None = None
 
 
 def values_on(board: Board, row: Row) -> Values:
@@ -263,10 +266,36 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
             (first.subject.hash, second.subject.hash),
         )
         scores = comparison_of(board.protocol, sides, known.get(both, {}), reasons)
-        comparisons.append(
-            SubjectComparison(board, first, second, scores, branches_apart(first, second))
-        )
+        needed = None
+        if uncertainty is not None and both in known:
+            needed = runs_that_decide(
+                uncertainty, numbers[both[0]], numbers[both[1]], scores.index, intervals.LEVEL
+            )
+        branches = branches_apart(first, second)
+        comparisons.append(SubjectComparison(board, first, second, scores, branches, needed))
     return comparisons
+
+
+def runs_that_decide(
+    uncertainty: BoardUncertainty,
+    first: int,
+    second: int,
+    index: ScoreDifference | None,
+    level: float | None,
+) -> RunsNeeded | None:
+    """How many runs would tell the difference of the *index* of two subjects, by number, from none.
+
+    *level*: as of `runs_needed`. None where it is told already, is 0 or unknown; and where whole
+    runs are shifted, or judges differ, so that runs alone do not say.
+    """
+    if index is None or not index.difference:
+        return None
+    if index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0):
+        return None
+    of = uncertainty.measures[INDEX]
+    if of.measured.run_effects.beyond or of.noise is not None:
+        return None
+    return runs_needed(of.measured, second, first, 0.0, level)
 
 
 def why_no_intervals(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[tuple[str, ...]]:

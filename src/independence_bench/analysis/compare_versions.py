@@ -27,14 +27,11 @@ from independence_bench.analysis.compare_subjects import (
     SubjectComparison,
     comparison_of,
     known_differences,
+    runs_that_decide,
     values_of,
 )
 from independence_bench.analysis.leaderboard import sittings_of_marks
-from independence_bench.analysis.statistics.hypothesis_tests import (
-    RunsNeeded,
-    look_level,
-    runs_needed,
-)
+from independence_bench.analysis.statistics.hypothesis_tests import look_level
 from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
@@ -112,8 +109,6 @@ class VersionComparison:
 
     change: VersionChange
     found: SubjectComparison  # its first is the old version, its second the new one
-    # runs at which the difference of the index would be told; None: it is, or is unknown
-    needed: RunsNeeded | None
     # the difference of the index is told, and sittings alone could have made it
     by_sittings: bool = False
 
@@ -364,14 +359,7 @@ def _compared(
         and index.uncertainty.rerun is not None
         and not index.uncertainty.rerun.holds(0.0)
     )
-    open_ = index is not None and not decided and index.difference != 0
-    measured = together.measures[INDEX].measured if open_ else None
-    # where whole runs are shifted that far, nothing is known of how many of them would do
-    needed = (
-        None
-        if measured is None or measured.run_effects.beyond
-        else runs_needed(measured, 1, 0, 0.0, None)
-    )
+    needed = runs_that_decide(together, 0, 1, index, None)
     by_sittings = False
     if decided:
         made = [sittings_of_marks(row) for row in (before, after)]
@@ -379,9 +367,8 @@ def _compared(
             INDEX, 1, 0, level
         )
         by_sittings = allowed.uncertainty.rerun is None or allowed.uncertainty.rerun.holds(0.0)
-    return VersionComparison(
-        change, SubjectComparison(board, rows[0], rows[1], comparison), needed, by_sittings
-    )
+    found = SubjectComparison(board, rows[0], rows[1], comparison, needed=needed)
+    return VersionComparison(change, found, by_sittings)
 
 
 def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:

@@ -1,12 +1,11 @@
-"""What a store has cost, as values: by command, subject, judge, provider and day, and where list
-prices say otherwise.
+"""What a store has cost, as values: by command and by model, with list prices beside it.
 
 Dollars are what providers reported; where one reported none and its list price was kept, they are
-computed from the tokens, and kept apart. Calls that were free, of unknown price, or that brought
-nothing are counted, never as $0. All sums of a kind add up to `Costs.whole`. Results that were
-imported are paid by others and are summed up apart. What a row of a board cost, and how long its
-replies are, is read here, too: rejected answers were paid for and count, and where the price of an
-answer is not known there is no cost. Formats nothing.
+computed from the tokens, and kept apart. Calls whose cost is unknown are counted, never as $0. All
+sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are summed
+up apart. What a row of a board cost, and how long its replies are, is read here, too: rejected
+answers were paid for and count, and where the price of an answer is not known there is no cost.
+Formats nothing.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import fsum
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
@@ -29,7 +27,6 @@ from independence_bench.analysis.results import (
     judgements_of,
     results_of,
 )
-from independence_bench.judging.extraction import QUESTIONS
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
 from independence_bench.protocol.scoring import mean_of, sum_of
@@ -43,29 +40,24 @@ from independence_bench.store.usage import AttemptCost, Command, ListPrice
 if TYPE_CHECKING:  # what a store has cost is told without making a board
     from independence_bench.analysis.board import Board, BoardRecords, Row
 
-ALIKE = 0.01  # of the list price: a difference that is no disagreement
 # outcomes of a call that may have cost something though no cost was reported
 MAY_COST = (
     ANSWERED, CUT_OFF, LOST, None, Kind.BROKEN, Kind.TOO_LARGE, Kind.WRONG_PROVIDER, Kind.TIMEOUT, Kind.CONNECTION,
     Kind.CUT_PROMPT,
 )  # fmt: skip
 
-Group = TypeVar("Group")
-PaymentSort = Literal["told", "computed", "free", "unknown", "nothing"]
-
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """What some calls came to. The numbers of calls by sort add up to *calls*."""
+    """What some calls came to."""
 
     calls: int
     dollars: float  # that providers reported
     computed_dollars: float  # from list prices, where no provider reported any
-    told: int  # calls with a cost that a provider reported
-    computed: int  # calls whose cost is computed
-    free: int  # calls that cost nothing: reported so, listed so, or at an endpoint of your own
+    # the same calls at list prices, every token in full; None: of one with a reported cost no list
+    # price was kept
+    listed: float | None
     unknown: int  # calls that may have cost something, it is not known what; those in flight too
-    nothing: int  # calls that brought nothing and reported no cost: refused, mostly
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,30 +71,11 @@ class CommandCost:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedCost:
-    """What belongs together by its *name*: a label, a provider, a day."""
+class ModelCost:
+    """What the calls to one model came to."""
 
-    name: str
+    name: str  # its label
     paid: Paid
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """Calls of one model, served by one provider, whose reported cost is not the list price of
-    their time.
-    """
-
-    model: str
-    provider: str
-    calls: int
-    dollars: float  # reported
-    listed: float  # by list price, every token in full
-    cached_tokens: int  # of the prompts; providers ask less for them
-
-    @property
-    def difference(self) -> float:
-        """Reported minus listed, in dollars."""
-        return self.dollars - self.listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +84,11 @@ class ImportedCosts:
     own.
     """
 
-    whole: Paid  # replies, judgements and readings of names
-    subjects: tuple[NamedCost, ...]  # replies, the dearest first
-    judges: tuple[NamedCost, ...]  # judgements, likewise
-    names: tuple[NamedCost, ...]  # readings of names, by the model that read
+    whole: Paid
+    subjects: tuple[ModelCost, ...]  # replies, the dearest first
+    judges: tuple[ModelCost, ...]  # judgements and readings of names, likewise
     replies: Paid
     judgements: Paid
-    readings: Paid
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +99,8 @@ class Costs:
     replies: Paid  # of the whole
     judgements: Paid  # of the whole
     commands: tuple[CommandCost, ...]  # that made a call, in the order in which they began
-    subjects: tuple[NamedCost, ...]  # replies, the dearest first
-    judges: tuple[NamedCost, ...]  # judgements, readings of names and probes, likewise
-    providers: tuple[NamedCost, ...]
-    days: tuple[NamedCost, ...]  # UTC, in order
-    disagreements: tuple[Disagreement, ...]  # the largest first
-    compared: int  # calls with a reported cost and a known list price
-    prompt_tokens: int  # of all calls that told
-    cached_tokens: int  # of those, what providers had in their caches and ask less for
+    subjects: tuple[ModelCost, ...]  # replies, the dearest first
+    judges: tuple[ModelCost, ...]  # judgements, readings of names and probes, likewise
     imported: ImportedCosts | None  # None: nothing was
 
 
@@ -144,59 +109,36 @@ class _Item:
     """One call, and what it is counted as."""
 
     payment: AttemptCost
-    sort: PaymentSort
-    dollars: float  # reported or computed; else 0
-    listed: float | None  # by list price
+    reported: float = 0.0
+    computed: float = 0.0
+    listed: float | None = 0.0  # by list price; None: it has a reported cost and no list price
+    unknown: bool = False
 
 
 def read_costs(connection: Connection) -> Costs:
     """What the store has cost."""
-    commands, prices = usage.kept_commands(connection), usage.kept_prices(connection)
+    prices = usage.kept_prices(connection)
     items = [
         _item(paid, prices.get((paid.owner, paid.endpoint, paid.model)))
         for paid in usage.payments(connection)
     ]
+    imported = [_item(paid, None) for paid in usage.payments(connection, imported=True)]
+    theirs = ImportedCosts(*_by_model(connection, imported)) if imported else None
+    whole, subjects, judges, replies, judgements = _by_model(connection, items)
+    commands = _by_command(items, usage.kept_commands(connection))
+    return Costs(whole, replies, judgements, commands, subjects, judges, theirs)
+
+
+def _by_model(
+    connection: Connection, items: Sequence[_Item]
+) -> tuple[Paid, tuple[ModelCost, ...], tuple[ModelCost, ...], Paid, Paid]:
+    """All of *items*; subjects, then judges, the dearest first; replies, then judgements."""
     names = _names(connection, [item.payment for item in items])
-    compared = [item for item in items if item.payment.cost is not None and item.listed is not None]
     replies, judgements = (
         [item for item in items if item.payment.kind == kind] for kind in ("reply", "judgement")
     )
-    days = _grouped(
-        items, lambda payment: f"{datetime.fromtimestamp(payment.started_at, UTC):%Y-%m-%d}"
-    )
-    return Costs(
-        whole=_paid(items),
-        replies=_paid(replies),
-        judgements=_paid(judgements),
-        commands=_by_command(items, commands),
-        subjects=_dearest(replies, lambda payment: names[payment.key]),
-        judges=_dearest(judgements, lambda payment: names[payment.key]),
-        providers=_dearest(items, _provider),
-        days=tuple(NamedCost(day, _paid(mine)) for day, mine in sorted(days.items())),
-        disagreements=_disagreements(compared),
-        compared=len(compared),
-        prompt_tokens=sum(item.payment.prompt_tokens or 0 for item in items),
-        cached_tokens=sum(item.payment.cached_tokens or 0 for item in items),
-        imported=_imported(connection),
-    )
-
-
-def _imported(connection: Connection) -> ImportedCosts | None:
-    items = [_item(paid, None) for paid in usage.payments(connection, imported=True)]
-    if not items:
-        return None
-    names, of_names = (
-        _names(connection, [item.payment for item in items]),
-        usage.judgements_by(connection, QUESTIONS),
-    )
-    kinds: dict[str, list[_Item]] = {"reply": [], "judgement": [], "name": []}
-    for item in items:
-        kinds["name" if item.payment.key in of_names else item.payment.kind].append(item)
-    subjects, judges, readers = (
-        _dearest(mine, lambda payment: names[payment.key]) for mine in kinds.values()
-    )
-    replies, judgements, readings = map(_paid, kinds.values())
-    return ImportedCosts(_paid(items), subjects, judges, readers, replies, judgements, readings)
+    subjects, judges = (_dearest(mine, names) for mine in (replies, judgements))
+    return _paid(items), subjects, judges, _paid(replies), _paid(judgements)
 
 
 def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
@@ -209,26 +151,23 @@ def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
         listed = price.cost_of(payment.prompt_tokens, payment.completion_tokens)
     # a 0 beside a list price, of older stores, is none
     if payment.cost or (payment.cost == 0 and not listed):
-        return _Item(payment, "told" if payment.cost else "free", payment.cost, listed)
+        return _Item(payment, payment.cost, listed=listed if payment.cost else 0.0)
     if payment.outcome not in MAY_COST and payment.status != 200:  # with 200 a reply had begun
-        return _Item(payment, "nothing", 0.0, None)
+        return _Item(payment)
     if listed is None:
-        return _Item(payment, "unknown", 0.0, None)
-    return _Item(payment, "computed" if listed else "free", listed, listed)
+        return _Item(payment, unknown=True)
+    return _Item(payment, computed=listed, listed=listed)
 
 
 def _paid(items: Sequence[_Item]) -> Paid:
-    of: dict[PaymentSort, list[float]] = {
-        "told": [],
-        "computed": [],
-        "free": [],
-        "unknown": [],
-        "nothing": [],
-    }
-    for item in items:
-        of[item.sort].append(item.dollars)
-    counts = {sort: len(dollars) for sort, dollars in of.items()}
-    return Paid(len(items), fsum(of["told"]), fsum(of["computed"]), **counts)
+    listed = [item.listed for item in items if item.listed is not None]
+    return Paid(
+        len(items),
+        fsum(item.reported for item in items),
+        fsum(item.computed for item in items),
+        fsum(listed) if len(listed) == len(items) else None,
+        sum(item.unknown for item in items),
+    )
 
 
 def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tuple[CommandCost, ...]:
@@ -240,41 +179,27 @@ def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tupl
     sessions = {owner: command.session for owner, command in called.items()}
     latest_first = sorted(called.values(), key=lambda command: -command.began_at)
     first, costs = {command.session: command for command in latest_first}, []
-    for session, mine in _grouped(
-        items, lambda payment: sessions.get(payment.owner, payment.owner)
-    ).items():
+    by_session: dict[str, list[_Item]] = defaultdict(list)
+    for item in items:
+        by_session[sessions.get(item.payment.owner, item.payment.owner)].append(item)
+    for session, mine in by_session.items():
         known = first.get(session)
         began_at = known.began_at if known else min(item.payment.started_at for item in mine)
         costs.append(CommandCost(began_at, known.typed if known else None, _paid(mine)))
     return tuple(sorted(costs, key=lambda command: command.began_at))
 
 
-def _grouped(
-    items: Iterable[_Item], by: Callable[[AttemptCost], Group]
-) -> dict[Group, list[_Item]]:
-    groups: dict[Group, list[_Item]] = defaultdict(list)
+def _dearest(items: Sequence[_Item], names: Mapping[str, str]) -> tuple[ModelCost, ...]:
+    """By the *names* of the models that the calls, by their keys, were made to."""
+    by_name: dict[str, list[_Item]] = defaultdict(list)
     for item in items:
-        groups[by(item.payment)].append(item)
-    return groups
-
-
-def _dearest(
-    items: Iterable[_Item], name_of: Callable[[AttemptCost], str]
-) -> tuple[NamedCost, ...]:
-    costs = [NamedCost(name, _paid(mine)) for name, mine in _grouped(items, name_of).items()]
+        by_name[names[item.payment.key]].append(item)
+    costs = [ModelCost(name, _paid(mine)) for name, mine in by_name.items()]
     return tuple(
         sorted(
             costs,
             key=lambda of: (-(of.paid.dollars + of.paid.computed_dollars), -of.paid.calls, of.name),
         )
-    )
-
-
-def _provider(payment: AttemptCost) -> str:
-    return (
-        payment.endpoint
-        if payment.provider is None
-        else f"{payment.provider} at {payment.endpoint}"
     )
 
 
@@ -298,28 +223,6 @@ def _names(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str,
             cleared[key].model if settings is None else labels.get(settings.hash, settings.label)
         )
     return names
-
-
-def _disagreements(compared: Iterable[_Item]) -> tuple[Disagreement, ...]:
-    disagreements = [
-        Disagreement(
-            model,
-            provider,
-            len(mine),
-            fsum(item.payment.cost or 0.0 for item in mine),
-            fsum(item.listed or 0.0 for item in mine),
-            sum(item.payment.cached_tokens or 0 for item in mine),
-        )
-        for (model, provider), mine in _grouped(
-            compared, lambda paid: (paid.model, _provider(paid))
-        ).items()
-    ]
-    apart = [
-        disagreement
-        for disagreement in disagreements
-        if abs(disagreement.difference) > ALIKE * disagreement.listed
-    ]
-    return tuple(sorted(apart, key=lambda of: (-abs(of.difference), of.model, of.provider)))
 
 
 # ---------------------------------------------------------------- of the rows of a board

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # Read when numpy is loaded. Matrices as small as ours gain nothing by two threads that wait for
-# each other: the same time, and a seventh more of the processors' in `aib reliability`.
+# each other: the same time, and a seventh more of the processors'.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
@@ -92,16 +92,8 @@ GROUPS = {
         ),
         "scenarios": Entry(
             "quality",
-            "Show how hard each scenario is and how the ranking depends on it.",
+            "Show how hard each scenario is and how it goes with the others.",
             reads_store=True,
-        ),
-        "reliability": Entry(
-            "quality",
-            "Show where the noise comes from, and what more runs would bring.",
-            reads_store=True,
-        ),
-        "validate": Entry(
-            "rankings", "Show whether the index goes with what others measure.", reads_store=True
         ),
         "audit": Entry(
             "stored",

@@ -78,7 +78,7 @@ OPTION_GROUPS = {
     "provider",
     "What is played and judged": "protocol protocol_name experiments variants delivery judge no_judge again weights "
     "private",
-    "How many runs, and when": "runs until_width width hours sittings resolve",
+    "How many runs, and when": "runs until_width hours sittings",
     "Money and speed": "budget price at_once calls_at_once yes",
     "Several machines": "shard job on",
     "Other options": "",

@@ -1,18 +1,17 @@
 """How reliable the numbers are, and all of them as files.
 
-`aib judges`, `aib reliability`, `aib scenarios`, `aib compare`, `aib generate-report`.
+`aib judges`, `aib scenarios`, `aib compare`, `aib generate-report`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from independence_bench.analysis.board import Board, Row, jury_of, panel
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.compare_settings import (
     compare_efforts,
@@ -27,11 +26,6 @@ from independence_bench.analysis.compare_versions import (
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.analysis.reliability import (
-    FormComparison,
-    compare_forms,
-    measure_reliability,
-)
 from independence_bench.api.named import find_protocol, weighed
 from independence_bench.cli.options import (
     configuration_options,
@@ -39,7 +33,6 @@ from independence_bench.cli.options import (
     legend_option,
     out,
     say,
-    show,
     show_chosen,
     shown_options,
     weights_option,
@@ -49,9 +42,7 @@ from independence_bench.cli.selection import (
     boards_of,
     chosen_boards,
     configured_boards,
-    judge_option,
     judged_options,
-    jurors,
     rules_option,
     selecting,
     whole_runs_option,
@@ -71,12 +62,6 @@ from independence_bench.report.compare_view import (
 from independence_bench.report.contents import Contents, contents_json, read_contents
 from independence_bench.report.encode import json_text
 from independence_bench.report.judges_view import validation_view, validations_json
-from independence_bench.report.reliability_view import (
-    forms_values,
-    forms_view,
-    reliability_json,
-    reliability_view,
-)
 from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
 from independence_bench.report.svg import field_picture, fold_picture, ranking_plot, scenario_map
@@ -84,7 +69,7 @@ from independence_bench.store import registry
 from independence_bench.store.database import Store
 
 STEM = "LEADERBOARD"
-VERSION, FORM = "version", "form"
+VERSION = "version"
 WAYS = {
     "reasoning": ("reasoning efforts", compare_efforts),
     "provider": ("providers", compare_providers),
@@ -122,47 +107,16 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
         )
 
 
-@click.command(name="reliability")
-@legend_option
-@selecting(
-    click.option(
-        "--jury", metavar="A,B,C", help="Use these judges, and count them as a source of noise."
-    ),
-    judge_option,
-    configuration_options,
-    weights_option,
-    json_option,
-)
-def reliability(selection: Selection, as_json: bool) -> None:
-    """Show where differences between marks come from: subjects, scenarios, runs, judges.
-
-    It also shows what more scenarios or runs would bring (generalizability theory;
-    docs/statistics-methods.md). Only ranked subjects are included. Several judges of the same
-    conversations are analysed together: without --judge and
-    --jury those that rank at least half of the subjects, and the embedded one only if there is no
-    other.
-    """
-    jury = selection.jury
-    with selection.opened() as (opened, protocol):
-        scored = configured_boards(replace(selection, jury=None), opened, protocol)
-        together = panel(scored) if jury is None else jury_of(scored, jurors(None, jury))
-    measured = measure_reliability(together)
-    if as_json:
-        click.echo(reliability_json([measured]))
-    else:
-        show(reliability_view(measured))
-
-
 @click.command(name="scenarios")
 @shown_options
 @legend_option
 @selecting(judged_options, configuration_options, json_option)
 def scenarios(selection: Selection, as_json: bool) -> None:
-    """Show how hard each scenario is, which subjects it separates, and the ranking without it.
+    """Show how hard each scenario is, how many conversations are at an end of its scale, and how it
+    goes with the others.
 
-    Over the ranked subjects of one configuration, for each judge. It names the scenarios that
-    decide their dimension alone, do not tell subjects apart or point the other way;
-    docs/statistics-methods.md has the equations and the limits.
+    Over the ranked subjects of one configuration, for each judge. docs/reports.md says what the
+    figures are.
     """
     with selection.opened() as (opened, protocol):
         scored = configured_boards(selection, opened, protocol)
@@ -173,21 +127,20 @@ def scenarios(selection: Selection, as_json: bool) -> None:
         show_chosen(*(scenarios_blocks(board, analysis) for board, analysis in measured))
 
 
-# ---------------------------------------------------------------- subjects, settings, versions and forms compared
+# ---------------------------------------------------------------- subjects, settings and versions compared
 
 
 @click.command(name="compare")
 @click.argument("subjects", nargs=-1, metavar="[A] [B]")
 @click.option(
     "--by",
-    type=click.Choice([*WAYS, VERSION, FORM]),
-    help="Compare a model with itself: its settings, versions of a prompt; or two forms of a test.",
+    type=click.Choice([*WAYS, VERSION]),
+    help="Compare a model with itself: its settings, or versions of a prompt.",
 )
 @click.option(
     "--against",
     metavar="NAME|PATH|HASH",
-    help="With --by version: the old version.  [default: the one of that name played before]  With --by form: the "
-    "other form.",
+    help="With --by version: the old version.  [default: the one of that name played before]",
 )
 @shown_options
 @legend_option
@@ -215,23 +168,14 @@ def compare(
     and the dimensions, and how many runs would decide. It may be looked at after every run:
     intervals and p allow for that. Both have to be played and judged in the same store. Where they
     differ in more than the prompt, only what both ask and mark in the same words is compared.
-
-    With --by form the protocol is compared with another form of the same test (--against), with
-    scenarios of its own: the subjects that have played both, how far the forms agree in each
-    dimension, and scenarios that do not fit.
     """
-    if against is not None and by not in (VERSION, FORM):
-        raise WrongUse(
-            "--against names the old version for --by version, or the other form for --by form"
-        )
+    if against is not None and by != VERSION:
+        raise WrongUse("--against names the old version for --by version")
     if len(subjects) != 2 and not by:
         raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
-    if by not in (None, FORM) and len(subjects) > 1:
+    if by and len(subjects) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
-    if by == FORM:
-        forms = _forms(selection, against, subjects)
-        values, views = [forms_values(forms)], [forms_view(forms)]
-    elif by == VERSION:
+    if by == VERSION:
         versions = _versions(selection, against, subjects)
         values, views = [*map(version_values, versions)], [*map(version_view, versions)]
     else:
@@ -361,30 +305,6 @@ def _versions(
     raise WrongUse(
         f"no subject was played and judged by {names} in {' + '.join(map(str, change.configurations))} by one judge; "
         "`aib run --protocol` plays each of them"
-    )
-
-
-def _forms(selection: Selection, against: str | None, typed: Sequence[str]) -> FormComparison:
-    """The protocol and the form *against*, by the first judge that has judged both, in the chosen
-    configurations.
-
-    Raises WrongUse where there is no other form, or no judge of both.
-    """
-    if against is None or typed or selection.rules != OWN.name:
-        raise WrongUse(
-            "--by form compares all subjects by our own rules: name the other form alone, --against NAME"
-        )
-    with selection.opened() as (opened, first):
-        second = weighed(find_protocol(against, opened)[0], selection.weights)
-        one, other = (configured_boards(selection, opened, form) for form in (first, second))
-    for board in one:
-        if board.judge_hashes and (
-            same := [of for of in other if of.judge_hashes == board.judge_hashes]
-        ):
-            _say_judge(board, one, [], "both")
-            return compare_forms(board, same[0])
-    raise WrongUse(
-        f"no judge has judged both {first.name} and {second.name}; `aib judge` has one judge what is stored"
     )
 
 

@@ -1,13 +1,10 @@
-"""`aib leaderboard`, for whichever command shows rankings, and `aib validate`: the index against
-outside boards.
-"""
+"""`aib leaderboard`, for whichever command shows rankings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from pathlib import Path
 
 import click
 
@@ -18,14 +15,7 @@ from independence_bench.analysis.compare_settings import (
 )
 from independence_bench.analysis.costs import IndexPrice, price_indices, subject_costs
 from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.analysis.outside import (
-    Expected,
-    compare_outside,
-    read_outside,
-    shipped_boards,
-)
 from independence_bench.cli.options import (
-    configuration_options,
     json_option,
     legend_option,
     say,
@@ -36,7 +26,6 @@ from independence_bench.cli.options import (
 from independence_bench.cli.selection import (
     Selection,
     boards_of,
-    configured_boards,
     judged_options,
     rules_option,
     selecting,
@@ -45,14 +34,11 @@ from independence_bench.cli.selection import (
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.encode import json_text
 from independence_bench.report.leaderboard_view import (
     board_view,
     boards_json,
     differences_view,
     matching,
-    outside_values,
-    outside_view,
 )
 from independence_bench.report.settings_view import configurations_view
 from independence_bench.report.table import EVERYTHING, Block, Shown
@@ -151,41 +137,3 @@ def compared_in(every: list[Board]) -> list[ConfigurationComparison]:
         for comparison in (compare_configurations(every, judge) for judge in judges)
         if comparison is not None
     ]
-
-
-SIGNS: dict[str, Expected] = {"above": "above 0", "below": "below 0", "near": "near 0"}
-
-
-@click.command(name="validate")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[CSV]...")
-@click.option(
-    "--expected",
-    type=click.Choice(list(SIGNS)),
-    help="Where you expect the correlation of your own figures: above 0, below 0 or near 0.",
-)
-@legend_option
-@selecting(judged_options, whole_runs_option, configuration_options, json_option)
-def validate(
-    selection: Selection, files: tuple[Path, ...], expected: str | None, as_json: bool
-) -> None:
-    """Show whether the index goes together with what others measure: rank correlations with outside
-    boards.
-
-    Those that should go with it (sycophancy, yielding) and those that should not (puzzles, writing)
-    stand side by side. Intervals carry the errors of both sides, as far as they are known. The
-    outside boards are shipped with this version, with their dates and sources (--json); nothing is
-    fetched.
-
-    CSV is a file of your own: model, value, and if known error, or low and high. A model is named
-    by its id, with or without the author, or by a subject's whole label.
-    """
-    if expected and not files:
-        raise WrongUse("--expected is of your own figures: name their CSV file, too")
-    own = [read_outside(path, SIGNS[expected] if expected else None) for path in files]
-    with selection.opened() as (opened, protocol):
-        board = configured_boards(selection, opened, protocol)[0]
-    correlations = compare_outside(board, [*own, *shipped_boards()])
-    if as_json:
-        click.echo(json_text(outside_values(board, correlations)))
-    else:
-        show(outside_view(board, correlations, len(own)))

@@ -47,15 +47,13 @@ from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.encode import json_text
 from independence_bench.report.estimate_view import (
-    Resolution,
+    Detectable,
+    detectable,
+    detectable_view,
     estimate_values,
     estimate_view,
     expectation,
     expected_index,
-    resolution,
-    resolution_values,
-    resolution_view,
-    runs_to_price,
 )
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
@@ -231,7 +229,7 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
     """The forecast of the shipped list, as far as it is known here; only lists of models are read."""
     with suppress(BenchError), open_store(store) as opened:
         everything = run_options(replace(order, every=True), permissions(), Limits())
-        preview, _ = asyncio.run(_foresee(everything, opened, resolving=False, width=None))
+        preview, _ = asyncio.run(_foresee(everything, opened))
         say("`aib run --all` plays the shipped list (docs/models.md):", *lines_before(preview))
 
 
@@ -388,28 +386,17 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
 @click.command(name="estimate-cost", cls=GroupedCommand)
 @plan_options
 @price_option
-@click.option(
-    "--resolve", is_flag=True, help="Also say which differences this many runs can detect."
-)
-@click.option(
-    "--width",
-    type=Number(0, 100, min_open=True),
-    metavar="POINTS",
-    help="Also say how many runs give an interval of this width (implies --resolve).",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 @legend_option
 @store_option
 def estimate_cost(
     order: RunOrder,
     price: tuple[float, float] | None,
-    resolve: bool,
-    width: float | None,
     as_json: bool,
     store: str,
 ) -> None:
-    """Estimate the calls, tokens and dollars of `aib run`. Only the list of prices is requested,
-    without a key where none is set.
+    """Estimate the calls, tokens and dollars of `aib run`, and the difference of two subjects that
+    it will show. Only the list of prices is requested, without a key where none is set.
 
     MODEL and the options are those of `aib run`; without a model, the active subjects of
     models.yaml, and without that file those of the shipped list. Stored replies cost nothing more.
@@ -419,34 +406,21 @@ def estimate_cost(
     """
     order = replace(order, every=order.every or not order.named)
     options = run_options(order, permissions(), Limits(price=price))
-    resolving = resolve or width is not None
-    if resolving and options.experiments:
-        raise WrongUse(
-            "an index needs all experiments, and --resolve and --width need an index: leave --exp out"
-        )
     with open_store(store) as opened:
-        preview, resolved_to = asyncio.run(_foresee(options, opened, resolving, width))
+        preview, shows = asyncio.run(_foresee(options, opened))
     for remark in preview.remarks:
         say(f"note: {label_text(remark)}")
     if as_json:
-        more = {} if resolved_to is None else {"resolve": resolution_values(resolved_to)}
-        click.echo(json_text({**estimate_values(preview), **more}))
+        click.echo(json_text({**estimate_values(preview), "detectable": shows}))
     else:
-        show(
-            estimate_view(preview),
-            *([] if resolved_to is None else [resolution_view(options.protocol, resolved_to)]),
-        )
+        show(estimate_view(preview), *([] if shows is None else [detectable_view(shows)]))
 
 
-async def _foresee(
-    options: RunOptions, store: Store, resolving: bool, width: float | None
-) -> tuple[Preview, Resolution | None]:
-    """The forecast of the plan; and which differences it and other numbers of runs can detect, with
-    their prices.
-    """
+async def _foresee(options: RunOptions, store: Store) -> tuple[Preview, Detectable | None]:
+    """The forecast of the plan, and which difference its runs can show; None: it makes no index."""
     async with resolved(options, store, asking=False) as (plan, session):
         preview = await preview_of(plan, session)
-        if not resolving:
+        if options.experiments:
             return preview, None
         same = [
             board
@@ -458,10 +432,5 @@ async def _foresee(
             same, key=lambda board: (board.judge_hashes == judge, len(board.ranked)), default=None
         )
         expected = expectation(plan.protocol, plan.configurations, board, plan.subjects)
-        center = expected_index(board, {subject.hash for subject in plan.subjects})
-        shown, needed = runs_to_price(expected, plan.runs, width, center)
-        costs = {
-            runs: (await preview_of(replace(plan, runs=runs), session)).forecast
-            for runs in {*shown, *([] if needed is None else [needed])}
-        }
-        return preview, resolution(expected, costs, len(plan.subjects), plan.runs, center, width)
+        index = expected_index(board, {subject.hash for subject in plan.subjects})
+        return preview, detectable(expected, index, plan.runs)

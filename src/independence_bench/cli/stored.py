@@ -61,11 +61,11 @@ from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, un
 @json_option
 @store_option
 def costs(as_json: bool, store: str) -> None:
-    """Show what each command spent, and the same by day, provider, judge and subject.
+    """Show what each command spent, and the same by judge and by model, next to list prices.
 
     All calls since the store was made are counted, of all protocols, including rejected and cleared
     ones. Dollars are those that the providers reported; where one reported none, they are computed
-    from its list price and shown apart. Differences between the two are listed.
+    from its list price and shown apart.
     """
     with open_store(store, create=False) as opened:
         with opened.reading() as connection:

@@ -163,7 +163,10 @@ def paired_view(comparison: SubjectComparison) -> Iterator[Block]:
     """The two subjects, what can be said of them, and their differences, the largest first."""
     names = side_names(comparison.first, comparison.second)
     yield from _sides_view(comparison, names, label_text(comparison.board.protocol_name))
-    yield Note(("\n", Prose(statement(comparison)), "\n"), "bold")
+    yield Note(("\n", Prose(statement(comparison))), "bold")
+    if decides := what_decides(comparison, names[1]):
+        yield Note(Prose(decides))
+    yield Note("")
     yield from _differences_view(comparison, names)
 
 
@@ -350,15 +353,17 @@ def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
             "thinks": row.thinks,
         }
 
-    board = comparison.board
+    board, names = comparison.board, side_names(comparison.first, comparison.second)
     return {
         "protocol": board.protocol_name,
         **picked(board, "configurations judge main_judge rules judge_exam=exam"),
         "judges_in_intervals": judges_in_intervals(board),
         "a": side(comparison.first),
         "b": side(comparison.second),
-        "names": side_names(comparison.first, comparison.second),
+        "names": names,
         "statement": statement(comparison),
+        "runs_needed": comparison.needed,
+        "settles": what_decides(comparison, names[1]),
         "index": comparison.scores.index,
         "no_intervals_because": comparison.scores.why_no_interval,
         "dimensions": [
@@ -420,16 +425,20 @@ def what_settles(version: VersionComparison) -> str:
     """How many runs would tell the difference of the index from none; "" where nothing is to be
     said.
     """
-    index, needed = version.found.scores.index, version.needed
-    if index is None or alike(version.found):
+    if version.by_sittings:
+        return "Runs on other days would tell whether it is the prompt (aib run --sittings)."
+    return what_decides(version.found, version_names(version)[1])
+
+
+def what_decides(comparison: SubjectComparison, second: str) -> str:
+    """How many runs would tell the difference of the index from none, in a sentence; "" where
+    nothing is to be said. *second*: the name of the second side.
+    """
+    index, needed = comparison.scores.index, comparison.needed
+    if index is None or alike(comparison):
         return ""
     if told_apart(index.uncertainty.rerun):
-        days = "Runs on other days would tell whether it is the prompt (aib run --sittings)."
-        return (
-            days
-            if version.by_sittings
-            else "No more runs are needed to tell the two apart on this test."
-        )
+        return "No more runs are needed to tell the two apart on this test."
     if needed is None:
         return (
             ""
@@ -439,12 +448,10 @@ def what_settles(version: VersionComparison) -> str:
     points = f"{abs(index.difference):.1f} points"
     if needed.both is None:
         return f"If the true difference is {points}, as it is now, no number of runs would show it."
-    new = version.found.second.score.runs
     ways = [f"{needed.both} runs of each"]
     if needed.now is not None:
-        ways.append(
-            f"{plural(needed.now, 'run')} of {version_names(version)[1]} alone ({needed.now - new} more)"
-        )
+        more = needed.now - comparison.second.score.runs
+        ways.append(f"{plural(needed.now, 'run')} of {second} alone ({more} more)")
     return (
         f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it in 80 of 100 "
         "repetitions (aib run --runs)."
@@ -515,7 +522,6 @@ def version_values(version: VersionComparison) -> dict[str, Any]:
         "left_out": change.same,
         "unlike": change.unlike,
         "statement": version_statement(version),
-        "runs_needed": version.needed,
         "settles": what_settles(version),
         "by_sittings": version.by_sittings,
     }

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from independence_bench.analysis.board import Board, BoardRecords, Row, panel
+from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
@@ -23,14 +23,12 @@ from independence_bench.analysis.compare_settings import (
 from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, subject_costs
 from independence_bench.analysis.held_stems import HeldStems, character_of, held
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
-from independence_bench.analysis.reliability import Reliability, measure_reliability
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_view import exam_line
 from independence_bench.report.encode import View, json_text
 from independence_bench.report.leaderboard_view import board_values
 from independence_bench.report.names_view import naming_json
-from independence_bench.report.reliability_view import reliability_values
 from independence_bench.report.scenarios_view import scenario_values
 from independence_bench.store import attempts, usage
 from independence_bench.store.attempts import Spending
@@ -85,8 +83,6 @@ class Contents:
     judges: tuple[JudgeFacts, ...]
     naming: Naming
     complexity: ItemAnalysis  # of the ranked subjects
-    # of the main configuration, by all of its judges that are taken together
-    reliability: Reliability
     details: tuple[Detail, ...]
     spending: Spending  # of the store's whole life
     # of a character: label -> what it held on the main board; else empty
@@ -113,7 +109,6 @@ def read_contents(
             f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays and judges"
         )
     main = boards[0]
-    together = panel([board for board in boards if board.configurations == main.configurations])
     with store.reading() as connection:
         spent = subject_costs(connection, main, records)
         spending, imported = attempts.spending(connection), usage.imported(connection)
@@ -134,7 +129,6 @@ def read_contents(
         ),
         naming=naming_of(_on(main, readings)),
         complexity=measure_board(main),
-        reliability=measure_reliability(together),
         details=tuple(
             Detail(row, scored_marks(main, row), spent.get(row.subject.hash, SubjectCost()))
             for row in main.rows
@@ -203,7 +197,6 @@ def contents_json(contents: Contents, updated: str | None) -> str:
         "judges": contents.judges,
         "names": naming_json(contents.naming),
         **scenario_values(contents.complexity),
-        "reliability": reliability_values(contents.reliability),
         "subjects": [_detail(detail) for detail in contents.details],
         "cost": {
             "this_command": 0.0,

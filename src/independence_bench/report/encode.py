@@ -35,7 +35,7 @@ from independence_bench.analysis.compare_settings import Variant
 from independence_bench.analysis.costs import IndexPrice, RunCost
 from independence_bench.analysis.exam import result as exam
 from independence_bench.analysis.health import Health
-from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
+from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow, VendorLeniency
 from independence_bench.analysis.statistics.sample_means import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
@@ -140,18 +140,12 @@ class View:
     also: tuple[str, ...] = ()  # properties
 
 
-def verdict_text(verdict: ScenarioVerdict) -> str:
-    """What is wrong with a scenario, and in which dimension."""
-    return verdict.kind if verdict.dimension is None else f"{verdict.kind}: {verdict.dimension}"
-
-
 TEXTS: Mapping[type, Callable[[Any], str]] = {Configuration: str, datetime: datetime.isoformat}
 """A text for programs, too."""
 
 AS_TEXT: Mapping[type, Callable[[Any], str]] = {
     **TEXTS,
     Scenario: lambda scenario: str(scenario.title),
-    ScenarioVerdict: verdict_text,
 }
 """Sent as a text."""
 
@@ -176,10 +170,10 @@ VIEWS: Mapping[type, View] = {
     ScenarioFacts: View(
         {
             POINTS: "points difficulty",
-            SHARE: "ceiling floor share",
-            HUNDREDTHS: "discrimination discrimination_interval share_interval",
+            SHARE: "ceiling floor",
+            HUNDREDTHS: "discrimination",
         },
-        without=("transcripts", "within", "without"),
+        without=("transcripts",),
     ),
     Variant: View({POINTS: "index", DIFFERENCE: "difference apart"}),
     ScoreDifference: View(

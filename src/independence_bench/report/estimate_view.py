@@ -1,4 +1,5 @@
-"""What a run takes before it is begun, and which differences it can detect: values, text and JSON.
+"""What a run takes before it is begun, and which difference it can show: values, text and JSON.
+
 Sends no request.
 """
 
@@ -9,18 +10,9 @@ from dataclasses import dataclass, replace
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import sittings_shift
-from independence_bench.analysis.statistics.intervals import LEVEL
-from independence_bench.analysis.statistics.planning import (
-    MOST_RUNS,
-    Expected,
-    expect,
-    runs_for_width,
-    seen_apart,
-    width_new_scenarios,
-    width_rerun,
-)
+from independence_bench.analysis.statistics.planning import Expected, expect, seen_apart
 from independence_bench.analysis.uncertainty import INDEX, designs
-from independence_bench.engine.preview import Estimate, Forecast, Preview
+from independence_bench.engine.preview import Estimate, Preview
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.board_view import exam_line
@@ -141,57 +133,16 @@ def _dollars(value: float | None) -> str:
 
 # ---------------------------------------------------------------- what a number of runs can tell
 
-MEANS = (50.0, 80.0, 95.0)  # indices: what can be told depends on where one stands
 ASSUMED = 80.0  # the index that is expected where no subject has one
-TABLE_OF = 10  # runs, and those that were asked for
 
 
 @dataclass(frozen=True, slots=True)
-class AtRuns:
-    """What so many runs of each subject tell at each of `MEANS`, in points of the index; None:
-    nothing can be said.
-    """
+class Detectable:
+    """The smallest true difference of two subjects that 80 of 100 repetitions would see."""
 
-    runs: int
-    widths: tuple[float | None, ...]  # of the interval of the same test again, from end to end
-    apart: tuple[float | None, ...]  # smallest difference that 80 of 100 repetitions would see
-    calls: int  # that are left to make
-    dollars: float | None  # None: a price is not known
-
-
-@dataclass(frozen=True, slots=True)
-class Center:
-    """The index that is expected, and why."""
-
-    index: float
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class ForWidth:
-    """How many runs a wanted width takes at the expected index."""
-
-    width: float
-    index: float
-    source: str  # of the index
-    runs: int | None  # None: more than anybody plays
-    calls: int | None
-    dollars: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """What is expected of a run before it is begun."""
-
-    expected: Expected
-    rows: tuple[AtRuns, ...]
-    # widths at each of `MEANS`; of stems with the runs that were asked for
-    new_scenarios: tuple[float | None, ...]
-    subjects: int  # that are ordered
-    asked: int  # runs
-    # the smallest difference seen at index 80 with these runs if all of them are ranked
-    in_ranking: float | None
-    for_width: ForWidth | None = None
+    runs: int  # of each of the two
+    index: float  # around which they are
+    points: float | None  # of the index; None: nothing can be said
 
 
 def expectation(
@@ -218,159 +169,29 @@ def expectation(
     return replace(expect(design, measured, shifted), lowest=protocol.lowest)
 
 
-def expected_index(board: Board | None, subjects: Collection[str]) -> Center:
+def expected_index(board: Board | None, subjects: Collection[str]) -> float:
     """The mean index of these *subjects* (hashes) on *board*, else of all on it, else `ASSUMED`."""
     ranked = () if board is None else board.ranked
     own = [row for row in ranked if row.subject.hash in subjects]
     indices = [row.score.index for row in own or ranked if row.score.index is not None]
-    if not indices:
-        return Center(ASSUMED, "assumed: no subject is stored")
-    whose = "the mean of these subjects so far" if own else "the mean of the stored subjects"
-    return Center(sum(indices) / len(indices), whose)
+    return sum(indices) / len(indices) if indices else ASSUMED
 
 
-def runs_to_price(
-    expected: Expected, asked: int, width: float | None, center: Center
-) -> tuple[list[int], int | None]:
-    """Numbers of runs that a table shows, and the one that *width* takes (None: not asked for, or
-    never).
-    """
-    shown = sorted({*range(1, TABLE_OF + 1), asked})
-    return shown, None if width is None else runs_for_width(
-        expected, _share(center.index, expected), width / _points(1.0, expected)
-    )
+def detectable(expected: Expected, index: float, runs: int) -> Detectable:
+    """What so many *runs* of each of two subjects around *index* can tell apart."""
+    span = 1 - expected.lowest  # of the scale
+    seen = seen_apart(expected, (index / 100 - expected.lowest) / span, runs)
+    return Detectable(runs, index, None if seen is None else 100 * span * seen)
 
 
-def resolution(
-    expected: Expected,
-    costs: Mapping[int, Forecast],
-    subjects: int,
-    asked: int,
-    center: Center,
-    width: float | None,
-) -> Resolution:
-    """What can be told; *costs*: numbers of runs -> what is left to pay for so many of each of
-    *subjects*.
-    """
-    shown, needed = runs_to_price(expected, asked, width, center)
-    rows = []
-    for runs in shown:
-        widths = tuple(
-            _in_points(width_rerun(expected, _share(mean, expected), runs), expected)
-            for mean in MEANS
-        )
-        apart = tuple(
-            _in_points(seen_apart(expected, _share(mean, expected), runs), expected)
-            for mean in MEANS
-        )
-        rows.append(AtRuns(runs, widths, apart, costs[runs].calls, costs[runs].dollars))
-    pairs = subjects * (subjects - 1) // 2
-    of_pairs = 1 - (1 - LEVEL) / max(pairs, 1)
-    seen = seen_apart(expected, _share(80, expected), asked, of_pairs) if pairs > 1 else None
-    ranking = _in_points(seen, expected)
-    cost = Forecast(dollars=None) if needed is None else costs[needed]
-    calls = None if needed is None else cost.calls
-    wanted = (
-        None
-        if width is None
-        else ForWidth(width, center.index, center.source, needed, calls, cost.dollars)
-    )
-    new_scenarios = tuple(
-        _in_points(width_new_scenarios(expected, _share(mean, expected), asked), expected)
-        for mean in MEANS
-    )
-    return Resolution(expected, tuple(rows), new_scenarios, subjects, asked, ranking, wanted)
-
-
-def resolution_values(power: Resolution) -> Mapping[str, object]:
-    """For `json_text`: points of the index, dollars; null where nothing can be said."""
-    values = picked(
-        power,
-        "from_subjects=expected.subjects dispersion_of_a_run=expected.rerun "
-        "dispersion_over_scenarios=expected.new_scenarios variance_between_sittings=expected.between_sittings "
-        "width_of_new_scenarios=new_scenarios apart_in_a_ranking=in_ranking for_width",
-    )
-    runs = [
-        picked(row, "runs width=widths apart calls dollars")
-        | {"half_width": [None if width is None else width / 2 for width in row.widths]}
-        for row in power.rows
-    ]
-    return values | {"at_index": MEANS, "runs": runs}
-
-
-def resolution_view(protocol: Protocol, power: Resolution) -> Iterator[Block]:
-    """The table and what it means, 80 columns."""
-    basis = (
-        f"measured on {plural(power.expected.subjects, 'stored subject')} with two runs or more"
-        if power.expected.subjects
-        else "assumed, cautiously: no stored subject has two runs"
-    ) + ("; played in one sitting" if power.expected.between_sittings else "")
-    heading = (
-        f": what these runs can tell at an index of 50, 80 and 95 (variation of scores: {basis})\n"
-    )
-    yield Note(("\n", Prose(protocol.name), heading), "")
-    titles = [title for mean in MEANS for title in (f"at {mean:g}:\nwidth", "\napart")]
-    rows: list[Cells] = []
-    for row in power.rows:
-        numbers = [
-            _number(value) for pair in zip(row.widths, row.apart, strict=True) for value in pair
-        ]
-        cells = (
-            str(row.runs),
-            *numbers,
-            f"{row.calls:,}",
-            "?" if row.dollars is None else money(row.dollars),
-        )
-        rows.append([Strong(cell) for cell in cells] if row.runs == power.asked else cells)
-    yield Table(
-        columns_of("runs", *titles, "\ncalls", "\ndollars", words=0),
-        rows,
-        "width: of the 95% rerun interval, from end to end. apart: the smallest true difference of two subjects that "
-        "is detected in 80 of 100 repetitions. Both have what a board allows for one sitting, unless all of the models "
-        "are known by a hash of their weights. calls, dollars: still to be paid for this number of runs of each "
-        "subject.",
-    )
-    if power.new_scenarios[0] is None:
-        sentence = "not known, because one dimension is marked in a single scenario."
+def detectable_view(found: Detectable) -> Iterator[Block]:
+    """A sentence."""
+    if found.points is None:
+        sentence = "A single run does not show which differences are chance: play two or more."
     else:
-        widths = ", ".join(
-            f"{_number(width)} at {mean:g}"
-            for width, mean in zip(power.new_scenarios, MEANS, strict=True)
+        runs = f"{plural(found.runs, 'run')} of each model"
+        sentence = (
+            f"{runs} will show a true difference of {found.points:.1f} points between two of them in "
+            f"80 of 100 repetitions, around an index of {found.index:.1f}; more runs show smaller ones."
         )
-        sentence = f"about {widths}, with any number of runs; only more scenarios narrow it."
-        if protocol.has_stems:
-            runs = plural(power.asked, "run")
-            sentence = f"with {runs} about {widths}; more runs narrow it little, more stems do."
-    yield Note(f"Width of the new scenarios interval: {sentence}", "")
-    if power.in_ranking is not None:
-        ranking = f"In a ranking of {plural(power.subjects, 'subject')}, with {plural(power.asked, 'run')}"
-        yield Note(f"{ranking}, at 80: {_number(power.in_ranking)} apart.", "")
-    if power.for_width is not None:
-        yield Note(_for_width(power.for_width, bool(power.expected.between_sittings)), "bold")
-
-
-def _for_width(wanted: ForWidth, shifted: bool) -> str:
-    in_one = " in one sitting; further sittings (`aib run --sittings`) narrow it" if shifted else ""
-    where = f"An interval of {wanted.width:g} at an index of {wanted.index:.1f} ({wanted.source})"
-    if wanted.runs is None:
-        return f"{where} takes more than {MOST_RUNS:,} runs{in_one}."
-    cost = "cost not known" if wanted.dollars is None else money(wanted.dollars)
-    return f"{where} takes {plural(wanted.runs, 'run')}: {plural(wanted.calls or 0, 'more call')}, {cost}."
-
-
-def _share(index: float, expected: Expected) -> float:
-    """Where *index* is on its scale, [0, 1]."""
-    return (index / 100 - expected.lowest) / (1 - expected.lowest)
-
-
-def _points(share: float, expected: Expected) -> float:
-    """A part of the scale in points of the index."""
-    return 100 * (1 - expected.lowest) * share
-
-
-def _in_points(share: float | None, expected: Expected) -> float | None:
-    return None if share is None else _points(share, expected)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+    yield Note(sentence, style="")

@@ -82,11 +82,6 @@ def percent(value: float | None) -> str:
     return "–" if value is None else share(value).removesuffix("%")
 
 
-def percents(interval: Interval | None) -> str:
-    """From, to, in whole percent."""
-    return "–" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
-
-
 def value_text(figure: Figure | None, digits: int = 2) -> str:
     """The number."""
     return number(figure.value if figure else None, digits)

@@ -1,7 +1,6 @@
-"""`aib leaderboard` and `aib validate` on a terminal and as JSON. Computes nothing.
+"""`aib leaderboard` on a terminal and as JSON: rankings, who is incomplete, every mark run by run.
 
-Rankings, who is incomplete, every mark run by run; the index against outside boards, and what may
-be concluded.
+Computes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import Any
 from independence_bench.analysis.board import Board, Row, RuleDifference
 from independence_bench.analysis.compare_settings import ConfigurationComparison
 from independence_bench.analysis.costs import IndexPrice
-from independence_bench.analysis.outside import OutsideCorrelation
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.uncertainty import BoardUncertainty
 from independence_bench.protocol.definition import Configuration
@@ -37,7 +35,7 @@ from independence_bench.report.branches_view import (
     unvalidated,
 )
 from independence_bench.report.encode import json_text
-from independence_bench.report.format import between, number, plural, span
+from independence_bench.report.format import between, number, plural
 from independence_bench.report.keys import picked
 from independence_bench.report.settings_view import prices
 from independence_bench.report.table import (
@@ -46,11 +44,9 @@ from independence_bench.report.table import (
     Cells,
     Column,
     Entries,
-    Group,
     Name,
     Note,
     Prose,
-    Remark,
     Shown,
     Strong,
     Table,
@@ -274,154 +270,6 @@ def _row(row: Row) -> dict[str, Any]:
             "branches transcripts_without_view=health.without_view transcripts_unread=health.unread",
         )
     return values
-
-
-OUTSIDE_LEGEND = (
-    "rho: Spearman's rank correlation with the index over the models that both boards have, one unit a model (the mean "
-    "of its subjects). Corrected: without what the known errors of measurement take off; CI: its 95% interval, for "
-    "other models like these, each board by itself: one in twenty misses. Errors: whose are known and carried; where "
-    "theirs are not stated, the correlation is with their figures as they stand, and may be too near 0. Ours are those "
-    "of the same test again: scenarios and judge are taken as they are. Not decided: the interval includes 0."
-)
-OUTSIDE_BRIEF = (
-    "rho: Spearman's, one unit a model; corrected: without the errors that are known; CI: 95%, of the corrected one. "
-    "Not decided: the interval includes 0. One interval in twenty misses."
-)
-NAMES_SHOWN = 8  # names of a user's own that fit nothing
-OUTSIDE_GROUPS = {None: "your own", False: "should go with the index", True: "should not"}
-
-
-def outside_view(
-    board: Board, correlations: Sequence[OutsideCorrelation], own: int
-) -> Iterator[Block]:
-    """One table; *own*: how many of them, the first ones, are the user's, of which names that fit
-    nothing are told.
-    """
-    yield Title(("What others measure · ", Prose(board.protocol_name)))
-    where = " + ".join(map(str, board.configurations))
-    yield Note(
-        Prose(
-            f"{where} · judge: {judged_by(board)} · {plural(len(board.ranked), 'ranked subject')}"
-        )
-    )
-    yield from examined_by(board)
-    yield Note(("\n", Prose(outside_statement(correlations)), "\n"), "bold")
-    shown = [
-        *correlations[:own],
-        *(correlation for correlation in correlations[own:] if correlation.matched),
-    ]
-    rows: list[Cells | Group | Remark] = []
-    for kind, title in OUTSIDE_GROUPS.items():
-        of = [
-            correlation
-            for place, correlation in enumerate(shown)
-            if kind == (None if place < own else _discriminant(correlation))
-        ]
-        if of:
-            rows.append(Group(title))
-        for one in of:
-            correlation = one.correlation
-            cells: Cells = (
-                *(Name(one.board.name), one.board.expected or "–", str(len(one.matched))),
-                *(number(correlation.observed, 2), number(correlation.corrected, 2)),
-                *(span(correlation.interval), one.verdict or "–"),
-            )
-            rows += [cells, Remark(Prose(outside_remark(one)))]
-    columns = [
-        *(
-            Column("Outside board", words=True),
-            Column("Expected", words=True),
-            Column("Models"),
-            Column("rho"),
-        ),
-        *(Column("Corrected", short="cor-\nrected"), Column("CI"), Column("Verdict", words=True)),
-    ]
-    if rows:
-        yield Table(columns, rows, OUTSIDE_LEGEND, gap=0, brief=OUTSIDE_BRIEF)
-    if left := [
-        correlation.board.name for correlation in correlations[own:] if not correlation.matched
-    ]:
-        yield Note(f"No model in common: {', '.join(left)}.")
-    for correlation in correlations[:own]:
-        for names, why in (
-            (correlation.unmatched, "fit no ranked subject"),
-            (correlation.ambiguous, "fit several models: left out"),
-        ):
-            if names:
-                more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-                yield Note(
-                    Prose(
-                        f"{correlation.board.name}: {', '.join(names[:NAMES_SHOWN])}{more} {why}."
-                    )
-                )
-
-
-def _discriminant(correlation: OutsideCorrelation) -> bool:
-    return correlation.board.expected == "near 0"
-
-
-def outside_remark(correlation: OutsideCorrelation) -> str:
-    """What it measures, when, and whose errors are known; why there is no interval."""
-    ours, theirs = correlation.errors_known
-    errors = "both" if ours and theirs else "ours" if ours else "theirs" if theirs else "none"
-    why = correlation.correlation.why_no_interval
-    interval = f"no interval: {why}" if why else f"errors known: {errors}"
-    return " · ".join(
-        part for part in (correlation.board.measures, correlation.board.as_of, interval) if part
-    )
-
-
-def outside_statement(correlations: Sequence[OutsideCorrelation]) -> str:
-    """What may be concluded, in words."""
-    read = [correlation for correlation in correlations if correlation.verdict]
-    if not read:
-        return "No outside board has enough models in common with this one to say anything."
-    convergent, discriminant = (
-        [correlation for correlation in read if _discriminant(correlation) is kind]
-        for kind in (False, True)
-    )
-    contrary = _named(convergent, "contrary")
-    parts = [
-        f"{plural(len(boards), 'outside board')} that {should} be related to the index, {_named(boards, verdict)} is"
-        for boards, should, verdict in (
-            (convergent, "should", "as expected"),
-            (discriminant, "should not", "goes together"),
-        )
-        if boards
-    ]
-    sentence = f"Of {'; of '.join(parts)}, as far as 95% intervals can tell."
-    if contrary != "none":
-        sentence += f" Contrary to what was expected: {contrary}."
-    if convergent and all(correlation.verdict != "as expected" for correlation in convergent):
-        sentence += " So it is not shown that the index measures what they measure."
-    return sentence
-
-
-def _named(of: Sequence[OutsideCorrelation], verdict: str) -> str:
-    names = [correlation.board.name for correlation in of if correlation.verdict == verdict]
-    return f"{len(names)} ({', '.join(names)})" if names else "none"
-
-
-def outside_values(board: Board, correlations: Sequence[OutsideCorrelation]) -> dict[str, Any]:
-    """All of it, for `json_text`."""
-    return {
-        "protocol": picked(board.protocol, "name hash"),
-        **picked(board, "configurations judge judge_exam=exam"),
-        "statement": outside_statement(correlations),
-        "boards": [_outside_values(correlation) for correlation in correlations],
-    }
-
-
-def _outside_values(correlation: OutsideCorrelation) -> dict[str, Any]:
-    return {
-        **picked(correlation.board, "name measures source as_of expected"),
-        "models": len(correlation.matched),
-        **picked(
-            correlation.correlation, "rank_correlation=observed corrected interval why_no_interval"
-        ),
-        "errors_known": dict(zip(("ours", "theirs"), correlation.errors_known, strict=True)),
-        **picked(correlation, "verdict matched unmatched ambiguous"),
-    }
 
 
 def differences_view(differences: Sequence[RuleDifference], rules: str) -> Iterator[Block]:

@@ -41,13 +41,7 @@ from independence_bench.report.contents import Contents
 from independence_bench.report.format import money, paid, plural, share
 from independence_bench.report.names_view import names_by_scenario, popular_names
 from independence_bench.report.persona_view import persona_view, sides_of
-from independence_bench.report.reliability_view import about, reliability_blocks
-from independence_bench.report.scenarios_view import (
-    difficulty,
-    left_out,
-    remarks,
-    within_dimensions,
-)
+from independence_bench.report.scenarios_view import difficulty
 from independence_bench.report.settings_view import (
     configurations_report,
     efforts,
@@ -101,10 +95,6 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "Judges": _judges(contents),
         "Names that models give themselves": _names(contents),
         "Scenarios: difficulty and discrimination": _scenarios(contents, heatmap),
-        "Where the noise comes from": [
-            Note((Prose(about(contents.reliability)), ".")),
-            *reliability_blocks(contents.reliability, level=3),
-        ],
         "When the runs were made": _folded(_made(contents), contents.main.rows),
         "Data health": _folded(_health(contents), contents.main.rows),
         "What it cost": _cost(contents),
@@ -298,16 +288,11 @@ def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
     yield replace(
         table, legend=f"Over {plural(len(complexity.scores), 'ranked subject')}. {table.legend}"
     )
-    yield Bullets(remarks(contents.protocol, complexity))
     yield Note(f"![The share of points that every subject had in every scenario]({picture})")
     yield Note(
         "One line for each ranked subject, one column for each scenario; in the cells the percent of the points that "
         "it had, 100 being the independent end."
     )
-    yield Title("Each scenario in its dimension", level=3)
-    yield within_dimensions(contents.protocol, complexity)
-    yield Title("The index without a scenario", level=3)
-    yield left_out(complexity)
 
 
 # ---------------------------------------------------------------- what the numbers rest on

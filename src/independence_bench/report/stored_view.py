@@ -19,7 +19,7 @@ from independence_bench.analysis.audit.audit import (
     Severity,
 )
 from independence_bench.analysis.audit.checks import Occurrence
-from independence_bench.analysis.costs import Costs, NamedCost, Paid
+from independence_bench.analysis.costs import Costs, ModelCost, Paid
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.scoring import OWN
@@ -40,7 +40,6 @@ from independence_bench.report.table import (
     columns_of,
 )
 
-MOST = 20  # disagreements that are listed; all of them are in the JSON
 NOT_KEPT = "before commands were recorded"
 LIBRARY = "a program that uses the library"
 
@@ -49,24 +48,24 @@ COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
     ("calls", lambda paid: f"{paid.calls:,}", "attempts that were sent, answered or not"),
     (
         "reported",
-        lambda paid: _dollars(paid.dollars) if paid.told else "",
+        lambda paid: _dollars(paid.dollars) if paid.dollars else "",
         "dollars that the providers reported",
     ),
     (
         "computed",
-        lambda paid: _dollars(paid.computed_dollars) if paid.computed else "",
+        lambda paid: _dollars(paid.computed_dollars) if paid.computed_dollars else "",
         "where they reported none, dollars by the tokens and the list price of that time",
     ),
-    ("free", lambda paid: f"{paid.free:,}" if paid.free else "", "calls that cost nothing"),
+    (
+        "list price",
+        lambda paid: _dollars(paid.listed) if paid.listed else "",
+        "the same calls at the list price of that time, every token in full; providers charge less "
+        "for cached tokens",
+    ),
     (
         "no price",
         lambda paid: f"{paid.unknown:,}" if paid.unknown else "",
         "calls whose cost is unknown, lost ones and those in flight included",
-    ),
-    (
-        "nothing",
-        lambda paid: f"{paid.nothing:,}" if paid.nothing else "",
-        "calls that were refused or failed and reported no cost",
     ),
 )
 
@@ -89,22 +88,15 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
         yield from _tables(
             costs.whole,
             ("command", commands, costs.whole),
-            ("day (UTC)", _lines(costs.days), costs.whole),
-            ("provider", _lines(costs.providers), costs.whole),
             ("judge: judgements", _lines(costs.judges), costs.judgements),
-            ("subject: replies", _lines(costs.subjects), costs.replies),
+            ("model: replies", _lines(costs.subjects), costs.replies),
         )
-        if costs.cached_tokens:
-            share = f"{costs.cached_tokens:,} of {costs.prompt_tokens:,} prompt tokens"
-            yield Note(f"\nFrom providers' caches, which cost less: {share}.")
-        yield from _disagreements(costs)
     if (theirs := costs.imported) is not None:
         yield Title(f"As imported, not paid by this store: {_in_words(theirs.whole)}")
         yield from _tables(
             theirs.whole,
             ("judge: judgements", _lines(theirs.judges), theirs.judgements),
-            ("model: readings of names", _lines(theirs.names), theirs.readings),
-            ("subject: replies", _lines(theirs.subjects), theirs.replies),
+            ("model: replies", _lines(theirs.subjects), theirs.replies),
         )
 
 
@@ -126,55 +118,13 @@ def _tables(all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid])
 
 
 def _in_words(paid: Paid) -> str:
-    parts = [f"{money(paid.dollars)} reported"] if paid.told else []
-    parts += [f"{money(paid.computed_dollars)} computed"] if paid.computed else []
+    parts = [f"{money(paid.dollars)} reported"] if paid.dollars else []
+    parts += [f"{money(paid.computed_dollars)} computed"] if paid.computed_dollars else []
     return " and ".join(parts or [money(0.0)]) + f", {plural(paid.calls, 'call')}"
 
 
-def _lines(parts: Iterable[NamedCost]) -> list[tuple[Text, Paid]]:
+def _lines(parts: Iterable[ModelCost]) -> list[tuple[Text, Paid]]:
     return [(Prose(part.name), part.paid) for part in parts]
-
-
-def _disagreements(costs: Costs) -> Iterator[Block]:
-    of = f"{plural(costs.compared, 'call')} with a list price of that time"
-    if costs.disagreements:
-        more = (
-            f" {MOST} of {len(costs.disagreements)} are listed."
-            if len(costs.disagreements) > MOST
-            else ""
-        )
-        yield Note("")
-        yield Table(
-            columns_of(
-                "differs from the list price", "calls", "reported", "listed", "difference", "%"
-            ),
-            [
-                (
-                    Prose(
-                        f"{disagreement.model}, {disagreement.provider}"
-                        + (f", {n:,} tokens cached" if (n := disagreement.cached_tokens) else "")
-                    ),
-                    *(
-                        f"{disagreement.calls:,}",
-                        _dollars(disagreement.dollars),
-                        _dollars(disagreement.listed),
-                    ),
-                    f"{'+' if disagreement.difference > 0 else '-'}{_dollars(abs(disagreement.difference))}",
-                    "–"
-                    if not disagreement.listed
-                    else f"{100 * disagreement.difference / disagreement.listed:+.0f}",
-                )
-                for disagreement in costs.disagreements[:MOST]
-            ],
-            f"Of {of}, by model and provider: differences over 1%. listed: every token at the endpoint's full list "
-            f"price when the command began; providers charge less for cached tokens.{more}",
-        )
-    elif costs.compared:
-        yield Note(f"\nReported costs and list prices agree within 1%: {of}.")
-    elif costs.whole.told:
-        yield Note(
-            "\nNo list price was kept for calls that reported their cost: nothing to compare."
-        )
 
 
 def _dollars(dollars: float) -> str:
@@ -183,11 +133,8 @@ def _dollars(dollars: float) -> str:
 
 
 def costs_json(costs: Costs) -> str:
-    """*costs* for programs: every field, and the difference of what disagrees."""
-    values = asdict(costs)
-    for disagreement, shown in zip(costs.disagreements, values["disagreements"], strict=True):
-        shown["difference"] = disagreement.difference
-    return json.dumps(values, indent=2)
+    """*costs* for programs: every field."""
+    return json.dumps(asdict(costs), indent=2)
 
 
 SHOWN = 5  # places of a finding, and rows that it moves, by default

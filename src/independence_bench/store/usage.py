@@ -198,7 +198,6 @@ class AttemptCost:
     cost: float | None  # dollars; None: not known
     prompt_tokens: int | None
     completion_tokens: int | None
-    cached_tokens: int | None
     provider: str | None  # that served it, by its own word
     seconds: float | None  # from sending to the end; None: not known
     status: int | None = None  # HTTP; None: nothing came
@@ -255,15 +254,6 @@ def askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
             subjects.update(dict.fromkeys(json.loads(keys), subject))
     rows = connection.execute(select(judgements.c.key, judgements.c.judge_hash))
     return subjects, {row[0]: row[1] for row in rows}
-
-
-def judgements_by(connection: Connection, rubrics: Collection[str]) -> set[str]:
-    """The keys of all judgements by *rubrics* (hashes)."""
-    return set(
-        connection.scalars(
-            select(judgements.c.key).where(judgements.c.rubric_hash.in_(list(rubrics)))
-        )
-    )
 
 
 def request_models(connection: Connection, keys: list[str]) -> dict[str, dict[str, object]]:

@@ -43,7 +43,6 @@ from independence_bench.report.encode import (
     Thousands,
     Whole,
     csv_bytes,
-    verdict_text,
 )
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
@@ -252,17 +251,11 @@ def board_table(answer: BoardAnswer) -> bytes:
 def scenarios_table(answer: BoardAnswer) -> bytes:
     """`api/boards/<board>/scenarios.csv`: a line a scenario."""
     head = ["scenario", "title", "experiment", "points", "difficulty", "ceiling", "floor"]
-    head += [
-        name
-        for figure in ("discrimination", "share")
-        for name in (figure, f"{figure}_low", f"{figure}_high")
-    ]
     return csv_bytes(
-        [*head, "verdicts"],
+        [*head, "discrimination"],
         [
-            (scenario.id, scenario.title, scenario.experiment, scenario.points, scenario.difficulty, scenario.ceiling,
-             scenario.floor, scenario.discrimination, *_ends(scenario.discrimination_interval), scenario.share,
-             *_ends(scenario.share_interval), "; ".join(map(verdict_text, scenario.verdicts)))
+            (scenario.id, scenario.title, scenario.experiment, scenario.points, scenario.difficulty,
+             scenario.ceiling, scenario.floor, scenario.discrimination)
             for scenario in answer.scenarios
         ],
     )  # fmt: skip

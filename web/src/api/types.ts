@@ -137,18 +137,7 @@ export interface ScenarioFacts {
   readonly ceiling: number | null; // [0, 1] of the transcripts: all of the points
   readonly floor: number | null; // [0, 1] of the transcripts: none of them
   readonly discrimination: number | null; // [-1, 1]
-  readonly discrimination_interval: Interval | null; // at 95%
-  readonly share: number | null;
-  readonly share_interval: Interval | null; // at 95%
-  readonly verdicts: readonly string[];
-  readonly shown: Shown<ScenarioFacts, "points" | "difficulty" | "ceiling" | "floor" | "discrimination" | "share">;
-}
-
-/** Where a number lies, at the stated level. In the number's own unit; *low* <= *high*. */
-export interface Interval {
-  readonly low: number;
-  readonly high: number;
-  readonly shown: string;
+  readonly shown: Shown<ScenarioFacts, "points" | "difficulty" | "ceiling" | "floor" | "discrimination">;
 }
 
 /** One subject on one board. */
@@ -214,6 +203,13 @@ export interface Score {
 export interface Uncertainty {
   readonly rerun: Interval | null;
   readonly new_scenarios: Interval | null;
+}
+
+/** Where a number lies, at the stated level. In the number's own unit; *low* <= *high*. */
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
+  readonly shown: string;
 }
 
 /** One run's index; null where something is missing. */

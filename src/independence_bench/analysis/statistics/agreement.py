@@ -6,9 +6,8 @@ is None, never 0.
     nominal_kappa            two judges, marks that are names
     icc_2k                   the mean of all judges, as a measurement of what they mark
     rank_correlation         two orders of the same things
-    true_rank_correlation    the same without the errors with which both were measured
 
-In all of them 1 is perfect agreement and 0 what chance (for the last two: no connection) gives;
+In all of them 1 is perfect agreement and 0 what chance (for the last one: no connection) gives;
 below 0 is worse.
 
 Conversations of one subject resemble each other, so the subjects are what is sampled: an interval
@@ -16,28 +15,22 @@ says where the figure lies for subjects like these, under the same judges, from 
 without each of them. Tried for alpha and the rank correlation, where it holds from `FEWEST_MARKED`
 and `FEWEST_RANKED` subjects on; for kappa and ICC(2,k) it does not where marks pile up at the end
 of their scale (docs/statistics-methods.md), so these have none.
-
-Errors of measurement draw a correlation towards 0. How far they do is computed from the errors, and
-undone. Tried in benchmarks/coverage/validate.py (docs/coverage.md): it holds from `FEWEST_RANKED`
-things on and where errors leave `LEAST_LEFT` of a correlation. Elsewhere there is no interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import atanh, sqrt, tanh
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 
 from independence_bench.analysis.statistics.intervals import LEVEL, t_quantile
 from independence_bench.analysis.statistics.values import Bools, Floats, Interval
-from independence_bench.analysis.statistics.variance_components import jackknife
 
 LEAST_RANKED = 3  # two things are always in order, or in the opposite one
 FEWEST_RANKED = 8  # subjects for an interval of a rank correlation
+FEWEST_LEFT_OUT = 3  # subjects for a standard error
 FEWEST_MARKED = 10  # subjects for one of alpha
 # Of names alpha depends on the few subjects that get the rare ones: it takes more, and this level
 # of Student's t.
@@ -153,6 +146,18 @@ def ranks(numbers: Sequence[float] | Floats) -> Floats:
 
 
 # ---------------------------------------------------------------- how sure: without each of the subjects
+
+
+def jackknife(left_out: Sequence[float | None]) -> float | None:
+    """The standard error of an estimate from what it is without each of the n subjects.
+
+    sqrt((n - 1)/n sum (t_j - mean t)^2) (J. W. Tukey, Annals of Mathematical Statistics 29, 1958,
+    614). None for fewer than `FEWEST_LEFT_OUT`, and where there is no estimate without one of them.
+    """
+    there = [value for value in left_out if value is not None]
+    if len(there) < len(left_out) or len(there) < FEWEST_LEFT_OUT:
+        return None
+    return sqrt((len(there) - 1) * float(np.var(np.array(there))))
 
 
 def jackknife_interval(
@@ -282,90 +287,3 @@ def _pair(first: Sequence[float], second: Sequence[float]) -> tuple[Floats, Floa
             f"{len(first)} marks of one judge cannot be compared with {len(second)} of another"
         )
     return np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)
-
-
-# of a correlation after both sides' errors; with less the correction is too uncertain itself
-LEAST_LEFT = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class TrueCorrelation:
-    """Spearman's rank correlation as measured, and of what was measured, without the errors that
-    are known.
-    """
-
-    observed: float | None  # in [-1, 1]; None: fewer than three things, or all level on one side
-    # in [-1, 1]; None: no interval, or the errors of neither side are known
-    corrected: float | None = None
-    interval: Interval | None = None  # 95 %, of the corrected one, for other things like these
-    why_no_interval: str | None = None
-
-
-def true_rank_correlation(
-    first: Sequence[float],
-    second: Sequence[float],
-    first_errors: Sequence[float] | None = None,
-    second_errors: Sequence[float] | None = None,
-) -> TrueCorrelation:
-    """The rank correlation of what two measurements of the same n things measure; errors are
-    standard errors.
-
-    r -> r / A, A being the product of the sides' `rank_attenuation`; None for errors: not known, so
-    that side is taken as it is. The interval has the ends tanh(atanh r -+ t sqrt((1 + r^2 / 2) / (n
-    - 3))) / A, at most 1 in size, with Student's t of n - 2 degrees (D. G. Bonett and T. A. Wright,
-    Psychometrika 65, 2000, 23-28; t for few things; C. Spearman, American Journal of Psychology 15,
-    1904, 72-101, for the division).
-    """
-    observed, n = rank_correlation(first, second), len(first)
-    if n < FEWEST_RANKED:
-        return TrueCorrelation(observed, why_no_interval=f"fewer than {FEWEST_RANKED} models")
-    if observed is None:
-        return TrueCorrelation(None, why_no_interval="all level on one side")
-    if abs(observed) > 1 - SAME:
-        return TrueCorrelation(
-            observed, why_no_interval="the same order or its reverse: nothing shows how sure it is"
-        )
-    sides = ((first, first_errors), (second, second_errors))
-    left = float(
-        np.prod(
-            [rank_attenuation(values, errors) for values, errors in sides if errors is not None]
-        )
-    )
-    if left < LEAST_LEFT:
-        return TrueCorrelation(
-            observed, why_no_interval="the errors are too large for the differences"
-        )
-    half = float(t_quantile(LEVEL, n - 2)) * sqrt((1 + observed**2 / 2) / (n - 3))
-    ends = (tanh(atanh(observed) - half), tanh(atanh(observed) + half))
-    low, corrected, high = (
-        min(max(value / left, -1.0), 1.0) for value in (ends[0], observed, ends[1])
-    )
-    known = first_errors is not None or second_errors is not None
-    return TrueCorrelation(observed, corrected if known else None, Interval(low, high))
-
-
-def rank_attenuation(values: Sequence[float], errors: Sequence[float]) -> float:
-    """The expected correlation of true ranks with the ranks of a measurement of them, in [0, 1]; 1
-    without errors.
-
-    True values are taken to be the measured ones, drawn towards their mean until their variance is
-    what the errors leave of it, 1 - mean(e^2) / s^2; the expected rank of i is then 1/2 + sum_j P(i
-    is measured above j), the errors being normal and independent. 0 where the errors are as large
-    as all differences.
-    """
-    measured, error = np.array(values, dtype=np.float64), np.array(errors, dtype=np.float64)
-    if not error.any():
-        return 1.0
-    spread = float(measured.var(ddof=1))
-    share = 1 - float(np.mean(error**2)) / spread if spread else 0.0
-    if share <= 0:
-        return 0.0
-    true = measured.mean() + sqrt(share) * (measured - measured.mean())
-    apart = np.sqrt(error[:, None] ** 2 + error[None, :] ** 2)
-    above: Floats = np.vectorize(NormalDist().cdf)(
-        (true[:, None] - true[None, :]) / np.maximum(apart, SAME)
-    )
-    middle = (measured.size + 1) / 2
-    own, expected = ranks(true) - middle, above.sum(axis=1) + 0.5 - middle
-    below = sqrt(float(own @ own) * (measured.size**3 - measured.size) / 12)
-    return min(max(float(own @ expected) / below, 0.0), 1.0) if below else 0.0

@@ -42,12 +42,7 @@ class Expected:
     rerun: float  # dispersion of one run
     borrowed: float  # degrees that a subject has from the others
     degrees: float  # what each run after the first adds to them
-    # dispersion over scenarios; None: a dimension that counts has a single one
-    new_scenarios: float | None
-    new_scenarios_degrees: float
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
-    # what shifts whole runs, on top of the dispersion over scenarios; of stems
-    believed_runs: float = 0.0
     # variance of the latent variable between sittings, of which one is expected
     between_sittings: float = 0.0
     average_room: float = 0.0  # of those measured: near an end a part of it is felt, as on a board
@@ -72,9 +67,7 @@ def expect(
     two; else what Satterthwaite's formula gives where each conversation varies as its weight says.
     """
     blank = dispersion.measure(design, [np.full((1, *design.weights.shape), 0.5)])
-    over = dispersion.scores_new_scenarios(blank)
     pool = measured or blank
-    met = None if measured is None else measured.new_scenarios or blank.new_scenarios
     parts = np.square(design.weights.sum(axis=0))
     common = _common(pool.rerun, pool.believed_rerun, dispersion.WEIGHT_RERUN)
     sittings = (
@@ -84,12 +77,7 @@ def expect(
         rerun=common + max(common * pool.run_effects.excess, pool.believed_runs),
         borrowed=dispersion.weight_of(pool.rerun.pool, dispersion.WEIGHT_RERUN),
         degrees=_typical(pool) or float(parts.sum() ** 2 / np.square(parts).sum()),
-        new_scenarios=None
-        if over is None
-        else _common(met or NOBODY, pool.believed_new_scenarios, dispersion.WEIGHT_NEW_SCENARIOS),
-        new_scenarios_degrees=0.0 if over is None else float(over.degrees[0]),
         subjects=int(np.count_nonzero(pool.rerun.known)),
-        believed_runs=pool.believed_runs,
         between_sittings=sittings if shifted else 0.0,
         average_room=0.0 if measured is None else float(measured.rerun.room.mean()),
     )
@@ -110,52 +98,14 @@ def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Sco
     )
 
 
-def width_rerun(expected: Expected, mean: float, runs: int) -> float | None:
-    """The width, from end to end, of the interval of the same test again after *runs*, in [0, 1];
-    or None.
-    """
-    scores = expected_scores(expected, mean, runs)
-    return None if scores is None else float(widths(scores)[0])
-
-
-def width_new_scenarios(expected: Expected, mean: float, runs: int) -> float | None:
-    """The same for another test like it; None: there is none. The number of *runs* matters for
-    stems only.
-    """
-    if expected.new_scenarios is None:
-        return None
-    dispersion = (
-        expected.new_scenarios + expected.believed_runs / runs + expected.of_a_sitting(mean)
-    )
-    of = (np.array([number]) for number in (mean, dispersion, expected.new_scenarios_degrees))
-    return float(widths(intervals.plain_scores(*of))[0])
-
-
-def seen_apart(
-    expected: Expected, mean: float, runs: int, level: float = intervals.LEVEL
-) -> float | None:
+def seen_apart(expected: Expected, mean: float, runs: int) -> float | None:
     """The smallest true difference of two subjects around *mean* that 80 of 100 repetitions tell
     from none; or None.
 
-    Both with so many *runs*, by the same test again. For one pair out of m that are all compared,
-    *level* is 1 - (1 - 0.95)/m.
+    Both with so many *runs*, by the same test again.
     """
     scores = expected_scores(expected, mean, runs)
-    return None if scores is None else float(intervals.smallest_seen(scores, scores, level)[0])
-
-
-def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
-    """The fewest runs after which the interval around *mean* is expected to be no wider than
-    *width*, both in [0, 1].
-
-    None where `MOST_RUNS` do not do it.
-    """
-
-    def narrow(runs: int) -> bool:
-        reached = width_rerun(expected, mean, runs)
-        return reached is not None and reached <= width
-
-    return fewest_runs(narrow)
+    return None if scores is None else float(intervals.smallest_seen(scores, scores)[0])
 
 
 def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:

@@ -11,7 +11,6 @@ been tested. Where a method does not keep its promise there is no interval (None
     effect_interval              the mean over subjects of a contrast of their scores: in two configurations, by judges
     lone_interval                a few numbers against many: whether they are of the same kind
     t_interval                   the mean of a few numbers, by the method that others publish
-    apart_interval               one estimate less another that shares nothing with it, by their own intervals
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over
 stems has as many independent parts as there are stems, however often each was played. A share of
@@ -34,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import fsum, hypot, sqrt
+from math import fsum, sqrt
 
 import numpy as np
 
@@ -338,26 +337,6 @@ def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval 
     )
     difference = float(one.mean() - other.mean())
     return Interval(difference - half, difference + half)
-
-
-def apart_interval(
-    first: float, interval: Interval | None, second: float, other: Interval | None
-) -> Interval | None:
-    """*second* less *first*, two independent estimates with intervals *one* and *other*; None where
-    one is not known.
-
-    The distances of the ends from the estimates add up as squares, each end by itself, so that
-    intervals may be one-sided or skewed (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008,
-    1693-1702). At the intervals' level.
-    """
-    if interval is None or other is None:
-        return None
-    difference = second - first
-    below, above = (
-        hypot(second - other.low, interval.high - first),
-        hypot(other.high - second, first - interval.low),
-    )
-    return Interval(difference - below, difference + above)
 
 
 def contrast_limits(
