@@ -9,7 +9,7 @@
     read ├── EndpointUnusable          an endpoint cannot be used at all (not reachable at start, a
     key that is none) │   └── MissingKey            its API key is not in the environment ├──
     NotAllowed                a person said no to what was about to be sent where ├── BudgetSpent
-    the next call would go beyond the budget │   └── NoWholeRun            the next run would ├──
+    the next call would go beyond the budget ├──
     Interrupted               Ctrl-C, or SIGTERM: exit code 130 └── LocalModelError             the
     embedded model: weights, runtime or its server
 
@@ -136,13 +136,6 @@ class NotAllowed(BenchError):
 
 class BudgetSpent(BenchError):
     """The next call would take this command beyond its budget."""
-
-
-class NoWholeRun(BudgetSpent):
-    """Another whole run would take this command beyond its budget."""
-
-    def __init__(self) -> None:
-        super().__init__("the budget is too small for another whole run")
 
 
 class Interrupted(BenchError):

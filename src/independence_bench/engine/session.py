@@ -436,7 +436,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
     judged.
     """
     if plan.runs:
-        numbers = range(plan.first, plan.up_to.get(subject.hash, plan.runs) + 1)
+        numbers = range(1, plan.runs + 1)
         every = list(
             jobs(plan.protocol, plan.configurations, subject, numbers, experiments=plan.experiments)
         )

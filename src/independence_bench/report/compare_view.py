@@ -391,7 +391,6 @@ def score_values(score: ScorePair, first: str = "first", second: str = "second")
 
 MOST_CHANGES = 8  # of one prompt; the rest is counted
 LONGEST_CHANGE = 240  # characters of one side of a change
-EVERY_LOOK = "Intervals and p allow for a look after every run."
 NOT_COMPARED = "The index is not compared: over fewer scenarios it is a different quantity."
 
 
@@ -403,7 +402,7 @@ def version_statement(version: VersionComparison) -> str:
     if index is None:
         return statement(version.found, names)
     days = f"{names[index.difference > 0]} is ahead in these runs, by no more than runs of other days may differ."
-    return f"{days if version.by_sittings else statement(version.found, names)} {EVERY_LOOK}"
+    return days if version.by_sittings else statement(version.found, names)
 
 
 def version_names(version: VersionComparison) -> tuple[str, str]:
@@ -424,7 +423,7 @@ def what_settles(version: VersionComparison) -> str:
     if index is None or alike(version.found):
         return ""
     if told_apart(index.uncertainty.rerun):
-        days = "Runs on other days would tell whether it is the prompt (aib run --sittings)."
+        days = "Runs on other days would tell whether it is the prompt."
         return (
             days
             if version.by_sittings

@@ -350,7 +350,7 @@ def resolution_view(protocol: Protocol, power: Resolution) -> Iterator[Block]:
 
 
 def _for_width(wanted: ForWidth, shifted: bool) -> str:
-    in_one = " in one sitting; further sittings (`aib run --sittings`) narrow it" if shifted else ""
+    in_one = " in one sitting; runs on other days narrow it" if shifted else ""
     where = f"An interval of {wanted.width:g} at an index of {wanted.index:.1f} ({wanted.source})"
     if wanted.runs is None:
         return f"{where} takes more than {MOST_RUNS:,} runs{in_one}."
