@@ -54,7 +54,6 @@ from independence_bench.cli.selection import (
     jurors,
     rules_option,
     selecting,
-    whole_runs_option,
 )
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
@@ -191,7 +190,7 @@ def scenarios(selection: Selection, as_json: bool) -> None:
 )
 @shown_options
 @legend_option
-@selecting(judged_options, rules_option, whole_runs_option, configuration_options, json_option)
+@selecting(judged_options, rules_option, configuration_options, json_option)
 def compare(
     selection: Selection,
     subjects: tuple[str, ...],

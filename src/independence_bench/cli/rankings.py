@@ -40,7 +40,6 @@ from independence_bench.cli.selection import (
     judged_options,
     rules_option,
     selecting,
-    whole_runs_option,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
@@ -67,7 +66,7 @@ from independence_bench.store import registry
 )
 @shown_options
 @legend_option
-@selecting(judged_options, rules_option, whole_runs_option, json_option)
+@selecting(judged_options, rules_option, json_option)
 def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
@@ -164,7 +163,7 @@ SIGNS: dict[str, Expected] = {"above": "above 0", "below": "below 0", "near": "n
     help="Where you expect the correlation of your own figures: above 0, below 0 or near 0.",
 )
 @legend_option
-@selecting(judged_options, whole_runs_option, configuration_options, json_option)
+@selecting(judged_options, configuration_options, json_option)
 def validate(
     selection: Selection, files: tuple[Path, ...], expected: str | None, as_json: bool
 ) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import click
 
@@ -50,7 +50,6 @@ class Selection:
     judge: str | None = None
     jury: str | None = None
     rules: str = OWN.name
-    whole_runs: bool = False
     variants: tuple[str, ...] = ()
     delivery: tuple[str, ...] = ()
 
@@ -63,10 +62,6 @@ class Selection:
             if self.rules not in rules_for(protocol):
                 raise WrongUse(
                     f"--rules: {protocol.name} has stems, which are scored by our own rules only"
-                )
-            if self.whole_runs and self.rules != OWN.name:
-                raise WrongUse(
-                    f"--whole-runs goes with our own rules only: leave out --rules {self.rules}"
                 )
             yield store, weighed(protocol, self.weights)
 
@@ -105,11 +100,6 @@ rules_option = click.option(
     default=OWN.name,
     show_default=True,
     help="Rules that turn marks into an index; `published`: see docs/published-data.md.",
-)
-whole_runs_option = click.option(
-    "--whole-runs",
-    is_flag=True,
-    help="Also rank who lacks a mark in some runs, by the runs that have every one; such rows are marked.",
 )
 jury_option = click.option(
     "--jury", metavar="A,B,C", help="Use the mean of these judges; a mark needs a majority of them."
@@ -155,11 +145,8 @@ def boards_of(selection: Selection, records: BoardRecords, protocol: Protocol) -
     judge, labels = selection.judge, records.labels.values()
     if judge is not None and labels and not any(judge in label for label in labels):
         raise WrongUse(f"no judge is called {judge}; {instead(judge, labels, 'there are')}")
-    jury, rules = (
-        jurors(judge, selection.jury),
-        replace(RULES[selection.rules], whole_runs=selection.whole_runs),
-    )
-    return leaderboard.boards_of(records, protocol, judge, jury, rules)
+    jury = jurors(judge, selection.jury)
+    return leaderboard.boards_of(records, protocol, judge, jury, RULES[selection.rules])
 
 
 def configured_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:

@@ -15,7 +15,6 @@ from independence_bench.analysis.compare_versions import (
     VersionComparison,
     WordChange,
 )
-from independence_bench.analysis.health import numbers
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import (
@@ -98,13 +97,7 @@ def statement_of(
     """
     for name, row in zip(names, rows, strict=True):
         if row.score.index is None:
-            some = row.excluded is None and 0 < len(row.whole) < len(row.runs)
-            whole = (
-                f"; of its {len(row.runs)} runs {len(row.whole)} have all marks (--whole-runs)"
-                if some
-                else ""
-            )
-            return f"{name} is incomplete, so there is no difference of the index{whole}."
+            return f"{name} is incomplete, so there is no difference of the index."
     if board.uncertainty is None:
         return f"{NO_INTERVALS}."
     if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
@@ -205,8 +198,7 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
     thought = (
         f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
     )
-    dropped = f", without run {numbers(row.dropped_runs)}" if row.dropped_runs else ""
-    facts = f"{plural(row.score.runs, 'run')}{dropped}{thought}{'' if row.score.index is not None else ', incomplete'}"
+    facts = f"{plural(row.score.runs, 'run')}{thought}{'' if row.score.index is not None else ', incomplete'}"
     return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({facts})"
 
 
