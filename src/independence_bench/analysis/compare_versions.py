@@ -84,7 +84,6 @@ class VersionChange:
     unlike: tuple[str, ...]
     common: Protocol  # *new* with what both ask and mark in the same way
     whole: tuple[str, ...]  # dimensions of which every scenario is the same in both
-    private: bool  # one of them is, so that it is not told how its prompts differ
 
     @property
     def has_index(self) -> bool:
@@ -155,20 +154,16 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         raise WrongUse(
             f"{_named(old)} and {_named(new)} have no scenario in common that is asked and marked in the same words"
         )
-    variants, private = (
-        dict.fromkeys(configuration.system for configuration in differ),
-        bool(old.canary or new.canary),
-    )
+    variants = dict.fromkeys(configuration.system for configuration in differ)
     return VersionChange(
         old=old.units,
         new=new.units,
         configurations=differ,
         same=tuple(configuration for configuration in there if configuration not in differ),
         prompts=tuple(
-            PromptChange(name, () if private else word_changes(old.system(name), new.system(name)))
+            PromptChange(name, word_changes(old.system(name), new.system(name)))
             for name in variants
         ),
-        private=private,
         unlike=unlike,
         common=common if unlike else new.units,
         whole=whole,

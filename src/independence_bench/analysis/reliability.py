@@ -346,8 +346,7 @@ def compare_forms(first: Board, second: Board) -> FormComparison:
 def _made(board: Board) -> dict[str, object]:
     """What of a test is no scenario, by its name in the protocol's folder."""
     protocol = board.protocol.written
-    mark = f"\n\n({protocol.canary})" if protocol.canary else ""  # which follows from the name
-    systems = {name: text.removesuffix(mark) for name, text in protocol.systems}
+    systems = dict(protocol.systems)
     asked = {
         (scenario.branch, len(scenario.judged), scenario.rubrics)
         for scenario in protocol.scenarios
@@ -356,7 +355,7 @@ def _made(board: Board) -> dict[str, object]:
     return {
         "configurations": board.configurations,
         "system": [systems[configuration.system] for configuration in board.configurations],
-        "judge.md": protocol.judge_instructions.removesuffix(mark),
+        "judge.md": protocol.judge_instructions,
         "rubrics or pushes": asked
         or {rubric for scenario in protocol.scenarios for rubric in scenario.rubrics},
         "sampling": (protocol.temperature, protocol.max_tokens),

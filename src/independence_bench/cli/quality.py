@@ -441,7 +441,7 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
         if selection.judge and not scored:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
-        names = () if protocol.canary else names_of(opened, protocol, every=records.every)
+        names = names_of(opened, protocol, every=records.every)
         contents = read_contents(opened, protocol, scored, names, records)
     stems = [STEM]
     if keep and contents.updated is not None:

@@ -5,7 +5,7 @@ for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import click
@@ -31,10 +31,10 @@ from independence_bench.cli.options import (
     together,
     weights_option,
 )
-from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import Files, load
+from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
 from independence_bench.store.database import Store, open_store
@@ -73,18 +73,6 @@ class Selection:
         with open_store(self.store, create=False, typed=command_line()) as store:
             protocol, files = find_protocol(self.protocol_name, store)
             yield store, weighed(protocol, self.weights), files
-
-    def for_reading(self, protocol: Protocol) -> None:
-        """Raise WrongUse where *protocol* is private and was not named by its folder: who has that
-        has its texts.
-        """
-        if protocol.canary:
-            with suppress(ProtocolError):
-                if load(self.protocol_name or "").hash == protocol.hash:
-                    return
-            raise WrongUse(
-                f"{protocol.name} is private: its texts are shown to who names its folder, --protocol PATH"
-            )
 
     def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
         """Those of *protocol* that were asked for."""

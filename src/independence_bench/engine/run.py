@@ -20,7 +20,7 @@ from independence_bench.errors import BenchError, Interrupted, handling, is_type
 from independence_bench.judging.judge import Judge
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import WITHHELD, Configuration, Protocol
+from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import Shard
 from independence_bench.store.database import Store
 
@@ -33,8 +33,6 @@ class Session:
     clients: Mapping[str, Client]
     budget: Budget = field(default_factory=Budget)
     clocks: Clocks = field(default_factory=Clocks)
-    # of a private protocol: stands in what is sent, and no reason of a failure is shown
-    canary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,6 @@ class Trouble:
 
     what: str
     why: str
-    quotes: bool = False  # it may have words of the conversation
 
 
 Ending = Literal["done", "invalid", "judged", "unjudged", "failed"]
@@ -84,7 +81,6 @@ class Progress:
     state: str = "waiting"  # waiting, playing, done, stopped
     tally: Tally = field(default_factory=Tally)
     troubles: list[Trouble] = field(default_factory=list)
-    private: bool = False  # words of its conversations are not shown
 
     @property
     def calls(self) -> int:
@@ -99,8 +95,7 @@ class Progress:
         if how == "invalid" and self.to_judge:
             self.to_judge -= 1
         if trouble is not None:
-            hidden = self.private and trouble.quotes
-            self.troubles.append(Trouble(trouble.what, WITHHELD) if hidden else trouble)
+            self.troubles.append(trouble)
 
 
 @dataclass(slots=True)

@@ -475,11 +475,6 @@ def version_view(version: VersionComparison) -> Iterator[Block]:
     change, names = version.change, version_names(version)
     yield from _sides_view(version.found, names)
     for prompt in change.prompts:
-        if change.private:
-            yield Note(
-                f"The system prompt {prompt.variant} differs; the words of a private protocol are not shown."
-            )
-            continue
         yield Note(("\nsystem prompt ", Prose(prompt.variant)), "")
         for sign, text in change_lines(prompt.changes):
             yield Note(Prose(f"  {sign} {text}"), {"-": "red", "+": "green"}.get(sign, "dim"))
