@@ -129,7 +129,7 @@ class Costs:
     judgements: Paid  # of the whole
     commands: tuple[CommandCost, ...]  # that made a call, in the order in which they began
     subjects: tuple[NamedCost, ...]  # replies, the dearest first
-    judges: tuple[NamedCost, ...]  # judgements, readings of names and probes, likewise
+    judges: tuple[NamedCost, ...]  # judgements and readings of names, likewise
     providers: tuple[NamedCost, ...]
     days: tuple[NamedCost, ...]  # UTC, in order
     disagreements: tuple[Disagreement, ...]  # the largest first

@@ -78,7 +78,7 @@ class ExamCost:
 
 
 class JudgeAsker(Asker):
-    """Asks a judge about given conversations: for names, as a probe, in the exam."""
+    """Asks a judge about given conversations: for names, in the exam."""
 
     def __init__(
         self,

@@ -196,9 +196,7 @@ def begun_runs(
 
 
 def judging_since(connection: Connection) -> dict[str, float]:
-    """Judge's hash -> when its first judgement of a stored conversation was stored: no probe's, no
-    exam's.
-    """
+    """Judge's hash -> when its first judgement of a stored conversation was stored: no exam's."""
     played = select(transcripts.c.heard_hash)
     earliest = select(judgements.c.judge_hash, func.min(judgements.c.stored_at)).group_by(
         judgements.c.judge_hash

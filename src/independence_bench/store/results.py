@@ -379,9 +379,7 @@ def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]
 
 
 def judges_aside(connection: Connection) -> set[str]:
-    """Hashes of the judges that have judged anything which is no stored conversation: an exam's, a
-    probe's.
-    """
+    """Hashes of the judges that have judged anything which is no stored conversation: an exam's."""
     played = select(transcripts.c.heard_hash)
     wanted = (
         select(judgements.c.judge_hash).where(judgements.c.heard_hash.not_in(played)).distinct()
