@@ -166,7 +166,7 @@ LONG = (
         "migrations",
         "names",
     ),
-    *("persona_cards", "private", "chat_templates", "spread", "exam", "simulate", "viewer_server"),
+    *("persona_cards", "chat_templates", "exam", "simulate", "viewer_server"),
     *(
         "pytest_plugin",
         "action",

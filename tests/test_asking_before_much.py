@@ -179,14 +179,3 @@ def test_questions_that_are_only_counted_are_asked_about_by_their_number(
         for calls, answered in ((5_000, False), (5_001, True)):
             report = asyncio.run(have_answered(order, store, asker_of, calls, answered))
             assert report is not None
-
-
-def test_rounds_and_sittings_are_asked_about(user: User) -> None:
-    """By the most that they can take."""
-    user.server.models_answer = Answer({"data": DEAR})
-
-    for more in (("--until-width", "20"), ("--sittings", "2")):
-        done = user.aib(*ORDER, "--runs", "4", *more)
-        assert done.returncode == 2, more
-        assert NO_TERMINAL in done.stderr
-    assert user.server.asked == []

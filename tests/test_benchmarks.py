@@ -250,15 +250,6 @@ def test_growth() -> None:
     assert float(cells(output, "search index, a thousand, MB")[0]) > 0
 
 
-def test_adaptive() -> None:
-    """A row for each width; no subject plays more runs than were allowed."""
-    output = printed("adaptive", "--draws", "3", "--most", "3")
-
-    row = cells(output, "5, width 8")
-    assert len(row) == 5
-    assert 2 <= float(row[-2]) <= 3
-
-
 @pytest.mark.torture
 def test_coverage_of_stems() -> None:
     """With a handful of draws every quantity has its row, and each cell below the requirement is

@@ -356,7 +356,6 @@ def test_a_question_that_nobody_can_answer_is_wrong_use_and_names_the_flag(user:
     user.models("subjects:\n  - {model: acme/one, endpoint: scripted}\n")
     asking = [
         ("run", "--protocol", "small"),
-        ("run", "--protocol", "small", "--until-width", "90"),
         ("exam", "-j", "scripted:judge/one"),
     ]
     for arguments in asking:

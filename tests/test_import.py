@@ -13,10 +13,8 @@ import tarfile
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import pytest
@@ -1495,44 +1493,6 @@ def test_every_published_pair_worked_out_at_once_is_what_it_is_alone(ours: Board
         for pair, other in list(zip(pairs, others, strict=True))[::20]:
             (alone,) = compare_pairs(ours, [(one, other)])
             assert numbers_of(pair) == pytest.approx(numbers_of(alone), rel=0, abs=1e-12)
-
-
-def test_whole_runs_rank_who_lacks_a_mark_in_others(
-    real: tuple[Path, PublishedImport], ours: Board
-) -> None:
-    """Nine more of the published subjects, marked with the runs that they go without; nobody else's
-    index changes.
-    """
-    plain, whole = ours, board(real[0], replace(OWN, whole_runs=True))
-    more = {row.label: row.dropped_runs for row in whole.ranked if row.dropped_runs}
-    before = {row.label: row for row in plain.incomplete}
-
-    assert (len(plain.ranked), len(whole.ranked), len(more)) == (72, 81, 9)
-    assert more["google/gemini-3.5-flash@none-t0.7"] == (3,)
-    for row in whole.ranked:
-        if row.dropped_runs:
-            lacking = before[row.label]
-            assert row.score.index == pytest.approx(fmean(lacking.whole))
-            assert row.score.runs == len(lacking.whole) == len(lacking.runs) - len(row.dropped_runs)
-            assert row.uncertainty.index.rerun is not None
-    indices = {row.label: row.score.index for row in whole.ranked}
-    assert all(indices[row.label] == row.score.index for row in plain.ranked)
-    assert {row.label for row in whole.incomplete} < {row.label for row in plain.incomplete}
-
-
-def test_whole_runs_are_of_our_own_rules_alone(
-    tmp_path: Path, real: tuple[Path, PublishedImport]
-) -> None:
-    """By the published ones a run without a mark may have an index."""
-    done = aib(
-        tmp_path, "leaderboard", "--whole-runs", "--rules", "published", "--store", str(real[0])
-    )
-
-    assert done.returncode == 2
-    assert (
-        done.stderr
-        == "aib: --whole-runs goes with our own rules only: leave out --rules published\n"
-    )
 
 
 def test_every_published_row_comes_out_exactly(theirs: Board) -> None:

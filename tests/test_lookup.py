@@ -34,10 +34,6 @@ PRICED = [entry | {"pricing": {"prompt": "0.000001", "completion": "0.00001"}} f
         (("run", "scripted:acme/one", "--judge", "scripted:judge/tow"), "judge/two"),
         (("run", "scripted:acme/on"), "acme/one"),
         (("run", "scripted:acme/one", "scripted:other/away"), "far/away"),
-        (
-            ("run", "scripted:acme/one", "--until-width", "5", "--judge", "scripted:judge/tow"),
-            "judge/two",
-        ),
         (("estimate-cost", "scripted:acme/one", "--judge", "scripted:judge/tow"), "judge/two"),
         (("exam", "-j", "scripted:judge/tow", "--store", "exam.db"), "judge/two"),
     ],

@@ -4,21 +4,49 @@ days.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from math import inf, nan
 
 import pytest
 from known import known
-from scripted import Bench
-from test_spread import START, Clock, play
+from scripted import KEY, Bench
 from viewed import answering, read
 
 from independence_bench.analysis.health import RunTimes, run_times, sittings_note, span_text
+from independence_bench.calls.limits import Clocks
+from independence_bench.engine.ask import Engine
+from independence_bench.engine.run import RunPlan, Session
+from independence_bench.models.client import Client
+from independence_bench.models.spec import ChatModel, Endpoint
+from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.leaderboard_view import boards_json
+from independence_bench.store.database import open_store
 
+START = 1_700_000_000.0
 MIDNIGHT = 1_767_225_600.0  # 2026-01-01 00:00 UTC
 HOUR = 3600.0
+
+
+def play(bench: Bench, *subjects: ChatModel, runs: int, hours: float = 0.0) -> None:
+    """One command that many *hours* after the start, by a clock that stands still."""
+
+    async def carry_out() -> None:
+        protocol, files = load_with_files(bench.folder)
+        order = RunPlan(protocol, files, protocol.configurations, subjects, runs, bench.judge())
+        async with AsyncExitStack() as stack:
+            clients = {}
+            for name, server in bench.endpoints.items():
+                client = Client(Endpoint(name, server.url, "openrouter"), KEY)
+                clients[name] = await stack.enter_async_context(client)
+            with open_store(bench.store) as store:
+                clocks = Clocks(now=lambda: START + hours * HOUR)
+                session = Session(store, clients, clocks=clocks)
+                assert (await Engine(order, session).run()).complete
+
+    asyncio.run(carry_out())
 
 
 def times(*hours: float) -> RunTimes:
@@ -85,7 +113,8 @@ def test_what_is_known_by_its_weights_has_no_allowance_for_sittings(
 ) -> None:
     """A model file is the same on every day; a hosted model need not be."""
     made = bench()
-    play(made, Clock(), made.subject("acme/file", identity="ab12"), made.subject("acme/hosted"))
+    of_a_file, hosted = made.subject("acme/file", identity="ab12"), made.subject("acme/hosted")
+    play(made, of_a_file, hosted, runs=3)
 
     (board,) = made.boards()
     allowed = known(board.uncertainty).measures["index"].measured.of_sittings
@@ -100,9 +129,10 @@ def test_what_is_known_by_its_weights_has_no_allowance_for_sittings(
 def test_the_leaderboard_and_the_page_say_when_runs_were_made(
     bench: Callable[..., Bench], where: str
 ) -> None:
-    """Three runs, a day and a half apart: 36 hours to the second, 72 to the third."""
+    """The same command with one more run each time: 36 hours to the second, 72 to the third."""
     made = bench()
-    play(made, Clock(), hours=36.0)
+    for runs, hours in ((1, 0.0), (2, 36.0), (3, 72.0)):
+        play(made, made.subject(), runs=runs, hours=hours)
 
     (row,) = json.loads(boards_json(made.boards()))["boards"][0]["ranked"]
     assert row["made"] == {
@@ -116,7 +146,6 @@ def test_the_leaderboard_and_the_page_say_when_runs_were_made(
             "3": "2023-11-17T22:13:20Z",
         },
     }
-    assert START == 1_700_000_000.0
     with answering(where) as answers:
         board = read(answers, "index.json")["boards"][0]["id"]
         (shown,) = read(answers, f"boards/{board}.json")["rows"]

@@ -5,6 +5,7 @@ made.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -34,7 +35,8 @@ from sqlalchemy import (
     update,
 )
 
-from independence_bench.errors import StoreError
+from independence_bench.api.named import find_protocol
+from independence_bench.errors import ProtocolError, StoreError
 from independence_bench.models.messages import Kind, Usage
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Line, Transcript
@@ -49,6 +51,7 @@ from independence_bench.store.database import Store, open_store
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import new_owner
 from independence_bench.store.results import Judgement, Played, Reply
+from independence_bench.store.rows import pack
 
 NOW = 1_700_000_000.0
 CALL = CallInfo("k1", "reply", "scripted", "acme/one", '{"messages": []}')
@@ -517,6 +520,25 @@ def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(
         before, before.configurations, marks
     )
     assert board.protocol == snapshot
+
+
+@pytest.mark.parametrize("line", ["private: true\n", '"private": yes # of 2025\n'])
+def test_a_key_of_an_earlier_version_is_passed_over_in_a_store_and_not_in_a_file(
+    bench: Callable[..., Bench], line: str
+) -> None:
+    """What was played is read as before; a folder is told that there is no such key."""
+    made = bench(steady())
+    made.play()
+    with open_store(made.store) as store, store.engine.begin() as connection:
+        ((hash_, _, files),) = registry.stored_protocols(connection)
+        written = files | {"protocol.yaml": line + files["protocol.yaml"]}
+        connection.execute(update(schema.protocols).values(files=pack(json.dumps(written))))
+    with open_store(made.store) as store:
+        found, read = find_protocol(None, store)
+
+    assert (found.hash, read) == (hash_, files)
+    with pytest.raises(ProtocolError, match="private: is not a known key"):
+        parse(written, where="a folder")
 
 
 def test_an_invalid_reply_gives_way_to_a_later_try_and_a_valid_one_stays(store: Store) -> None:

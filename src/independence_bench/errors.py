@@ -12,7 +12,6 @@
     │   └── MissingKey            its API key is not in the environment
     ├── NotAllowed                a person said no to what was about to be sent where
     ├── BudgetSpent               the next call would go beyond the budget
-    │   └── NoWholeRun            the next run would
     ├── Interrupted               Ctrl-C, or SIGTERM: exit code 130
     └── LocalModelError             the embedded model: weights, runtime or its server
 
@@ -139,13 +138,6 @@ class NotAllowed(BenchError):
 
 class BudgetSpent(BenchError):
     """The next call would take this command beyond its budget."""
-
-
-class NoWholeRun(BudgetSpent):
-    """Another whole run would take this command beyond its budget."""
-
-    def __init__(self) -> None:
-        super().__init__("the budget is too small for another whole run")
 
 
 class Interrupted(BenchError):

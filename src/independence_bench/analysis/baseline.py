@@ -24,12 +24,11 @@ from independence_bench.lookup import fit
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, Slot
 
-# of a protocol, what is neither asked nor marked: its name and what follows from it, to whom it is
-# said, and what is in a build's own identity
+# of a protocol, what is neither asked nor marked: its name, to whom it is said, and what is in a
+# build's own identity
 NOT_ASKED = frozenset(
     (
         "name",
-        "canary",
         "title",
         "description",
         "runs",

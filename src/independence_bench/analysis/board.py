@@ -79,8 +79,6 @@ class Row:
     """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is
     judged.
     """
-    dropped_runs: tuple[int, ...] = ()
-    """Runs that lack a mark and were left out, because whole runs alone were asked for."""
     # by published rules: the one that came with this index in the imported data
     as_published: Interval | None = None
     left_out: Mapping[str, Share] = field(default_factory=dict)

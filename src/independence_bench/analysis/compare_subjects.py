@@ -135,15 +135,15 @@ def comparison_of(
 
 
 def known_differences(
-    uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]], level: float = intervals.LEVEL
+    uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]]
 ) -> list[Known]:
     """Of each of *pairs* of those who were measured together, by number, the second minus the
-    first, at *level*.
+    first.
 
     A hundred pairs take little longer than one.
     """
     by_score = uncertainty.differences(
-        [second for _, second in pairs], [first for first, _ in pairs], level
+        [second for _, second in pairs], [first for first, _ in pairs]
     )
     return [
         {key: differences[n] for key, differences in by_score.items()} for n in range(len(pairs))
@@ -268,9 +268,7 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
         scores = comparison_of(board.protocol, sides, known.get(both, {}), reasons)
         needed = None
         if uncertainty is not None and both in known:
-            needed = runs_that_decide(
-                uncertainty, numbers[both[0]], numbers[both[1]], scores.index, intervals.LEVEL
-            )
+            needed = runs_that_decide(uncertainty, numbers[both[0]], numbers[both[1]], scores.index)
         branches = branches_apart(first, second)
         comparisons.append(SubjectComparison(board, first, second, scores, branches, needed))
     return comparisons
@@ -281,11 +279,10 @@ def runs_that_decide(
     first: int,
     second: int,
     index: ScoreDifference | None,
-    level: float | None,
 ) -> RunsNeeded | None:
     """How many runs would tell the difference of the *index* of two subjects, by number, from none.
 
-    *level*: as of `runs_needed`. None where it is told already, is 0 or unknown; and where whole
+    None where it is told already, is 0 or unknown; and where whole
     runs are shifted, or judges differ, so that runs alone do not say.
     """
     if index is None or not index.difference:
@@ -295,7 +292,7 @@ def runs_that_decide(
     of = uncertainty.measures[INDEX]
     if of.measured.run_effects.beyond or of.noise is not None:
         return None
-    return runs_needed(of.measured, second, first, 0.0, level)
+    return runs_needed(of.measured, second, first, 0.0)
 
 
 def why_no_intervals(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[tuple[str, ...]]:

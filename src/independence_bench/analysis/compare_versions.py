@@ -9,10 +9,9 @@ themselves. A changed judge.md, score or tool makes marks or words of another ki
 compared then.
 
 As in a gate both versions of a subject are measured together, and nobody else with them. They met
-the same scenarios; their runs have nothing in common, for another prompt is another request. Who
-edits a prompt looks after every run, so intervals and p are those of `look_level`: right at
-whichever look one stops. What lasts from run to run, as a day does, no interval of these runs
-shows: a difference that sittings alone could make, as boards allow for them
+the same scenarios; their runs have nothing in common, for another prompt is another request.
+Intervals and p are those of one look. What lasts from run to run, as a day does, no interval of
+these runs shows: a difference that sittings alone could make, as boards allow for them
 (`leaderboard.sittings_of_marks`), is not said to be one of the versions.
 """
 
@@ -31,7 +30,6 @@ from independence_bench.analysis.compare_subjects import (
     values_of,
 )
 from independence_bench.analysis.leaderboard import sittings_of_marks
-from independence_bench.analysis.statistics.hypothesis_tests import look_level
 from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
@@ -86,7 +84,6 @@ class VersionChange:
     unlike: tuple[str, ...]
     common: Protocol  # *new* with what both ask and mark in the same way
     whole: tuple[str, ...]  # dimensions of which every scenario is the same in both
-    private: bool  # one of them is, so that it is not told how its prompts differ
 
     @property
     def has_index(self) -> bool:
@@ -155,20 +152,16 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         raise WrongUse(
             f"{_named(old)} and {_named(new)} have no scenario in common that is asked and marked in the same words"
         )
-    variants, private = (
-        dict.fromkeys(configuration.system for configuration in differ),
-        bool(old.canary or new.canary),
-    )
+    variants = dict.fromkeys(configuration.system for configuration in differ)
     return VersionChange(
         old=old.units,
         new=new.units,
         configurations=differ,
         same=tuple(configuration for configuration in there if configuration not in differ),
         prompts=tuple(
-            PromptChange(name, () if private else word_changes(old.system(name), new.system(name)))
+            PromptChange(name, word_changes(old.system(name), new.system(name)))
             for name in variants
         ),
-        private=private,
         unlike=unlike,
         common=common if unlike else new.units,
         whole=whole,
@@ -342,8 +335,7 @@ def _compared(
         tuple(f"no interval: {label} is incomplete" for label in lacking)
         or together.why_no_interval()
     )
-    level = look_level(max(row.score.runs for row in rows))
-    known = known_differences(together, [(0, 1)], level)[0] if complete else {}
+    known = known_differences(together, [(0, 1)])[0] if complete else {}
     values = [
         {
             key: value
@@ -359,12 +351,12 @@ def _compared(
         and index.uncertainty.rerun is not None
         and not index.uncertainty.rerun.holds(0.0)
     )
-    needed = runs_that_decide(together, 0, 1, index, None)
+    needed = runs_that_decide(together, 0, 1, index)
     by_sittings = False
     if decided:
         made = [sittings_of_marks(row) for row in (before, after)]
         allowed = measure_board(protocol, configurations, marks, sittings=made).difference(
-            INDEX, 1, 0, level
+            INDEX, 1, 0
         )
         by_sittings = allowed.uncertainty.rerun is None or allowed.uncertainty.rerun.holds(0.0)
     found = SubjectComparison(board, rows[0], rows[1], comparison, needed=needed)

@@ -100,7 +100,7 @@ class Costs:
     judgements: Paid  # of the whole
     commands: tuple[CommandCost, ...]  # that made a call, in the order in which they began
     subjects: tuple[ModelCost, ...]  # replies, the dearest first
-    judges: tuple[ModelCost, ...]  # judgements, readings of names and probes, likewise
+    judges: tuple[ModelCost, ...]  # judgements and readings of names, likewise
     imported: ImportedCosts | None  # None: nothing was
 
 

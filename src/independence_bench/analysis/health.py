@@ -99,13 +99,13 @@ def states_of(
     for played in conversations:
         row, slot, judgement = played.row, played.slot, given.get(played.key)
         if row.state == "invalid" and not (partial and judgement and judgement.reason is None):
-            states[row.run][slot] = f"invalid ({results.protocol.told(row.reason)})"
+            states[row.run][slot] = f"invalid ({row.reason})"
         elif without := results.without_option(row):
             states[row.run][slot] = WITHOUT_VIEW if without == "no view" else UNREAD
         elif judgement is None:
             states[row.run][slot] = "not judged"
         elif judgement.reason is not None:
-            states[row.run][slot] = f"{FAILED_JUDGE} ({results.protocol.told(judgement.reason)})"
+            states[row.run][slot] = f"{FAILED_JUDGE} ({judgement.reason})"
         else:
             states[row.run][slot] = JUDGED
     return states

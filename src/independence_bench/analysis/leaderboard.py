@@ -446,12 +446,6 @@ def _row(
     states = states_of(results, mine, judge.given, rules.partial)
     judged = {run: marks.get(run, {}) for run in sorted(states)}
     runs, whole = rules.score(units, group, judged)
-    dropped: tuple[int, ...] = ()
-    kept = {run: judged[run] for run, score in runs.items() if score.index is not None}
-    if rules.whole_runs and whole.index is None and kept:
-        dropped = tuple(run for run in runs if run not in kept)
-        marks = judged = kept
-        runs, whole = rules.score(units, group, judged)
     # by other rules a mark at its lowest may not count at all
     lost = rules.name == OWN.name and {
         (played.row.run, (played.configuration, played.scenario.stem or played.scenario.id))
@@ -479,7 +473,6 @@ def _row(
         by_configuration={of_pool: rules.score(units, (of_pool,), judged)[1] for of_pool in pool},
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),
-        dropped_runs=dropped,
         index_if_folded=rules.score(units, group, with_lowest(units, judged, lost))[1].index
         if lost
         else None,

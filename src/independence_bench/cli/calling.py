@@ -36,11 +36,11 @@ from independence_bench.cli.options import (
     say,
     together,
 )
-from independence_bench.cli.progress import ProgressDisplay, spread_line
+from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.rankings import print_boards
 from independence_bench.engine.preview import Forecast, Preview
-from independence_bench.engine.run import Report, Sittings
-from independence_bench.engine.schedule import Spread, run
+from independence_bench.engine.run import Report
+from independence_bench.engine.schedule import run
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import STOPPED, Interrupted, WrongUse
 from independence_bench.escape import label_text, name_text
@@ -146,14 +146,10 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
         return None
 
 
-def approved(preview: Preview, ask: bool, answered: bool, *more: str) -> bool:
-    """Say what is about to be done, and ask whether to: with *ask*, or as `agreed`.
-
-    Where calls are to be made, *more* is said too.
-    """
-    asked_for = preview.forecast.calls
-    say(*lines_before(preview), *(more if asked_for else ()))
-    if ask and asked_for:
+def approved(preview: Preview, ask: bool, answered: bool) -> bool:
+    """Say what is about to be done, and ask whether to: with *ask*, or as `agreed`."""
+    say(*lines_before(preview))
+    if ask and preview.forecast.calls:
         return _agreed("Go ahead?")
     return agreed(preview.forecast, answered)
 
@@ -190,7 +186,6 @@ async def carry_out(
     store: Store,
     ask: bool,
     check: Callable[[Preview], None] = lambda preview: None,
-    spread: Spread | Sittings | None = None,
     cluster: Cluster | None = None,
     yes: bool = False,
 ) -> Report | None:
@@ -198,20 +193,19 @@ async def carry_out(
     said no.
 
     *ask*: whatever it costs; else it is asked where it costs much, unless *yes* was said, or a
-    budget. *check* sees what is about to be done and may raise. *spread*: how far apart runs are,
-    or in which sittings; None: as fast as it goes. *cluster*: where it is carried out; None: here.
+    budget. *check* sees what is about to be done and may raise. *cluster*: where it is carried
+    out; None: here.
     """
     display = ProgressDisplay(err())
 
     def approve(preview: Preview) -> bool:
         check(preview)
-        apart = [spread_line(spread, options.runs)] if isinstance(spread, Spread) else []
-        return approved(preview, ask, is_answered(yes, options.limits), *apart)
+        return approved(preview, ask, is_answered(yes, options.limits))
 
     if cluster is not None:
         report = await run_on_ray(options, store, cluster, approve, display.in_one_line, say)
     else:
-        report = await run(options, store, approve, display, spread)
+        report = await run(options, store, approve, display)
     if report is not None:
         say_end(report, store, display.line(report, over=True))
     return report

@@ -59,7 +59,6 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
     negotiation. Without SCENARIO, the subject's stored scenarios are listed.
     """
     with selection.stored() as (opened, protocol, _):
-        selection.for_reading(protocol)
         chosen = every_configuration(protocol)
         if selection.variants or selection.delivery:
             chosen = selection.configurations(protocol)
@@ -128,7 +127,6 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     with selection.stored() as (opened, protocol, _):
-        selection.for_reading(protocol)
         queue = labelling_queue(
             opened, protocol, selection.configurations(protocol), person, sample
         )

@@ -49,7 +49,7 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
 from independence_bench.lookup import fit
 from independence_bench.models.spec import PYTHON, Roster
-from independence_bench.protocol.definition import WITHHELD, Protocol
+from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.encode import json_text
 from independence_bench.report.format import plural
@@ -362,11 +362,6 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
         fit(known, dimension, "dimension", f"{protocol.name} has") for dimension in asked.dimensions
     )
     crossings = {label: mine.crossings for label, mine in stems.items()}
-    if protocol.canary:
-        crossings = {
-            label: tuple(replace(crossing, text=WITHHELD) for crossing in of)
-            for label, of in crossings.items()
-        }
     scores = () if by_items(baseline, asked) else tuple(named) or (INDEX,)
     margin = MARGIN if asked.margin is None else asked.margin
     return compare_builds(

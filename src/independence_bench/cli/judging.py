@@ -199,7 +199,6 @@ def extract_names(
             raise WrongUse(
                 f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)"
             )
-        selection.for_reading(protocol)
         readings = names_of(opened, protocol)
         complete = True
         if asked is not None and unread(readings):

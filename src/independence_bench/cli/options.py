@@ -76,9 +76,8 @@ def gathering(
 OPTION_GROUPS = {
     "Models": "listed every models models_file trust local_url local_model temperature max_tokens reasoning_effort "
     "provider",
-    "What is played and judged": "protocol protocol_name experiments variants delivery judge no_judge again weights "
-    "private",
-    "How many runs, and when": "runs until_width hours sittings",
+    "What is played and judged": "protocol protocol_name experiments variants delivery judge no_judge again weights",
+    "How many runs": "runs",
     "Money and speed": "budget price at_once calls_at_once yes",
     "Several machines": "shard job on",
     "Other options": "",

@@ -1,41 +1,20 @@
-"""The progress of a run: a live table on a terminal, plain lines in a pipe (stderr); waits and
-rounds in words.
-"""
+"""The progress of a run: a live table on a terminal, plain lines in a pipe (stderr)."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from typing import NoReturn, Protocol
 
-import click
 import rich.table
 from rich import box
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from independence_bench.analysis.statistics.planning import FEWEST, MOST
-from independence_bench.cli.options import Number, say
-from independence_bench.engine.run import Report, Sitting, Sittings
-from independence_bench.engine.schedule import (
-    ALL_RUNS,
-    INCOMPLETE,
-    OPEN,
-    OUT_OF_REACH,
-    SETTLED,
-    AdaptiveRun,
-    Spread,
-    SubjectStatus,
-    Target,
-    Wait,
-    gap_of,
-)
-from independence_bench.errors import BudgetSpent, WrongUse
+from independence_bench.engine.run import Report
 from independence_bench.escape import name_text
-from independence_bench.report.format import money, plural
-from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, columns_of
+from independence_bench.report.format import money
 
 REFRESH = 0.25  # seconds, on a terminal
 LINE_EVERY = 10.0  # seconds between two plain lines
@@ -175,167 +154,3 @@ def duration(seconds: float) -> str:
         return f"{whole // 60} min {whole % 60:02d} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-# ---------------------------------------------------------------- `--spread-over` and `--until-width` of `aib run`
-
-
-LONGEST = 24.0 * 366  # hours
-
-
-spread_option = click.option(
-    "--spread-over",
-    "hours",
-    type=Number(0, LONGEST, min_open=True),
-    metavar="HOURS",
-    help="Spread the runs over this many hours: the first now, the last at the end, the others evenly between.",
-)
-sittings_option = click.option(
-    "--sittings",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Make the runs in N sittings: this command makes one, the same command on another day the next.",
-)
-until_option = click.option(
-    "--until-width",
-    type=Number(0, 100, min_open=True),
-    metavar="POINTS",
-    help="Play until each index has an interval at most this wide; --runs is the maximum for each.  "
-    f"[default then: {MOST}]",
-)
-
-
-def spread_of(hours: float | None, runs: int) -> Spread | None:
-    """The spread over *hours*; None: one run after the other. Raises WrongUse for a single run."""
-    if hours is None:
-        return None
-
-    def tell(wait: Wait) -> None:
-        say(pause_line(wait, time.time()))
-
-    return Spread(gap_of(hours, runs), tell)
-
-
-def sittings_of(number: int | None, runs: int) -> Sittings | None:
-    """So many sittings; None: one. Raises WrongUse for more of them than *runs*."""
-    if number is None:
-        return None
-    if number > runs:
-        raise WrongUse(f"--sittings {number} needs {number} runs or more: say how many with --runs")
-    return Sittings(number, lambda sitting: say(sitting_line(sitting, runs)))
-
-
-def sitting_line(sitting: Sitting, runs: int) -> str:
-    """One line about what a command plays, shown before the forecast."""
-    which = (
-        f"{sitting.first}"
-        if sitting.first == sitting.last
-        else f"{sitting.first} to {sitting.last}"
-    )
-    line = f"sitting {which} of {sitting.of}: up to run {sitting.runs} of {runs}"
-    if sitting.first == sitting.of:
-        return line
-    return f"{line}; the same command plays the next on another day, 12 hours after the last run of this one began"
-
-
-def spread_line(spread: Spread, runs: int) -> str:
-    """One line about the spread, shown before the forecast."""
-    return (
-        f"a run begins {duration(spread.gap)} after the one before it, {runs} of them in "
-        f"{duration(spread.gap * (runs - 1))}; leave this running, or stop it and give the same command later"
-    )
-
-
-def pause_line(wait: Wait, now: float) -> str:
-    """One line about a wait, in local time."""
-    at = time.strftime("%a %d %b %H:%M", time.localtime(wait.until))
-    return (
-        f"run {wait.run} of {wait.runs} ({plural(wait.subjects, 'subject')}) waits until {at}, "
-        f"{duration(wait.until - now)} from now · Ctrl-C stops; the same command continues from here"
-    )
-
-
-def target_of(width: float | None, runs: int | None) -> Target | None:
-    """The target; None where the number of runs is fixed. Raises WrongUse for too few runs."""
-    if width is None:
-        return None
-    most = MOST if runs is None else runs
-    if most < FEWEST:
-        raise WrongUse(f"--runs {most}: it takes at least {FEWEST} runs to see how much they vary")
-    return Target(width, most)
-
-
-def target_line(target: Target) -> str:
-    """One line about the target, shown before the forecast of the most it takes."""
-    return (
-        f"until each interval is at most {target.width:g} wide: {FEWEST} to {plural(target.most, 'run')} of each; "
-        "if all of them were played:"
-    )
-
-
-def round_line(adaptive: AdaptiveRun) -> str:
-    """The state after a round, in one line."""
-    now, budget = adaptive.assessment, adaptive.report.budget
-    parts = [f"round {adaptive.round}"]
-    if now is not None:
-        parts.append(f"{plural(now.left, 'subject')} left")
-        if now.widest is not None:
-            parts.append(f"widest interval {now.widest:.1f} ({adaptive.target.width:g} wanted)")
-    left = "" if budget.limit is None else f", {money(max(budget.limit - budget.spent, 0.0))} left"
-    return " · ".join((*parts, f"{money(budget.spent)} spent{left}"))
-
-
-def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
-    """Which subjects are settled, and why others are not: one row for each."""
-    target, subjects = adaptive.target, adaptive.assessment.subjects if adaptive.assessment else ()
-    settled = sum(subject.state == SETTLED for subject in subjects)
-    yield Note(
-        f"\nPlayed until rerun intervals at most {target.width:g} wide: {settled} of "
-        f"{plural(len(subjects), 'subject')} settled\n",
-        style="",
-    )
-    rows = []
-    for subject in subjects:
-        yes = "yes" if subject.state == SETTLED else "no"
-        rows.append(
-            (
-                Name(subject.subject.label),
-                str(subject.runs),
-                *_numbers(subject),
-                yes,
-                Prose(_why(subject, adaptive)),
-            )
-        )
-    columns = columns_of("subject", "runs", "index", "width")
-    yield Table([*columns, Column("settled", words=True), Column("", words=True)], rows)
-
-
-def _numbers(status: SubjectStatus) -> tuple[str, str]:
-    row = status.row
-    if row is None or row.score.index is None:
-        return "-", "-"
-    rerun = row.uncertainty.index.rerun
-    return f"{row.score.index:.1f}", "–" if rerun is None else f"{rerun.width:.1f}"
-
-
-def _why(status: SubjectStatus, adaptive: AdaptiveRun) -> str:
-    """Why a subject is settled or not."""
-    if status.state == INCOMPLETE:
-        missing = status.row.missing if status.row else ()
-        return f"no index: {missing[0]}" if missing else "no index: nothing is judged"
-    if status.state in (OUT_OF_REACH, ALL_RUNS):
-        needed = (
-            "more runs than is practical"
-            if status.needed is None
-            else f"about {plural(status.needed, 'run')}"
-        )
-        return f"{needed} needed, --runs {adaptive.target.most}"
-    if status.state != OPEN:
-        return ""
-    stopped = adaptive.report.stopped
-    reason = (
-        f": {'stopped by the budget' if isinstance(stopped, BudgetSpent) else stopped}"
-        if stopped
-        else ""
-    )
-    return f"another run would help{reason}"

@@ -122,10 +122,6 @@ def _found(name: str, store: str) -> tuple[Protocol, Files]:
     except ProtocolError:
         with open_store(store) as opened:
             found, files = find_protocol(name, opened)
-        if found.canary:
-            raise WrongUse(
-                f"{found.name} is private: its texts are shown to who names its folder"
-            ) from None
         return found, files
 
 
@@ -158,10 +154,6 @@ def check(path: str) -> None:
     if p.name in shipped() and p.hash != load(p.name).hash:
         click.echo(
             f"it has the name of the shipped {p.name} and differs from it: give it another name"
-        )
-    if p.canary:
-        click.echo(
-            f"it is private: its texts stay in the store; what is sent to models has {p.canary} in it"
         )
     if unused := sorted(
         marks - p.needed - {mark for dimension in p.dimensions for mark in dimension.marks}

@@ -45,7 +45,6 @@ from independence_bench.cli.selection import (
     judged_options,
     rules_option,
     selecting,
-    whole_runs_option,
 )
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
@@ -144,7 +143,7 @@ def scenarios(selection: Selection, as_json: bool) -> None:
 )
 @shown_options
 @legend_option
-@selecting(judged_options, rules_option, whole_runs_option, configuration_options, json_option)
+@selecting(judged_options, rules_option, configuration_options, json_option)
 def compare(
     selection: Selection,
     subjects: tuple[str, ...],
@@ -362,7 +361,7 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
         if selection.judge and not scored:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
-        names = () if protocol.canary else names_of(opened, protocol, every=records.every)
+        names = names_of(opened, protocol, every=records.every)
         contents = read_contents(opened, protocol, scored, names, records)
     stems = [STEM]
     if keep and contents.updated is not None:

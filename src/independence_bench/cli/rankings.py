@@ -29,7 +29,6 @@ from independence_bench.cli.selection import (
     judged_options,
     rules_option,
     selecting,
-    whole_runs_option,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
@@ -53,7 +52,7 @@ from independence_bench.store import registry
 )
 @shown_options
 @legend_option
-@selecting(judged_options, rules_option, whole_runs_option, json_option)
+@selecting(judged_options, rules_option, json_option)
 def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 

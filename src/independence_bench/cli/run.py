@@ -5,7 +5,6 @@ run would take.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +14,7 @@ import click
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import stored_subjects
 from independence_bench.api.orders import EFFORTS, RunOrder, lines_before, run_options
-from independence_bench.cli import calling, progress
+from independence_bench.cli import calling
 from independence_bench.cli.calling import Worker, price_option
 from independence_bench.cli.options import (
     FILLED,
@@ -24,11 +23,9 @@ from independence_bench.cli.options import (
     as_list,
     command_line,
     configuration_options,
-    err,
     gathering,
     legend_option,
     models_file_option,
-    out,
     permissions,
     runs_option,
     say,
@@ -36,12 +33,10 @@ from independence_bench.cli.options import (
     store_option,
     weights_option,
 )
-from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.schedule import AdaptiveRun, Spread, Target, run_adaptive
 from independence_bench.engine.session import Limits, RunOptions, resolved
-from independence_bench.errors import BenchError, NoSubject, SubjectError, WrongUse
+from independence_bench.errors import BenchError, NoSubject, SubjectError
 from independence_bench.escape import label_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -55,8 +50,6 @@ from independence_bench.report.estimate_view import (
     expectation,
     expected_index,
 )
-from independence_bench.report.format import plural
-from independence_bench.report.terminal import printed
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
@@ -136,9 +129,6 @@ plan_options = gathering(
 @click.command(name="run", cls=GroupedCommand)
 @plan_options
 @weights_option
-@progress.until_option
-@progress.spread_option
-@progress.sittings_option
 @calling.limit_options
 @calling.worker_options
 @click.option(
@@ -147,20 +137,13 @@ plan_options = gathering(
     is_flag=True,
     help="Do not ask before a list of subjects is played, or it costs much.",
 )
-@click.option(
-    "--private", is_flag=True, help="Only if the protocol is private (docs/protocols.md)."
-)
 @store_option
 def run(
     order: RunOrder,
     weights: str | None,
-    until_width: float | None,
-    hours: float | None,
-    sittings: int | None,
     limits: Limits,
     worker: Worker,
     yes: bool,
-    private: bool,
     store: str,
 ) -> None:
     """Play a protocol against models, judge every conversation, show the ranking.
@@ -174,53 +157,23 @@ def run(
     Stored replies are not bought again: running the same command twice does nothing the second
     time, and after Ctrl-C it continues where it stopped.
 
-    With --until-width whole runs are played in rounds, starting with two of each subject; each
-    further run goes to the subjects whose interval it can narrow enough, until no run can.
-
-    With --spread-over run k of all subjects is played at the same time, and the runs at equal
-    intervals, so that a temporary change of a model or provider does not affect all of them. Stored
-    runs count; after a stop the same command resumes the schedule.
-
-    With --sittings 3 a third of the runs is played now, and the same command plays the next third
-    on another day, twelve hours after the last run began. Runs of one sitting do not show how a
-    model changes from day to day.
+    More runs narrow an interval, and runs of another day show how a model changes from day to day:
+    give the same command with a larger --runs on another day.
 
     With --shard several workers on one PostgreSQL store each carry out one part of the same
     command; the same command without --shard does what is left of all parts. With --on a Ray
     cluster does this (docs/scaling.md).
     """
-    target = progress.target_of(until_width, order.runs)
-    if target is not None and worker.shard is not None:
-        raise WrongUse("--until-width looks at all runs: leave out --shard")
-    if worker.cluster is not None and (target is not None or hours is not None):
-        raise WrongUse("--on hands out all runs at once: leave out --until-width and --spread-over")
     order = replace(order, weights=weights)
     try:
         options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
     except NoSubject:
         _say_what_all_would_cost(order, store)
         raise
-    if private and not options.protocol.canary:
-        raise WrongUse(
-            f"{options.protocol.name} is not private; write `private: true` into its protocol.yaml"
-        )
-    if sittings is not None and (
-        target is not None or hours is not None or worker.cluster is not None
-    ):
-        raise WrongUse(
-            "--sittings makes one sitting: leave out --until-width, --spread-over and --on"
-        )
     ask = not (order.named or yes)
-    spread = progress.spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:
-        if target is None:
-            pace = progress.sittings_of(sittings, options.runs) or spread
-            work = calling.carry_out(
-                options, opened, ask, spread=pace, cluster=worker.cluster, yes=yes
-            )
-            complete = calling.print_outcome(options, opened, calling.to_the_end(work))
-        else:
-            complete = _carry_out_rounds(options, target, opened, ask, yes, spread)
+        work = calling.carry_out(options, opened, ask, cluster=worker.cluster, yes=yes)
+        complete = calling.print_outcome(options, opened, calling.to_the_end(work))
     if not complete:
         raise SystemExit(1)
 
@@ -231,34 +184,6 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
         everything = run_options(replace(order, every=True), permissions(), Limits())
         preview, _ = asyncio.run(_foresee(everything, opened))
         say("`aib run --all` plays the shipped list (docs/models.md):", *lines_before(preview))
-
-
-def _carry_out_rounds(
-    options: RunOptions, target: Target, store: Store, ask: bool, yes: bool, spread: Spread | None
-) -> bool:
-    """Play in rounds, as many as *target* takes, with a table of what was settled at the end;
-    whether all was done.
-    """
-    display, started = ProgressDisplay(err()), time.monotonic()
-
-    def approve(preview: Preview) -> bool:
-        say(progress.target_line(target))
-        apart = [progress.spread_line(spread, target.most)] if spread else []
-        return calling.approved(preview, ask, calling.is_answered(yes, options.limits), *apart)
-
-    def tell(adaptive: AdaptiveRun) -> None:
-        say(progress.round_line(adaptive))
-
-    adaptive = calling.to_the_end(
-        run_adaptive(options, target, store, approve, display, tell, spread)
-    )
-    if adaptive is None:
-        return False
-    say(f"{plural(adaptive.round, 'round')} in {duration(time.monotonic() - started)}")
-    calling.say_end(adaptive.report, store)
-    complete = calling.print_outcome(options, store, adaptive.report)
-    printed(out(), progress.outcome_view(adaptive))
-    return complete
 
 
 @click.command(name="rerun", cls=GroupedCommand)

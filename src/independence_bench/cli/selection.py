@@ -5,8 +5,8 @@ for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import click
 
@@ -31,10 +31,10 @@ from independence_bench.cli.options import (
     together,
     weights_option,
 )
-from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import Files, load
+from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
 from independence_bench.store.database import Store, open_store
@@ -50,7 +50,6 @@ class Selection:
     judge: str | None = None
     jury: str | None = None
     rules: str = OWN.name
-    whole_runs: bool = False
     variants: tuple[str, ...] = ()
     delivery: tuple[str, ...] = ()
 
@@ -64,10 +63,6 @@ class Selection:
                 raise WrongUse(
                     f"--rules: {protocol.name} has stems, which are scored by our own rules only"
                 )
-            if self.whole_runs and self.rules != OWN.name:
-                raise WrongUse(
-                    f"--whole-runs goes with our own rules only: leave out --rules {self.rules}"
-                )
             yield store, weighed(protocol, self.weights)
 
     @contextmanager
@@ -78,18 +73,6 @@ class Selection:
         with open_store(self.store, create=False, typed=command_line()) as store:
             protocol, files = find_protocol(self.protocol_name, store)
             yield store, weighed(protocol, self.weights), files
-
-    def for_reading(self, protocol: Protocol) -> None:
-        """Raise WrongUse where *protocol* is private and was not named by its folder: who has that
-        has its texts.
-        """
-        if protocol.canary:
-            with suppress(ProtocolError):
-                if load(self.protocol_name or "").hash == protocol.hash:
-                    return
-            raise WrongUse(
-                f"{protocol.name} is private: its texts are shown to who names its folder, --protocol PATH"
-            )
 
     def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
         """Those of *protocol* that were asked for."""
@@ -105,11 +88,6 @@ rules_option = click.option(
     default=OWN.name,
     show_default=True,
     help="Rules that turn marks into an index; `published`: see docs/published-data.md.",
-)
-whole_runs_option = click.option(
-    "--whole-runs",
-    is_flag=True,
-    help="Also rank who lacks a mark in some runs, by the runs that have every one; such rows are marked.",
 )
 jury_option = click.option(
     "--jury", metavar="A,B,C", help="Use the mean of these judges; a mark needs a majority of them."
@@ -155,11 +133,8 @@ def boards_of(selection: Selection, records: BoardRecords, protocol: Protocol) -
     judge, labels = selection.judge, records.labels.values()
     if judge is not None and labels and not any(judge in label for label in labels):
         raise WrongUse(f"no judge is called {judge}; {instead(judge, labels, 'there are')}")
-    jury, rules = (
-        jurors(judge, selection.jury),
-        replace(RULES[selection.rules], whole_runs=selection.whole_runs),
-    )
-    return leaderboard.boards_of(records, protocol, judge, jury, rules)
+    jury = jurors(judge, selection.jury)
+    return leaderboard.boards_of(records, protocol, judge, jury, RULES[selection.rules])
 
 
 def configured_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:

@@ -17,7 +17,6 @@ from independence_bench.api.named import find_protocol, open_results
 from independence_bench.cli.options import err, out, say, store_option, stored_protocol_option
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Person
-from independence_bench.protocol.definition import Protocol
 from independence_bench.store.results import counted
 from independence_bench.viewer.app import AccessTokens, make_app, read_page
 from independence_bench.viewer.labelling import LabelDesk
@@ -25,7 +24,7 @@ from independence_bench.viewer.live import OFFER, Live, steps_to_read
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import build_search
 from independence_bench.viewer.server import LOOPBACK, Server, give_back, listen
-from independence_bench.viewer.snapshot import PRIVATE, read_catalog
+from independence_bench.viewer.snapshot import read_catalog
 from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
 
 PORT = 8484
@@ -98,16 +97,14 @@ def serve_viewer(
     page = read_page()
     give_back()
     with open_results(store) as opened, listen(port) as listening:
-        protocols = (
-            [] if protocol_name is None else [_on_a_page(find_protocol(protocol_name, opened)[0])]
-        )
+        protocols = [] if protocol_name is None else [find_protocol(protocol_name, opened)[0]]
         say(f"reading {opened.shown}")
         live = Live(
             opened, protocols, offer=OFFER if person is None else replace(OFFER, label=person.label)
         )
         desk = None
         if person is not None:
-            marked = _on_a_page(find_protocol(protocol_name, opened)[0])
+            marked = find_protocol(protocol_name, opened)[0]
             desk = LabelDesk(opened, marked, marked.configurations, person, sample)
         port = listening.getsockname()[1]
         access = AccessTokens(LOOPBACK, port)
@@ -131,13 +128,6 @@ def serve_viewer(
         if live.failure is not None:
             raise live.failure
         say("stopped")
-
-
-def _on_a_page(protocol: Protocol) -> Protocol:
-    """*protocol*. Raises WrongUse where it is private."""
-    if protocol.canary:
-        raise WrongUse(f"{protocol.name} {PRIVATE}")
-    return protocol
 
 
 def has_screen() -> bool:
@@ -179,7 +169,7 @@ def site(
     check_place(folder.resolve())
     page = read_page()
     with open_results(store) as opened:
-        protocols = [_on_a_page(find_protocol(name, opened)[0]) for name in protocol_names]
+        protocols = [find_protocol(name, opened)[0] for name in protocol_names]
         with opened.reading() as connection:
             steps = steps_to_read(*counted(connection))
         columns = (

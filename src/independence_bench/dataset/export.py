@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -36,14 +35,13 @@ from independence_bench.dataset.schema import (
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.judging.blind_readings import FORM, READING
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import parse, private_names
+from independence_bench.protocol.loader import parse
 from independence_bench.store import bulk, registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.rows import in_chunks
 from independence_bench.store.staging import staging, take_away_leftovers
 
 Form = Literal["jsonl", "parquet"]
-CANARY = re.compile(r"\(ref-[0-9a-f]{32}\)")  # of a private protocol, as what is sent has it
 RESULTS = ".eval_results"  # the folder of that name in a model's repository
 
 
@@ -139,7 +137,7 @@ class ExportSource:
 
     def __init__(self, connection: Connection, raw: bool) -> None:
         self.connection, self.raw = connection, raw
-        self.withheld = Withheld(connection)
+        self.readings = keys_of_readings(connection)
         # an attempt's id -> its number at its call
         self.numbers: dict[int | None, int | None] = {None: None}
         label_of = {"subjects": "label", "judges": "label", "protocols": "name"}
@@ -161,7 +159,7 @@ class ExportSource:
         blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
         call, number = None, 0
         for row in bulk.dump(self.connection, table.name, blobs):
-            if self.withheld.holds(table.name, row):
+            if row.get("call_key" if table.name == "attempts" else "key") in self.readings:
                 continue
             labels: dict[str, Any] = {}
             if table.name == "attempts":
@@ -180,68 +178,19 @@ class ExportSource:
             yield {column.name: whole[column.name] for column in columns}
 
 
-class Withheld:
-    """Which rows are of a private protocol, whose texts stay in the store: all but its scores.
-
-    Private is every version of a protocol of which one is. What was sent for it is told by its
-    canary, also where nothing came of it.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        stored = registry.stored_protocols(connection)
-        hidden = private_names(stored)
-        self._protocols = {hash_ for hash_, name, _ in stored if name in hidden}
-        self._calls: set[str] = set()
-        self._transcripts: set[str] = set()
-        self._heard: set[str] = set()
-        # what was heard in other protocols, too, and the keys of its replies
-        shown: set[str] = set()
-        if hidden:
-            for row in bulk.dump(connection, "transcripts"):
-                if row["protocol_hash"] in self._protocols:
-                    self._transcripts.add(row["id"])
-                    self._heard.add(row["heard_hash"])
-                    self._calls.update(json.loads(row["reply_keys"]))
-                else:
-                    shown.update((row["heard_hash"], *json.loads(row["reply_keys"])))
-            self._heard -= shown
-            self._calls -= shown
-            judged = bulk.dump(connection, "judgements")
-            self._calls.update(row["key"] for row in judged if row["heard_hash"] in self._heard)
-            asked = bulk.dump(connection, "calls", {"request"})
-            self._calls.update(call["key"] for call in asked if CANARY.search(call["request"]))
-        # who reads stems before they are private leaves no sign of them, and readings are kept in a
-        # folder of their own
-        self._calls.update(
-            judgement.key for judgement in results.judgement_rows(connection, {READING})
-        )
-        asked = bulk.dump(connection, "calls")
-        judged_by_call = {row["key"] for row in bulk.dump(connection, "judgements")}
-        unanswered = [
-            row["key"]
-            for row in asked
-            if row["kind"] == "judgement" and row["key"] not in judged_by_call
-        ]
-        for keys in in_chunks(unanswered):
-            calls = bulk.find(connection, "calls", "key", keys, {"request"})
-            self._calls.update(row["key"] for row in calls if FORM in row["request"])
-
-    def holds(self, table: str, row: Mapping[str, Any]) -> bool:
-        """Whether *row* of *table* is left out."""
-        match table:
-            case "protocols":
-                return row["hash"] in self._protocols
-            case "begun" | "transcripts":
-                return row["protocol_hash"] in self._protocols
-            case "readings":
-                return row["transcript"] in self._transcripts
-            case "judgements":
-                return row["heard_hash"] in self._heard or row["key"] in self._calls
-            case "attempts":
-                return row["call_key"] in self._calls
-            case "calls" | "replies":
-                return row["key"] in self._calls
-        return False
+def keys_of_readings(connection: Connection) -> set[str]:
+    """The calls of blind readings of stems, which are kept in a folder of their own."""
+    keys = {judgement.key for judgement in results.judgement_rows(connection, {READING})}
+    judged_by_call = {row["key"] for row in bulk.dump(connection, "judgements")}
+    unanswered = [
+        row["key"]
+        for row in bulk.dump(connection, "calls")
+        if row["kind"] == "judgement" and row["key"] not in judged_by_call
+    ]
+    for some in in_chunks(unanswered):
+        calls = bulk.find(connection, "calls", "key", some, {"request"})
+        keys.update(row["key"] for row in calls if FORM in row["request"])
+    return keys
 
 
 # ---------------------------------------------------------------- scores

@@ -206,8 +206,7 @@ class Asker(ABC):
                 self.stop(error)
                 break
             except GaveUp as error:
-                quotes = error.reach is not Reach.ENDPOINT
-                progress.ended("failed", Trouble(conversation.title, error.reason, quotes))
+                progress.ended("failed", Trouble(conversation.title, error.reason))
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
             progress.calls_left -= calls.left  # they will not be made
@@ -371,9 +370,7 @@ class _Player:
         kept = commits.add(results.keep_transcripts, (played, self.executor.clocks.now()))
         if reason is not None:
             await kept
-            calls.progress.ended(
-                "invalid", Trouble(job.title, invalid_trouble(plan.protocol.told(reason)))
-            )
+            calls.progress.ended("invalid", Trouble(job.title, invalid_trouble(reason)))
             return
         calls.progress.ended("done")
         try:
@@ -430,7 +427,7 @@ class _Player:
         if judgement.reason is None:
             calls.progress.ended("judged")
         else:
-            why = judge_trouble(self.plan.protocol.told(judgement.reason) or "", self.judge_calls)
+            why = judge_trouble(judgement.reason, self.judge_calls)
             calls.progress.ended("unjudged", Trouble(job.title, why))
 
 

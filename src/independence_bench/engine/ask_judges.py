@@ -78,7 +78,7 @@ class ExamCost:
 
 
 class JudgeAsker(Asker):
-    """Asks a judge about given conversations: for names, as a probe, in the exam."""
+    """Asks a judge about given conversations: for names, in the exam."""
 
     def __init__(
         self,
@@ -95,7 +95,6 @@ class JudgeAsker(Asker):
         self._progress = Progress(
             judges[0].label, every, every, to_judge=every, judged=known, calls_left=calls
         )
-        self._progress.private = bool(session.canary)
         # a judge that is no model makes no call, so there is nothing to report
         asking = any(judge.calls for judge in judges)
         super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
@@ -246,8 +245,8 @@ async def _asker(
         yield plan, ExamAsker(sittings, session, plan.calls_at_once)
 
 
-def question(transcript: Transcript, model: ChatModel, canary: str = "") -> Call[Judgement]:
-    """What *model* is asked about *transcript*; *canary*: that of a private protocol."""
+def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
+    """What *model* is asked about *transcript*."""
     heard, key = transcript.heard_hash, question_key(transcript.heard_hash, model.hash)
     fence = fence_of(JudgingInput(transcript, _NOTHING, ""))
     parts = (
@@ -258,9 +257,8 @@ def question(transcript: Transcript, model: ChatModel, canary: str = "") -> Call
         f'{{"analysis": ..., "names": [...], "gender": {" | ".join(GIVEN_GENDERS)}, "final_name": ..., '
         '"final_gender": ...}',
     )
-    instructions = f"{INSTRUCTIONS}\n\n({canary})" if canary else INSTRUCTIONS
     asked = ChatRequest(
-        model, (Message("system", instructions), Message("user", "\n\n".join(parts))), schema=SCHEMA
+        model, (Message("system", INSTRUCTIONS), Message("user", "\n\n".join(parts))), schema=SCHEMA
     )
     words = " ".join(line.text for line in transcript.lines if line.speaker == "model").casefold()
 
@@ -289,11 +287,11 @@ def name_asker(
     """An asker that has *judge* read the conversations that are *left*."""
 
     async def ask(transcript: Transcript, calls: ConversationCalls) -> None:
-        judgement = await calls.ask(question(transcript, judge.model, session.canary))
+        judgement = await calls.ask(question(transcript, judge.model))
         if judgement.reason is None:
             calls.progress.ended("judged")
         else:
-            calls.progress.ended("unjudged", Trouble(TITLE, judgement.reason, quotes=True))
+            calls.progress.ended("unjudged", Trouble(TITLE, judgement.reason))
 
     with session.store.reading() as connection:
         transcripts = [
@@ -314,14 +312,14 @@ def reading_asker(
     """
 
     async def ask(batch: Path, text: str, calls: ConversationCalls) -> None:
-        judgement = await calls.ask(_reading(text, reader.model, session.canary))
-        why, quotes = judgement.reason, True
+        judgement = await calls.ask(_reading(text, reader.model))
+        why = judgement.reason
         if why is None:
             try:
                 batch.with_suffix(ANSWERS).write_text(judgement.reasoning, encoding="utf-8")
             except OSError as error:  # it is in the store
-                why, quotes = f"its answer cannot be written ({error.strerror})", False
-        trouble = None if why is None else Trouble(f"the batch {batch.stem}", why, quotes)
+                why = f"its answer cannot be written ({error.strerror})"
+        trouble = None if why is None else Trouble(f"the batch {batch.stem}", why)
         calls.progress.ended("judged" if trouble is None else "unjudged", trouble)
 
     tasks = [
@@ -333,10 +331,9 @@ def reading_asker(
     return JudgeAsker([reader], len(tasks), tasks, session, calls_at_once)
 
 
-def _reading(text: str, model: ChatModel, canary: str) -> Call[Judgement]:
-    """What *model* is asked about the batch that says *text*; *canary*: that of a private protocol."""
-    with_canary = f"{text}\n\n({canary})" if canary and canary not in text else text
-    asked = ChatRequest(model, (Message("user", f"{with_canary}\n\n{FORM}"),))
+def _reading(text: str, model: ChatModel) -> Call[Judgement]:
+    """What *model* is asked about the batch that says *text*."""
+    asked = ChatRequest(model, (Message("user", f"{text}\n\n{FORM}"),))
 
     def answers(reply: str) -> int:
         return len(one_object(reply) or ()) if whole_answer(reply, text) else 0

@@ -157,7 +157,7 @@ async def write_items(
         async def ask(calls: ConversationCalls) -> None:
             judgement = await calls.ask(call)
             answers.append(judgement.reasoning)
-            trouble = judgement.reason and Trouble("the description", judgement.reason, quotes=True)
+            trouble = judgement.reason and Trouble("the description", judgement.reason)
             calls.progress.ended("unjudged" if trouble else "judged", trouble or None)
 
         with store.reading() as connection:

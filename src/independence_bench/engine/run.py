@@ -1,5 +1,4 @@
-"""Values that pass through the engine: the plan of a command and of a sitting, its session,
-progress and report.
+"""Values that pass through the engine: the plan of a command, its session, progress and report.
 
 Knows protocols, subjects and judges, and that a signal stops a command; knows nothing of how the
 plan is carried out or shown.
@@ -8,15 +7,12 @@ plan is carried out or shown.
 from __future__ import annotations
 
 import asyncio
-import math
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
-from independence_bench.analysis.health import APART
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Tally
 from independence_bench.calls.limits import Clocks
@@ -24,9 +20,8 @@ from independence_bench.errors import BenchError, Interrupted, handling, is_type
 from independence_bench.judging.judge import Judge
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import WITHHELD, Configuration, Protocol
-from independence_bench.protocol.plan import Shard, jobs
-from independence_bench.store import results as stored_results
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.plan import Shard
 from independence_bench.store.database import Store
 
 
@@ -38,8 +33,6 @@ class Session:
     clients: Mapping[str, Client]
     budget: Budget = field(default_factory=Budget)
     clocks: Clocks = field(default_factory=Clocks)
-    # of a private protocol: stands in what is sent, and no reason of a failure is shown
-    canary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +49,8 @@ class RunPlan:
     at_once: int = 4  # subjects
     calls_at_once: int = 8  # within one subject, at each endpoint
     experiments: tuple[str, ...] = ()  # only these; none named: all
-    first: int = 1  # earlier runs are not touched
     shard: Shard | None = None  # only this part of it; None: all
     left_out: tuple[str, ...] = ()  # why subjects of a list are not played, one line each
-    up_to: Mapping[str, int] = field(
-        default_factory=dict
-    )  # subject's hash -> its last run now, where others come later
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +59,6 @@ class Trouble:
 
     what: str
     why: str
-    quotes: bool = False  # it may have words of the conversation
 
 
 Ending = Literal["done", "invalid", "judged", "unjudged", "failed"]
@@ -93,7 +81,6 @@ class Progress:
     state: str = "waiting"  # waiting, playing, done, stopped
     tally: Tally = field(default_factory=Tally)
     troubles: list[Trouble] = field(default_factory=list)
-    private: bool = False  # words of its conversations are not shown
 
     @property
     def calls(self) -> int:
@@ -108,8 +95,7 @@ class Progress:
         if how == "invalid" and self.to_judge:
             self.to_judge -= 1
         if trouble is not None:
-            hidden = self.private and trouble.quotes
-            self.troubles.append(Trouble(trouble.what, WITHHELD) if hidden else trouble)
+            self.troubles.append(trouble)
 
 
 @dataclass(slots=True)
@@ -167,52 +153,6 @@ def invalid_trouble(reason: str | None) -> str:
 def judge_trouble(reason: str, judge_calls: int) -> str:
     """Why a judgement failed, in one line; and how to ask again, where the judge takes calls."""
     return f"the judge failed: {reason}" + ("; `aib judge` asks it again" if judge_calls else "")
-
-
-@dataclass(frozen=True, slots=True)
-class Sitting:
-    """What a command plays of runs that are made in several sittings."""
-
-    first: int  # the sitting that the subject with the fewest runs is in, from 1
-    last: int  # the one with the most
-    of: int
-    runs: int  # the most that a subject has at its end
-
-
-@dataclass(frozen=True, slots=True)
-class Sittings:
-    """In how many sittings runs are made: a command makes one, and the same command another half a
-    day later.
-    """
-
-    number: int  # at least 2
-    tell: Callable[[Sitting], None]  # called before the forecast
-    now: Callable[[], float] = time.time  # seconds since 1970
-
-
-def plan_of_sitting(plan: RunPlan, store: Store, sittings: Sittings) -> RunPlan:
-    """The part of *plan* that belongs into the sitting that each subject is in, or now begins."""
-    up_to, numbers = {}, []
-    quotas = [
-        math.ceil(plan.runs * number / sittings.number) for number in range(1, sittings.number + 1)
-    ]
-    with store.reading() as connection:
-        for subject in plan.subjects:
-            every = jobs(plan.protocol, plan.configurations, subject, range(1, plan.runs + 1))
-            began = stored_results.begun_at(
-                connection, {job.script_hash for job in every}, subject.hash
-            )
-            begun, latest = max(began, default=0), max(began.values(), default=-math.inf)
-            over = sittings.now() - latest >= APART
-            # who has more runs than a sitting was to have, as of an earlier command, goes on with
-            # the one after them
-            left = (number for number, quota in enumerate(quotas, 1) if quota > begun - (not over))
-            number = next(left, sittings.number)
-            up_to[subject.hash] = quotas[number - 1]
-            numbers.append(number)
-    most = max(up_to.values(), default=0)
-    sittings.tell(Sitting(min(numbers, default=1), max(numbers, default=1), sittings.number, most))
-    return replace(plan, up_to=up_to)
 
 
 @contextmanager

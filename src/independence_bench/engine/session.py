@@ -137,7 +137,7 @@ async def resolved(
         )
         job = None if plan.shard is None else shared_job(plan, plan.shard.of)
         budget = Budget(options.limits.budget, options.limits.job or job)
-        yield plan, Session(store, clients, budget, canary=options.protocol.canary)
+        yield plan, Session(store, clients, budget)
 
 
 def as_file(spec: ModelSpec) -> ModelSpec:
@@ -436,7 +436,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
     judged.
     """
     if plan.runs:
-        numbers = range(plan.first, plan.up_to.get(subject.hash, plan.runs) + 1)
+        numbers = range(1, plan.runs + 1)
         every = list(
             jobs(plan.protocol, plan.configurations, subject, numbers, experiments=plan.experiments)
         )
@@ -470,7 +470,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
         stored_results.readings_of(connection, scripts, subject.hash) if plan.protocol.score else {}
     )
     without_view = {transcript for transcript, reading in read.items() if reading.choice is None}
-    progress = Progress(subject.label, planned=len(every), private=bool(plan.protocol.canary))
+    progress = Progress(subject.label, planned=len(every))
     pending = Pending(progress)
     for job in every:
         # an id is a hash, and most plans are new
@@ -481,9 +481,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
             # who only judges has done all that can be done
             progress.ended(
                 "invalid",
-                Trouble(job.title, invalid_trouble(plan.protocol.told(ending.reason)))
-                if plan.runs
-                else None,
+                Trouble(job.title, invalid_trouble(ending.reason)) if plan.runs else None,
             )
         else:
             progress.ended("done")
@@ -499,9 +497,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
             else:
                 progress.ended(
                     "unjudged",
-                    Trouble(
-                        job.title, judge_trouble(plan.protocol.told(reason) or "", plan.judge.calls)
-                    ),
+                    Trouble(job.title, judge_trouble(reason, plan.judge.calls)),
                 )
     if plan.runs and len(pending.to_play) < len(every):
         pending.to_begin = _not_begun(connection, plan, subject, every, pending.to_play)

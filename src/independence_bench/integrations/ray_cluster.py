@@ -29,7 +29,7 @@ from independence_bench.calls.call import Tally
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Trouble, interruptible
-from independence_bench.engine.schedule import play_spread
+from independence_bench.engine.schedule import play
 from independence_bench.engine.session import RunOptions, find_pending, resolved, shared_job
 from independence_bench.errors import (
     BenchError,
@@ -137,7 +137,7 @@ def _open(order: Order) -> Store:
 
 async def _play(options: RunOptions, store: Store) -> Report:
     async with resolved(options, store) as (plan, session):
-        return await play_spread(plan, session, _unwatched, None)
+        return await play(plan, session, _unwatched)
 
 
 async def _unwatched(_: object) -> None:

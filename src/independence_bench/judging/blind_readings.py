@@ -200,7 +200,6 @@ def write_batches(folder: Path, stems: BlindStems, readers: Mapping[str, int] = 
     Raises WrongUse where the folder cannot be written or read.
     """
     questions = read_own(QUESTIONS.read_text(encoding="utf-8"))
-    canary = f"\n({stems.protocol.canary})\n" if stems.protocol.canary else ""
     with _at(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for kind in KINDS:
@@ -226,7 +225,7 @@ def write_batches(folder: Path, stems: BlindStems, readers: Mapping[str, int] = 
                     shown = [
                         f"## Case {place}\n\n{case.shown}\n" for place, case in enumerate(mine, 1)
                     ]
-                    text = "\n".join((questions[kind] + canary, *shown))
+                    text = "\n".join((questions[kind], *shown))
                     (folder / f"{kind}-{batch}.md").write_text(text, encoding="utf-8")
                 have.update(text_of(kind, case.known) for case in lacking)
                 if all(have[text] >= readers[kind] for text in every):

@@ -33,7 +33,6 @@ REPLY_TOKENS = 190
 # that all branches of a stem begin with
 OPENING, NOTE, BETWEEN = OPENINGS = ("opening", "note", "between")
 CHOOSING = (NOTE, OPENING)  # those that its option is read from, the one that counts first
-WITHHELD = "its reason may quote private texts and is not shown"
 POSITION = "position"  # the mark of a stem's branches that is given after each judged reply
 
 
@@ -293,7 +292,7 @@ class Protocol(Identified):
         "scenarios",
         "dimensions",
     )
-    CAUSES_IF_SET = ("score", "kinds", "canary", "lorebook", "earlier")
+    CAUSES_IF_SET = ("score", "kinds", "lorebook", "earlier")
     name: str
     title: str
     description: str
@@ -311,10 +310,6 @@ class Protocol(Identified):
     score: StemScore | None = None  # of a protocol whose stems have options
     # of one whose stems have none: a score for each kind of them
     kinds: tuple[tuple[str, StemScore], ...] = ()
-    # of a private protocol, whose texts stay in the store: it stands in every system prompt and in
-    # what every judge is told, so that whoever finds it elsewhere knows what was there. "": the
-    # texts are no secret
-    canary: str = ""
     # what its system prompts get while it is talked of; None: nothing
     lorebook: Lorebook | None = None
     # (human, model): a chat that every conversation goes on; sent before it, and no part of its
@@ -337,12 +332,6 @@ class Protocol(Identified):
         )
         marks = {mark.name: mark for scenario in self.scenarios for mark in scenario.marks}
         object.__setattr__(self, "_marks", marks)
-
-    def told(self, reason: str | None) -> str | None:
-        """*reason*, why a reply or a judgement failed, as others may see it: it may quote what was
-        sent or said.
-        """
-        return WITHHELD if self.canary and reason is not None else reason
 
     @property
     def hash(self) -> str:

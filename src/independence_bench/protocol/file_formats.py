@@ -67,11 +67,6 @@ class ConfigurationFile(Strict):
     delivery: Delivery
 
 
-# of the text of protocol.yaml, so that one that this version cannot read is private, too; rather
-# once too often
-PRIVATE = re.compile(r"(?im)(?:^|[\s{,\"'])private[\"']?\s*:\s*(?:true|yes|on)\b")
-
-
 class ToolFile(Strict):
     """The wording of tool_role."""
 
@@ -214,9 +209,6 @@ class ProtocolFile(Strict):
     )
     earlier: list[Pair] = Field(
         [], description="[human, model]: a chat that each conversation goes on"
-    )
-    private: bool = Field(
-        False, description="its texts stay in the store; others see its hash and figures alone"
     )
 
 

@@ -15,7 +15,7 @@ is a different benchmark under the same name.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -23,13 +23,13 @@ from pathlib import Path, PurePosixPath
 from independence_bench.errors import ProtocolError
 from independence_bench.lookup import did_you_mean
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.file_formats import PRIVATE, TOP, Files
+from independence_bench.protocol.file_formats import TOP, Files
 from independence_bench.protocol.reader import read_protocol
 
 SHIPPED = Path(__file__).parent / "shipped"
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
 
-__all__ = ["Files", "load", "load_with_files", "parse", "parse_stored", "private_names", "shipped"]
+__all__ = ["Files", "load", "load_with_files", "parse", "parse_stored", "shipped"]
 
 
 def shipped() -> tuple[str, ...]:
@@ -61,10 +61,6 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
         protocol = read_protocol(files, broken) if broken else parse(files, where=str(folder))
     except ProtocolError as error:
         raise (error.within(str(folder)) if broken else error) from error.__cause__
-    if protocol.canary and protocol.name in shipped():  # all results of that name would be withheld
-        raise ProtocolError(
-            TOP, "name", f"is that of the shipped {protocol.name}; a private one needs its own"
-        ).within(str(folder))
     return protocol, files
 
 
@@ -105,15 +101,6 @@ def parse_stored(files: Files, where: str) -> Protocol:
     protocol = parse(files, where)
     today = load(protocol.name) if protocol.name in shipped() else protocol
     return today if today.hash == protocol.hash else protocol
-
-
-def private_names(stored: Iterable[tuple[str, str, Files]]) -> set[str]:
-    """Of *stored* protocols (hash, name, files) the names of which one is private: in whatever
-    version it was played.
-
-    Told by its text, so that one that this version cannot read is private, too.
-    """
-    return {name for _, name, files in stored if PRIVATE.search(files.get(TOP, ""))}
 
 
 def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from itertools import count
 
 from independence_bench.errors import ProtocolError, all_of
-from independence_bench.hashing import content_hash
 from independence_bench.lookup import instead
 from independence_bench.protocol.definition import (
     OPENING,
@@ -30,7 +29,6 @@ from independence_bench.protocol.definition import (
 )
 from independence_bench.protocol.file_formats import (
     NAME,
-    PRIVATE,
     TOP,
     BranchesFile,
     Files,
@@ -69,38 +67,6 @@ def read_protocol(files: Files, broken: Mapping[str, ProtocolError]) -> Protocol
     Raises ProtocolError, which names files inside the folder and has all that is wrong.
     """
     return _Reader(files, broken).protocol()
-
-
-def _private(protocol: Protocol) -> Protocol:
-    """*protocol* with its canary, and with names in place of all titles: these are shown where
-    texts are not.
-
-    The canary follows from the name, so that an edit changes nothing else that is sent.
-    """
-    canary = f"ref-{content_hash(['private protocol', protocol.name])[:32]}"
-    return replace(
-        protocol,
-        title=protocol.name,
-        description="",
-        judge_instructions=f"{protocol.judge_instructions}\n\n({canary})",
-        systems=tuple((name, f"{text}\n\n({canary})") for name, text in protocol.systems),
-        experiments=tuple(
-            replace(experiment, title=experiment.name) for experiment in protocol.experiments
-        ),
-        scenarios=tuple(_untitled(scenario) for scenario in protocol.scenarios),
-        dimensions=tuple(
-            replace(dimension, title=dimension.name) for dimension in protocol.dimensions
-        ),
-        weightings=tuple(
-            replace(weighting, title=weighting.name) for weighting in protocol.weightings
-        ),
-        canary=canary,
-    )
-
-
-def _untitled(scenario: Scenario) -> Scenario:
-    title = f"{scenario.stem}: {branch_title(scenario.branch)}" if scenario.branch else scenario.id
-    return replace(scenario, title=title, techniques=("",) * len(scenario.techniques))
 
 
 class _Reader(ProtocolTexts):
@@ -146,16 +112,9 @@ class _Reader(ProtocolTexts):
                 score = read_score(top, scenarios, self.need)
             with self.noting():
                 kinds = read_kinds(top, scenarios, self.need)
-        told = not top.private or PRIVATE.search(self.files[TOP])
-        self.need_noted(
-            told,
-            TOP,
-            "private",
-            "cannot be seen in the text by who cannot read it; write `private: true`",
-        )
         if self.problems:
             raise all_of(self.problems)
-        protocol = Protocol(
+        return Protocol(
             name=top.name,
             title=top.title,
             description=top.description,
@@ -176,7 +135,6 @@ class _Reader(ProtocolTexts):
             lorebook=top.lorebook,
             earlier=tuple(top.earlier),
         )
-        return _private(protocol) if top.private else protocol
 
     def check_configuration(self, top: ProtocolFile, number: int, systems: Collection[str]) -> None:
         key, configuration = f"configurations.{number}", top.configurations[number]

@@ -88,7 +88,6 @@ class Rules:
     name: str
     score: Callable[[Protocol, Sequence[Configuration], RunMarks], Scored]
     partial: bool = False  # marks count though others are missing or their transcript is invalid
-    whole_runs: bool = False  # who lacks a mark in some runs is scored by those that have every one
 
 
 def independence_index(

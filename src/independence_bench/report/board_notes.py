@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.health import numbers
 from independence_bench.analysis.lookalikes import written_out
 from independence_bench.analysis.statistics.shared_effects import NOTABLE
 from independence_bench.escape import label_text, name_text
 from independence_bench.report.board_view import (
     DOUBTED,
-    DROPPED,
     SCORED,
     SMALL,
     THOUGHT,
@@ -67,16 +65,6 @@ def cautions(board: Board) -> list[str]:
     if any(map(very_small, rows)):
         sentences.append(
             f"{SMALL} a very small model: it shows that everything works, not how models behave."
-        )
-    if any(row.dropped_runs for row in rows):
-        who = "; ".join(
-            f"{label_text(row.label)} run {numbers(row.dropped_runs)}"
-            for row in rows
-            if row.dropped_runs
-        )
-        sentences.append(
-            f"{DROPPED} whole runs only: a run in which a mark is missing is left out ({who}); if it was lost "
-            "because of what it held, the index is wrong."
         )
     sentences += of_labels(board)
     if board.by_table:
@@ -273,7 +261,6 @@ def _limits(board: Board) -> list[str]:
         f"intervals by {board.rules} rules": over_runs(board),
         **{reason.partition(":")[0]: True for reason in (known.why_no_interval() if known else ())},
         f"{SMALL} a very small model": of_small,
-        f"{DROPPED} without runs that lack a mark": any(row.dropped_runs for row in rows),
         f"{DOUBTED} labels that may be taken for others": of_labels(board),
         "subjects are told to be themselves": of_prompt(board),
         f"{disobeyed} reasoned though told not to": disobeyed,

@@ -29,7 +29,7 @@ from independence_bench.report.table import (
     listed,
 )
 
-THINKS, SMALL, TIED, DROPPED, DOUBTED = "†", "‡", "≈", "°", "!"
+THINKS, SMALL, TIED, DOUBTED = "†", "‡", "≈", "!"
 THOUGHT, TIE = (
     f"{THINKS} told to reason before it answers, or mostly does.",
     f"{TIED} might be the best: no other is shown to be better.",
@@ -110,7 +110,6 @@ def signs(row: Row) -> str:
         tied(row)
         + (THINKS if row.thinks else "")
         + (SMALL if very_small(row) else "")
-        + (DROPPED if row.dropped_runs else "")
         + (DOUBTED if row.doubt else "")
     )
 

@@ -15,7 +15,6 @@ from independence_bench.analysis.compare_versions import (
     VersionComparison,
     WordChange,
 )
-from independence_bench.analysis.health import numbers
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import (
@@ -98,13 +97,7 @@ def statement_of(
     """
     for name, row in zip(names, rows, strict=True):
         if row.score.index is None:
-            some = row.excluded is None and 0 < len(row.whole) < len(row.runs)
-            whole = (
-                f"; of its {len(row.runs)} runs {len(row.whole)} have all marks (--whole-runs)"
-                if some
-                else ""
-            )
-            return f"{name} is incomplete, so there is no difference of the index{whole}."
+            return f"{name} is incomplete, so there is no difference of the index."
     if board.uncertainty is None:
         return f"{NO_INTERVALS}."
     if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
@@ -208,8 +201,7 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
     thought = (
         f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
     )
-    dropped = f", without run {numbers(row.dropped_runs)}" if row.dropped_runs else ""
-    facts = f"{plural(row.score.runs, 'run')}{dropped}{thought}{'' if row.score.index is not None else ', incomplete'}"
+    facts = f"{plural(row.score.runs, 'run')}{thought}{'' if row.score.index is not None else ', incomplete'}"
     return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({facts})"
 
 
@@ -396,7 +388,6 @@ def score_values(score: ScorePair, first: str = "first", second: str = "second")
 
 MOST_CHANGES = 8  # of one prompt; the rest is counted
 LONGEST_CHANGE = 240  # characters of one side of a change
-EVERY_LOOK = "Intervals and p allow for a look after every run."
 NOT_COMPARED = "The index is not compared: over fewer scenarios it is a different quantity."
 
 
@@ -408,7 +399,7 @@ def version_statement(version: VersionComparison) -> str:
     if index is None:
         return statement(version.found, names)
     days = f"{names[index.difference > 0]} is ahead in these runs, by no more than runs of other days may differ."
-    return f"{days if version.by_sittings else statement(version.found, names)} {EVERY_LOOK}"
+    return days if version.by_sittings else statement(version.found, names)
 
 
 def version_names(version: VersionComparison) -> tuple[str, str]:
@@ -426,7 +417,7 @@ def what_settles(version: VersionComparison) -> str:
     said.
     """
     if version.by_sittings:
-        return "Runs on other days would tell whether it is the prompt (aib run --sittings)."
+        return "Runs on other days would tell whether it is the prompt."
     return what_decides(version.found, version_names(version)[1])
 
 
@@ -491,11 +482,6 @@ def version_view(version: VersionComparison) -> Iterator[Block]:
     change, names = version.change, version_names(version)
     yield from _sides_view(version.found, names)
     for prompt in change.prompts:
-        if change.private:
-            yield Note(
-                f"The system prompt {prompt.variant} differs; the words of a private protocol are not shown."
-            )
-            continue
         yield Note(("\nsystem prompt ", Prose(prompt.variant)), "")
         for sign, text in change_lines(prompt.changes):
             yield Note(Prose(f"  {sign} {text}"), {"-": "red", "+": "green"}.get(sign, "dim"))

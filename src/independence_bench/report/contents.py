@@ -134,9 +134,7 @@ def read_contents(
             for row in main.rows
         ),
         spending=spending,
-        held=held(store, protocol, main.judge)
-        if records and character_of(protocol) and not protocol.canary
-        else {},
+        held=held(store, protocol, main.judge) if records and character_of(protocol) else {},
         imported=imported,
     )
 

@@ -247,7 +247,7 @@ def _row(row: Row) -> dict[str, Any]:
         "index_interval_as_published=as_published "
         "index_drawn_to_the_others=uncertainty.drawn_index index_if_lost_replies_folded=index_if_folded "
         "ranks=uncertainty.standing "
-        "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs dropped_runs "
+        "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs "
         "standard_deviation=score.deviation made dimensions=score.dimensions label_doubt=doubt "
         "dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs health missing",
     )

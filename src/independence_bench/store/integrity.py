@@ -236,8 +236,7 @@ def _about_transcript(
 def each_judgement(connection: Connection) -> Iterator[str]:
     """Judgements of no attempt, or with marks that are none.
 
-    One of a conversation that is not stored is no finding: `aib judge --probe-injection` makes such
-    judgements.
+    One of a conversation that is not stored is no finding: the exam makes such judgements.
     """
     for row in _rows(connection, _with_attempt(judgements)):
         paid = () if row["attempt_id"] is None else _payment_faults(row, "judgement")

@@ -5,6 +5,7 @@ were excluded.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from independence_bench.hashing import canonical, content_hash
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import PYTHON, ChatModel, read_settings
+from independence_bench.protocol.file_formats import TOP
 from independence_bench.protocol.plan import Job
 from independence_bench.store.rows import (
     fields_of,
@@ -47,6 +49,9 @@ from independence_bench.store.schema import (
     subjects,
     transcripts,
 )
+
+# lines of a stored protocol.yaml that only earlier versions know
+EARLIER_KEYS = re.compile(r"""(?m)^["']?private["']?[ \t]*:.*\n?""")
 
 
 def keep_protocol(
@@ -85,7 +90,14 @@ def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, s
         )
     )
     with undamaged():
-        return [(row[0], row[1], json.loads(unpack(row[2]))) for row in rows]
+        return [(row[0], row[1], _known_keys(json.loads(unpack(row[2])))) for row in rows]
+
+
+def _known_keys(files: dict[str, str]) -> dict[str, str]:
+    """*files* of a protocol without what only earlier versions have in protocol.yaml."""
+    return {
+        path: EARLIER_KEYS.sub("", text) if path == TOP else text for path, text in files.items()
+    }
 
 
 def keep_subject(connection: Connection, subject: ChatModel) -> None:
@@ -184,9 +196,7 @@ def begun_runs(
 
 
 def judging_since(connection: Connection) -> dict[str, float]:
-    """Judge's hash -> when its first judgement of a stored conversation was stored: no probe's, no
-    exam's.
-    """
+    """Judge's hash -> when its first judgement of a stored conversation was stored: no exam's."""
     played = select(transcripts.c.heard_hash)
     earliest = select(judgements.c.judge_hash, func.min(judgements.c.stored_at)).group_by(
         judgements.c.judge_hash

@@ -256,16 +256,6 @@ def _played(scripts: Collection[str], subject: str | None = None) -> ColumnEleme
     )
 
 
-def begun_at(connection: Connection, scripts: Collection[str], subject: str) -> dict[int, float]:
-    """Run -> when the first of the subject's transcripts of these scripts was finished in it,
-    seconds since 1970.
-    """
-    first = select(transcripts.c.run, func.min(transcripts.c.finished_at)).group_by(
-        transcripts.c.run
-    )
-    return {row[0]: row[1] for row in connection.execute(first.where(_played(scripts, subject)))}
-
-
 def verdicts(
     connection: Connection, scripts: Collection[str], subject: str, judge: str
 ) -> dict[tuple[str, str], str | None]:
@@ -389,9 +379,7 @@ def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]
 
 
 def judges_aside(connection: Connection) -> set[str]:
-    """Hashes of the judges that have judged anything which is no stored conversation: an exam's, a
-    probe's.
-    """
+    """Hashes of the judges that have judged anything which is no stored conversation: an exam's."""
     played = select(transcripts.c.heard_hash)
     wanted = (
         select(judgements.c.judge_hash).where(judgements.c.heard_hash.not_in(played)).distinct()

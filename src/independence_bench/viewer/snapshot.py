@@ -36,7 +36,7 @@ from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.loader import parse_stored, private_names
+from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
@@ -52,7 +52,6 @@ JudgeKind = Literal["model", "table", "person", "jury"]
 LONGEST = 48  # characters of a name in an id
 HASH = 8  # hexadecimal digits that tell two of one name apart
 TRANSCRIPT = 16  # of a transcript's id: there may be a hundred thousand
-PRIVATE = "is private, so its texts are on no page; `aib leaderboard` and `aib generate-report` have its figures"
 
 
 def slug(name: str, hash_: str) -> str:
@@ -438,20 +437,17 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nob
     """The catalog of *store*: of the protocols *wanted*, or of all that are stored, the one played
     last first.
 
-    Private protocols, and those of which nothing is stored, are left out. *told* as in
-    `read_examined`.
+    Those of which nothing is stored are left out. *told* as in `read_examined`.
     """
     with store.reading() as connection:
         subjects = registry.stored_subjects(connection)
         labels = unique_labels(subjects)
         played = registry.stored_protocols(connection)
-        hidden = private_names(played)  # their texts are on no page
-        others = [one for one in played if one[1] not in hidden]
         protocols = list(wanted) or [
-            parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in others
+            parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in played
         ]
         editions = {}
-        for hash_, protocol in {p.hash: p for p in protocols if p.name not in hidden}.items():
+        for hash_, protocol in {p.hash: p for p in protocols}.items():
             records = read_examined(connection, protocol, told)
             id_ = slug(protocol.name, hash_)
             edition = Edition(id_, protocol, hash_, records, labels)

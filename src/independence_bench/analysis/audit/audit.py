@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from independence_bench.analysis.audit import checks as f
 from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.analysis.audit.evidence import AuditEvidence, gather
-from independence_bench.protocol.definition import WITHHELD, Protocol
+from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules
 from independence_bench.store.database import Store
 
@@ -178,7 +178,7 @@ def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
     evidence = gather(store, protocol, rules)
     findings = []
     for kind in CHECKS:
-        if places := tuple(_told(protocol, place) for place in kind.find(evidence)):
+        if places := tuple(kind.find(evidence)):
             effects = tuple(_effects(evidence, places)) if kind.runs else ()
             findings.append(Finding(kind, places, effects))
     return AuditReport(
@@ -190,11 +190,6 @@ def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
         evidence.bodies.verdicts,
         sum(len(board.ranked) for board in evidence.boards),
     )
-
-
-def _told(protocol: Protocol, place: Occurrence) -> Occurrence:
-    """*place*, without what may quote a private text."""
-    return replace(place, detail=WITHHELD) if protocol.canary else place
 
 
 def _effects(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[IndexChange]:

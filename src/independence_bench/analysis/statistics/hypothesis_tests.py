@@ -310,17 +310,6 @@ def level_of(looks: int) -> float:
     return 1 - (1 - LEVEL) / looks
 
 
-def look_level(runs: float) -> float:
-    """The level of an interval after so many *runs* (at least 1), where a user may have looked
-    after each of them.
-
-    1 - 0.05 / (runs + 2). If every run adds as much information, one of all intervals from the
-    second run on, however many, leaves out the truth in 4.4% of 400,000 random walks (of marks:
-    benchmarks/coverage/looks.py).
-    """
-    return 1 - (1 - LEVEL) / (runs + 2)
-
-
 def margin_test(
     measured: Measured, now: int, before: int, level: float = LEVEL
 ) -> MarginTest | None:
@@ -342,13 +331,12 @@ def margin_test(
 
 
 def runs_needed(
-    measured: Measured, now: int, before: int, margin: float, level: float | None = LEVEL
+    measured: Measured, now: int, before: int, margin: float, level: float = LEVEL
 ) -> RunsNeeded:
     """How many runs would decide about the difference that was found, dispersions staying as they
     are.
 
-    Where no subject has two runs they are what is believed beforehand. *level* None: that of
-    `look_level`.
+    Where no subject has two runs they are what is believed beforehand.
     """
     away = abs(float(measured.mean[now] - measured.mean[before]) + margin) / sqrt(
         _careful(measured)
@@ -358,8 +346,7 @@ def runs_needed(
     def decides(runs: Floats) -> bool:
         scores = after(measured, runs)
         one, other = scores.at(np.array([now])), scores.at(np.array([before]))
-        of_these = look_level(float(runs[[now, before]].max())) if level is None else level
-        return bool(smallest_seen(one, other, of_these)[0] <= away)
+        return bool(smallest_seen(one, other, level)[0] <= away)
 
     few, number = max(int(own[now]) + 1, 2), np.arange(len(own))
     both = np.isin(number, (now, before))

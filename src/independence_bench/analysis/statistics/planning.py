@@ -1,20 +1,9 @@
-"""What a test will be able to tell, before it is played and while it is: expected widths, who plays
-on. Pure functions.
+"""What a test will be able to tell, before it is played: expected widths. Pure functions.
 
 A score's interval depends on its dispersion, its mean and the number of runs
 (docs/statistics-methods.md, eq. 6 and 7). Before a subject is met the dispersion is that of all
 subjects who were measured with the same design, and where none was, the one that is believed
 beforehand.
-
-Further runs can be played for two questions (docs/statistics-methods.md, "Adaptive runs"):
-
-    width     until each index has an interval no wider than was asked for
-    ranking   until each pair of subjects is apart, or cannot be told apart with the runs that are allowed
-
-Frequent looks find something by chance sooner or later. So a pair is taken to be apart only at a
-level of which all looks together make up 5%. A width needs nothing of the kind: it says where to
-stop and not what to find there, and the dispersions lean on all subjects. What is shown afterwards,
-at 95% and without memory of how it was played, still holds; `benchmarks/adaptive.py` measures it.
 """
 
 from __future__ import annotations
@@ -27,7 +16,7 @@ import numpy as np
 from independence_bench.analysis.statistics import dispersion, intervals
 from independence_bench.analysis.statistics.dispersion import Measured
 from independence_bench.analysis.statistics.shared_effects import BELIEVED_SITTINGS, LEAST_SHARE
-from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
+from independence_bench.analysis.statistics.values import Floats
 
 MOST_RUNS = 1000  # in any plan; a width that needs more is not reached by runs
 _NONE = np.zeros(1)
@@ -121,21 +110,6 @@ def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
     return few
 
 
-def runs_needed(measured: Measured, width: float) -> list[int | None]:
-    """For each subject the fewest runs after which its interval is expected to be no wider than
-    *width*, in [0, 1].
-
-    None where `MOST_RUNS` would not do it.
-    """
-    few, many = np.zeros_like(measured.mean), np.full_like(measured.mean, MOST_RUNS)
-    reached = widths(after(measured, many)) <= width
-    while (many - few).max() > 1:
-        middle = np.ceil((few + many) / 2)
-        enough = widths(after(measured, middle)) <= width
-        few, many = np.where(enough, few, middle), np.where(enough, middle, many)
-    return [int(runs) if there else None for runs, there in zip(many, reached, strict=True)]
-
-
 def widths(scores: intervals.Scores) -> Floats:
     """From end to end of each interval, in [0, 1]."""
     low, high = intervals.intervals(scores)
@@ -168,41 +142,3 @@ def _typical(measured: Measured) -> float:
     if not counted.any():
         return 0.0
     return float(np.median(measured.rerun.degrees[counted] / (measured.runs[counted] - 1)))
-
-
-# ---------------------------------------------------------------- while it is played
-
-FEWEST = 2  # runs of a subject before anything is decided: with one, its own variance is not known
-MOST = 10  # by default
-# a width is given up where so many times what was asked for is to be expected in the end
-SLACK = 1.15
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WidthLook:
-    """What a look at the widths found; arrays over subjects, widths in [0, 1] from end to end at
-    95%.
-    """
-
-    width: Floats
-    narrow: Bools  # settled
-    out_of_reach: Bools  # not settled, and not to be expected in the end either
-    next: Numbers  # who is to play one more run, the closest to being settled first
-
-
-def look_at_width(measured: Measured, may_play: Bools, most: int, width: float) -> WidthLook:
-    """Who needs new_scenarios run for an interval of *width*, in [0, 1]; *may_play*: who can be
-    given one.
-
-    A subject is given up where with *most* runs it is to be expected that its interval is still
-    wider, by more than what such an expectation can be wrong by (`SLACK`). Where no subject has two
-    runs nothing is known, and all play on.
-    """
-    now = widths(after(measured, measured.runs))
-    then = widths(after(measured, np.maximum(measured.runs, most)))
-    known = bool(measured.rerun.known.any())
-    narrow = (now <= width) & known
-    hopeless = ~narrow & (then > SLACK * width) & known
-    on = may_play & ~narrow & ~hopeless & (measured.runs < most)
-    order = np.argsort(now, kind="stable")
-    return WidthLook(now, narrow, hopeless, order[on[order]])

@@ -49,7 +49,7 @@ from independence_bench.integrations.inspect.samples import (
 )
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import Files, parse, private_names, shipped
+from independence_bench.protocol.loader import Files, parse, shipped
 from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
@@ -95,14 +95,11 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
         subjects = registry.unique_labels(registry.stored_subjects(connection))
         models = registry.stored_subjects(connection)
         stored = sorted(registry.stored_protocols(connection), key=lambda row: (row[1], row[0]))
-        hidden = private_names(stored)
         for hash_, name, files in stored:
             try:
                 protocol = parse(files, where=name)
             except ProtocolError:
                 continue  # of another version: it has no board either
-            if name in hidden:
-                continue  # a log has all that was said
             judges = _main_judges(store, connection, protocol)
             for results in results_of(connection, protocol):
                 judge = judges.get(results.configurations)

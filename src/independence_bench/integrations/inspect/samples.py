@@ -60,12 +60,7 @@ def read_source(source: str) -> tuple[Protocol, Files]:
     if source not in shipped() and path.suffix in (".yaml", ".yml") and path.name != TOP:
         files = protocol_files(load_sheet(path))
         return parse(files, where=source), files
-    protocol, files = load_with_files(source)
-    if protocol.canary:
-        raise WrongUse(
-            f"{protocol.name} is private, and a log of Inspect has all of its texts: play it with `aib run`"
-        )
-    return protocol, files
+    return load_with_files(source)
 
 
 def written(protocol: Protocol, files: Files) -> str:
