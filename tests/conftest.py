@@ -168,7 +168,6 @@ LONG = (
     ),
     *("persona_cards", "private", "chat_templates", "spread", "exam", "simulate", "viewer_server"),
     *(
-        "pytest_plugin",
         "action",
         "norms",
         "leaderboard",
