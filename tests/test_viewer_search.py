@@ -83,6 +83,7 @@ def models(answer: SearchAnswer) -> list[str]:
         ("", []),
         ("!!!", []),
         ("\0", []),
+        ("name\ud800 ", ["acme/short"]),
     ],
 )
 def test_words_are_found(find: Callable[..., SearchAnswer], words: str, found: list[str]) -> None:

@@ -26,7 +26,10 @@ from independence_bench.viewer.snapshot import Catalog, StoredTranscript
 SHOWN = 20  # conversations in a page of what is found
 LONGEST_QUERY, MOST_TERMS = 2_000, 100  # characters; words and phrases
 SNIPPET = 30  # words in a snippet
-BEGIN, END = "\ue000", "\ue001"  # around each hit in a snippet; no text is left with them
+AT_ONCE = 100  # conversations that are read together
+BEGIN, END = "\ue000", "\ue001"  # around each hit in a snippet
+# is a space in what is searched: those two, and what SQLite takes in no text
+UNWANTED = re.compile(f"[{BEGIN}{END}\0\ud800-\udfff]")
 COLUMNS = {"said": 0, "judged": 1}  # what the models said; what the judges wrote about it
 
 
@@ -76,7 +79,8 @@ class SearchQuery:
 
 def parse_query(given: Mapping[str, str]) -> SearchQuery:
     """The query in the parameters of an address. Raises WrongUse if it is none."""
-    of, page, words = given.get("of", "said"), given.get("page", "0"), given.get("words", "")
+    of, page = given.get("of", "said"), given.get("page", "0")
+    words = UNWANTED.sub(" ", given.get("words", ""))
     if of not in COLUMNS or not re.fullmatch("[0-9]{1,6}", page):
         raise WrongUse("a search is for words that were said or judged, and its pages are numbered")
     terms = _terms(words)
@@ -91,7 +95,7 @@ def _terms(words: str) -> list[str]:
 
     The last word may be a beginning, until something follows it.
     """
-    parts = re.split('["“”„«»]', words.replace("\0", " "))
+    parts = re.split('["“”„«»]', words)
     terms = []
     for number, part in enumerate(parts):
         terms += [part] if number % 2 else part.split()
@@ -158,7 +162,7 @@ class SearchIndex:
                 f"words cannot be searched: the SQLite of this Python has no FTS5 ({error})"
             ) from error
         with catalog.store.reading() as connection:
-            for places in in_chunks(range(len(self.conversations))):
+            for places in in_chunks(range(len(self.conversations)), AT_ONCE):
                 some = [self.conversations[place] for place in places]
                 self._database.executemany(
                     "INSERT INTO texts (rowid, said, judged) VALUES (?, ?, ?)",
@@ -209,4 +213,4 @@ def _judged(connection: Connection, some: Sequence[StoredTranscript]) -> Iterato
 
 
 def _joined(texts: Sequence[str | None]) -> str:
-    return re.sub(f"[{BEGIN}{END}]", " ", "\n\n".join(text for text in texts if text))
+    return UNWANTED.sub(" ", "\n\n".join(text for text in texts if text))
