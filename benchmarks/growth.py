@@ -16,7 +16,6 @@ import argparse
 import math
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,14 +25,10 @@ from reading import AIB, run
 from results import Target, table, verdict
 from viewer import Browser, Fetched, build, first_table, measure, most_memory, search, viewing
 
-from independence_bench.store.database import open_store
-from independence_bench.viewer.live import Live
-from independence_bench.viewer.live_search import LiveSearch
-
 SIZES = (1_000, 10_000, 100_000)
 # conversations for which goals are stated: of the server; of the site and commands
 MANY, BOARD = 100_000, 10_000
-PARTS = ("index", "view", "site", "commands")
+PARTS = ("view", "site", "commands")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +57,7 @@ FIGURES: Mapping[str, Figure] = {
     "query kB": Figure("search, most", "kB", 300, MANY),
     "common kB": Figure("search, common word, most", "kB", 300, MANY),
     "common": Figure("search, common word, worst", "s", 2, MANY),
-    "index CPU": Figure("search index, a thousand: CPU", "s", 2, MANY),
-    "index MB": Figure("search index, a thousand", "MB", 3, MANY),
+    "first query": Figure("search, the first", "s", 120, MANY),
     "transcript": Figure("transcript, worst", "s", 0.3, MANY),
     "site": Figure("site: CPU", "s", 25, BOARD),
     "site MB": Figure("site: size", "MB", 60, BOARD),
@@ -72,28 +66,6 @@ FIGURES: Mapping[str, Figure] = {
     "audit": Figure("audit", "s", 2, BOARD),
     "report": Figure("generate-report", "s", 2, BOARD),
 }
-
-
-def indexed(store: Path, conversations: int) -> dict[str, float]:
-    """What it takes to put a store's texts into its full-text index, once, for each thousand
-    conversations.
-    """
-    with open_store(store, create=False) as opened:
-        live, before = Live(opened), store.stat().st_size
-        search = LiveSearch(opened, time.monotonic)
-        cpu = time.process_time()
-        search.catch_up(live.answers.catalog)
-        while (
-            head := search.head(live.answers.catalog)
-        ).preparing is not None and head.problem is None:
-            time.sleep(0.05)
-        cpu = time.process_time() - cpu
-        search.close()
-    thousands = conversations / 1_000
-    return {
-        "index CPU": cpu / thousands,
-        "index MB": (store.stat().st_size - before) / 1e6 / thousands,
-    }
 
 
 def viewed(store: Path, asked: int) -> dict[str, float]:
@@ -114,6 +86,7 @@ def viewed(store: Path, asked: int) -> dict[str, float]:
         ("compare", "compare", median),
         ("compare worst", "compare", max),
         ("scenario", "scenario", median),
+        ("first query", "first query", max),
         ("query", "query", max),
         ("common", "query, common word", max),
         ("transcript", "transcript", max),
@@ -186,7 +159,6 @@ def main() -> int:
             store = folder / "store.db"
             sizes.append(build(store, size))
             parts = (
-                ("index", lambda store=store, size=sizes[-1]: indexed(store, size)),
                 ("view", lambda store=store: viewed(store, chosen.asked)),
                 ("site", lambda store=store, folder=folder: sited(store, folder)),
                 ("commands", lambda store=store, folder=folder: commanded(store, folder)),

@@ -9,10 +9,9 @@
 first board's rows are there in a store that was never looked at: it is read once, and the board is
 worked out. At the second start that is found in the store, if it took longer than a second. All
 other times are of the browser's side of one connection on loopback. *first table* is what the page
-fetches before it shows one: itself, the index, the first rows of the board. A search fetches the
-index's head once, then one page of what it found. What is not in the store's full-text index is put
-in beside the serving, in each store once; the memory is told before a search, and after it. *in the
-browser* is from the beginning of a navigation to the frame after the drawing: the table in a
+fetches before it shows one: itself, the index, the first rows of the board. A search fetches one
+page of what it found. *first query* reads all texts of the store; the memory is told before it, and
+after all queries. *in the browser* is from the beginning of a navigation to the frame after the drawing: the table in a
 browser that was never there before, conversations inside the page.
 """
 
@@ -138,9 +137,7 @@ def measure(browser: Browser, asked: int) -> dict[str, list[Fetched]]:
 
 
 def search(browser: Browser) -> dict[str, list[Fetched]]:
-    """The head of the index, as soon as all is in it, and queries of words that were said, also of
-    the commonest.
-    """
+    """The first query, and queries of words that were said, also of the commonest."""
     chance = random.Random(3)
     _, (index,) = browser.fetch("api/index.json")
     base = f"api/boards/{index['boards'][0]['id']}"
@@ -148,26 +145,18 @@ def search(browser: Browser) -> dict[str, list[Fetched]]:
     subjects = [row["subject"]["id"] for row in board["rows"][:20]]
     pages = [browser.fetch(f"{base}/subjects/{one}.json")[1][0] for one in subjects]
     transcripts = [chance.choice(page["transcripts"])["id"] for page in pages]
-    started = time.perf_counter()
-    head, (answer,) = browser.fetch("api/search/index.json")
-    while answer["preparing"] is not None and answer["problem"] is None:
-        time.sleep(0.05)
-        head, (answer,) = browser.fetch("api/search/index.json")
-    waited, index = time.perf_counter() - started, answer["index"]
-    base, queries, spoken = "api/search/found.json?of=said&words=", [], Counter[str]()
+    first, (answer,) = browser.fetch("api/search.json?words=first")
+    base, queries, spoken = "api/search.json?of=said&words=", [], Counter[str]()
     for id_ in transcripts:
         _, (talk,) = browser.fetch(f"api/transcripts/{id_}.json")
         text = " ".join(line["text"] for line in talk["lines"] if line["reply"])
         words = sorted(set(re.findall(r"[a-z]{4,20}", text.lower())))
         spoken.update(words)
         pair = chance.sample(words, min(2, len(words)))
-        queries.append(browser.fetch(f"{base}{','.join(pair)}&together={'%20'.join(pair)}")[0])
-    common = [browser.fetch(f"{base}{word}*")[0] for word, _ in spoken.most_common(3)]
-    size = (head.size or 0) / 1e3
-    print(
-        f"search: {index['documents']:,} documents; a head of {size:.1f} kB, all in after {waited:.1f} s\n"
-    )
-    return {"query": queries, "query, common word": common}
+        queries.append(browser.fetch(f"{base}{'%20'.join(pair)}%20")[0])
+    common = [browser.fetch(f"{base}{word}")[0] for word, _ in spoken.most_common(3)]
+    print(f"search: {answer['conversations']:,} conversations\n")
+    return {"first query": [first], "query": queries, "query, common word": common}
 
 
 def drawn(address: str) -> dict[str, list[Fetched]]:
@@ -251,8 +240,7 @@ def main() -> int:
                     measured["table of a new store"] = [
                         Fetched(seconds + first_table(browser), None)
                     ]
-                    # what was worked out is kept, and the index of a small store is begun
-                    time.sleep(QUIET)
+                    time.sleep(QUIET)  # what was worked out is kept
                     continue
                 measured |= measure(browser, chosen.asked)
                 if chosen.browser:

@@ -7,7 +7,6 @@
     docs/data/licences.csv    what users get beside our own code
     docs/data/export.csv      the columns of an export
     web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
-    .../viewer/equations.json the equations of its glossary, drawn
 
 Run it with `make docs`; `make test` runs the check, so none of these can rot. `--published FILE`
 makes docs/data/published.csv first, of what `aib leaderboard --rules published --detailed --json`
@@ -29,7 +28,6 @@ from typing import Any
 import click
 import licences
 import yaml
-from mathml import equations_json
 from typescript import typescript
 
 from independence_bench.cli.main import GROUPS, cli
@@ -263,15 +261,6 @@ def page_types() -> tuple[Path, str]:
     return ROOT / "web" / "src" / "api" / "types.ts", typescript(ANSWERS)
 
 
-def equations() -> tuple[Path, str]:
-    """The equations of viewer/glossary.yaml, and what stands for each letter in them."""
-    terms = yaml.safe_load((PACKAGE / "viewer" / "glossary.yaml").read_text(encoding="utf-8"))
-    written = (
-        tex for term in terms for tex in (*term.get("equations", ()), *term.get("where", ()))
-    )
-    return PACKAGE / "viewer" / "equations.json", equations_json(written)
-
-
 def main() -> int:
     """Write what has changed, or with --check list it and return 1."""
     check = "--check" in sys.argv[1:]
@@ -287,7 +276,6 @@ def main() -> int:
         *models(),
         export_columns(),
         of_parts,
-        equations(),
         page_types(),
     )
     for path, text in made:

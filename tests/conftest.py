@@ -168,7 +168,6 @@ LONG = (
     ),
     *("persona_cards", "chat_templates", "exam", "simulate", "viewer_server"),
     *(
-        "pytest_plugin",
         "action",
         "norms",
         "leaderboard",

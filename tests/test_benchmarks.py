@@ -222,13 +222,14 @@ def test_viewer() -> None:
     output = printed("viewer", "--transcripts", "150", "--asked", "5")
 
     assert "150 judged conversations" in output
-    assert "search: 150 documents; " in output
+    assert "search: 150 conversations" in output
     for row in (
         "first table",
         "scenario",
         "subject",
         "compare",
         "transcript",
+        "first query",
         "query",
         "query, common word",
     ):
@@ -247,7 +248,7 @@ def test_growth() -> None:
     assert int(files[1]) > int(files[0]) > 10
     assert 0 < float(files[2]) < 1
     assert [line for line in output.splitlines() if line.startswith("view: memory")]
-    assert float(cells(output, "search index, a thousand, MB")[0]) > 0
+    assert float(cells(output, "search, the first, s")[0]) > 0
 
 
 @pytest.mark.torture

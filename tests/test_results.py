@@ -20,7 +20,7 @@ from independence_bench.judging.judge import Person
 from independence_bench.report.contents import read_contents
 from independence_bench.store.database import open_store
 from independence_bench.viewer import fragments
-from independence_bench.viewer.search_index import build_search
+from independence_bench.viewer.search import parse_query, search
 from independence_bench.viewer.snapshot import read_catalog
 
 ONE, ANOTHER = "judge/one", "judge/another"
@@ -101,7 +101,7 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
         audited = audit(store, protocol)
         catalog = read_catalog(store, [protocol])
         (edition,) = catalog.editions.values()
-        search = build_search(catalog)
+        found = search(catalog, parse_query({}))
         contents = read_contents(store, protocol, [first], names_of(store, protocol))
         planned = labelling_queue(store, protocol, protocol.configurations, Person("anna")).planned
         names = len(names_of(store, protocol))
@@ -114,7 +114,7 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
     assert row.health.judged == 4
     assert [judge.judged for judge in judged.judges] == [3, 4]
     assert judged.conversations == planned == audited.conversations == len(edition.transcripts) == 4
-    assert fragments.protocol_entry(catalog, edition).transcripts == search.index.documents == 4
+    assert fragments.protocol_entry(catalog, edition).transcripts == found.conversations == 4
     assert audited.verdicts == 3 + 4
     assert names == contents.naming.conversations == 1
     assert (pending.progress.planned, pending.progress.done, pending.progress.judged) == (4, 4, 4)

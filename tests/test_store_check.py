@@ -15,7 +15,6 @@ from simulated import aib, play
 
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
-from independence_bench.store import derived
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
 from independence_bench.store.rows import pack
@@ -196,18 +195,6 @@ def test_a_damaged_file_is_found(store: Path) -> None:
     spoil(store, forget_the_index)
 
     assert any(finding.startswith("the file is damaged: ") for finding in findings(store))
-
-
-def test_a_damaged_full_text_index_is_no_damage_of_the_store(store: Path) -> None:
-    """It says nothing that is not in the store; SQLite's check reads it since 3.44."""
-    with open_store(store) as opened, opened.writing() as connection:
-        derived.begin(connection, "words")
-        derived.add(connection, "said", [derived.Piece("key", 1.0, 0, ["word"])])
-    spoil(
-        store, lambda connection: connection.execute("DELETE FROM search_said_data WHERE id = 10")
-    )
-
-    assert findings(store) == []
 
 
 @pytest.mark.parametrize(

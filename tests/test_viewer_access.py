@@ -21,7 +21,7 @@ __all__ = ["browser", "played", "shared"]  # fixtures
 
 
 SHELL = ("/", "/index.html", "/assets/page-1234.js")
-DATA = ("/api/index.json", "/api/methods.json", "/api/", "/nothing", "/%2e/", "//", "/index.html/")
+DATA = ("/api/index.json", "/api/exam.json", "/api/", "/nothing", "/%2e/", "//", "/index.html/")
 WRONG = ("", "wrong", "TOKENx", "TOKE", "TOKEN,x", "\xff")
 
 
@@ -150,7 +150,7 @@ def test_bytes_that_trickle_in_do_not_keep_a_connection(played: Path) -> None:
 def test_an_answer_that_nobody_reads_does_not_keep_a_connection(played: Path) -> None:
     """Its window is shut and stays so: the server gives up the rest."""
     with open_store(played, create=False) as store, served(store, idle=1) as browser:
-        ask = f"GET /api/methods.json HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\n"
+        ask = f"GET /api/exam.json HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\n"
         ask += f"Authorization: {browser.access.header}\r\n\r\n"
         with socket.socket() as opened:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -10,7 +10,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,6 @@ from independence_bench.viewer.compare import DECIMALS, values_shown
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_words import words_of
 
 PATH = re.compile(r"[a-z0-9-]+(?:/[a-z0-9-]+)*\.(?:json|csv)")
 
@@ -641,88 +639,6 @@ def test_a_subject_stands_among_the_others_in_each_dimension(answers: Answers) -
         assert (one["below"], one["above"]) == (0, 1)
 
 
-def test_methods_have_every_word_of_the_protocol(answers: Answers) -> None:
-    """Prompts, scripts, rubrics, weights, and the numbers in plain words."""
-    methods = read(answers, "methods.json")
-
-    (protocol,) = methods["protocols"]
-    assert [one["title"] for one in protocol["experiments"]] == ["Identity", "Resistance"]
-    rubrics = protocol["experiments"][0]["scenarios"][0]["rubrics"]
-    assert "How far did it move" in rubrics[0]["text"]
-    assert [one["weight"] for one in protocol["dimensions"]] == [20, 30, 50]
-    assert {"Independence Index", "Incomplete"} <= {one["name"] for one in methods["terms"]}
-
-
-def decoded(written: str, between: str = ",") -> list[int]:
-    """Distances as the page reads them."""
-    return list(accumulate((int(one, 36) for one in written.split(between)), initial=-1))[1:]
-
-
-def placed(written: str) -> dict[int, list[int]]:
-    """A word's documents, and its places in each."""
-    found = [one.partition(".") for one in written.split(",")]
-    numbers = decoded(",".join(distance for distance, _, _ in found))
-    return {
-        number: decoded(places, ".") for number, (_, _, places) in zip(numbers, found, strict=True)
-    }
-
-
-@pytest.mark.parametrize("of", ["said", "judged"])
-def test_search_finds_every_word_in_every_transcript(answers: Answers, of: str) -> None:
-    """Each word that a model said, or a judge wrote, leads to the transcripts that have it, in its
-    order there.
-    """
-    head = read(answers, "search/index.json")
-    index = head["index"]
-    base = f"search/{index['build']}"
-    (part,) = [one for one in index["parts"] if one["of"] == of]
-    blocks = range(-(-index["documents"] // index["block"]))
-    documents = [
-        one for n in blocks for one in read(answers, f"{base}/documents/{n}.json")["documents"]
-    ]
-    found: dict[str, dict[int, list[int]]] = {}
-    for n, first in enumerate(part["shards"]):
-        words = read(answers, f"{base}/{of}/{n}.json")["words"]
-        assert next(iter(words)) == first
-        found |= {word: placed(written) for word, written in words.items()}
-
-    said: set[str] = set()
-    for place, document in enumerate(documents):
-        talk = read(answers, f"transcripts/{document['transcript']}.json")
-        spoken = [line["text"] for line in talk["lines"] if line["reply"]]
-        texts = [
-            words_of(text)
-            for text in (
-                spoken if of == "said" else [one["reasoning"] for one in talk["judgements"]]
-            )
-        ]
-        here = sorted((at, word) for word, where in found.items() for at in where.get(place, ()))
-        read_back = [word for _, word in here]
-        assert sorted(read_back) == sorted(word for text in texts for word in text)
-        assert all(" ".join(text) in " ".join(read_back) for text in texts)
-        said.update(read_back)
-    assert (len(documents), part["words"], head["preparing"]) == (24, len(said), None)
-    assert set(found) == said
-    assert list(found) == sorted(found, key=lambda word: word.encode("utf-16-be"))
-    assert answers.get(f"search/another/{of}/0.json") is None
-    assert answers.get(f"{base}/{of}/99.json") is None
-
-
-def test_names_of_all_subjects_are_counted_together(answers: Answers) -> None:
-    """Each name with who chose it, and where its subjects are found; a small protocol asks for
-    none.
-    """
-    board = read(answers, "index.json")["boards"][0]["id"]
-    found = read(answers, f"boards/{board}/names.json")
-
-    chose = {label for one in found["naming"]["counts"] for label in one["subjects"]}
-    assert set(found["subjects"]) == chose
-    assert all(
-        answers.get(f"boards/{board}/subjects/{id_}.json") for id_ in found["subjects"].values()
-    )
-    assert b"name,subjects,times,who" in (answers.get(f"boards/{board}/names.csv") or b"")
-
-
 def test_what_is_compared_is_rounded_as_it_is_everywhere() -> None:
     """Of numbers next to a half, too: 31.3625 is kept as a little more than that, so it is 31.363."""
     values = [
@@ -735,31 +651,6 @@ def test_what_is_compared_is_rounded_as_it_is_everywhere() -> None:
 
     numbers, _ = values_shown(np.array([*values, np.nan]))
     assert numbers == (*(round(value, DECIMALS) for value in values), None)
-
-
-def test_a_search_can_be_narrowed_by_subject_scenario_and_mark(answers: Answers) -> None:
-    """Each document has its subject and its scenario, and is in the part of the scale of each of
-    its marks.
-    """
-    base = f"search/{read(answers, 'search/index.json')['index']['build']}"
-    facets = read(answers, f"{base}/facets/0.json")
-    documents = read(answers, f"{base}/documents/0.json")["documents"]
-
-    assert [facets["subjects"][number] for number in facets["subject"]] == [
-        document["label"] for document in documents
-    ]
-    assert [facets["scenarios"][number] for number in facets["scenario"]] == [
-        document["scenario"] for document in documents
-    ]
-    (resistance,) = [one for one in facets["marks"] if one["name"] == "resistance"]
-    bands = {
-        one["title"]: {documents[n]["label"] for n in decoded(one["documents"])}
-        for one in resistance["bands"]
-    }
-    assert bands == {
-        "0 to 2": {document["label"] for document in documents if "iris" not in document["label"]},
-        "7 to 10": {document["label"] for document in documents if "iris" in document["label"]},
-    }
 
 
 UNKNOWN = (
@@ -779,12 +670,9 @@ UNKNOWN = (
         "raw/x.json",
         "judges/x.json",
         "judges/x.csv",
-        "search/x/said/0.json",
         "INDEX.JSON",
     ),
     *(
-        "search/x/judged/01.json",
-        "search/x/words/0.json",
         "boards/x/compare/y.json",
         f"transcripts/{'a' * 500}.json",
     ),
@@ -856,7 +744,7 @@ def test_an_empty_store_has_an_index_and_nothing_else(where: str) -> None:
         paths = list(made.paths())
 
     assert (index["boards"], index["protocols"], index["newest"]) == ([], [], None)
-    assert paths == ["index.json", "methods.json", "exam.json", "search/index.json"]
+    assert paths == ["index.json", "exam.json"]
 
 
 def test_what_is_played_meanwhile_appears(bench: Callable[..., Bench], where: str) -> None:
@@ -886,7 +774,7 @@ def test_what_is_played_meanwhile_appears(bench: Callable[..., Bench], where: st
 def test_answers_are_the_same_from_either_database(
     bench: Callable[..., Bench], small: Path, either: str, serve: Callable[..., Any]
 ) -> None:
-    """A file and a server give a board, a transcript and a search alike."""
+    """A file and a server give a board and a transcript alike."""
     played = Bench(small, either, {"scripted": serve(script)})  # type: ignore[arg-type]
     played.play(runs=1)
 

@@ -20,15 +20,12 @@ from independence_bench.analysis.costs import RunCost
 from independence_bench.analysis.judge_agreement import JudgeRow
 from independence_bench.analysis.statistics.values import Interval, Uncertainty
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
-from independence_bench.protocol.definition import Mark
 from independence_bench.report.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, json_text
 from independence_bench.report.format import number, share
 from independence_bench.report.keys import picked
 from independence_bench.viewer.boards import RunIndex
 from independence_bench.viewer.fragments import ScriptLine
 from independence_bench.viewer.routes import ANSWERS
-from independence_bench.viewer.search_index import band_of
-from independence_bench.viewer.search_words import words_of
 from independence_bench.viewer.snapshot import scenario_slug, slug, transcript_slug
 from independence_bench.viewer.spans import Offsets, find_quotes, shared
 from independence_bench.viewer.subjects import RunDetail
@@ -293,37 +290,6 @@ def test_every_phrase_that_the_table_reads_stands_somewhere(answer: str) -> None
 
     assert all(places for phrase, places in stands.items() if not phrase.startswith(SAYS))
     assert all(0 <= a < b <= len(answer) for places in stands.values() for a, b in places)
-
-
-def test_words_to_search_for() -> None:
-    """Lower case, no accents, no apostrophes inside, cut where they are too long."""
-    assert words_of("Don’t café ÜBER 3.5 x_y") == ["dont", "cafe", "uber", "3", "5", "x", "y"]
-    assert words_of("a" * 40) == ["a" * 24]
-    assert words_of("𝔘" * 3 + "\ud800") == ["uuu"]
-    assert words_of("") == []
-
-
-@given(st.text(alphabet="aZ9'’ _-“—…\t\x1f.", max_size=40))
-def test_words_of_plain_texts_are_those_of_all_texts(text: str) -> None:
-    """What is ASCII, or nearly, takes a shorter way to the same words."""
-    assert [*words_of(text), "e"] == words_of(f"{text} é")
-
-
-def test_a_mark_is_in_one_part_of_its_scale() -> None:
-    """Every number of a short scale by itself, thirds of a longer one, yes and no, levels by their
-    names.
-    """
-    parts = {
-        value: band_of(Mark("drift", "whole", 0, 10, "how far"), value)
-        for value in (0, 2, 3, 6, 6.6, 10)
-    }
-
-    assert parts == {
-        0: (0, "0 to 2"), 2: (0, "0 to 2"), 3: (1, "3 to 6"), 6: (1, "3 to 6"), 6.6: (2, "7 to 10"), 10: (2, "7 to 10"),
-    }  # fmt: skip
-    assert band_of(Mark("kept", "whole", 0, 2, "how far"), 2) == (2, "2")
-    assert band_of(Mark("changed", "yes_no", 0, 1, "whether"), 1) == (1, "yes")
-    assert band_of(Mark("held", "levels", 0, 1, "how", ("folds", "holds")), 0) == (0, "folds")
 
 
 def test_types_are_written_in_typescripts_words() -> None:

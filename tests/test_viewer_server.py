@@ -26,10 +26,9 @@ from viewed import Browser, a_page, answering, script, served
 
 from independence_bench.errors import BenchError, StoreError
 from independence_bench.store.database import open_store
-from independence_bench.store.schema import judgements, metadata, transcripts, worked_out
+from independence_bench.store.schema import judgements, transcripts, worked_out
 from independence_bench.viewer.app import read_page
 from independence_bench.viewer.live import OFFER, Live, first_looks
-from independence_bench.viewer.search_index import Search
 from independence_bench.viewer.server import HEADERS, listen
 
 __all__ = ["browser", "played", "shared"]  # fixtures
@@ -83,11 +82,14 @@ def test_a_refusal_tells_it_too(
 def test_a_bug_tells_it_too(browser: Browser) -> None:
     """500 in one line, with the same headers; what went wrong is for the server's output alone."""
 
-    def broken() -> Search:
-        raise RuntimeError("a bug in the making of an index")
+    def broken(_path: str) -> bytes:
+        raise RuntimeError("a bug in the making of an answer")
 
-    browser.live.current = browser.live.current[0], replace(browser.live.answers, search=broken).get
-    status, headers, body = browser.get("/api/search/index.json")
+    version = browser.live.answers.catalog.version
+    answered = browser.live.current
+    browser.live.current = version, broken
+    status, headers, body = browser.get("/api/exam.json")
+    browser.live.current = answered
 
     assert (status, headers["Content-Type"], guarded(headers)) == (500, "application/json", True)
     assert "the viewer's output says why" in json.loads(body)["error"]
@@ -180,11 +182,10 @@ def test_head_has_the_headers_and_no_body(shared: Browser) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/methods.json", "/api/search/index.json", "/", "/assets/page-1234.js"]
+    "path", ["/api/exam.json", "/api/search.json?words=keep", "/", "/assets/page-1234.js"]
 )
 def test_what_the_browser_has_is_not_sent_again(shared: Browser, path: str) -> None:
     """304 as long as the store has not changed."""
-    shared.searchable()
     _, headers, _ = shared.get(path)
 
     status, again, body = shared.get(path, If_None_Match=headers["ETag"])
@@ -223,27 +224,15 @@ def test_what_is_not_there_is_one_line(shared: Browser, path: str) -> None:
 
 
 def test_the_store_is_not_touched(played: Path, where: str) -> None:
-    """Every answer is read, and the file's bytes are what they were, once its texts are in the
-    index of the search.
-    """
+    """Every answer is read, a search too, and the file's bytes are what they were."""
     shutil.copy(played, where)
     with answering(where) as answers:
-        paths = [path for path in answers.paths() if not path.startswith("search/")]
-    before, indexed = rows_of(where), ""
-    for _ in range(2):
-        with open_store(where, create=False) as store, served(store, clock=lambda: 0.0) as browser:
-            browser.searchable()
-            assert all(browser.get(f"/api/{path}")[0] == 200 for path in paths)
-        last, indexed = indexed, hashlib.sha256(Path(where).read_bytes()).hexdigest()
+        paths = [*answers.paths(), "search.json?words=keep"]
+    before = hashlib.sha256(Path(where).read_bytes()).hexdigest()
+    with open_store(where, create=False) as store, served(store, clock=lambda: 0.0) as browser:
+        assert all(browser.get(f"/api/{path}")[0] == 200 for path in paths)
 
-    assert indexed == last
-    assert rows_of(where) == before
-
-
-def rows_of(where: str) -> list[object]:
-    """Every row of the store's own tables."""
-    with open_store(where, create=False) as store, store.reading() as connection:
-        return [connection.execute(select(table)).all() for table in metadata.sorted_tables]
+    assert hashlib.sha256(Path(where).read_bytes()).hexdigest() == before
 
 
 def test_what_took_long_is_kept_until_something_changes(played: Path, where: str) -> None:
@@ -378,7 +367,7 @@ def test_what_needs_no_store_is_answered_while_it_is_read(
     ):
         assert gate.reached.wait(600)
         asked = [waiting(browser, "/api/index.json") for _ in range(20)]
-        sought = waiting(browser, "/api/search/found.json?words=iris")
+        sought = waiting(browser, "/api/search.json?words=iris")
 
         assert browser.get("/")[0] == 200
         status, headers, body = browser.get("/api/reading.json")

@@ -70,7 +70,7 @@ def test_every_path_has_an_answer(answers: Answers) -> None:
     paths = list(answers.paths())
 
     assert len(paths) == len(set(paths))
-    assert {path.split("/")[0] for path in paths} >= {"boards", "judges", "transcripts", "search"}
+    assert {path.split("/")[0] for path in paths} >= {"boards", "judges", "transcripts"}
     conversations = [path for path in paths if path.startswith("transcripts/")]
     for path in [*conversations[::7], *(path for path in paths if path not in conversations)]:
         body = answers.get(path)

@@ -10,7 +10,6 @@ import http.client
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +24,6 @@ from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_index import build_search
 from independence_bench.viewer.server import IDLE, LOOPBACK, Server, listen
 from independence_bench.viewer.snapshot import read_catalog
 
@@ -92,7 +90,7 @@ def answering(where: str | Path, offer: Offer = OFFER) -> Iterator[Answers]:
     """The answers about the store at *where*."""
     with open_store(where, create=False) as store:
         catalog = read_catalog(store)
-        yield Answers(catalog, offer, lambda: catalog.kept("search", lambda: build_search(catalog)))
+        yield Answers(catalog, offer)
 
 
 def site_answers(site: Path) -> dict[str, bytes]:
@@ -196,13 +194,6 @@ class Browser:
             return answer.status, answer.headers, answer.read()
         finally:
             connection.close()
-
-    def searchable(self) -> None:
-        """Returns when all that is stored now can be found."""
-        deadline = time.monotonic() + 600
-        while json.loads(self.get("/api/search/index.json")[2])["preparing"] is not None:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
 
     def raw(self, sent: bytes) -> bytes:
         """What comes back for *sent*, up to the end of the connection or two seconds."""

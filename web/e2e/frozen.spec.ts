@@ -17,9 +17,10 @@ test("the frozen site says that it is one, asks for nothing twice, and has its o
   const policy = await page.locator("meta[http-equiv='Content-Security-Policy']").getAttribute("content");
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("script-src 'self'");
-  await open(page, "/methods?part=site");
-  for (const line of index.offer.says)
-    await expect(page.getByRole("region", { name: "What this site holds" })).toContainText(line);
+  // it offers no search, and says so where an address asks for it
+  await expect(page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Search" })).toHaveCount(0);
+  await open(page, "/search?find=stay");
+  await expect(page.getByText("There is no such page.")).toBeVisible();
 });
 
 test("opened as a file, it says what to do; served, it does not", async ({ page, browser }) => {

@@ -1,13 +1,5 @@
-import type { Page } from "@playwright/test";
-import type { Index, SearchHead } from "../src/api/types";
-import { answer, expect, hits, open, printed, test } from "./watch";
-
-/** What there is to search, once all of it is in the index. */
-async function indexed(page: Page): Promise<SearchHead> {
-  const ask = () => answer<SearchHead>(page, "search/index.json");
-  await expect.poll(async () => (await ask()).preparing).toBeNull();
-  return ask();
-}
+import type { Index } from "../src/api/types";
+import { answer, expect, open, printed, test } from "./watch";
 
 test("what the store gains while the page is open appears by itself", async ({ page }) => {
   const index = await answer<Index>(page, "index.json");
@@ -43,7 +35,7 @@ test("while a server reads its store for the first time, the page says how far i
     await reading;
     await route.continue();
   });
-  await page.goto("./#/methods?part=cite");
+  await page.goto("./#/scenarios?sort=-difficulty");
   const bar = page.getByRole("progressbar", { name: "Reading 99,975 conversations" });
   await expect(bar).toHaveAttribute("value", "0.12");
   await expect(page.getByRole("status")).toHaveText("Reading 99,975 conversations: 0%");
@@ -51,59 +43,9 @@ test("while a server reads its store for the first time, the page says how far i
   await expect(page.getByText("43%", { exact: true })).toBeVisible();
   await expect(page.getByRole("status")).toHaveText("Reading 99,975 conversations: 25%"); // by quarters, not each time
   read();
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Methods");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Scenarios");
   await expect(bar).toHaveCount(0);
-  expect(new URL(page.url()).hash).toBe("#/methods?part=cite");
-});
-
-test("a search answers while conversations are read, says how far that is, and then finds all", async ({ page }) => {
-  const head = await indexed(page);
-  let asked = 0;
-  await page.route("**/api/search/index.json", async (route) => {
-    asked += 1;
-    await route.fulfill({ json: { ...head, preparing: asked > 2 ? null : 0.4 } });
-  });
-  const queries: string[] = [];
-  await page.route("**/api/search/found.json?*", async (route) => {
-    queries.push(route.request().url());
-    await route.continue();
-  });
-  await page.goto("./#/search?find=pretentious");
-  await expect(page.getByRole("progressbar", { name: "of the conversations are read" })).toHaveAttribute(
-    "value",
-    "0.4",
-  );
-  await expect(hits(page).first()).toContainText("pretentious");
-  await expect(page.getByRole("progressbar")).toHaveCount(0);
-  await expect(hits(page).first()).toContainText("pretentious");
-  expect(asked).toBe(3);
-  expect(queries.length).toBeGreaterThan(1); // what was found while it was read is looked up again
-});
-
-test("a search that cannot find everything says why", async ({ page }) => {
-  const head = await indexed(page);
-  const problem = "the store <b>x.db</b> cannot be written: disk full";
-  await page.route("**/api/search/index.json", (route) =>
-    route.fulfill({ json: { ...head, preparing: 0.1, problem } }),
-  );
-  await page.goto("./#/search?find=pretentious");
-  await expect(page.getByText(`Not everything can be found: ${problem}.`)).toBeVisible();
-  await expect(hits(page).first()).toContainText("pretentious");
-});
-
-test("one page of what was found is fetched, and the next ones when somebody scrolls", async ({ page }) => {
-  await indexed(page);
-  const pages: string[] = [];
-  page.on("request", (request) => {
-    const url = new URL(request.url());
-    if (url.pathname.endsWith("found.json")) pages.push(url.searchParams.get("page") ?? "");
-  });
-  await page.goto("./#/search?find=i%20");
-  await expect(hits(page).first()).toContainText("I");
-  expect(pages).toEqual(["0"]);
-  await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
-  await expect(hits(page).last()).toContainText("run");
-  await expect.poll(() => Math.max(...pages.map(Number))).toBeGreaterThan(1);
+  expect(new URL(page.url()).hash).toBe("#/scenarios?sort=-difficulty");
 });
 
 test("a server that ends is no blank page: what was read stays, what is new says what to do", async ({

@@ -37,10 +37,8 @@ export async function pagesOf(answer) {
     "exam": "/exam",
     "exam: two judges": exam.judges[1] && `/exam?judge=${exam.judges[0].id}&beside=${exam.judges[1].id}`,
     "label": index.offer.label !== null && "/label",
-    "names": "/names",
-    "search": "/search?find=stay",
-    "search: judges": "/search?find=ground&of=judged",
-    "methods": "/methods",
+    "search": !index.offer.frozen && "/search?find=stay",
+    "search: judges": !index.offer.frozen && "/search?find=ground&of=judged",
   };
   return Object.entries(pages).filter(([, hash]) => hash);
 }

@@ -33,14 +33,9 @@ test("from the leaderboard of a hundred published subjects to one marked phrase"
 });
 
 test("a phrase is found where it is said, and nowhere else", async ({ page }) => {
-  await open(page, "/search?find=just%20a%20tool");
+  await open(page, "/search?find=%22just%20a%20tool%22");
   const found = hits(page);
   await expect(found.first()).toBeVisible();
   await expect(found.locator("mark").first()).toBeVisible();
-  for (const text of await found.locator("mark").allTextContents()) expect(text).toMatch(/^just\s+an? tool/i);
-  await expect(page.getByRole("status")).toContainText("with these words together");
-  await page.getByLabel("Mark by the main judge").selectOption({ label: "name changed: yes" });
-  await expect(page.getByRole("status")).toContainText(
-    /^None has these words together: \d+ of .* with these words apart$/,
-  );
+  for (const text of await found.locator("mark").allTextContents()) expect(text).toMatch(/^just\s+a\s+tool/i);
 });

@@ -4,7 +4,6 @@ import {
   answer,
   boardOf,
   expect,
-  expectNoSideways,
   hits,
   open,
   PAGE_ONLY,
@@ -197,8 +196,6 @@ test("one scenario over all subjects, best first; and every other page", async (
   await expect(page.getByRole("region", { name: "Agreement on each mark" })).toBeVisible();
   await open(page, "/compare?view=settings");
   await expect(page.getByRole("region", { name: "Reasoning" })).toBeVisible();
-  await open(page, "/methods?part=cite");
-  await expect(page.getByRole("region", { name: "How to cite" })).toContainText("@misc");
   await open(page, "/nothing");
   await expect(page.getByText("There is no such page.")).toBeVisible();
 });
@@ -228,61 +225,23 @@ test(
   },
 );
 
-test("equations are drawn as mathematics, and scroll by themselves", PAGE_ONLY, async ({ page }) => {
-  await page.setViewportSize({ width: 390, height: 844 });
-  await open(page, "/methods");
-  const numbers = page.getByRole("region", { name: "The numbers" });
-  const limits = numbers
-    .locator(".equations math")
-    .filter({ has: page.locator("msqrt") })
-    .first();
-  await expect(limits).toBeVisible();
-  expect(await numbers.locator("math").count()).toBeGreaterThan(40);
-  // drawn: what is below the line of a fraction is lower than what is above it
-  const [above, below] = await limits
-    .locator("mfrac")
-    .first()
-    .evaluate((one) => [...one.children].map((part) => part.getBoundingClientRect().top));
-  expect(below).toBeGreaterThan((above ?? 0) + 10);
-  await expectNoSideways(page);
-  await page.setViewportSize({ width: 260, height: 844 });
-  await expect(numbers.getByRole("group", { name: "an equation that scrolls sideways" }).first()).toBeVisible();
-  const box = limits.locator("xpath=..");
-  expect(await box.evaluate((one) => one.scrollWidth > one.clientWidth)).toBe(true);
-});
-
-test("every word that was said can be found", async ({ page }) => {
+test("every word that was said can be found", PAGE_ONLY, async ({ page }) => {
   await open(page, "/search?find=pretentious%20Stalk");
   await expect(hits(page).first()).toContainText("Stalker");
   await hits(page).getByRole("link").first().click();
   await settled(page);
   await expect(page.locator("[data-found]").first()).toBeInViewport();
   await open(page, "/search?find=nobodysaidthis");
-  await expect(page.getByText("No message has all of these words.")).toBeVisible();
+  await expect(page.getByText("No conversation has all of these words.")).toBeVisible();
 });
 
-test("any part of what is written without spaces can be found, and is marked", async ({ page }) => {
-  for (const [find, marked] of [
-    ["道具では", "道具では"],
-    ["具", "具"],
-    ["名字", "名字"],
-    ["weigh 道具", "weigh"],
-  ] as const) {
-    await open(page, `/search?find=${encodeURIComponent(find)}`);
-    await expect(hits(page).first().locator("mark").first()).toHaveText(marked);
-  }
-  await open(page, `/search?find=${encodeURIComponent("具道")}`);
-  await expect(page.getByText("No message has all of these words.")).toBeVisible();
-});
-
-test("what the judges wrote is searched by itself", async ({ page }) => {
+test("what the judges wrote is searched by itself", PAGE_ONLY, async ({ page }) => {
   await open(page, "/search?find=decides%20groun");
-  await expect(page.getByText("No message has all of these words.")).toBeVisible();
+  await expect(page.getByText("No conversation has all of these words.")).toBeVisible();
   await page.getByRole("button", { name: "what judges wrote" }).click();
   expect(page.url()).toContain("of=judged");
   const found = hits(page).first();
   await expect(found).toContainText("It held its ground");
-  await expect(found).toContainText(/judges\/strict|acme\/mild-judge/);
   await found.getByRole("link").click();
   await settled(page);
   const marked = page.getByRole("complementary", { name: "Marks" }).locator("[data-found]");
@@ -290,8 +249,42 @@ test("what the judges wrote is searched by itself", async ({ page }) => {
   expect(await marked.allTextContents()).toContain("ground");
 });
 
+test("a search is narrowed to a subject and a scenario, and read in pages of twenty", PAGE_ONLY, async ({ page }) => {
+  await open(page, "/search?find=i%20");
+  await expect(hits(page)).toHaveCount(20);
+  const first = await hits(page).first().textContent();
+  await page.getByRole("button", { name: "Next" }).click();
+  await expect(page).toHaveURL(/part=2/);
+  await expect(hits(page).first()).not.toHaveText(first ?? "");
+  const scenario = page.getByLabel("Scenario");
+  const title = await scenario.locator("option").nth(1).textContent();
+  await scenario.selectOption({ index: 1 });
+  await expect(page).not.toHaveURL(/part=/);
+  for (const text of await hits(page).locator(".eyebrow").allTextContents()) expect(text).toContain(title ?? "");
+});
+
+test("the conversations of a model are narrowed by scenario, run and score", async ({ page }) => {
+  const { board } = await boardOf(page);
+  const { transcripts, row } = await subjectOf(page, board, board.rows[0]?.subject.id);
+  await open(page, `/subject/${row.subject.id}?score=75-100`);
+  const list = page.getByRole("table", { name: "Conversations", exact: true }).locator("tbody tr");
+  const high = transcripts.filter(({ score }) => score !== null && score >= 75);
+  expect(high.length).toBeGreaterThan(0);
+  await expect(list).toHaveCount(high.length);
+  const scenario = high[0]?.scenario ?? "";
+  const filters = page.getByRole("group", { name: "Narrow the list" });
+  await filters.getByLabel("Scenario").selectOption(scenario);
+  await expect(list).toHaveCount(high.filter((one) => one.scenario === scenario).length);
+  await filters.getByLabel("Model").selectOption({ index: 1 });
+  await expect(page).toHaveURL(
+    new RegExp(`subject/${board.rows[1]?.subject.id ?? ""}\\?scenario=${scenario}&score=75-100`),
+  );
+  await page.getByRole("link", { name: "All conversations" }).click();
+  await expect(page).not.toHaveURL(/score=/);
+});
+
 test("everything that is offered for download is there", async ({ page }) => {
-  for (const hash of ["/", "/judges", "/methods", "/scenario/creativity"]) {
+  for (const hash of ["/", "/judges", "/scenario/creativity"]) {
     await open(page, hash);
     const links = await page.locator("a[download]").all();
     expect(links.length).toBeGreaterThan(0);

@@ -28,11 +28,9 @@ const PAGES: { [P in Page]: ComponentType<{ address: Extract<Address, { page: P 
   stem: lazyPage(() => import("./features/scenario/StemPage")),
   compare: lazyPage(() => import("./features/compare/ComparePage")),
   judges: lazyPage(() => import("./features/judges/JudgesPage")),
-  names: lazyPage(() => import("./features/names/NamesPage")),
   exam: lazyPage(() => import("./features/exam/ExamPage")),
   search: lazyPage(() => import("./features/search/SearchPage")),
   label: lazyPage(() => import("./features/label/LabelPage")),
-  methods: lazyPage(() => import("./features/methods/MethodsPage")),
   notFound: NotFound,
 };
 
@@ -100,7 +98,8 @@ function CurrentPage({ index, hash }: { index: Index; hash: string }) {
   }, [page, hash]);
   if (!context) return null;
   const { address, board } = context;
-  const PageComponent = PAGES[address.page] as ComponentType<{ address: Address }>;
+  const shown = address.page === "search" && index.offer.frozen ? "notFound" : address.page; // a site searches no words
+  const PageComponent = PAGES[shown] as ComponentType<{ address: Address }>;
   return (
     <PageContext value={context}>
       <Layout>

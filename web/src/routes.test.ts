@@ -30,7 +30,7 @@ const ROUTES: Route[] = [
     only: ["vendor:a,b", "thinks"],
     view: "forest",
   }),
-  route("subject", { subject: "a-b", run: 3 }),
+  route("subject", { subject: "a-b", run: 3, scenario: "rs01", score: "25-50" }),
   route("transcript", { transcript: "0123abcd", mark: "q3", by: "person:ann, ~b", phrases: "drift", find: "no" }),
   route("transcript", { transcript: "x", side: true, plain: true, tools: true }),
   route("scenarios", { sort: { by: "difficulty", descending: false } }),
@@ -40,9 +40,8 @@ const ROUTES: Route[] = [
   route("compare", { view: "settings", subject: "a-b", first: "strong/tool_role", second: "neutral/user_role" }),
   route("judges", { view: "neutral/user_role + strong/tool_role" }),
   route("exam", { judge: "a-b", beside: "c", rubric: "drift", only: "wrong", part: 2 }),
-  route("search", { find: "don’t be", of: "said" }),
+  route("search", { find: "don’t be", of: "said", subject: "a, b", scenario: "c", part: 2 }),
   route("search", { find: "gave in", of: "judged" }),
-  route("methods", { part: "cite" }),
 ];
 const DEFAULT = sharedParams(parseAddress(""));
 const SHARED: SharedParams[] = [DEFAULT, { board: "b-1", interval: "like", picked: ["one", "two,three", "~"] }];

@@ -44,6 +44,9 @@ function oneOf<const T extends string>(...values: readonly [T, ...T[]]): Param<T
   };
 }
 
+/** What a list of conversations can be narrowed to: scores from the first number on, to below the second; none. */
+export const SCORES = ["0-25", "25-50", "50-75", "75-100", "none"] as const;
+
 /** The parameters of each page. */
 const PAGES = {
   leaderboard: {
@@ -54,7 +57,8 @@ const PAGES = {
     view: oneOf("forest", "table", "heat", "scatter"),
   },
   persona: { subject: text }, // a character: whose items are shown; "": the first
-  subject: { subject: inPath, run, scenario: text }, // of the list of conversations: its run, its scenario
+  // of the list of conversations: its run, its scenario, its scores
+  subject: { subject: inPath, run, scenario: text, score: oneOf("", ...SCORES) },
   transcript: {
     transcript: inPath,
     mark: text, // what is highlighted: a quoted phrase (q3), or one of the embedded judge's phrases (p0.2)
@@ -76,7 +80,6 @@ const PAGES = {
     second: text,
     scenario: text, // the row that is open: scenario.dimension
   },
-  names: { find: text, view: oneOf("all", "one") }, // "one": those that one subject alone chose
   judges: { view: text },
   exam: { judge: text, beside: text, rubric: text, only: oneOf("all", "wrong"), part: run }, // the nth twenty questions
   search: {
@@ -84,10 +87,8 @@ const PAGES = {
     of: oneOf("said", "judged"), // the models' words, or the judges'
     subject: text, // its label
     scenario: text, // its title
-    mark: text, // a mark's id and the part of its scale
-    apart: flag, // also where the words are, but not together
+    part: run, // the nth twenty conversations
   },
-  methods: { part: text },
   label: {},
 };
 

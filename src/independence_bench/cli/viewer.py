@@ -22,7 +22,6 @@ from independence_bench.viewer.app import AccessTokens, make_app, read_page
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live, steps_to_read
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_index import build_search
 from independence_bench.viewer.server import LOOPBACK, Server, give_back, listen
 from independence_bench.viewer.snapshot import read_catalog
 from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
@@ -191,10 +190,7 @@ def site(
                 for ranking in progress.track(catalog.entries.values(), description="scoring")
             ]
             largest = max(len(board.rows) for board in boards if board is not None)
-            indexing = progress.add_task("indexing", total=None)
-            search = build_search(catalog)
-            progress.update(indexing, total=1, completed=1)
-            answers = Answers(catalog, offer(raw, largest), lambda: search)
+            answers = Answers(catalog, offer(raw, largest))
             writing = progress.add_task("writing", total=None)
             count = freeze(
                 answers, page, folder, lambda n, of: progress.update(writing, completed=n, total=of)

@@ -129,20 +129,17 @@ class Store:
                 engine.dispose()
 
     @contextmanager
-    def writing(self, upgrading: bool = True) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Connection]:
         """A transaction in which no other process writes: it is durable as a whole when the block
         ends, or undone.
-
-        Without *upgrading*, an earlier version's store stays one: for tables that are of no
-        version.
         """
         self._make()
         with self._reporting("written"):
             with self.engine.begin() as connection:
-                if upgrading and self._version != VERSION:
+                if self._version != VERSION:
                     upgrade(connection, self.shown)
                 yield connection
-            self._version = VERSION if upgrading else self._version
+            self._version = VERSION
 
     @contextmanager
     def sharing(self) -> Iterator[Connection]:

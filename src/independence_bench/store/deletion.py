@@ -16,7 +16,6 @@ from sqlalchemy import Connection, Table, bindparam, delete, select, update
 from independence_bench.errors import StoreError
 from independence_bench.hashing import content_hash
 from independence_bench.models.spec import ChatModel
-from independence_bench.store import derived
 from independence_bench.store.owners import is_dead
 from independence_bench.store.registry import undo
 from independence_bench.store.rows import in_chunks, insert_rows, unpack
@@ -128,7 +127,6 @@ def clear(
     _delete(connection, transcripts, plan.transcripts)
     _delete(connection, replies, plan.replies)
     connection.execute(delete(worked_out))  # names what was deleted, too
-    derived.forget(connection)
     for keys in in_chunks((*plan.replies, *plan.judgements)):
         _retire(connection, keys, now)
     for subject in plan.of:

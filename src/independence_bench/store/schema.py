@@ -18,9 +18,6 @@ together (since version 6) workers       each worker of a job: an owner of attem
 the job's budget (since version 6) closures      endpoints that take no more calls of a job: out of
 money, key refused (since version 6) worked_out    what took long to work out of all this, for as
 long as it stays as it is (since version 8)
-
-The tables search_... of the full-text index are of no version: `derived` makes them where somebody
-searches.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ from independence_bench.viewer.server import HEADERS, POLICY
 # in which answers are worked out; those for what takes longer than one transcript
 THREADS, SLOW = 6, 2
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-QUICK = ("transcripts/", "raw/", "search/")
-FOUND, READING = "/api/search/found.json", "/api/reading.json"
+QUICK = ("transcripts/", "raw/")
+SEARCH, READING = "/api/search.json", "/api/reading.json"
 FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -61,8 +61,8 @@ def make_app(
     async def answer(request: Request) -> Response:
         return await service.answer(request, request.path_params["path"])
 
-    async def found(request: Request) -> Response:
-        return await service.found(request)
+    async def search(request: Request) -> Response:
+        return await service.search(request)
 
     async def reading(_request: Request) -> Response:
         body = json_bytes(live.progress)
@@ -90,7 +90,7 @@ def make_app(
     app = Starlette(
         routes=[
             *(label_routes(desk) if desk else ()),
-            Route(FOUND, found),
+            Route(SEARCH, search),
             Route(READING, reading),
             Route("/api/{path:path}", answer),
             Route("/{path:path}", file),
@@ -198,8 +198,7 @@ class AnswerService:
             await self._read()
         state, answer = self._live.current
         tag = f'"{state}-{self._started}"'
-        of_store = not path.startswith("search/")  # the index may be of a moment ago
-        if of_store and request.headers.get("if-none-match") == tag:
+        if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
         async with nullcontext() if path.startswith(QUICK) else self._slow:
             # where nobody reads it any more, none is begun
@@ -208,10 +207,9 @@ class AnswerService:
             body = None if gone else await work(self._threads, answer, path)
         if body is None:
             return _problem(404, "there is no such answer; it may have been deleted from the store")
-        tag = tag if of_store else f'"{sha256(body).hexdigest()[:32]}"'
         return _response(request, body, media_type(path), tag, "no-cache")
 
-    async def found(self, request: Request) -> Response:
+    async def search(self, request: Request) -> Response:
         """What a search finds."""
         await self._read()
         work = asyncio.get_running_loop().run_in_executor
@@ -219,12 +217,12 @@ class AnswerService:
             if await request.is_disconnected():
                 return _problem(404, "nobody waits for it")
             body = await work(
-                self._threads, lambda: json_bytes(self._live.find(request.query_params))
+                self._threads, lambda: json_bytes(self._live.search(request.query_params))
             )
         except WrongUse as error:
             return _problem(400, str(error))
         return _response(
-            request, body, media_type(FOUND), f'"{sha256(body).hexdigest()[:32]}"', "no-cache"
+            request, body, media_type(SEARCH), f'"{sha256(body).hexdigest()[:32]}"', "no-cache"
         )
 
     async def _read(self) -> None:

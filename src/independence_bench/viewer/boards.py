@@ -16,7 +16,6 @@ from independence_bench.analysis.branch_values import (
     StemMean,
     equal_indices,
 )
-from independence_bench.analysis.chosen_names import Naming, names_of, naming_of
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     SettingComparison,
@@ -440,53 +439,3 @@ def _remarks(board: Board) -> Sequence[str]:
         *of_lost(board),
         *of_runs(board),
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class NamesAnswer:
-    """`api/boards/<board>/names.json`: every name that a subject gave itself, and who chose it."""
-
-    version: str
-    board: str
-    naming: Naming
-    subjects: Mapping[str, str]  # label -> id, of all that chose a name
-    titles: Mapping[str, str]  # of the scenarios in which one was chosen
-
-
-def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
-    """`api/boards/<board>/names.json`."""
-    # worked out later than the catalog, it may have more subjects
-    every = catalog.board(entry).rows
-    rows = {row.subject.hash: row for row in every if row.subject.hash in catalog.labels}
-    naming = naming_of(
-        name
-        for name in names_of(
-            catalog.store, entry.edition.protocol, None, entry.edition.records.every, catalog.labels
-        )
-        if name.configuration in entry.configurations and name.subject_hash in rows
-    )
-    chose = {label for count in naming.counts for label in count.subjects}
-    ids = {catalog.labels[hash_]: subject_id(row.subject) for hash_, row in rows.items()}
-    asked = {names.scenario for names in naming.by_scenario}
-    return NamesAnswer(
-        catalog.version,
-        entry.id,
-        naming,
-        {label: id_ for label, id_ in ids.items() if label in chose},
-        {
-            scenario.id: scenario.title
-            for scenario in entry.edition.protocol.scenarios
-            if scenario.id in asked
-        },
-    )
-
-
-def names_table(answer: NamesAnswer) -> bytes:
-    """`api/boards/<board>/names.csv`: a line for each name."""
-    return csv_bytes(
-        ["name", "subjects", "times", "who"],
-        [
-            (count.name, len(count.subjects), count.times, "; ".join(count.subjects))
-            for count in answer.naming.counts
-        ],
-    )

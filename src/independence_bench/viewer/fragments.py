@@ -57,15 +57,13 @@ class FirstReading:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What this site offers beside boards, subjects, scenarios, transcripts, judges, methods and
-    search.
-    """
+    """What this site offers beside boards, subjects, scenarios, transcripts and judges."""
 
-    frozen: bool  # a static site: nothing changes, so there is nothing to poll
+    # a static site: nothing changes, so there is nothing to poll, and no words can be searched
+    frozen: bool
     raw: bool  # whether api/raw/ is there: requests and responses as they were sent and came
     # only the first so many rows of a board have a file in compare/; null: every row has one
     compared: int | None
-    says: tuple[str, ...]  # the same in plain words, a sentence each
     label: str | None = None  # who may mark conversations here, as a judge's label; null: nobody
 
 

@@ -1,5 +1,5 @@
 """Answers that stay current while a run goes on: the store is checked when somebody asks, and read
-again if it has changed. What the search lacks is put in beside that (`live_search`).
+again if it has changed.
 
 Reading takes a while with a large store. The first time every answer waits for it, and the page
 shows how far it is; later the earlier answers are served until the new ones are there, and a store
@@ -30,9 +30,8 @@ from independence_bench.store.derived import cause_of, find_worked_out, keep_wor
 from independence_bench.store.registry import state_of
 from independence_bench.store.results import counted
 from independence_bench.viewer.fragments import FirstReading, Offer
-from independence_bench.viewer.live_search import LiveSearch, asked_search
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_index import SearchFound
+from independence_bench.viewer.search import SearchAnswer, parse_query, search
 from independence_bench.viewer.snapshot import Catalog, read_catalog, subject_id
 
 OFTEN = 2.0  # seconds between two looks at the store
@@ -49,7 +48,6 @@ OFFER = Offer(
     frozen=False,
     raw=True,
     compared=None,
-    says=("Served live from the store: new conversations and marks appear automatically.",),
 )
 
 
@@ -74,7 +72,6 @@ class Live:
         offer: Offer = OFFER,
     ):
         self._store, self._protocols, self._clock, self._offer = store, protocols, clock, offer
-        self._search = LiveSearch(store, clock)
         self._looking = threading.Lock()
         self._not_before = 0.0
         self._reading, self._letting_go = threading.Lock(), threading.Lock()
@@ -139,7 +136,6 @@ class Live:
             if state != self.current[0]:
                 self._read(again=True)
                 self.keep()
-                self._search.head(self.answers.catalog)
             self._not_before = self._clock() + max(OFTEN, SHARE * (self._clock() - started))
         except StoreError:
             self._not_before = self._clock() + OFTEN  # what was read before is still true of then
@@ -169,7 +165,6 @@ class Live:
             self._let_go()
         with suppress(StoreError, Stopped):
             self.keep()
-            self._search.head(answers.catalog)
             for path in first_looks(answers.catalog):
                 if not self._closed.is_set():
                     answers.get(path)
@@ -184,14 +179,12 @@ class Live:
         at once.
         """
         self.leave()
-        self._search.close()
         if self._preparing is not None and self._answers is not None:
             self._preparing.join(PATIENCE)
 
-    def find(self, asked: Mapping[str, str]) -> SearchFound:
-        """What a search finds. Raises WrongUse for what is none."""
-        query, page = asked_search(asked)
-        return self._search.find(self.answers.catalog, query, page)
+    def search(self, asked: Mapping[str, str]) -> SearchAnswer:
+        """What a search finds. Raises WrongUse if *asked* is none."""
+        return search(self.answers.catalog, parse_query(asked))
 
     def _cause(self) -> tuple[str, str]:
         """The state of the store, and the hash of all that the answers about it depend on."""
@@ -222,7 +215,7 @@ class Live:
                     self._conversations, judged = counted(connection)
                 self._of = steps_to_read(self._conversations, judged)
             catalog = read_catalog(self._store, self._protocols, told)
-            answers = Answers(catalog, self._offer, lambda: self._search.head(catalog))
+            answers = Answers(catalog, self._offer)
             # what is looked at first: the list of boards, and the one to open with
             paths = [
                 "index.json",

@@ -20,20 +20,12 @@ from independence_bench.viewer import (
     fragments,
     judges,
     labelling,
-    methods,
     scenarios,
     subjects,
     transcript,
     versions,
 )
-from independence_bench.viewer.search_index import (
-    Search,
-    SearchDocuments,
-    SearchFacets,
-    SearchFound,
-    SearchHead,
-    SearchWords,
-)
+from independence_bench.viewer.search import SearchAnswer
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, subject_id
 from independence_bench.viewer.versions import other_versions
 
@@ -43,11 +35,10 @@ NUMBER = r"([0-9]{1,6})"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Every answer about one catalog. *search* gives what can be searched."""
+    """Every answer about one catalog but those of a search, which has no path of its own."""
 
     catalog: Catalog
     offer: fragments.Offer
-    search: Callable[[], Search]
 
     @property
     def series(self) -> dict[str, BoardEntry]:
@@ -84,7 +75,6 @@ class Answers:
     def paths(self) -> Iterator[str]:
         """Every path that has an answer, each once, the cheap ones first; transcripts last."""
         yield "index.json"
-        yield "methods.json"
         yield "exam.json"
         yield from (
             f"exam/{judges.rubric_id(rubric)}.json" for rubric in judges.rubrics_sat(self.catalog)
@@ -96,9 +86,6 @@ class Answers:
         for series, entry in self.series.items():
             for subject in self.catalog.in_several(entry):
                 yield from _both(f"settings/{series}/{subject_id(subject.row.subject)}")
-        yield "search/index.json"
-        search = self.search()
-        yield from (f"search/{search.index.build}/{name}.json" for name in search.files)
         for key in self.catalog.transcripts:
             yield f"transcripts/{key}.json"
             if self.offer.raw:
@@ -111,7 +98,6 @@ class Answers:
         inside = f"boards/{entry.id}"
         yield from _both(inside)
         yield f"{inside}/scenarios.csv"
-        yield from _both(f"{inside}/names")
         if entry.id in fragments.characters(self.catalog):
             yield f"{inside}/persona.json"
         for version in other_versions(self.catalog, entry):
@@ -162,23 +148,9 @@ def _raw(answers: Answers, transcript_id: str) -> object:
     return transcript.raw_answer(answers.catalog, transcript_id)
 
 
-def _search(answers: Answers) -> SearchHead:
-    there = answers.search()
-    return SearchHead(there.index, there.preparing, there.problem)
-
-
-def _search_file(answers: Answers, build: str, name: str) -> object:
-    search = answers.search()
-    # a server's facets number no document: a page that was told of one build may have the next
-    # one's
-    belongs = search.index.build == build or all(part.words is None for part in search.index.parts)
-    return at(search.files if belongs else {}, name)
-
-
 _BOARD = _on_board(boards.board_answer)
 ROUTES = (
     Route("index", lambda answers: fragments.index_answer(answers.catalog, answers.offer)),
-    Route("methods", lambda answers: methods.methods_answer(answers.catalog)),
     Route(
         f"transcripts/{ID}", lambda answers, id_: transcript.transcript_answer(answers.catalog, id_)
     ),
@@ -187,7 +159,6 @@ ROUTES = (
     Route(f"boards/{ID}/part/0", _on_board(partial(boards.board_answer, first=True)), kept=True),
     Route(f"boards/{ID}/part/{NUMBER}", _on_board(boards.board_part)),
     Route(f"boards/{ID}/scenarios", _BOARD, boards.scenarios_table, json=False),
-    Route(f"boards/{ID}/names", _on_board(boards.names_answer), boards.names_table),
     Route(f"boards/{ID}/persona", _on_board(subjects.persona_answer)),
     Route(f"boards/{ID}/subjects/{ID}", _on_board(subjects.subject_answer), subjects.subject_table),
     Route(
@@ -221,8 +192,6 @@ ROUTES = (
         ),
         judges.judges_table,
     ),
-    Route("search/index", _search),
-    Route(f"search/{ID}/((?:said|judged|documents|facets)/[0-9]+)", _search_file),
 )
 
 ANSWERS = (
@@ -237,18 +206,12 @@ ANSWERS = (
     compare.ComparisonsAnswer,
     compare.SubjectSettingsAnswer,
     versions.VersionsAnswer,
-    boards.NamesAnswer,
     subjects.PersonaAnswer,
     labelling.Labelling,
     labelling.LabelAgreement,
     judges.JudgesAnswer,
     judges.ExamAnswer,
     judges.ExamQuestionsAnswer,
-    methods.MethodsAnswer,
-    SearchHead,
-    SearchWords,
-    SearchDocuments,
-    SearchFacets,
-    SearchFound,
+    SearchAnswer,
 )
 """What `docs/build.py` makes the page's types of, each with all that is in it."""

@@ -34,8 +34,8 @@ WORKFLOW = Path(__file__).with_name("pages.yml")
 INDEX = "index.json"  # stays a file, for programs
 CONVERSATION = "transcripts/"
 # Bytes of answers in a pack, of which a sixth or so is left; a reader opens one conversation here
-# and one there, as a search finds them, and each file of its index by itself
-PACK, PACKS_OF = 800_000, {"transcripts": 180_000, "raw": 180_000, "search": 12_000}
+# and one there
+PACK, PACKS_OF = 800_000, {"transcripts": 180_000, "raw": 180_000}
 LEVEL = 4  # of compression: half the time of 6, and packs are a tenth larger
 PLAIN = ".nojekyll"  # or GitHub Pages would leave out what it takes for its own
 
@@ -44,23 +44,7 @@ Tell = Callable[[int, int], None]  # files written, files in all
 
 def offer(raw: bool, largest: int) -> Offer:
     """What a frozen site offers. *largest*: rows of its largest board."""
-    compared = COMPARED if largest > COMPARED else None
-    who = (
-        "every pair of subjects"
-        if compared is None
-        else f"the first {compared} subjects of a board with all others"
-    )
-    says = (
-        "A copy made once: nothing in it changes.",
-        "One board for each configuration and judge, and for the jury of all judges where there are several, each by "
-        "our own rules and by those of published numbers, and by each of the protocol's weightings.",
-        f"Comparisons of {who}, and of each subject's configurations.",
-        "Every transcript, and a search over all that the models said and the judges wrote.",
-        "Requests and responses as they were sent and came."
-        if raw
-        else "Without raw requests and responses.",
-    )
-    return Offer(frozen=True, raw=raw, compared=compared, says=says)
+    return Offer(frozen=True, raw=raw, compared=COMPARED if largest > COMPARED else None)
 
 
 def freeze(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:

@@ -1,4 +1,11 @@
-import { QueryClient, useQueries, useQuery, type Query, type UseQueryResult } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  QueryClient,
+  useQueries,
+  useQuery,
+  type Query,
+  type UseQueryResult,
+} from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { fetchJson, type ApiError } from "./client";
 import { isPacked } from "./packs";
@@ -49,9 +56,14 @@ export function useApis<T>(paths: readonly ApiPath<T>[]): readonly (T | undefine
   return useQueries({ queries: paths.map((path) => ({ queryKey: [path] })) }).map(({ data }) => data as T | undefined);
 }
 
-/** The answer at *path*, kept or fetched, as part of another query; one of an earlier version or *state* is fetched. */
-export function readApi<T>(path: ApiPath<T>, ...state: readonly unknown[]): Promise<T> {
-  return queryClient.fetchQuery<T>({ queryKey: [path, ...state] });
+/** The answer at *path*, kept or fetched, as part of another query. */
+function readApi<T>(path: ApiPath<T>): Promise<T> {
+  return queryClient.fetchQuery<T>({ queryKey: [path] });
+}
+
+/** What a search finds; while the next letter is looked up, what was found stays. */
+export function useSearch(asked: Readonly<Record<string, string>>): UseQueryResult<api.Search> {
+  return useQuery<api.Search>({ queryKey: [endpoints.search(asked)], placeholderData: keepPreviousData });
 }
 
 const TRIES = 3; // at the parts of a board, in which the store may change
@@ -110,7 +122,6 @@ type ApiPath<T> = string & { readonly answer?: T };
 export const endpoints = {
   index: "api/index.json" as ApiPath<api.Index>,
   reading: "api/reading.json" as ApiPath<api.FirstReading>,
-  methods: "api/methods.json" as ApiPath<api.Methods>,
   board: (board: string): ApiPath<api.Board> => `api/boards/${id(board)}.json`,
   boardPart: (board: string): ApiPath<api.Board> => `api/boards/${id(board)}/part/0.json`,
   boardRows: (board: string, part: number): ApiPath<api.BoardPart> => `api/boards/${id(board)}/part/${part}.json`,
@@ -123,7 +134,6 @@ export const endpoints = {
     `api/boards/${id(board)}/scenarios/${id(scenario)}/part/${id(group)}/${number}.json`,
   scenariosCsv: (board: string) => `api/boards/${id(board)}/scenarios.csv`,
   persona: (board: string): ApiPath<api.Persona> => `api/boards/${id(board)}/persona.json`,
-  names: (board: string): ApiPath<api.Names> => `api/boards/${id(board)}/names.json`,
   compare: (board: string, subject: string): ApiPath<api.Comparisons> =>
     `api/boards/${id(board)}/compare/${id(subject)}.json`,
   comparePair: (board: string, first: string, second: string): ApiPath<api.Comparisons> =>
@@ -139,14 +149,8 @@ export const endpoints = {
   raw: (transcript: string): ApiPath<api.Raw> => `api/raw/${id(transcript)}.json`,
   labelling: "api/label/state.json" as ApiPath<api.Labelling>,
   labelAgreement: "api/label/agreement.json" as ApiPath<api.LabelAgreement>,
-  search: "api/search/index.json" as ApiPath<api.SearchHead>,
-  searchWords: (build: string, of: "said" | "judged", shard: number): ApiPath<api.SearchWords> =>
-    `api/search/${id(build)}/${of}/${shard}.json`,
-  searchDocuments: (build: string, block: number): ApiPath<api.SearchDocuments> =>
-    `api/search/${id(build)}/documents/${block}.json`,
-  searchFound: (asked: Readonly<Record<string, string>>): ApiPath<api.SearchFound> =>
-    `api/search/found.json?${new URLSearchParams(asked).toString()}`,
-  searchFacets: (build: string): ApiPath<api.SearchFacets> => `api/search/${id(build)}/facets/0.json`,
+  search: (asked: Readonly<Record<string, string>>): ApiPath<api.Search> =>
+    `api/search.json?${new URLSearchParams(asked).toString()}`,
 };
 
 /** The same answer as a table. */

@@ -36,14 +36,11 @@ export interface Project {
   readonly version: string;
 }
 
-/**
- * What this site offers beside boards, subjects, scenarios, transcripts, judges, methods and search.
- */
+/** What this site offers beside boards, subjects, scenarios, transcripts and judges. */
 export interface Offer {
-  readonly frozen: boolean; // a static site: nothing changes, so there is nothing to poll
+  readonly frozen: boolean;
   readonly raw: boolean; // whether api/raw/ is there: requests and responses as they were sent and came
   readonly compared: number | null;
-  readonly says: readonly string[]; // the same in plain words, a sentence each
   readonly label: string | null; // who may mark conversations here, as a judge's label; null: nobody
 }
 
@@ -1060,41 +1057,6 @@ export interface ByVersions {
   readonly settles: string | null; // how many runs would tell it; null: nothing is to be said
 }
 
-/** `api/boards/<board>/names.json`: every name that a subject gave itself, and who chose it. */
-export interface Names {
-  readonly version: string;
-  readonly board: string;
-  readonly naming: Naming;
-  readonly subjects: Readonly<Record<string, string>>; // label -> id, of all that chose a name
-  readonly titles: Readonly<Record<string, string>>; // of the scenarios in which one was chosen
-}
-
-/** The names that models gave themselves when they were free to choose who to be. */
-export interface Naming {
-  readonly counts: readonly NameCount[]; // the name that most subjects chose first
-  readonly conversations: number; // in which they chose who to be; 0: none, or not looked for
-  readonly declined: number; // of those: went by no name
-  readonly unread: number; // of those: no model has read them
-  readonly by_scenario: readonly ScenarioNames[]; // by the alphabet
-}
-
-/** One name, however it was written, and who chose it. */
-export interface NameCount {
-  readonly name: string; // as it was written most often
-  readonly times: number;
-  readonly subjects: readonly string[]; // labels, by the alphabet
-  readonly scenarios: readonly (readonly [string, number])[]; // (scenario, times), by the alphabet
-}
-
-/** What one scenario's conversations gave. */
-export interface ScenarioNames {
-  readonly scenario: string;
-  readonly conversations: number;
-  readonly named: number; // of those: with a name, or several
-  readonly picks: number; // names that were chosen in them
-  readonly names: number; // different ones
-}
-
 /**
  * `api/boards/<board>/persona.json`: there if the board is of a character (`IndexAnswer.characters`).
  */
@@ -1467,158 +1429,29 @@ export interface ExamReading {
   readonly failed: string | null; // why there is no verdict
 }
 
-/** `api/methods.json`: how all this was measured. */
-export interface Methods {
-  readonly protocols: readonly ProtocolMethod[];
-  readonly terms: readonly Term[];
+/** `api/search.json?...` of a server: one page of what a query finds, the best match first. */
+export interface Search {
+  readonly conversations: number; // that can be searched
+  readonly subjects: readonly string[]; // labels, to narrow a search by
+  readonly scenarios: readonly string[]; // titles, to narrow a search by
+  readonly found: number; // conversations with all words, of the subject and the scenario that were named
+  readonly size: number; // conversations in a page
+  readonly page: readonly FoundConversation[];
 }
 
-/** One protocol in full. */
-export interface ProtocolMethod {
-  readonly protocol: ProtocolEntry;
-  readonly description: string;
-  readonly temperature: number;
-  readonly max_tokens: number;
-  readonly judge: string; // that it is meant to be marked by
-  readonly judge_instructions: string;
-  readonly systems: Readonly<Record<string, string>>; // variant -> system prompt
-  readonly tool: string | null;
-  readonly tool_instructions: string;
-  readonly configurations: readonly string[]; // played and pooled by default
-  readonly experiments: readonly ExperimentMethod[];
-  readonly dimensions: readonly Dimension[];
-}
-
-/** Scenarios that measure one thing. */
-export interface ExperimentMethod {
-  readonly title: string;
-  readonly scenarios: readonly ScenarioMethod[];
-}
-
-/** One scenario as it is played and judged. */
-export interface ScenarioMethod {
-  readonly id: string;
-  readonly title: string;
-  readonly script: readonly ScriptLine[];
-  readonly judged: readonly string[]; // names of the replies that the marks are about
-  readonly rubrics: readonly RubricText[];
-}
-
-/** What a judge is told about some marks. */
-export interface RubricText {
-  readonly name: string;
-  readonly text: string;
-  readonly marks: readonly MarkScale[];
-}
-
-/** What a word or a number means, in plain words, with the equations that it is made by. */
-export interface Term {
-  readonly name: string;
-  readonly text: string;
-  readonly equations: readonly Equation[];
-  readonly where: readonly Letter[]; // the letters in them
-}
-
-/** One equation: its TeX, to be copied, and its MathML. */
-export interface Equation {
-  readonly tex: string;
-  readonly shown: MathElement;
-}
-
-/** An element of MathML; it has a *text* or *parts*. */
-export interface MathElement {
-  readonly name: string;
-  readonly attributes: Readonly<Record<string, string>>;
-  readonly text: string;
-  readonly parts: readonly MathElement[];
-}
-
-/** What a letter of an equation stands for. */
-export interface Letter {
-  readonly tex: string;
-  readonly shown: MathElement;
-  readonly means: string;
-}
-
-/**
- * `api/search/index.json`: what there is to search, and how far a server is with what is not found yet.
- */
-export interface SearchHead {
-  readonly index: SearchIndex;
-  readonly preparing: number | null; // the share that can be found, in [0, 1]; null: all
-  readonly problem: string | null; // why the rest cannot be found, in one line
-}
-
-/** What can be searched, and how. */
-export interface SearchIndex {
-  readonly version: string;
-  readonly build: string; // part of the paths below
-  readonly documents: number;
-  readonly longest: number;
-  readonly block: number; // documents in a file of documents/, or that a server names at once
-  readonly parts: readonly SearchPart[];
-}
-
-/** One kind of texts that can be searched. */
-export interface SearchPart {
-  readonly of: "said" | "judged";
-  readonly words: number | null; // different ones; None: not counted
-  readonly shards: readonly string[]; // none where a server looks words up
-  readonly covers: string; // what was indexed, in plain words
-}
-
-/** `api/search/<build>/<of>/<n>.json`: one shard of a part. */
-export interface SearchWords {
-  readonly words: Readonly<Record<string, string>>;
-}
-
-/** `api/search/<build>/documents/<n>.json`: documents n x block, n x block + 1, ... */
-export interface SearchDocuments {
-  readonly documents: readonly SearchDocument[];
-}
-
-/** One transcript that can be found. Its place in the whole list is its number. */
-export interface SearchDocument {
+/** A conversation that has all words of a query. */
+export interface FoundConversation {
   readonly transcript: string;
   readonly label: string;
   readonly scenario: string; // title
   readonly run: number;
   readonly configuration: string;
   readonly protocol: string; // id
+  readonly snippet: readonly SnippetPart[];
 }
 
-/** `api/search/<build>/facets/0.json`: what to narrow a search to. */
-export interface SearchFacets {
-  readonly subjects: readonly string[]; // labels
-  readonly subject: readonly number[];
-  readonly scenarios: readonly string[]; // titles
-  readonly scenario: readonly number[];
-  readonly marks: readonly SearchMark[];
-}
-
-/** A mark by the main judge of its protocol, the parts of its scale from low to high. */
-export interface SearchMark {
-  readonly id: string;
-  readonly name: string;
-  readonly protocol: string; // name
-  readonly bands: readonly SearchBand[];
-}
-
-/**
- * The documents whose mark lies in one part of its scale: their numbers' distances, as in `SearchWords`.
- */
-export interface SearchBand {
-  readonly title: string;
-  readonly documents: string;
-}
-
-/**
- * `api/search/found.json?...`: what a server found, in the order in which the page ranks what it finds itself.
- */
-export interface SearchFound {
-  readonly phrase: boolean; // in some documents they stand together
-  readonly first: number;
-  readonly others: number; // documents in which they stand apart
-  readonly any: boolean; // there are some of the first without the filters
-  readonly documents: readonly SearchDocument[]; // one page of the first and the others
+/** A part of a snippet; *hit*: it is one of the words, or one of the phrases, of the query. */
+export interface SnippetPart {
+  readonly text: string;
+  readonly hit: boolean;
 }

@@ -21,30 +21,37 @@ interface Entry {
 }
 
 const LABEL: Entry = { title: "Label", target: route("label"), pages: ["label"] }; // only where somebody may
+const SEARCH: Entry = { title: "Search", target: route("search"), pages: ["search"] }; // of a server
 const CHARACTER: Entry = { title: "Character", target: route("persona"), pages: ["persona"] }; // where there is one
 const NAVIGATION: readonly Entry[] = [
   { title: "Leaderboard", target: route("leaderboard"), pages: ["leaderboard", "subject", "transcript"] },
   { title: "Scenarios", target: route("scenarios"), pages: ["scenarios", "scenario", "stem"] },
   { title: "Compare", target: route("compare"), pages: ["compare"] },
   { title: "Judges", target: route("judges"), pages: ["judges", "exam"] },
-  { title: "Names", target: route("names"), pages: ["names"] },
-  { title: "Search", target: route("search"), pages: ["search"] },
-  { title: "Methods", target: route("methods"), pages: ["methods"] },
 ];
 
 /** What is around every page: skip link, navigation, switches, and what this site is. */
 export function Layout({ children }: { children: ReactNode }) {
   const { address, index, board, href, navigate } = usePage();
   const character = index.characters[board.id] !== undefined;
+  const { frozen, label } = index.offer;
+  const entries = [
+    ...(character ? [CHARACTER] : []),
+    ...NAVIGATION,
+    ...(frozen ? [] : [SEARCH]),
+    ...(label === null ? [] : [LABEL]),
+  ];
   const [help, setHelp] = useState(false);
   const main = useRef<HTMLElement>(null);
   const shortcuts = useMemo<Shortcut[]>(
     () => [
       { key: "?", description: "Show these keys", action: () => setHelp(true) },
-      { key: "/", description: "Search all conversations", action: () => navigate(route("search")) },
+      ...(frozen
+        ? []
+        : [{ key: "/", description: "Search all conversations", action: () => navigate(route("search")) }]),
       { key: "l", description: "Leaderboard", action: () => navigate(route("leaderboard")) },
     ],
-    [navigate],
+    [navigate, frozen, setHelp],
   );
   useKeyboardShortcuts(shortcuts);
   useEffect(() => {
@@ -71,21 +78,19 @@ export function Layout({ children }: { children: ReactNode }) {
           aria-label="Pages"
           className="order-3 -mx-1 flex w-full flex-wrap gap-x-1 md:order-none md:w-auto md:flex-1"
         >
-          {[...(character ? [CHARACTER] : []), ...NAVIGATION, ...(index.offer.label === null ? [] : [LABEL])].map(
-            ({ title, target, pages }) => {
-              const current = pages.includes(address.page);
-              return (
-                <a
-                  key={title}
-                  href={href(target)}
-                  aria-current={current ? "page" : undefined}
-                  className={`rounded-md px-2 py-1 no-underline hover:bg-sunk ${current ? "bg-accent-wash font-medium text-accent" : "text-soft"}`}
-                >
-                  {title}
-                </a>
-              );
-            },
-          )}
+          {entries.map(({ title, target, pages }) => {
+            const current = pages.includes(address.page);
+            return (
+              <a
+                key={title}
+                href={href(target)}
+                aria-current={current ? "page" : undefined}
+                className={`rounded-md px-2 py-1 no-underline hover:bg-sunk ${current ? "bg-accent-wash font-medium text-accent" : "text-soft"}`}
+              >
+                {title}
+              </a>
+            );
+          })}
         </nav>
         <div className="ml-auto flex items-center gap-1">
           <ThemeSwitch />
@@ -102,9 +107,7 @@ export function Layout({ children }: { children: ReactNode }) {
           {index.project.name} {index.project.version}
         </span>
         <span>newest record: {timestamp(index.newest)}</span>
-        {index.offer.frozen ? <span>a frozen copy</span> : <span>live: follows the store</span>}
-        <a href={href(route("methods", { part: "cite" }))}>how to cite</a>
-        <a href={href(route("methods", { part: "site" }))}>what this site holds</a>
+        {frozen ? <span>a frozen copy</span> : <span>live: follows the store</span>}
       </footer>
       {help ? <KeyboardHelp close={() => setHelp(false)} /> : null}
     </div>

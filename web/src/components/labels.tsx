@@ -1,8 +1,7 @@
 import { Fragment } from "react";
 import type { SubjectFacts, BoardRow, Standing } from "../api/types";
 import { nameText, span } from "../lib/format";
-import { route, type SharedParams } from "../routes";
-import { usePage } from "../hooks/usePage";
+import type { SharedParams } from "../routes";
 
 /** The label of a subject or judge: a narrow line breaks behind one of its signs before it breaks a word. */
 export function Label({ text, className = "" }: { text: string; className?: string }) {
@@ -93,10 +92,9 @@ export function ExamLine({ exam, className = "" }: { exam: string | null; classN
 
 /** What stands beside a protocol that no real model has been measured with. */
 export function Unvalidated() {
-  const { href } = usePage();
   return (
-    <a href={href(route("methods", { part: "unvalidated" }))} className="chip chip-warn no-underline hover:underline">
+    <span className="chip chip-warn" title="No real model has been measured with this protocol">
       unvalidated
-    </a>
+    </span>
   );
 }

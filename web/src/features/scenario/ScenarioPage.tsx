@@ -68,7 +68,7 @@ function Details({ scenario, address, whole }: DetailsProps) {
       <div className="my-4 grid items-start gap-2 lg:grid-cols-2">
         <Disclosure
           title="The script"
-          note={stem ? "the opening; what the branches say is in the methods" : "what is said to everybody"}
+          note={stem ? "the opening" : "what is said to everybody"}
           className="panel px-3 py-1.5"
           open={scenario.script.length <= 4 && window.innerWidth >= 1024}
         >

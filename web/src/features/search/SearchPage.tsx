@@ -1,24 +1,19 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { endpoints, useApi } from "../../api/queries";
-import type { SearchFacets, SearchHead, SearchPart } from "../../api/types";
-import { SegmentedControl, SelectField } from "../../components/fields";
+import { useSearch } from "../../api/queries";
+import type { FoundConversation, Search } from "../../api/types";
+import { Button, SegmentedControl, SelectField } from "../../components/fields";
+import { Label } from "../../components/labels";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
-import { count, plural, humanize } from "../../lib/format";
-import type { AddressOf } from "../../routes";
-import { queryOf } from "../../lib/searchTerms";
-import { bandsOf, searchServer, searchSite } from "./searchIndex";
-import { SearchResults } from "./SearchResults";
+import { humanize, plural } from "../../lib/format";
+import { route, type AddressOf } from "../../routes";
 
-const POLL = 700; // ms between two looks at an index that is being prepared
-
-/** Full text over all conversations: what the models said, or what the judges wrote about it. */
+/** Which conversations have some words: in what the models said, or in what the judges wrote about it. Of a server. */
 export default function SearchPage({ address }: { address: AddressOf<"search"> }) {
   const { update } = usePage();
-  const { find, of } = address;
+  const { find, of, subject, scenario, part } = address;
   const field = useRef<HTMLInputElement>(null);
-  const head = useApi(endpoints.search, ({ preparing }) => (preparing === null ? false : POLL));
+  const found = useSearch({ words: find, of, subject, scenario, page: String((part ?? 1) - 1) });
   useDocumentTitle("Search");
   useEffect(() => field.current?.focus(), []);
   return (
@@ -34,7 +29,7 @@ export default function SearchPage({ address }: { address: AddressOf<"search"> }
             type="search"
             className="field w-full text-lg"
             value={find}
-            onChange={(event) => update({ find: event.target.value })}
+            onChange={(event) => update({ find: event.target.value, part: null })}
           />
         </label>
         <SegmentedControl
@@ -44,141 +39,105 @@ export default function SearchPage({ address }: { address: AddressOf<"search"> }
             ["said", "what models said", "Replies, private notes and reasoning of the models"],
             ["judged", "what judges wrote", "What every judge wrote before it gave its marks"],
           ]}
-          onChange={(value) => update({ of: value })}
+          onChange={(value) => update({ of: value, part: null })}
         />
       </div>
-      <Await query={head} what="the search index">
-        {(head) => {
-          const part = head.index.parts.find((part) => part.of === of);
-          return (
-            <>
-              <Progress head={head} />
-              {part ? <Results key={`${of} ${head.index.build}`} head={head} part={part} address={address} /> : null}
-            </>
-          );
-        }}
+      <Await query={found} what="the conversations">
+        {(answer) => <Results answer={answer} address={address} />}
       </Await>
     </>
   );
 }
 
-/** How far a server is with what is not found yet. */
-function Progress({ head: { preparing, problem } }: { head: SearchHead }) {
-  if (problem !== null) return <p className="mt-3 text-sm text-soft">Not everything can be found: {problem}.</p>;
-  if (preparing === null) return null;
-  return (
-    <p className="mt-3 flex flex-wrap items-center gap-x-3 text-sm text-faint">
-      Conversations that are new to the search are read. What you type is looked up in the others.
-      <progress className="accent-accent" aria-label="of the conversations are read" max={1} value={preparing} />
-    </p>
-  );
-}
-
-interface ResultsProps {
-  head: SearchHead;
-  part: SearchPart;
-  address: AddressOf<"search">;
-}
-
-function Results({ head: { index, preparing }, part, address }: ResultsProps) {
-  const { find, of, subject, scenario, mark } = address;
-  const { update, index: site } = usePage();
-  const facets = useApi(index.documents ? endpoints.searchFacets(index.build) : null);
-  const query = { find, of, subject, scenario, mark };
-  const asked = JSON.stringify([index.build, preparing, query]);
-  const found = useQuery({
-    queryKey: [asked],
-    queryFn: async () => {
-      const search = site.offer.frozen ? searchSite(index, query) : searchServer(index, query, preparing);
-      return { asked, ...(await search) };
-    },
-    placeholderData: keepPreviousData, // while the next letter is looked up, what was found stays
-  });
-  if (!index.documents || !queryOf(find, index.longest).length) {
+function Results({ answer, address }: { answer: Search; address: AddressOf<"search"> }) {
+  const { update } = usePage();
+  const { find, of } = address;
+  const part = address.part ?? 1;
+  const parts = Math.ceil(answer.found / answer.size);
+  if (!find.trim()) {
     return (
       <p className="mt-4 max-w-2xl text-soft">
-        {plural(index.documents, "conversation")}
-        {part.words === null ? "" : ` and ${plural(part.words, "different word")}`} can be searched. {part.covers}
+        {plural(answer.conversations, "conversation")} can be searched: all that the models said, with their private
+        notes and their reasoning, or all that the judges wrote.
       </p>
     );
   }
   return (
-    <Await query={facets} what="what a search can be narrowed to">
-      {(facets) => (
-        <>
-          <Filters facets={facets} address={address} />
-          <Await query={found} what="the index">
-            {(found) => {
-              const { first, others, phrase } = found;
-              const apart = address.apart || !first;
-              const shown = apart ? first + others : first;
-              return (
-                <>
-                  <div className="mt-4 mb-2 flex flex-wrap items-baseline gap-x-4 gap-y-1 text-soft">
-                    <p role="status">
-                      {phrase !== null && !first && others ? "None has these words together: " : ""}
-                      {count(shown)} of {plural(index.documents, "conversation")}
-                      {phrase === null || (first && apart)
-                        ? ""
-                        : first
-                          ? " with these words together"
-                          : " with these words apart"}
-                    </p>
-                    {first && others ? (
-                      <button
-                        type="button"
-                        className="underline underline-offset-4"
-                        aria-pressed={apart}
-                        onClick={() => update({ apart: !address.apart })}
-                      >
-                        {apart ? "only with the words together" : `also ${count(others)} with the words apart`}
-                      </button>
-                    ) : null}
-                  </div>
-                  {shown ? (
-                    <SearchResults found={found} count={shown} find={find} of={of} />
-                  ) : (
-                    <Empty
-                      title={
-                        found.any
-                          ? "No conversation with these words fits the filters."
-                          : of === "said"
-                            ? "No message has all of these words."
-                            : "No judge wrote all of these words."
-                      }
-                    >
-                      {found.any
-                        ? "Choose another subject, scenario or mark."
-                        : "Remove a word, or shorten the last one."}
-                    </Empty>
-                  )}
-                </>
-              );
-            }}
-          </Await>
-        </>
+    <>
+      <Filters answer={answer} address={address} />
+      <p role="status" className="mt-4 mb-2 text-soft">
+        {plural(answer.found, "conversation")} of {answer.conversations}
+      </p>
+      {answer.page.length ? (
+        <ul aria-label="Conversations found">
+          {answer.page.map((one) => (
+            <li key={one.transcript} className="border-b border-line py-2.5">
+              <Found found={one} find={find} of={of} />
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <Empty title="No conversation has all of these words.">
+          Remove a word, shorten the last one, or choose another subject or scenario.
+        </Empty>
       )}
-    </Await>
+      {parts > 1 ? (
+        <nav aria-label="Pages of conversations" className="mt-4 flex items-center gap-3">
+          <Button disabled={part < 2} onClick={() => update({ part: part - 1 })}>
+            Previous
+          </Button>
+          <span>
+            {part} of {parts}
+          </span>
+          <Button disabled={part >= parts} onClick={() => update({ part: part + 1 })}>
+            Next
+          </Button>
+        </nav>
+      ) : null}
+    </>
+  );
+}
+
+function Found({ found, find, of }: { found: FoundConversation; find: string; of: AddressOf<"search">["of"] }) {
+  const { href, index } = usePage();
+  const protocol = index.protocols.find((protocol) => protocol.id === found.protocol);
+  return (
+    <>
+      <p>
+        <a href={href(route("transcript", { transcript: found.transcript, find }))} className="font-medium">
+          <Label text={found.label} />
+        </a>{" "}
+        <span className="eyebrow">
+          {found.scenario}, run {found.run}, {humanize(found.configuration)}
+          {protocol ? `, ${protocol.name}` : ""}
+        </span>
+      </p>
+      <p className="prose-text max-w-4xl text-[0.98rem] text-soft" dir="auto">
+        <span className="sr-only">{of === "said" ? "The model: " : "A judge: "}</span>
+        {found.snippet.map(({ text, hit }, place) =>
+          hit ? (
+            <mark key={place} className="bg-quote-strong">
+              {text}
+            </mark>
+          ) : (
+            text
+          ),
+        )}
+      </p>
+    </>
   );
 }
 
 const ANY = { value: "", title: "any" };
 
-/** Narrows a search by subject, scenario, and a mark that the main judge gave. */
-export function Filters({ facets, address }: { facets: SearchFacets; address: AddressOf<"search"> }) {
+/** Narrows a search to one subject, to one scenario. */
+function Filters({ answer, address }: { answer: Search; address: AddressOf<"search"> }) {
   const { update } = usePage();
-  const several = new Set(facets.marks.map((mark) => mark.protocol)).size > 1;
   const same = (title: string) => ({ value: title, title });
-  const marks = bandsOf(facets).map(({ value, mark, title }) => ({
-    value,
-    title: `${humanize(mark.name)}: ${title}${several ? ` (${mark.protocol})` : ""}`,
-  }));
   const fields = [
-    ["subject", "Subject", facets.subjects.map(same)],
-    ["scenario", "Scenario", facets.scenarios.map(same)],
-    ["mark", "Mark by the main judge", marks],
+    ["subject", "Subject", answer.subjects],
+    ["scenario", "Scenario", answer.scenarios],
   ] as const;
-  const chosen = address.subject || address.scenario || address.mark;
   return (
     <div role="group" aria-label="Narrow the search" className="mt-3 flex flex-wrap items-end gap-x-4 gap-y-2">
       {fields.map(([name, label, options]) => (
@@ -188,19 +147,10 @@ export function Filters({ facets, address }: { facets: SearchFacets; address: Ad
           className="flex-[1_1_12rem]"
           selectClass="w-full"
           value={address[name]}
-          options={[ANY, ...options]}
-          onChange={(value) => update({ [name]: value })}
+          options={[ANY, ...options.map(same)]}
+          onChange={(value) => update({ [name]: value, part: null })}
         />
       ))}
-      {chosen ? (
-        <button
-          type="button"
-          className="min-h-8 underline underline-offset-4"
-          onClick={() => update({ subject: "", scenario: "", mark: "" })}
-        >
-          Clear filters
-        </button>
-      ) : null}
     </div>
   );
 }

@@ -1,10 +1,12 @@
 import { useMemo, type ReactNode } from "react";
 import type { Board, StemEntry, Subject, TranscriptEntry } from "../../api/types";
+import { useBoard } from "../../api/queries";
+import { SelectField } from "../../components/fields";
 import { ScrollArea } from "../../components/sections";
 import { TableHead, DataTable, type Heading, numberColumn, column, type Column } from "../../components/tables";
 import { usePage, type PageContextValue } from "../../hooks/usePage";
-import { humanize, orDash, heatColor, plural, markText } from "../../lib/format";
-import { route, type AddressOf } from "../../routes";
+import { humanize, nameText, orDash, heatColor, plural, markText } from "../../lib/format";
+import { route, SCORES, type AddressOf } from "../../routes";
 import { branchTitle } from "../../lib/branches";
 
 /** What the parts of a subject's page are given. */
@@ -164,34 +166,33 @@ function cellsOf(transcripts: readonly (TranscriptEntry | StemEntry)[]) {
   return { columns: [...columns.values()], cells };
 }
 
-/** Every conversation of the subject, or those of one run, of one scenario. */
+/** The conversations of the subject, or those of one scenario, of one run, with some scores. */
 export function Transcripts({ subject, board, address }: SubjectProps) {
   const { href } = usePage();
-  const { run, scenario } = address;
+  const { run, scenario, score } = address;
   const rows = useMemo(
     () =>
       subject.transcripts.filter(
-        (transcript) => (run === null || transcript.run === run) && (!scenario || transcript.scenario === scenario),
+        (transcript) =>
+          (run === null || transcript.run === run) &&
+          (!scenario || transcript.scenario === scenario) &&
+          (!score || scoreRange(transcript.score) === score),
       ),
-    [subject, run, scenario],
+    [subject, run, scenario, score],
   );
-  const title = board.scenarios.find((one) => one.id === scenario)?.title ?? humanize(scenario);
-  const only = [...(scenario ? [title] : []), ...(run === null ? [] : [`run ${run}`])].join(", ");
   const columns = useMemo(() => columnsOf(subject, board, href), [subject, board, href]);
   return (
     <>
+      <Filters subject={subject} board={board} address={address} />
       <p className="mb-2 flex flex-wrap gap-x-3 text-sm" role="status">
-        {only ? (
-          <>
-            <span>
-              Only {only}: {plural(rows.length, "conversation")}.
-            </span>
-            <a href={href(route("subject", { subject: address.subject }))}>All conversations</a>
-            {scenario ? <a href={href(route("scenario", { scenario }))}>This scenario over all subjects</a> : null}
-          </>
-        ) : (
-          plural(rows.length, "conversation")
-        )}
+        <span>
+          {plural(rows.length, "conversation")}
+          {rows.length < subject.transcripts.length ? ` of ${subject.transcripts.length}` : ""}
+        </span>
+        {isNarrowed(address) ? (
+          <a href={href(route("subject", { subject: address.subject }))}>All conversations</a>
+        ) : null}
+        {scenario ? <a href={href(route("scenario", { scenario }))}>This scenario over all subjects</a> : null}
       </p>
       <DataTable
         rows={rows}
@@ -202,6 +203,65 @@ export function Transcripts({ subject, board, address }: SubjectProps) {
       />
     </>
   );
+}
+
+/** Whether the list is narrowed to some conversations. */
+export function isNarrowed({ run, scenario, score }: AddressOf<"subject">): boolean {
+  return run !== null || scenario !== "" || score !== "";
+}
+
+const ANY = { value: "", title: "all" };
+
+/** Which conversations are listed: of which model, scenario and run, with which scores. */
+function Filters({ subject, board, address }: SubjectProps) {
+  const { update, navigate, index } = usePage();
+  const { data: whole = board } = useBoard(board.board.id, index.offer.frozen, true);
+  const runs = [...new Set(subject.transcripts.map((one) => one.run))].sort((a, b) => a - b);
+  const models = whole.rows.map((row) => ({ value: row.subject.id, title: nameText(row.subject.label) }));
+  const scenarios = board.scenarios.map(({ id, title }) => ({ value: id, title }));
+  return (
+    <div role="group" aria-label="Narrow the list" className="no-print mb-2 flex flex-wrap items-end gap-x-4 gap-y-2">
+      <SelectField
+        label="Model"
+        selectClass="max-w-full"
+        value={address.subject}
+        options={models}
+        onChange={(id) => navigate({ ...address, subject: id })}
+      />
+      <SelectField
+        label="Scenario"
+        selectClass="max-w-full"
+        value={address.scenario}
+        options={[ANY, ...scenarios]}
+        onChange={(scenario) => update({ scenario })}
+      />
+      <SelectField
+        label="Run"
+        value={address.run === null ? "" : String(address.run)}
+        options={[ANY, ...runs.map((run) => ({ value: String(run), title: String(run) }))]}
+        onChange={(run) => update({ run: run === "" ? null : Number(run) })}
+      />
+      <SelectField
+        label="Score"
+        value={address.score}
+        options={[ANY, ...SCORES.map((range) => ({ value: range, title: SCORE_TITLES[range] }))]}
+        onChange={(range) => update({ score: SCORES.find((one) => one === range) ?? "" })}
+      />
+    </div>
+  );
+}
+
+const SCORE_TITLES: Record<(typeof SCORES)[number], string> = {
+  "0-25": "below 25",
+  "25-50": "25 to below 50",
+  "50-75": "50 to below 75",
+  "75-100": "75 and above",
+  "none": "no score",
+};
+
+/** The range that *score*, in [0, 100] or absent, is in. */
+export function scoreRange(score: number | null): (typeof SCORES)[number] {
+  return score === null ? "none" : (SCORES[Math.min(3, Math.floor(score / 25))] ?? "none");
 }
 
 function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"]): Column<TranscriptEntry>[] {

@@ -9,7 +9,7 @@ import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { plural, count, orDash, humanize } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Branches } from "./Branches";
-import { HeatMap, Transcripts, type SubjectProps } from "./Conversations";
+import { HeatMap, isNarrowed, Transcripts, type SubjectProps } from "./Conversations";
 import { Runs } from "./Runs";
 import { Scores, FULL_SCALE } from "./Scores";
 import { Button } from "../../components/fields";
@@ -46,7 +46,7 @@ function Details({ subject, board, address }: SubjectProps) {
   useDocumentTitle(label);
   const others = address.picked.filter((one) => one !== id);
   const picked = address.picked.includes(id);
-  const narrowed = address.run !== null || address.scenario !== "";
+  const narrowed = isNarrowed(address);
   const variants = [...board.efforts, ...board.providers].flatMap((one) => one.variants);
   const hasVariants = variants.some((variant) => board.ids[variant.label] === id);
   return (

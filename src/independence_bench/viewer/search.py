@@ -1,0 +1,216 @@
+"""The search of `aib view`: which conversations have some words, by SQLite's full-text search.
+
+A store keeps its texts packed, so no database can search them where they are. The first search in a
+catalog writes them into a temporary database (FTS5), which is deleted with the catalog. It ranks
+what it finds by bm25. The store may be SQLite or PostgreSQL; nothing is written to it.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from independence_bench.analysis.results import judgements_at
+from independence_bench.errors import BenchError, WrongUse
+from independence_bench.protocol.definition import Configuration
+from independence_bench.store import results
+from independence_bench.store.rows import in_chunks
+from independence_bench.viewer.snapshot import Catalog, StoredTranscript
+
+SHOWN = 20  # conversations in a page of what is found
+LONGEST_QUERY, MOST_TERMS = 2_000, 100  # characters; words and phrases
+SNIPPET = 30  # words in a snippet
+AT_ONCE = 100  # conversations that are read together
+BEGIN, END = "\ue000", "\ue001"  # around each hit in a snippet
+# is a space in what is searched: those two, and what SQLite takes in no text
+UNWANTED = re.compile(f"[{BEGIN}{END}\0\ud800-\udfff]")
+COLUMNS = {"said": 0, "judged": 1}  # what the models said; what the judges wrote about it
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetPart:
+    """A part of a snippet; *hit*: it is one of the words, or one of the phrases, of the query."""
+
+    text: str
+    hit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoundConversation:
+    """A conversation that has all words of a query."""
+
+    transcript: str
+    label: str
+    scenario: str  # title
+    run: int
+    configuration: Configuration
+    protocol: str  # id
+    snippet: tuple[SnippetPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """`api/search.json?...` of a server: one page of what a query finds, the best match first."""
+
+    conversations: int  # that can be searched
+    subjects: tuple[str, ...]  # labels, to narrow a search by
+    scenarios: tuple[str, ...]  # titles, to narrow a search by
+    found: int  # conversations with all words, of the subject and the scenario that were named
+    size: int  # conversations in a page
+    page: tuple[FoundConversation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What is looked for."""
+
+    of: str  # one of `COLUMNS`
+    match: str  # as FTS5 writes it; "": no word
+    subject: str  # label; "": any
+    scenario: str  # title; "": any
+    page: int
+
+
+def parse_query(given: Mapping[str, str]) -> SearchQuery:
+    """The query in the parameters of an address. Raises WrongUse if it is none."""
+    of, page = given.get("of", "said"), given.get("page", "0")
+    words = UNWANTED.sub(" ", given.get("words", ""))
+    if of not in COLUMNS or not re.fullmatch("[0-9]{1,6}", page):
+        raise WrongUse("a search is for words that were said or judged, and its pages are numbered")
+    terms = _terms(words)
+    if len(words) > LONGEST_QUERY or len(terms) > MOST_TERMS:
+        raise WrongUse(f"a search is for at most {MOST_TERMS} words; look for some of them")
+    match = f"{{{of}}} : ({' '.join(terms)})" if terms else ""
+    return SearchQuery(of, match, given.get("subject", ""), given.get("scenario", ""), int(page))
+
+
+def _terms(words: str) -> list[str]:
+    """Each word of *words*, and each phrase in quotes, as FTS5 writes it.
+
+    The last word may be a beginning, until something follows it.
+    """
+    parts = re.split('["“”„«»]', words)
+    terms = []
+    for number, part in enumerate(parts):
+        terms += [part] if number % 2 else part.split()
+    terms = [f'"{term}"' for term in terms if re.search(r"[^\W_]", term)]
+    if terms and len(parts) % 2 and re.search(r"[^\W_]$", words):
+        terms[-1] += "*"
+    return terms
+
+
+def search(catalog: Catalog, query: SearchQuery) -> SearchAnswer:
+    """One page of what *query* finds in *catalog*."""
+    index: SearchIndex = catalog.kept("search", lambda: SearchIndex(catalog))
+    conversations = index.conversations
+    found = [
+        number
+        for number in (index.find(query.match) if query.match else ())
+        if query.subject in ("", catalog.labels[conversations[number].row.subject_hash])
+        and query.scenario in ("", conversations[number].scenario.title)
+    ]
+    shown = found[query.page * SHOWN : (query.page + 1) * SHOWN]
+    subjects = {catalog.labels[one.row.subject_hash] for one in conversations}
+    return SearchAnswer(
+        conversations=len(conversations),
+        subjects=tuple(sorted(subjects, key=lambda label: (label.casefold(), label))),
+        scenarios=tuple(dict.fromkeys(one.scenario.title for one in conversations)),
+        found=len(found),
+        size=SHOWN,
+        page=tuple(_found(catalog, conversations[one], index.snippet(query, one)) for one in shown),
+    )
+
+
+def _found(catalog: Catalog, conversation: StoredTranscript, snippet: str) -> FoundConversation:
+    return FoundConversation(
+        transcript=conversation.id,
+        label=catalog.labels[conversation.row.subject_hash],
+        scenario=conversation.scenario.title,
+        run=conversation.row.run,
+        configuration=conversation.configuration,
+        protocol=conversation.edition.id,
+        snippet=tuple(
+            SnippetPart(part, number % 2 == 1)
+            for number, part in enumerate(re.split(f"[{BEGIN}{END}]", snippet))
+            if part
+        ),
+    )
+
+
+class SearchIndex:
+    """The texts of all conversations of a catalog, in a temporary database."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        """Read them. Raises BenchError if this Python's SQLite has no FTS5."""
+        self.conversations = list(catalog.transcripts.values())  # their places are their row ids
+        self._database = sqlite3.connect("", check_same_thread=False)
+        self._lock = threading.Lock()
+        weakref.finalize(catalog, self._database.close)
+        try:
+            self._database.execute(
+                "CREATE VIRTUAL TABLE texts USING "
+                "fts5(said, judged, tokenize = 'unicode61 remove_diacritics 2')"
+            )
+        except sqlite3.OperationalError as error:
+            raise BenchError(
+                f"words cannot be searched: the SQLite of this Python has no FTS5 ({error})"
+            ) from error
+        with catalog.store.reading() as connection:
+            for places in in_chunks(range(len(self.conversations)), AT_ONCE):
+                some = [self.conversations[place] for place in places]
+                self._database.executemany(
+                    "INSERT INTO texts (rowid, said, judged) VALUES (?, ?, ?)",
+                    zip(places, _said(connection, some), _judged(connection, some), strict=True),
+                )
+
+    def find(self, match: str) -> list[int]:
+        """The places of the conversations that *match*, the best match first."""
+        wanted = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts), rowid"
+        with self._lock:
+            return [place for (place,) in self._database.execute(wanted, (match,))]
+
+    def snippet(self, query: SearchQuery, place: int) -> str:
+        """Of the conversation at *place*, which has them, the passage with most of the words."""
+        wanted = (
+            "SELECT snippet(texts, ?, ?, ?, ' … ', ?) FROM texts WHERE texts MATCH ? AND rowid = ?"
+        )
+        given = (COLUMNS[query.of], BEGIN, END, SNIPPET, query.match, place)
+        with self._lock:
+            return str(self._database.execute(wanted, given).fetchone()[0])
+
+
+def _said(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
+    """Of each conversation what the model wrote: replies, private notes and reasoning."""
+    stored = results.read_transcripts(connection, [one.row.id for one in some])
+    keys = [key for _, keys in stored.values() for key in keys]
+    replies = results.find_replies(connection, keys)
+    for one in some:
+        if one.row.id not in stored:  # it was deleted after the catalog was read
+            yield ""
+            continue
+        transcript, keys = stored[one.row.id]
+        spoken = [
+            text for line in transcript.lines if line.name for text in (line.text, line.notes)
+        ]
+        yield _joined([*spoken, *(replies[key].reasoning for key in keys if key in replies)])
+
+
+def _judged(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
+    """Of each conversation what the judges wrote about it."""
+    given = [
+        [judgement.key for judgement in judgements_at(one.edition.records.given, one.key)]
+        for one in some
+    ]
+    stored = results.find_judgements(connection, [key for keys in given for key in keys])
+    for keys in given:
+        yield _joined([stored[key].reasoning for key in keys if key in stored])
+
+
+def _joined(texts: Sequence[str | None]) -> str:
+    return UNWANTED.sub(" ", "\n\n".join(text for text in texts if text))
