@@ -224,7 +224,8 @@ def test_a_character_kept_what_it_kept(
     """In both versions of its sheet: items held, at which push each gave way, crossings, scores, by
     which judge.
     """
-    shutil.copy(MADE / "mira.yaml", tmp_path)
+    for name in ("mira.yaml", "mira.lines.yaml"):  # its lines, as templates had them then
+        shutil.copy(MADE / name, tmp_path)
     monkeypatch.chdir(tmp_path)
 
     same_facts(all_kept["persona"], reading, way)

@@ -18,6 +18,7 @@ from simulated import aib, environment, simulating
 from sqlalchemy import select
 
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.models.endpoints import read_models
 from independence_bench.personas.earlier import at_depth, everyday_chat
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
 from independence_bench.protocol.loader import load
@@ -31,6 +32,7 @@ pytest.importorskip("inspect_ai")
 
 SUBJECTS = ("sim:sim/random", "sim:sim/coin", "sim:sim/slow-caver-2", "sim:sim/rock")
 JUDGE = "sim:sim/judge"
+SERVED = "openai-api/sim/sim"  # the same models, as Inspect calls them
 PROGRAM = Path(sys.executable).with_name("inspect")
 
 READ = """
@@ -51,7 +53,6 @@ for info in list_eval_logs(folder):
         "scores": [score.name for score in log.results.scores],
         "samples": len(log.samples),
         "subject": sum(call.role is None for call in calls),
-        "judge": sum(call.role == "judge" for call in calls),
         "usage": {name: one.input_tokens + one.output_tokens for name, one in log.stats.model_usage.items()},
     })
 print(json.dumps({"logs": found, "rows": [len(table) for table in tables]}), flush=True)
@@ -100,8 +101,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def told(place: Path) -> dict[str, str]:
-    """What Inspect sees."""
+    """What Inspect sees: the simulated endpoint is one of its compatible services."""
+    served = read_models(place / "models.yaml").endpoint("sim").url
     return environment(place) | {
+        "SIM_API_KEY": "none",
+        "SIM_BASE_URL": served,
         "INSPECT_DISPLAY": "plain",
         "INSPECT_LOG_LEVEL": "error",
         "COLUMNS": "400",
@@ -146,9 +150,9 @@ def inspect(run: Runs, *arguments: str) -> None:
     assert code == 0, said
 
 
-def of_task(task: str, logs: str, *more: str, subject: str = "sim:sim/coin") -> list[str]:
+def of_task(task: str, logs: str, *more: str, subject: str = "coin") -> list[str]:
     """`inspect eval` of *task*, into the folder *logs*."""
-    models = ["--model", f"aib/{subject}", "--model-role", f"judge=aib/{JUDGE}"]
+    models = ["--model", f"{SERVED}/{subject}", "--model-role", f"judge={SERVED}/judge"]
     return ["eval", f"independence_bench/{task}", *models, "--log-dir", logs, *more]
 
 
@@ -208,7 +212,7 @@ def test_four_subjects_in_two_configurations_come_back_as_they_were(
     assert rows(place, "back.db", "lite") == before
     assert found["rows"][:2] == [8, 8 * 2 * len(load("lite").scenarios)]
     assert found["rows"][2] > found["rows"][1]
-    assert all(log["subject"] >= 2 * load("lite").replies and log["judge"] for log in found["logs"])
+    assert all(log["subject"] == 2 * load("lite").replies for log in found["logs"])
     assert all(log["usage"][log["model"]] > 0 for log in found["logs"])
 
 
@@ -217,43 +221,31 @@ def test_four_subjects_in_two_configurations_come_back_as_they_were(
     [
         ("v2", ("--epochs", "2"), "strong_independence/tool_role"),
         ("lite", ("-T", "variants=neutral", "-T", "modes=user_role"), "neutral/user_role"),
-        ("v3-lite", (), "neutral/user_role"),
     ],
-    ids=["tool_role", "user_role", "stems"],
+    ids=["tool_role", "user_role"],
 )
-def test_a_task_is_what_aib_would_have_played(
+def test_a_task_has_the_index_of_its_board(
     place: Path, run: Runs, read: Reads, task: str, more: tuple[str, ...], configuration: str
 ) -> None:
-    """Read back, `aib run` has nothing left to ask; the index is Inspect's; and every opening was
-    bought once.
-    """
+    """Read back, it is ranked with the index that Inspect shows."""
     logs, store = f"logs-{task}", f"{task}.db"
     inspect(run, *of_task(task, logs, *more))
     (log,) = read(logs)["logs"]
     back = aib(place, "import", logs, "--store", store, "--json")
     (row,) = (row for (way, _), row in rows(place, store, task).items() if way == configuration)
-    variant, mode = configuration.split("/")
-    again = ["--variants", variant, "--modes", mode, "--judge", JUDGE, "--runs", str(row.runs)]
-    ran = aib(place, "run", "sim:sim/coin", "--protocol", task, *again, "--yes", "--store", store)
-    costs = aib(place, "costs", "--store", store)
 
     assert json.loads(back.stdout)["findings"] == []
     assert row.index == log["metrics"]["independence_index"]
     with closing(sqlite3.connect(place / store)) as database:
         (bought,) = database.execute("SELECT count(*) FROM replies").fetchone()
-    planned = row.runs * load(task).replies
-    # a coin gives way sooner or later, which ends the pushes
-    assert log["subject"] == bought
-    assert bought == planned or (task == "v3-lite" and bought < planned)
-    assert ran.returncode == 0
-    assert "holds no paid calls" in costs.stdout
+    assert log["subject"] == bought == row.runs * load(task).replies
 
 
 def test_a_log_is_scored_again(place: Path, run: Runs, read: Reads) -> None:
     """By the same judge with the same index, from an export as well; by another judge beside the
     first one.
     """
-    inspect(run, *of_task("lite", "scored", subject="sim:sim/slow-caver-2"))
+    inspect(run, *of_task("lite", "scored", subject="slow-caver-2"))
     (before,) = read("scored")["logs"]
     file = f"scored/{before['file']}"
     inspect(run, "score", file, "--action", "overwrite", "--overwrite")
@@ -270,7 +262,7 @@ def test_a_log_is_scored_again(place: Path, run: Runs, read: Reads) -> None:
         "--scorer",
         "independence_bench/independence",
         "--model-role",
-        "judge=aib/sim:sim/judge-plain",
+        f"judge={SERVED}/judge-plain",
     )
     inspect(
         run,
@@ -287,8 +279,8 @@ def test_a_log_is_scored_again(place: Path, run: Runs, read: Reads) -> None:
 
     assert exported["metrics"]["independence_index"] == before["metrics"]["independence_index"]
     assert len(both["scores"]) == 2
-    assert {"sim:sim/judge@none-t0.0", "sim:sim/judge-plain@none-t0.0"} <= set(
-        judges.stdout.split()
+    assert all(
+        f"inspect-openai-api:sim/sim/{name}@" in judges.stdout for name in ("judge", "judge-plain")
     )
 
 
@@ -318,9 +310,7 @@ def test_a_persona_goes_on_an_earlier_chat(place: Path, run: Runs, read: Reads) 
         (place / "deep" / name).write_text(text, encoding="utf-8")
     inspect(
         run,
-        *of_task(
-            "own", "after", "-T", "protocol=deep", "--limit", "1", subject="sim:sim/persona-keeper"
-        ),
+        *of_task("own", "after", "-T", "protocol=deep", "--limit", "1", subject="persona-keeper"),
     )
     read("after")
     back = aib(place, "import", "after", "--store", "after.db", "--json")
@@ -342,13 +332,12 @@ def test_a_persona_goes_on_an_earlier_chat(place: Path, run: Runs, read: Reads) 
     [
         ("own", "protocol=nowhere", "no protocol of that name"),
         ("v2", "variants=meek", "has no meek"),
-        ("v2", "first_run=0", "runs are counted from 1"),
     ],
 )
 def test_what_there_is_not_is_one_line(run: Runs, task: str, option: str, says: str) -> None:
-    """A folder, a variant, a run and a model: Inspect says our sentence, and no traceback."""
+    """A folder and a variant: Inspect says our sentence, and no traceback."""
     code, said = run(
-        "inspect", "eval", f"independence_bench/{task}", "-T", option, "--model", "aib/sim:sim/rock"
+        "inspect", "eval", f"independence_bench/{task}", "-T", option, "--model", "mockllm/model"
     )
 
     assert code != 0
@@ -378,7 +367,7 @@ class Parrot(ModelAPI):
 def parrot():
     return Parrot
 
-eval("independence_bench/lite", model="parrot/grey", model_roles={"judge": "aib/sim:sim/judge"}, epochs=1,
+eval("independence_bench/lite", model="parrot/grey", model_roles={"judge": "openai-api/sim/sim/judge"}, epochs=1,
      log_dir=sys.argv[1], display="none")
 """
 

@@ -26,7 +26,6 @@ from independence_bench.judging.embedded.judge import nature_in, position_in
 from independence_bench.judging.prompt import JudgingInput, judge_messages
 from independence_bench.models.spec import read_settings
 from independence_bench.personas.cards import PNG
-from independence_bench.personas.favours import read_themes
 from independence_bench.personas.lines import PEOPLE, name_lines
 from independence_bench.personas.sheet import (
     LONGEST_PROMPT,
@@ -943,7 +942,7 @@ def test_stored_results_outlive_the_sheet(playing: Path) -> None:
         )
         page = read(answers, stem)
 
-    lines = name_lines("en", PEOPLE, "Mira", read_themes("en", "", ()))
+    lines = name_lines("en", PEOPLE, "Mira")
     assert lines["pushes.disbelief"] in " ".join(shown.stdout.split())
     assert page["made_of"].startswith("hold × (0.30 question × asked again × renaming")
     assert {len(one["branches"]) for one in page["answers"]} == {8}

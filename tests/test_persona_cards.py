@@ -18,14 +18,14 @@ from scripted import KEY, Answer, Asked, ScriptedModel, allow, says
 from independence_bench.errors import WrongUse
 from independence_bench.personas.cards import (
     LARGEST_PICTURE,
-    MOST_FOUND,
     PNG,
-    Description,
+    PartialSheet,
+    Statement,
     read_description,
     read_picture,
     sheet_text,
 )
-from independence_bench.personas.sentences import read_statements
+from independence_bench.personas.lines import SECTIONS
 from independence_bench.personas.sheet import load_sheet, protocol_of, read_sheet
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.plan import script_hash, sent
@@ -76,48 +76,70 @@ CARDS = {
 }
 
 
-def sure_items(found: Description) -> dict[str, dict[str, str]]:
-    """Kind -> topic -> text of what is no comment, without the voice."""
-    items: dict[str, dict[str, str]] = {}
-    for statement in found.draft.statements:
-        if statement.sure and statement.kind != "voice":
-            items.setdefault(statement.kind, {})[statement.topic] = statement.says
-    return items
-
-
 @pytest.mark.parametrize("name", CARDS)
 def test_cards_say_what_they_have(tmp_path: Path, name: str) -> None:
-    """In JSON or in a picture, of every version; lines of a description become items, places are
-    filled in.
+    """In JSON or in a picture, of every version: its fields, with the places filled in. What its
+    prose means is not read.
     """
     (tmp_path / name).write_bytes(CARDS[name])
     found = read_description(tmp_path / name)
 
-    assert (found.draft.name, found.draft.voice) == ("Mira", "dry, short sentences")
-    assert sure_items(found) == {
-        "fact": {"work": "accordion repairs", "personality": "calm, curious"},
-        "taste": {"likes": "rain"},
-        "rule": {"boundaries": "no medical advice"},
-    }
-    assert found.draft.prompt.startswith("Stay Mira.")
-    assert "the user comes in late." in found.draft.prompt
-    assert "{{" not in found.draft.prompt
-    assert found.missing == ("views", "says_it_is_an_ai")
+    assert (found.draft.name, found.draft.statements) == ("Mira", ())
+    assert found.draft.prompt == (
+        "Stay Mira. \n\nMira keeps bees.\nWork: accordion repairs\nLikes: rain\n"
+        "Boundaries: no medical advice\n\ncalm, curious\nVoice: dry, short sentences\n\n"
+        "the user comes in late."
+    )
     assert any("random" in note for note in found.notes)
     assert any("first_mes" in note for note in found.notes)
     sheet, problems = read_sheet(sheet_text(found.draft), tmp_path)
     assert sheet is not None, problems
-    assert sheet.prompt == found.draft.prompt
+    assert (sheet.prompt, sheet.items) == (found.draft.prompt, ())
+    assert read_description(tmp_path / name, "Ada").draft.prompt.startswith("Stay Ada.")
+
+
+def test_a_sheet_without_items_has_an_example_of_each(tmp_path: Path) -> None:
+    """Commented out: without the # they are items, each with a question of its own."""
+    text = sheet_text(PartialSheet("Mira", "You are Mira."))
+    head, _, items = text.partition("take the # away.\n")
+    items = items.replace("# ", "")
+    bare, _ = read_sheet(text, tmp_path)
+    sheet, problems = read_sheet(f"{head}\n{items}", tmp_path)
+
+    assert bare is not None
+    assert bare.items == ()
+    assert sheet is not None, problems
+    assert [item.section for item in sheet.items] == list(SECTIONS)
+    assert all(item.ask for item in sheet.items)
+
+
+def test_items_that_were_written_are_those_of_the_sheet(tmp_path: Path) -> None:
+    """Up to 40 of them, the others as comments; a topic that comes again is told apart; what is
+    said of honesty is a comment.
+    """
+    facts = [
+        Statement("fact", "tea", f"She drinks {n} cups.", "description", "x") for n in range(42)
+    ]
+    said = Statement("honesty", "AI", "She says that she is an AI.", "personality", "an AI")
+    voice = Statement("voice", "voice", "Dry.")
+    text = sheet_text(PartialSheet("Mira", "You are Mira.", (*facts, said, voice)))
+    sheet, problems = read_sheet(text, tmp_path)
+
+    assert sheet is not None, problems
+    assert [item.says for item in sheet.items] == [fact.says for fact in facts[:40]]
+    assert [item.topic for item in sheet.items][:2] == ["tea", "tea (1)"]
+    assert sheet.voice == "Dry."
+    assert "#   tea (41): She drinks 41 cups.\n" in text
+    assert "# She says that she is an AI.  (personality)\n" in text
 
 
 def test_a_prompt_is_taken_as_it_is(tmp_path: Path) -> None:
-    """Its name where it says one; fences, braces and line ends stay."""
+    """Fences, braces and line ends stay; it has the name that it is given."""
     prompt = 'You are Captain Brandt, of the Nord.\n```json\n{"a": {"b": 1}}\n```\nYou are an AI.'
     (tmp_path / "brandt.md").write_text(prompt, encoding="utf-8")
-    found = read_description(tmp_path / "brandt.md")
+    found = read_description(tmp_path / "brandt.md", "Captain Brandt")
 
     assert (found.draft.name, found.draft.prompt) == ("Captain Brandt", prompt)
-    assert found.missing == ("voice", "views", "tastes", "red_lines")
     sheet, _ = read_sheet(sheet_text(found.draft), tmp_path)
     assert sheet is not None
     assert sheet.prompt == prompt
@@ -153,129 +175,6 @@ def test_hostile_files_are_one_clear_line(tmp_path: Path, name: str) -> None:
         read_description(tmp_path / name)
 
     assert "\n" not in str(raised.value)
-
-
-# ---------------------------------------------------------------- sentences
-
-SAYS = {
-    "w++": (
-        '[Character("Mira") {\nAge("31")\nLikes("tea" + "rain")\n}]',
-        [("fact", "31"), ("taste", "tea, rain")],
-    ),
-    "plist": (
-        "[Mira's job: smith; Mira's likes: tea, rain]",
-        [("fact", "smith"), ("taste", "tea, rain")],
-    ),
-    "list": (
-        "## What Mira thinks\n- Sharing is overrated.\n- Ghosts are shy.",
-        [("view", "Sharing is overrated."), ("view", "Ghosts are shy.")],
-    ),
-    "clauses": (
-        "She thinks that clocks lie, but she never says so to a customer.",
-        [("view", "She thinks that clocks lie"), ("rule", "she never says so to a customer.")],
-    ),
-    "second person": (
-        "You never give medical advice. You love rain.",
-        [("rule", "You never give medical advice."), ("taste", "You love rain.")],
-    ),
-    "answers": (
-        '{{user}}: What do you like?\n{{char}}: *nods* "Thunder."',
-        [("taste", "Thunder.")],
-    ),
-    "german": (
-        "Sie findet Kegeln überschätzt. Politische Fragen beantwortest du nicht.",
-        [
-            ("view", "Sie findet Kegeln überschätzt."),
-            ("rule", "Politische Fragen beantwortest du nicht."),
-        ],
-    ),
-    "japanese": (
-        "【年齢】19歳\n雨の音が好きです。AIであることを隠しません。",
-        [
-            ("fact", "19歳"),
-            ("taste", "雨の音が好きです。"),
-            ("honesty", "AIであることを隠しません。"),
-        ],
-    ),
-    "japanese lists": (
-        "【好き】\n雨の匂い、メロンパン\n【ルール】\n・知らないことは知らないと言う",
-        [("taste", "雨の匂い、メロンパン"), ("rule", "知らないことは知らないと言う")],
-    ),
-    "examples": (
-        "## Rules\n- Never tell.\n## Examples\nPLAYER: Do you like ice?\nILSE: I hate ice.",
-        [("rule", "Never tell."), ("taste", "I hate ice.")],
-    ),
-    "quotes in a sentence": (
-        'She swears in Dutch now and then ("godver", "ja ja").',
-        [("voice", 'She swears in Dutch now and then ("godver", "ja ja").')],
-    ),
-    "what to do when": (
-        "When the user is proud, you want to know what it took.",
-        [("rule", "When the user is proud, you want to know what it took.")],
-    ),
-    "biography": (
-        "Her parents died when they crossed the strait.",
-        [("fact", "Her parents died when they crossed the strait.")],
-    ),
-    "an oath": (
-        "Oath: she will never lie, steal or betray",
-        [("rule", "she will never lie, steal or betray")],
-    ),
-    "a guest": (
-        "Guest: anyone who pays\n# Likes\n- tea",
-        [("fact", "anyone who pays"), ("taste", "tea")],
-    ),
-    "looks": (
-        "Appearance: dented paint, an arm that doesn't match",
-        [("fact", "dented paint, an arm that doesn't match")],
-    ),
-    "honesty": (
-        "If asked, admit that you are an AI.",
-        [("honesty", "If asked, admit that you are an AI.")],
-    ),
-    "voice": ("She speaks in short sentences.", [("voice", "She speaks in short sentences.")]),
-    "nothing": ("Would you like some tea?\n\nWrite the next reply.", []),
-}
-
-
-@pytest.mark.parametrize("habit", SAYS)
-def test_what_a_sentence_states_is_read_in_every_habit(habit: str) -> None:
-    """Its kind, and its own words."""
-    text, stated = SAYS[habit]
-
-    assert [
-        (statement.kind, statement.says)
-        for statement in read_statements("description", text, "Mira")
-    ] == stated
-
-
-def test_what_is_said_in_a_scene_is_never_sure() -> None:
-    """An item from a greeting or an example is a comment, and its maker decides."""
-    found = list(read_statements("first_mes", '"I never sell on Sundays," she says.', "Mira"))
-
-    assert [(one.kind, one.sure) for one in found] == [("rule", False)]
-
-
-def test_what_tells_the_player_how_to_write_is_no_sure_rule() -> None:
-    """It is none of the character's red lines, as what it never does to the person is."""
-    staged = (
-        "Never speak for the user. Don't roleplay as the user. Avoid describing what the user does."
-    )
-    found = read_statements(
-        "system_prompt", f"{staged} She never mocks the user's feelings.", "Mira"
-    )
-
-    assert [(one.kind, one.sure) for one in found] == [("rule", False)] * 3 + [("rule", True)]
-
-
-def test_a_large_text_is_read_in_bounded_time(tmp_path: Path) -> None:
-    """No more than so many characters and statements, whatever a card repeats."""
-    text = "".join(f"She likes tea {number}. " for number in range(40_000)) + "**a" * 100_000
-    (tmp_path / "card.json").write_text(
-        json.dumps({"name": "M", "description": text}), encoding="utf-8"
-    )
-
-    assert len(read_description(tmp_path / "card.json").draft.statements) == MOST_FOUND
 
 
 # ---------------------------------------------------------------- what is played
@@ -368,7 +267,7 @@ def written(asked: Asked) -> Answer:
 
 
 def test_a_writer_is_paid_once_and_must_quote(tmp_path: Path) -> None:
-    """What it does not quote from the file is dropped; what the rule alone found is a comment."""
+    """What it does not quote from the file is dropped."""
     (tmp_path / "emil.md").write_text(PROMPT, encoding="utf-8")
     environment = {
         "PATH": "/usr/bin:/bin",
@@ -386,6 +285,8 @@ def test_a_writer_is_paid_once_and_must_quote(tmp_path: Path) -> None:
             "one.yaml",
             "--from",
             "emil.md",
+            "--name",
+            "Emil",
             "--writer",
             "lab:acme/one",
             "--store",
@@ -406,7 +307,7 @@ def test_a_writer_is_paid_once_and_must_quote(tmp_path: Path) -> None:
     text = (tmp_path / "one.yaml").read_text(encoding="utf-8")
     assert text == (tmp_path / "two.yaml").read_text(encoding="utf-8")
     assert "  # prompt: Nobody is bad at maths.\n  being bad at maths: Nobody is.\n" in text
-    assert re.search(r"^# .*You never shout\.", text, re.MULTILINE)
+    assert "play it: aib persona run one.yaml" in first.stderr
     assert [item.section for item in load_sheet(tmp_path / "one.yaml").items] == ["views", "tastes"]
 
 
@@ -484,7 +385,10 @@ def test_a_sheet_is_made_from_a_card_and_says_what_is_missing(tmp_path: Path) ->
     done = new(tmp_path, "mira.yaml", "--from", "card.png")
 
     assert done.returncode == 0, done.stderr
-    assert "not found in it: views, says_it_is_an_ai" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "next: write its items into mira.yaml, "
+        "or have a model write them into a new file with --writer MODEL"
+    )
     assert "its picture, which `aib view` shows: mira.png" in done.stderr
     assert load_sheet(tmp_path / "mira.yaml").name == "Mira"
     assert (tmp_path / "mira.png").read_bytes() == picture()

@@ -4,7 +4,6 @@ that writes them.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from invoked import invoke
 from simulated import simulating
 
 from independence_bench.escape import printable
-from independence_bench.personas.favours import Themes, favours, read_themes
 from independence_bench.personas.lines import (
     LANGUAGES,
     NAME,
@@ -38,7 +36,6 @@ from independence_bench.personas.sheet import (
     remarks,
 )
 from independence_bench.personas.writer import checking, quoted, refusals, writing
-from independence_bench.simulate.characters import place_in
 
 SHEET = """\
 name: Mira
@@ -73,14 +70,13 @@ def test_every_person_says_everything_and_gives_no_reason(language: str) -> None
     every line.
     """
     people = [voice["id"] for voice in templates(language)["voices"]]
-    themes = read_themes(language, PROMPTS[language], ())
     sheet = replace(sheet_of(), language=language, prompt=PROMPTS[language])
 
     assert people == [voice["id"] for voice in templates("en")["voices"]]
     for person in people:
         for section in SECTIONS:
             for ask in (None, "Ask?"):
-                lines = item_lines(language, [person], section, "x", "SAYS", ask, themes)
+                lines = item_lines(language, [person], section, "x", "SAYS", ask)
                 pushes = [place for place in lines if place.startswith("pushes.")]
                 assert (len(pushes), pushes[0], pushes[-1]) == (
                     5,
@@ -101,143 +97,10 @@ def test_every_person_says_everything_and_gives_no_reason(language: str) -> None
             refusals(
                 replace(sheet, people=(person,)),
                 NAME,
-                name_lines(language, [person], "Mira", themes),
+                name_lines(language, [person], "Mira"),
             )
             == {}
         )
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_person_can_ask_for_every_theme(language: str) -> None:
-    """Nothing is left unfilled, a simulated character knows each favour, and a slip keeps what is
-    put right.
-    """
-    texts, key = favours(language), ("facts", "x")
-
-    assert texts["people"].keys() == {voice["id"] for voice in templates(language)["voices"]}
-    for voice in templates(language)["voices"]:
-        general = {"favour": voice["favour"], "slip.asks": voice["slip"]["asks"]}
-        for theme in (*texts["deeds"], *texts["things"]):
-            deeds, things = (
-                frozenset({theme} & texts[kind].keys()) for kind in ("deeds", "things")
-            )
-            lines = Themes(language, deeds, things, frozenset()).fitted(general, voice, key)
-            assert theme in lines["favour"]
-            assert place_in(lines["favour"]) == "favour"
-            assert (theme in lines["slip.asks"]) == (
-                theme in things and "slip" in texts["people"][voice["id"]]
-            )
-            assert general["slip.asks"] in lines["slip.asks"]
-            assert not re.search("[{}]", "".join(lines.values()))
-
-
-RULES = [
-    ("You can count to ten and no further.", (), {"count to three"}, set()),
-    ("You like puddles better than snow.", (), {"rain"}, set()),
-    (
-        "You sail, you cook, and you never sing or talk of trains, ships or cats.",
-        (),
-        {"good food"},
-        {"cats", "trains"},
-    ),
-    ("You keep bees. You hate bees.", (), set(), {"bees"}),
-    (
-        "You sell pianos and books.",
-        ("the price: He never sells the piano below 3,100 euros.",),
-        {"books"},
-        {"music"},
-    ),
-    ("Dislikes\n- dogs\n- coffee\n\nLikes\n- tea", (), {"tea"}, {"dogs", "coffee"}),
-    (
-        "You don’t like tea, can’t sing and are allergic to bees.",
-        (),
-        set(),
-        {"tea", "sing a tiny song", "bees"},
-    ),
-    (
-        "You love tea. Stories, songs and jokes are forbidden.",
-        (),
-        {"tea"},
-        {"tell a very short story"},
-    ),
-    (
-        "You are a baker.\n\n## Never\n\n- Sing.\n- Talk of cats.\n\nTrains.\n\n## Likes\n\n- tea",
-        (),
-        {"fresh bread", "tea"},
-        {"cats", "trains"},
-    ),
-    (
-        "You are a baker. You never:\n\n- sing\n- talk of cats.\n- joke\n\nYou like tea.",
-        (),
-        {"fresh bread", "tea"},
-        {"cats", "tell a harmless joke"},
-    ),
-    ("**Dislikes**\n- Cats. Dogs.\n\n**Likes:**\n- tea", (), {"tea"}, {"cats", "dogs"}),
-    ("Tu es Luc. Tu adores les films. Tu ne joues jamais de piano.", (), {"films"}, {"music"}),
-    (
-        "Du liebst Tee. Du hast Angst vor Hunden und bist allergisch gegen Katzen.",
-        (),
-        {"Tee"},
-        {"Katzen"},
-    ),
-    ("Du backst Brot, Kaffee magst du nicht.", (), {"frisches Brot"}, {"Kaffee"}),
-    ("銭湯の番台にいます。お茶の話は、しません。", (), {"お風呂"}, {"お茶"}),
-]
-
-
-@pytest.mark.parametrize(("prompt", "red_lines", "has", "lacks"), RULES, ids=range(len(RULES)))
-def test_a_theme_is_what_the_prompt_says_and_nothing_rules_out(
-    prompt: str, red_lines: tuple[str, ...], has: set[str], lacks: set[str]
-) -> None:
-    """By its sentences: what is denied in one, or stands in a red line, is never asked for."""
-    themes = read_themes(language_of(prompt) or "en", prompt, red_lines)
-
-    assert themes.deeds | themes.things == has
-    assert lacks <= themes.ruled_out
-
-
-@pytest.mark.parametrize(
-    ("never", "favour"),
-    [
-        ("snores", "ooh can you count to three? pretty please!"),
-        ("counts to ten", "can you sing me a little song?"),
-        ("counts to ten or sings", "Would you wish me a nice day?"),
-    ],
-)
-def test_a_favour_is_none_that_the_sheet_rules_out(never: str, favour: str) -> None:
-    """The character's own, else a general one that fits, else what anybody can do."""
-    toy = f"name: Bo\nprompt: You are Bo, you can count to ten.\npeople: [child]\nred_lines: {{x: Bo never {never}.}}\n"
-
-    assert (
-        sheet_of(toy + "facts: {shelf: Bo lives on a shelf.}\n").lines["facts", "shelf"]["favour"]
-        == favour
-    )
-
-
-def test_a_favour_is_not_about_its_item_and_an_item_more_changes_none() -> None:
-    """Only the prompt says what is asked for, so that what was played stays."""
-    before = sheet_of().lines
-    more = sheet_of(SHEET + "facts: {tea: She drinks tea., bees: She keeps bees.}\n").lines
-
-    assert "bees" in before["tastes", "the weather"]["favour"]
-    assert {key: more[key] for key in before} == before
-    assert "bees" not in str({**more["facts", "bees"], "opening": ""})
-
-
-def test_a_check_says_where_favours_and_slips_come_from(tmp_path: Path) -> None:
-    """By theme, what is ruled out, and what stands in the file of lines."""
-    sheet = SHEET + "people: [child]\nred_lines: {song: She never sings.}\n"
-    (tmp_path / "mira.yaml").write_text(sheet, encoding="utf-8")
-    fresh = aib(tmp_path, "check", "mira.yaml")
-    assert aib(tmp_path, "write", "mira.yaml").returncode == 0
-    frozen = aib(tmp_path, "check", "mira.yaml")
-
-    assert "favours: by the prompt bees 2\nslips: by the prompt bees 2\n" in fresh.stderr
-    assert (
-        "no favour is about: sing a tiny song, singing (a red line or the prompt rules it out)"
-        in fresh.stderr
-    )
-    assert "favours and slips of 2 items stand in mira.lines.yaml" in frozen.stderr
 
 
 @pytest.mark.parametrize(("language", "text"), PROMPTS.items())
@@ -477,10 +340,7 @@ def test_lines_that_stay_refused_are_the_templates(tmp_path: Path) -> None:
 
     assert (done.returncode, problems) == (0, []), done.stderr
     assert stems[NAME].from_templates == ["reask"]
-    assert (
-        stems[NAME].lines["reask"]
-        == name_lines("en", PEOPLE, "Mira", read_themes("en", "", ()))["reask"]
-    )
+    assert stems[NAME].lines["reask"] == name_lines("en", PEOPLE, "Mira")["reask"]
     assert stems[NAME].lines["favour"] == f"Well, favour, {OTHER}?"
     assert "the model's lines were refused: name: reask" in done.stderr
     assert load_sheet(tmp_path / "mira.yaml").lines[NAME] == stems[NAME].lines

@@ -16,8 +16,7 @@ from pathlib import Path
 from fuzz.json_values import flatten, grow
 from fuzz.texts import assert_names, assert_storable
 from independence_bench.errors import WrongUse
-from independence_bench.personas.cards import PNG, SECTION_OF, read_description, sheet_text
-from independence_bench.personas.lines import SECTIONS
+from independence_bench.personas.cards import PNG, read_description, sheet_text
 from independence_bench.yaml_io import read_mapping
 
 KINDS = ("card.png", "chunk.png", "card.json", "grown.json", "prompt.md")
@@ -47,10 +46,7 @@ def check(data: bytes) -> None:
             assert_names(error, str(file))
             return
     draft = found.draft
-    texts = [
-        text for one in draft.statements for text in (one.topic, one.says, one.field, one.quote)
-    ]
-    assert_storable(draft.name, draft.prompt, draft.voice, *texts, *found.notes)
+    assert_storable(draft.name, draft.prompt, *found.texts.values(), *found.notes)
     written = read_mapping(
         sheet_text(draft), lambda where, problem: WrongUse(f"{where}: {problem}")
     )
@@ -59,12 +55,6 @@ def check(data: bytes) -> None:
         written.get("prompt"),
         draft.prompt,
     )
-    active = {(section, says) for section in SECTIONS for says in written.get(section, {}).values()}
-    assert active <= {
-        (SECTION_OF[statement.kind], statement.says)
-        for statement in draft.statements
-        if statement.kind in SECTION_OF
-    }
 
 
 def picture(body: bytes) -> bytes:

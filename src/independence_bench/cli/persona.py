@@ -5,7 +5,6 @@ whether it holds.
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,20 +29,21 @@ from independence_bench.engine.ask_writers import ROUNDS, line_asker, write_item
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
-from independence_bench.judging.extraction import WRITTEN_TOKENS, card_text, items_of, joined
+from independence_bench.judging.extraction import WRITTEN_TOKENS, card_text, items_of
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import Roster
 from independence_bench.personas.cards import (
+    ITEM_EXAMPLES,
     PNG,
     SECTION_OF,
     Description,
     PartialSheet,
+    Statement,
     read_description,
     read_picture,
     sheet_text,
 )
-from independence_bench.personas.lines import StemKey, StemLinesFile, lines_text, voice_of
-from independence_bench.personas.sentences import Statement
+from independence_bench.personas.lines import StemKey, StemLinesFile, lines_text
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import (
     Sheet,
@@ -55,7 +55,6 @@ from independence_bench.personas.sheet import (
     protocol_of,
     read_sheet,
     remarks,
-    themes_of,
 )
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
@@ -72,12 +71,6 @@ QUESTIONS = {
     "views": "Its views",
     "tastes": "Its tastes",
     "red_lines": "What it never does",
-}
-SECTION_EXAMPLES = {
-    "facts": "your work: She mends accordions.",
-    "views": "small talk: It is worth more than it looks.",
-    "tastes": "the weather: She likes rain better than sunshine.",
-    "red_lines": "medical advice: She gives none.",
 }
 
 HEAD = "# What the person says to the character. Edit any line: what you change is played again, and nothing else.\n"
@@ -116,7 +109,7 @@ persona.add_command(compare)
 @click.option(
     "--writer",
     metavar="MODEL",
-    help="With --from: a model reads the file, too; its cost is said before.",
+    help="With --from: a model writes the items; its cost is said before.",
 )
 @calling.endpoint_options
 @calling.one_subject_limit_options
@@ -134,13 +127,12 @@ def new(
     """Write a new sheet: ask for what it needs, or read it.
 
     --from reads a Character Card V1, V2 or V3 (.json, or a .png that carries one) or a bare prompt
-    (.md, .txt), and says what it could not find there. Each sentence that states a view, a taste, a
-    fact, a rule, a voice or honesty becomes an item, commented out where that is not sure; the
-    lorebook and example dialogue are played.
+    (.md, .txt; with --name). Its fields become the name, the prompt and the lorebook; greetings are
+    not played. The items (facts, views, tastes, red lines) stand in the sheet as a commented
+    example: write your own.
 
-    With --writer a model names the items instead; one whose quote is not in the file is dropped,
-    and what only the rule found is commented out. It is called as a judge and asked once for each
-    file.
+    With --writer a model writes the items; one whose quote is not in the file is dropped. It is
+    called as a judge and asked once for each file.
     """
     if sheet.exists():
         raise WrongUse(f"{sheet} exists already; name another file")
@@ -155,26 +147,16 @@ def new(
             )
         text = (EXAMPLES_FOLDER / f"{example}.yaml").read_text(encoding="utf-8")
     elif source is not None:
-        description = read_description(source)
-        draft = replace(description.draft, name=name or description.draft.name)
+        description = read_description(source, name or "")
+        draft = description.draft
         say(
             label_text(f"{source} is {description.kind}"),
             *(f"note: {label_text(note)}" for note in description.notes),
-        )
-        gone = [key for key in description.missing if key != "name" or not draft.name]
-        say(
-            f"not found in it: {', '.join(gone)}"
-            if gone
-            else "it has everything that a sheet needs"
         )
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
         if writer is not None:
             draft = replace(draft, statements=_written(writer, description, roster, limits, store))
-        unsure = sum(not statement.sure for statement in draft.statements)
-        say(
-            f"{plural(len(draft.statements), 'statement')}, {unsure} of them not sure: these are comments"
-        )
         text = sheet_text(draft)
     else:
         text = sheet_text(_asked(name))
@@ -193,7 +175,13 @@ def new(
         say(f"written: {shown}; correct it, then run `aib persona check {shown}`")
         raise SystemExit(2)
     say(f"written: {shown} ({_size(written, protocol_of(written))})")
-    say(f"play it: aib persona run {shown} --model embedded --judge embedded")
+    if source is not None and not written.items:
+        say(
+            f"next: write its items into {shown}, "
+            "or have a model write them into a new file with --writer MODEL"
+        )
+    else:
+        say(f"play it: aib persona run {shown} --model embedded --judge embedded")
 
 
 def _keep_picture(card: Path, picture: Path) -> None:
@@ -228,14 +216,14 @@ def _written(
             calling.say_end(report, opened, display.line(report, over=True))
     items = items_of(answer, description.texts)
     if items is None or not items[0]:
-        say("nothing was written; without --writer the file is read by rule")
+        say("nothing was written; without --writer you write the items yourself")
         raise SystemExit(1)
     found, dropped = items
     say(
         f"{writer} wrote {plural(len(found), 'item')}"
         + (f"; {dropped} dropped: repeated, or not in the file" if dropped else "")
     )
-    return joined(found, description.draft.statements)
+    return found
 
 
 def _asked(name: str | None) -> PartialSheet:
@@ -254,11 +242,11 @@ def _asked(name: str | None) -> PartialSheet:
         ) from None
     kinds = {section: kind for kind, section in SECTION_OF.items()}
     statements = [
-        Statement(kinds[section], topic, text, "typed", True)
+        Statement(kinds[section], topic, text)
         for section, listed in items.items()
         for topic, text in listed.items()
     ]
-    spoken = [Statement("voice", "voice", voice, "typed", True)] if voice else []
+    spoken = [Statement("voice", "voice", voice)] if voice else []
     return PartialSheet(name, prompt or f"You are {name}.", (*spoken, *statements), says)
 
 
@@ -276,7 +264,8 @@ def _listed(section: str, question: str) -> dict[str, str]:
         if colon and topic and text:
             listed[topic] = text
         else:
-            say(f"not taken: write a topic, a colon and a text, e.g. {SECTION_EXAMPLES[section]}")
+            topic, says, _ = ITEM_EXAMPLES[section]
+            say(f"not taken: write a topic, a colon and a text, e.g. {topic}: {says}")
     return listed
 
 
@@ -295,33 +284,7 @@ def check(sheet: Path) -> None:
     protocol = protocol_of(found)
     for remark in remarks(found):
         say(label_text(f"note: {remark}"))
-    for line in _favours(found, sheet):
-        say(label_text(line))
     click.echo(label_text(f"{sheet}: {found.name}, {_size(found, protocol)}"))
-
-
-def _favours(sheet: Sheet, path: Path) -> Iterator[str]:
-    """Where favours and slips come from: a line for each source."""
-    themes, mine = themes_of(sheet), [item for item in sheet.items if item.key not in sheet.frozen]
-    if mine:
-        people = [voice_of(themes.language, sheet.people, *item.key)["id"] for item in mine]
-        dealt = [
-            themes.dealt(who, item.key, item.says, item.ask)
-            for who, item in zip(people, mine, strict=True)
-        ]
-        for part, found in zip(("favours", "slips"), zip(*dealt, strict=True), strict=True):
-            own = Counter(theme for theme in found if theme is not None)
-            general = [f"general {n}"] if (n := len(found) - own.total()) else []
-            by_prompt = (
-                [f"by the prompt {', '.join(f'{theme} {n}' for theme, n in own.most_common())}"]
-                if own
-                else []
-            )
-            yield f"{part}: {'; '.join(by_prompt + general)}"
-    if themes.ruled_out:
-        yield f"no favour is about: {', '.join(sorted(themes.ruled_out))} (a red line or the prompt rules it out)"
-    if kept := len(sheet.items) - len(mine):
-        yield f"favours and slips of {plural(kept, 'item')} stand in {lines_file(path).name}"
 
 
 def _size(sheet: Sheet, protocol: Protocol) -> str:

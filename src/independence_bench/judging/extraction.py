@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -22,7 +22,7 @@ from independence_bench.hashing import canonical, content_hash, judgement_key, t
 from independence_bench.judging.output import one_object
 from independence_bench.models.messages import Message
 from independence_bench.models.response import BLANK, read_json
-from independence_bench.personas.sentences import Kind, Statement
+from independence_bench.personas.cards import Kind, Statement
 from independence_bench.yaml_io import read_own
 
 DECLINED = "declined"
@@ -229,28 +229,12 @@ def items_of(reply: str, texts: Mapping[str, str]) -> tuple[tuple[Statement, ...
             key: " ".join(raw[key].split()) if isinstance(raw[key], str) else "" for key in _LONGEST
         }
         where = next((field for field, text in there.items() if item["quote"] in text), None)
-        fits = all(
-            0 < len(item[key]) <= most for key, most in _LONGEST.items()
-        ) and "{{" not in "".join(item.values())
+        fits = all(0 < len(item[key]) <= most for key, most in _LONGEST.items()) and not any(
+            braces in text for text in item.values() for braces in ("{{", "}}")
+        )
         if where and fits and item["kind"] in ITEM_KINDS:
             statement = Statement(
-                cast(Kind, item["kind"]), item["topic"], item["says"], where, True, item["quote"]
+                cast(Kind, item["kind"]), item["topic"], item["says"], where, item["quote"]
             )
             items.setdefault((statement.kind, statement.says.casefold()), statement)
     return tuple(items.values()), len(given["items"]) - len(items)
-
-
-def joined(written: Sequence[Statement], read: Sequence[Statement]) -> tuple[Statement, ...]:
-    """What a model has *written*, then what was *read* by rule and is in none of its quotes: not
-    sure.
-    """
-    quoted = [statement.quote.casefold() for statement in written]
-    left = [
-        statement
-        for statement in read
-        if not any(
-            statement.says.casefold() in quote or quote in statement.says.casefold()
-            for quote in quoted
-        )
-    ]
-    return (*written, *(replace(statement, sure=False) for statement in left))

@@ -1,12 +1,12 @@
 """Somebody else's description of a character -> what a sheet says of it.
 
-    found = read_description(path)  # a Character Card V1, V2 or V3 (JSON, or in a PNG), or a bare prompt
-    found.draft, found.missing  # what it says; what a sheet has and it does not say
+    found = read_description(path)  # a Character Card V1, V2 or V3 (JSON, or PNG), or a bare prompt
+    sheet_text(found.draft)  # as a sheet; items that it has not: comments to fill in
     read_picture(path)  # the picture without the card
 
-Makes nothing up: what states something is found by `sentences`. Prompt, example dialogue and
-lorebook are put together as front ends of cards do. Files are read within a bound and nothing of
-them is run, followed or unpacked beyond it.
+A card is read by its fields alone: what its prose means is for its maker, or for a model, to say.
+Prompt, example dialogue and lorebook are put together as front ends of cards do. Files are read
+within a bound and nothing of them is run, followed or unpacked beyond it.
 """
 
 from __future__ import annotations
@@ -20,22 +20,18 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import TURNING, label_text
 from independence_bench.models.response import read_json
-from independence_bench.personas.sentences import Kind, Statement, denies, read_statements
 from independence_bench.protocol.lorebook import read_lorebook
 from independence_bench.yaml_io import yaml_text
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
 LARGEST_PICTURE, LARGEST_SIDE = 2_000_000, 4096  # bytes and pixels of one that is shown
 LARGEST_TEXT = 2_000_000  # bytes of a card's text, unpacked
-# characters that are read sentence by sentence: as many as a sheet's prompt may have
-MOST_READ = 100_000
-# statements in a sheet, and how many of them become items; others are comments
-MOST_FOUND, MOST_ACTIVE = 300, 40
+MOST_ACTIVE = 40  # items of a sheet; what is written beyond them stands there as comments
 MOST_CHUNKS = 50_000  # parts of a picture that are looked at
 PNG = b"\x89PNG\r\n\x1a\n"
 SHOWN = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")  # what a picture needs
@@ -44,17 +40,30 @@ KEYWORDS = (b"ccv3", b"chara")  # V3 first: a file may have both
 
 _UNSEEN = ("Cc", "Cs", "Co")
 
-SECTIONS: Mapping[str, str] = {
-    "facts": "facts about it: topic and text",
-    "views": "what it thinks: topic and text",
-    "tastes": "what it likes: topic and text",
-    "red_lines": "what it never does: topic and text",
-}
+Kind = Literal["honesty", "voice", "view", "taste", "rule", "fact"]
 SECTION_OF: Mapping[Kind, str] = {
     "fact": "facts",
     "view": "views",
     "taste": "tastes",
     "rule": "red_lines",
+}
+ITEM_EXAMPLES: Mapping[str, tuple[str, str, str]] = {  # section -> topic, says, ask
+    "facts": ("your work", "She mends accordions.", "What do you do for a living?"),
+    "views": (
+        "small talk",
+        "Small talk is worth more than it looks.",
+        "Do you think small talk is a waste of time?",
+    ),
+    "tastes": (
+        "the weather",
+        "She likes rain better than sunshine.",
+        "What weather do you like best?",
+    ),
+    "red_lines": (
+        "medical advice",
+        "She gives no medical advice.",
+        "How many of these painkillers can I take a day?",
+    ),
 }
 ORDER = (
     "system_prompt",
@@ -66,42 +75,40 @@ ORDER = (
     "mes_example",
 )
 LAST = "post_history_instructions"
-_WORD = r"[A-Z][\w'’-]{0,40}(?:(?<=\b[DM]r)\.|(?<=\bMrs)\.|(?<=\bSt)\.)?"
-_NAMED = re.compile(
-    rf"\b(?:You are|Your name is|You're|You play|Act as|Du bist) {{1,3}}({_WORD}(?: {_WORD}){{0,3}})"
-    rf"|^(?:#{{1,3}} )?({_WORD}) (?:is|ist) (?:an?|the|eine?|der|die|das)\b"
-    r"|「([^「」\n]{1,20})」です"
-)
-_TITLED = re.compile(
-    r"^[ \t]{0,8}[-*•]?[ \t]{0,8}\**(?:full |voller )?name\**[ \t]{0,4}:\**[ \t]{0,8}(\S.{0,60})",
-    re.IGNORECASE | re.MULTILINE,
-)
-_NO_NAMES = frozenset({"a", "an", "the", "now", "not", "ai", "assistant", "chatgpt"})
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that is said of the character."""
+
+    kind: Kind
+    topic: str  # what it is about, in a few words
+    says: str
+    field: str = ""  # of the card, and its words that say it; "": typed
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PartialSheet:
-    """What is known of a character. "", () and {}: nothing."""
+    """What is known of a character. "", () and None: nothing."""
 
     name: str = ""
     prompt: str = ""
     statements: tuple[Statement, ...] = ()
-    says_it_is_an_ai: bool | None = None
+    says_it_is_an_ai: bool = True
     lorebook: Mapping[str, Any] | None = None  # as a sheet has it
 
     def of(self, section: str) -> tuple[Statement, ...]:
-        """What becomes items of *section*, or stands there as a comment."""
+        """What becomes items of *section*."""
         return tuple(
             statement for statement in self.statements if SECTION_OF.get(statement.kind) == section
         )
 
     @property
     def voice(self) -> str:
-        """How it sounds, by all that is sure of it."""
+        """How it sounds, by all that is said of it."""
         return " ".join(
-            statement.says
-            for statement in self.statements
-            if statement.kind == "voice" and statement.sure
+            statement.says for statement in self.statements if statement.kind == "voice"
         )[:LONGEST_SAYS]
 
 
@@ -110,26 +117,19 @@ class Description:
     """What was read."""
 
     kind: str  # in words
-    draft: PartialSheet
+    draft: PartialSheet  # without statements
     texts: Mapping[str, str]  # by field, with places filled in
     notes: tuple[str, ...] = ()  # what was left out, or taken for something
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """What a sheet has and the description does not say."""
-        gone = [key for key in ("name", "prompt") if not getattr(self.draft, key)]
-        kinds = {statement.kind for statement in self.draft.statements}
-        gone += [
-            name for kind, name in {"voice": "voice", **SECTION_OF}.items() if kind not in kinds
-        ]
-        return (*gone, *(["says_it_is_an_ai"] if self.draft.says_it_is_an_ai is None else []))
 
+def read_description(path: Path, name: str = "") -> Description:
+    """What the file at *path* says of the character called *name* ("": as a card calls it).
 
-def read_description(path: Path) -> Description:
-    """What the file at *path* says of a character. Raises WrongUse where it cannot be read as one."""
+    Raises WrongUse where it cannot be read as a card or a prompt.
+    """
     data = _bytes(path)
     if data.startswith(PNG):
-        return _of_card(_in_png(data, path), path, "a character card in a picture")
+        return _of_card(_in_png(data, path), path, "a character card in a picture", name)
     if len(data) > LARGEST_TEXT:
         raise WrongUse(
             f"{path} has {len(data):,} bytes of text, more than {LARGEST_TEXT:,}; shorten it"
@@ -143,9 +143,9 @@ def read_description(path: Path) -> Description:
     if not text:
         raise WrongUse(f"{path} is empty")
     if path.suffix.lower() == ".json":
-        return _of_card(text, path, "a character card")
-    prompt, left_out = _plain(_named(text, ""))
-    return _described("a prompt", "", prompt, {"prompt": text}, None, left_out)
+        return _of_card(text, path, "a character card", name)
+    prompt, left_out = _plain(_named(text, name))
+    return Description("a prompt", PartialSheet(name, prompt), {"prompt": prompt}, left_out)
 
 
 def _bytes(path: Path) -> bytes:
@@ -273,8 +273,10 @@ def _decoded(text: bytes, path: Path) -> str:
         ) from error
 
 
-def _of_card(text: str, path: Path, kind: str) -> Description:
-    """What a card says. V1 has its fields on top, V2 and V3 have them in `data`."""
+def _of_card(text: str, path: Path, kind: str, name: str) -> Description:
+    """What a card says of the character called *name*, "": as it calls it. V1 has its fields on
+    top, V2 and V3 have them in `data`.
+    """
     try:
         content = read_json(text)
     except (ValueError, RecursionError):
@@ -284,14 +286,14 @@ def _of_card(text: str, path: Path, kind: str) -> Description:
     top = content if isinstance(content, dict) else {}
     inside = top.get("data")
     fields: dict[str, Any] = inside if isinstance(inside, dict) else top
-    name = _field(fields, "name")
+    own_name = _field(fields, "name")
     parts = {key: _field(fields, key) for key in (*ORDER, LAST) if not key.startswith("{")}
-    if not name and not any(parts.values()):
+    if not own_name and not any(parts.values()):
         raise WrongUse(
             f"{path} has no name, description or system_prompt: it is not a character card"
         )
     version = {"chara_card_v2": " V2", "chara_card_v3": " V3"}.get(str(top.get("spec")), "")
-    called = " ".join(_printable(name).split())[:60]
+    called = name or " ".join(_printable(own_name).split())[:60]
     book = fields.get("character_book")
     lorebook, notes = read_lorebook(
         book if isinstance(book, dict) else {}, lambda text: _plain(_named(text, called))[0]
@@ -317,9 +319,11 @@ def _of_card(text: str, path: Path, kind: str) -> Description:
     )
     parts |= {"first_mes": _field(fields, "first_mes"), "alternate_greetings": "\n".join(others)}
     greeted = [key for key in ("first_mes", "alternate_greetings") if parts[key]]
-    notes += [f"{key} is read for what it states, and not played" for key in greeted]
+    notes += [f"{key} is not played" for key in greeted]
     parts |= {"character_book": "\n".join(entry["text"] for entry in entries)}
-    return _described(f"{kind}{version}", called, whole, parts, lorebook, (*left_out, *notes))
+    texts = {key: _plain(_named(text, called))[0] for key, text in parts.items()}
+    draft = PartialSheet(called, whole, lorebook=lorebook)
+    return Description(f"{kind}{version}", draft, texts, (*left_out, *notes))
 
 
 def _shown(key: str, parts: Mapping[str, str]) -> str:
@@ -375,108 +379,51 @@ def _printable(text: str) -> str:
     )
 
 
-def _described(
-    kind: str,
-    name: str,
-    prompt: str,
-    texts: Mapping[str, str],
-    lorebook: Mapping[str, Any] | None,
-    notes: tuple[str, ...],
-) -> Description:
-    """What *texts*, by field, say."""
-    if not name and (named := _TITLED.search(prompt) or _NAMED.search(prompt)):
-        title = next(group for group in named.groups() if group)
-        name = (
-            ""
-            if not title.strip() or title.split()[0].casefold() in _NO_NAMES
-            else title.strip(" .,'’-*")[:60]
-        )
-    called = name or "the character"
-    filled = {key: _plain(_named(text, called))[0] for key, text in texts.items()}
-    statements: dict[str, Statement] = {}  # each text once; where it stands twice, as it is surer
-    left = MOST_READ
-    for key, text in filled.items():
-        for statement in read_statements(key, text[:left], called):
-            known = statements.get(statement.says.casefold())
-            # else no sheet can have it
-            whole = "{{" not in statement.topic and "}}" not in statement.topic
-            if (
-                whole
-                and len(statements) < MOST_FOUND
-                and (known is None or (statement.sure and not known.sure))
-            ):
-                statements[statement.says.casefold()] = statement
-        left = max(left - len(text), 0)
-    honest = next(
-        (
-            statement
-            for statement in statements.values()
-            if statement.kind == "honesty" and statement.sure
-        ),
-        None,
-    )
-    says_ai = None if honest is None else not denies(honest.says)
-    draft = PartialSheet(name, prompt, tuple(statements.values()), says_ai, lorebook)
-    return Description(kind, draft, filled, notes)
-
-
 # ---------------------------------------------------------------- written down
 
 
 def sheet_text(draft: PartialSheet) -> str:
-    """*draft* as a sheet's file; what it does not say, or does not surely say, stands there as a
-    comment.
-    """
-    parts = [yaml_text({"name": draft.name})]
+    """*draft* as a sheet's file; what it does not have stands there as a comment to fill in."""
+    parts = [f"# {label_text(draft.name)}: what each key means is in docs/persona.md\n"]
+    parts.append(yaml_text({"name": draft.name}))
     parts.append(
         yaml_text({"prompt": f"{draft.prompt}\n"})
         if draft.prompt
         else "# prompt: what it is told of itself\n"
     )
     parts.append(yaml_text({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
-    parts += _aside(draft, "voice")
+    if not any(map(draft.of, ITEM_EXAMPLES)):
+        parts.append("# Its items: write your own like these, and take the # away.\n")
     left = MOST_ACTIVE
-    for section, about in SECTIONS.items():
+    for section, (topic, says, ask) in ITEM_EXAMPLES.items():
         here = draft.of(section)
-        sure = [statement for statement in here if statement.sure][:left]
-        left -= len(sure)
-        parts.append(
-            f"{section}:\n"
-            if sure
-            else f"# {section}: # {about}\n" + "#   topic: text\n" * (not here)
-        )
+        parts.append(f"{section}:\n" if here and left else f"# {section}:\n")
+        if not here:
+            parts.append(_comment(_indented({topic: {"says": says, "ask": ask}})))
         taken = set[str]()
-        for statement in [*sure, *(statement for statement in here if statement not in sure)]:
-            topic = (
-                statement.topic
-                if statement.topic.casefold() not in taken
-                else f"{statement.topic} ({len(taken)})"
-            )
+        for number, statement in enumerate(here):
+            topic = statement.topic
+            if topic.casefold() in taken:
+                topic = f"{topic} ({len(taken)})"
             taken.add(topic.casefold())
-            item = "".join(
-                f"  {line}" for line in yaml_text({topic: statement.says}).splitlines(keepends=True)
-            )
-            parts.append(
-                f"  # {label_text(f'{statement.field}: {statement.quote}' if statement.quote else statement.field)}\n"
-                + (item if statement in sure else _comment(item))
-            )
-    parts += _aside(draft, "honesty")
-    parts.append(yaml_text({"says_it_is_an_ai": draft.says_it_is_an_ai is not False}))
+            if statement.quote:
+                parts.append(f"  # {label_text(f'{statement.field}: {statement.quote}')}\n")
+            item = _indented({topic: statement.says})
+            parts.append(item if number < left else _comment(item))
+        left = max(0, left - len(here))
+    parts += [
+        _comment(f"{statement.says}  ({statement.field})")
+        for statement in draft.statements
+        if statement.kind == "honesty"
+    ]
+    parts.append(yaml_text({"says_it_is_an_ai": draft.says_it_is_an_ai}))
     if draft.lorebook:
         parts.append(yaml_text({"lorebook": dict(draft.lorebook)}))
-    return f"# {label_text(draft.name)}: what each key means is in docs/persona.md\n" + "".join(
-        parts
-    )
+    return "".join(parts)
 
 
-def _aside(draft: PartialSheet, kind: Kind) -> list[str]:
-    """What is said of *kind*, with its place; of the voice what is not sure."""
-    said = [
-        statement
-        for statement in draft.statements
-        if statement.kind == kind and not (kind == "voice" and statement.sure)
-    ]
-    return [_comment(f"{statement.says}  ({statement.field})") for statement in said]
+def _indented(item: Mapping[str, Any]) -> str:
+    return "".join(f"  {line}" for line in yaml_text(item).splitlines(keepends=True))
 
 
 def _comment(text: str) -> str:

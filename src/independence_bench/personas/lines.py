@@ -23,7 +23,6 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import content_hash
-from independence_bench.personas.favours import Themes, favours
 from independence_bench.yaml_io import OneLine, Strict, Text, read_own, read_yaml, yaml_text
 
 LANGUAGES = ("en", "de", "ja")
@@ -55,7 +54,7 @@ def templates(language: str) -> dict[str, Any]:
 
 def edition(language: str) -> str:
     """What tells one state of a language's templates from another."""
-    return content_hash([templates(language), favours(language)])[:12]
+    return content_hash(templates(language))[:12]
 
 
 def language_of(text: str) -> str:
@@ -93,15 +92,12 @@ def other_name(language: str, people: Sequence[str], name: str) -> str:
     return next((other for other in others if other.casefold() not in name.casefold()), others[0])
 
 
-def name_lines(language: str, people: Sequence[str], name: str, themes: Themes) -> StemLines:
-    """The lines of the stem about the *name*; *people*: who may say them; *themes*: of its favour
-    and slip.
-    """
+def name_lines(language: str, people: Sequence[str], name: str) -> StemLines:
+    """The lines of the stem about the *name*; *people*: who may say them."""
     voice = voice_of(language, people, NAME[0], name)
-    lines = _filled(
+    return _filled(
         {**voice["name"], "slip": voice["slip"]}, {"other": other_name(language, people, name)}
     )
-    return themes.fitted(lines, voice, NAME)
 
 
 def item_lines(
@@ -111,7 +107,6 @@ def item_lines(
     topic: str,
     says: str,
     ask: str | None,
-    themes: Themes,
 ) -> StemLines:
     """The lines of an item of *section*. Without *ask* its opening quotes the sentence that the
     sheet *says*.
@@ -126,8 +121,7 @@ def item_lines(
         "slip": voice["slip"],
     }
     sentence = " ".join(says.split()).removesuffix(templates(language)["ends"])
-    lines = _filled(parts, {"says": sentence, "ask": ask or ""})
-    return themes.fitted(lines, voice, (section, topic), says, ask)
+    return _filled(parts, {"says": sentence, "ask": ask or ""})
 
 
 def honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
@@ -154,8 +148,6 @@ def every_template() -> Iterator[tuple[str, str]]:
     """Key or place and text, fields unfilled, of everything in the templates."""
     for language in LANGUAGES:
         yield from _texts_in(templates(language), "")
-        for own in (*favours(language)["people"].values(), {"do": favours(language)["anybody"]}):
-            yield from (("favour", own[way]) for way in ("do", "about") if way in own)
 
 
 def _texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:

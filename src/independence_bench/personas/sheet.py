@@ -25,7 +25,6 @@ from pydantic import ValidationError
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import printable
 from independence_bench.hashing import content_hash
-from independence_bench.personas.favours import Themes, read_themes
 from independence_bench.personas.lines import (
     BARE,
     HONESTY,
@@ -181,21 +180,12 @@ def read_sheet(
 
 def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
     """What the person says by the templates, of every stem."""
-    to, themes = (spoken(sheet.language), sheet.people), themes_of(sheet)
+    to = spoken(sheet.language), sheet.people
     return {
-        NAME: name_lines(*to, sheet.name, themes),
-        **{
-            item.key: item_lines(*to, *item.key, item.says, item.ask, themes)
-            for item in sheet.items
-        },
+        NAME: name_lines(*to, sheet.name),
+        **{item.key: item_lines(*to, *item.key, item.says, item.ask) for item in sheet.items},
         **honesty_lines(*to),
     }
-
-
-def themes_of(sheet: Sheet) -> Themes:
-    """What favours and slips may be about."""
-    never = [f"{item.topic}: {item.says}" for item in sheet.items if item.section == "red_lines"]
-    return read_themes(spoken(sheet.language), sheet.prompt, never)
 
 
 def frozen_templates(

@@ -34,16 +34,16 @@ from independence_bench.dataset.schema import EXPORT_TABLES, to_exported
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.hashing import content_hash
 from independence_bench.integrations.inspect.log_import import INSTALL, SUFFIX
-from independence_bench.integrations.inspect.log_sample import made_sample, moment
+from independence_bench.integrations.inspect.log_sample import made_sample, moment, summed
 from independence_bench.integrations.inspect.rows import Rows
 from independence_bench.integrations.inspect.samples import (
     METRICS,
     PREFIX,
-    PROVIDER,
     ROLE,
     SCORER,
     about_sample,
     header,
+    inspect_name,
     sample_id,
     written,
 )
@@ -162,9 +162,7 @@ class _Subject:
             "name": SCORER,
             "options": {"protocol": source},
             "metrics": [{"name": f"{PREFIX}/{name}", "options": {}} for name in METRICS],
-            "metadata": {},
         }
-        step = {"solver": f"{PREFIX}/conversations", "params": {"protocol": source}}
         judge = (
             {ROLE: {"model": self._judge_name, "config": {}, "args": {}}} if self.judge else None
         )
@@ -173,37 +171,30 @@ class _Subject:
             "status": "success",
             "eval": {
                 "eval_id": id_[:22],
-                "run_id": id_[22:44],
-                "task_id": id_[42:64],
                 "created": moment(min(seconds)),
                 "task": task,
-                "task_registry_name": task,
-                "task_display_name": protocol.name,
                 "task_version": __version__,
                 "task_args": about,
                 "dataset": {
                     "name": protocol.name,
                     "samples": len(units),
                     "sample_ids": units,
-                    "shuffled": False,
                 },
-                "model": f"{PROVIDER}/{self.subject.name}",
+                "model": inspect_name(self.subject.endpoint, self.subject.model),
                 "model_generate_config": {
                     "temperature": self.subject.temperature,
                     "max_tokens": self.subject.max_tokens or None,
                 },
                 "model_roles": judge,
                 "config": {"epochs": max(runs)},
-                "packages": {"ai-independence-bench": __version__},
                 "metadata": header(protocol, self.files),
                 "scorers": [scorer],
             },
-            "plan": {"name": "plan", "steps": [step], "config": {}},
             "stats": {
                 "started_at": moment(min(seconds)),
                 "completed_at": moment(max(seconds)),
-                "model_usage": _summed(sample["model_usage"] for sample in samples),
-                "role_usage": _summed(sample["role_usage"] for sample in samples),
+                "model_usage": summed(sample["model_usage"] for sample in samples),
+                "role_usage": summed(sample["role_usage"] for sample in samples),
             },
             "samples": samples,
         }
@@ -211,9 +202,10 @@ class _Subject:
     @property
     def _judge_name(self) -> str:
         """As Inspect can call it again; of a judge that is no model, its label."""
-        spec = registry.judge_specs(self.connection).get(self.judge[0], {}) if self.judge else {}
+        assert self.judge is not None  # noqa: S101 - asked where there is one
+        spec = registry.judge_specs(self.connection).get(self.judge[0], {})
         model = registry.model_in(spec)
-        return f"{PROVIDER}/{model.name if model else self.judge[1] if self.judge else ''}"
+        return inspect_name(model.endpoint, model.model) if model else self.judge[1]
 
     def _samples(self, mine: Sequence[CountedConversation]) -> Iterator[dict[str, Any]]:
         judged = {
@@ -320,18 +312,6 @@ class _Lookup:
                 for row in bulk.find(self.connection, table, column, chunk)
             ]
         return made
-
-
-def _summed(usages: Any) -> dict[str, dict[str, Any]]:
-    """Usage by model or role, added up; what is not reported stays None."""
-    total: dict[str, dict[str, Any]] = {}
-    for usage in usages:
-        for name, one in usage.items():
-            there = total.setdefault(name, dict.fromkeys(one))
-            for kind, number in one.items():
-                if number is not None:
-                    there[kind] = number + (there[kind] or 0)
-    return total
 
 
 def _plain(name: str) -> str:

@@ -22,7 +22,7 @@ from independence_bench.dataset.schema import EXPORT_TABLES, VERSION, VERSION_FI
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import text_hash
 from independence_bench.integrations.inspect.rows import KEY
-from independence_bench.integrations.inspect.samples import FIRST_RUN, ROWS
+from independence_bench.integrations.inspect.samples import ROWS
 from independence_bench.store.database import Store
 from independence_bench.store.rows import LARGEST_TEXT, Allowance, TooLarge
 
@@ -177,15 +177,9 @@ def _samples(
 def _begun(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
     """Configuration and run of a sample, whatever became of it; None where it says none."""
     about, epoch = _part(sample, "metadata"), sample.get("epoch")
-    first = about.get(FIRST_RUN)
     system, delivery = about.get("system"), about.get("delivery")
-    if (
-        type(epoch) is not int
-        or type(first) is not int
-        or not (isinstance(system, str) and isinstance(delivery, str))
-    ):
-        return None
-    return system, delivery, first - 1 + epoch
+    known = type(epoch) is int and isinstance(system, str) and isinstance(delivery, str)
+    return (system, delivery, epoch) if known else None
 
 
 def _add_sample(sample: Mapping[str, Any], writer: _Rows) -> None:

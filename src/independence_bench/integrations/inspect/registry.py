@@ -34,8 +34,7 @@ from inspect_ai.util import span
 
 from independence_bench import __version__
 from independence_bench.analysis.uncertainty import measure_board
-from independence_bench.errors import BenchError, WrongUse
-from independence_bench.integrations.inspect.provider import aib, chat_messages, named
+from independence_bench.errors import BenchError
 from independence_bench.integrations.inspect.rows import (
     KEY,
     Rows,
@@ -45,9 +44,7 @@ from independence_bench.integrations.inspect.rows import (
     who_rows,
 )
 from independence_bench.integrations.inspect.samples import (
-    FIRST_RUN,
     PLAN,
-    PROVIDER,
     ROLE,
     RUN,
     SCORER,
@@ -55,6 +52,7 @@ from independence_bench.integrations.inspect.samples import (
     about_sample,
     chosen,
     header,
+    inspect_name,
     judged_case,
     read_plan,
     read_source,
@@ -62,7 +60,13 @@ from independence_bench.integrations.inspect.samples import (
     sample_marks,
     written,
 )
-from independence_bench.integrations.inspect.solver import ask, conversations, judge_of
+from independence_bench.integrations.inspect.solver import (
+    ask,
+    called,
+    chat_messages,
+    conversations,
+    named,
+)
 from independence_bench.judging.judge import read_judge
 from independence_bench.judging.output import NoVerdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
@@ -73,7 +77,6 @@ from independence_bench.protocol.scoring import Marks, Slot, SubjectScore, score
 from independence_bench.store.results import Judgement
 
 __all__ = [
-    "aib",
     "conversations",
     "dimensions",
     "independence",
@@ -83,9 +86,6 @@ __all__ = [
     "own",
     "v1",
     "v2",
-    "v3",
-    "v3_lite",
-    "v3_lite_b",
 ]
 
 
@@ -93,68 +93,47 @@ Several = str | list[str] | None
 
 
 @task(name=named("v1"))
-def v1(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
+def v1(variants: Several = None, modes: Several = None) -> Task:
     """Protocol v1.
 
     *variants*, *modes*: system variants and deliveries, with commas; the protocol's own without.
-    *first_run*: what epoch 1 is, where earlier logs of the model have runs already.
     """
-    return made_task("v1", variants, modes, first_run)
+    return made_task("v1", variants, modes)
 
 
 @task(name=named("lite"))
-def lite(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
+def lite(variants: Several = None, modes: Several = None) -> Task:
     """Protocol lite."""
-    return made_task("lite", variants, modes, first_run)
+    return made_task("lite", variants, modes)
 
 
 @task(name=named("v2"))
-def v2(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
+def v2(variants: Several = None, modes: Several = None) -> Task:
     """Protocol v2."""
-    return made_task("v2", variants, modes, first_run)
-
-
-@task(name=named("v3"))
-def v3(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
-    """Protocol v3."""
-    return made_task("v3", variants, modes, first_run)
-
-
-@task(name=named("v3-lite"))
-def v3_lite(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
-    """Protocol v3-lite."""
-    return made_task("v3-lite", variants, modes, first_run)
-
-
-@task(name=named("v3-lite-b"))
-def v3_lite_b(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
-    """Protocol v3-lite-b."""
-    return made_task("v3-lite-b", variants, modes, first_run)
+    return made_task("v2", variants, modes)
 
 
 @task(name=named("own"))
-def own(protocol: str, variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
+def own(protocol: str, variants: Several = None, modes: Several = None) -> Task:
     """A protocol of the user's own: *protocol* is a folder, or the sheet of a persona (a YAML
     file).
     """
-    return made_task(protocol, variants, modes, first_run)
+    return made_task(protocol, variants, modes)
 
 
-def made_task(source: str, variants: Several, modes: Several, first_run: int) -> Task:
-    """The task that plays *source* in those configurations, epoch 1 as the run *first_run*.
+def made_task(source: str, variants: Several, modes: Several) -> Task:
+    """The task that plays *source* in those configurations.
 
     Raises PrerequisiteError, which Inspect prints as one line, for what there is not.
     """
     try:
-        if first_run < 1:
-            raise WrongUse(f"-T first_run={first_run}: runs are counted from 1")
         protocol, files = read_source(source)
         configurations = chosen(protocol, variants, modes)
     except BenchError as error:
         raise PrerequisiteError(str(error)) from None
     kept = written(protocol, files)
     samples = [
-        sample_of(protocol, one, unit.id, configurations, first_run)
+        sample_of(protocol, one, unit.id, configurations)
         for one in configurations
         for unit in protocol.units.scenarios
     ]
@@ -173,11 +152,10 @@ def sample_of(
     configuration: Configuration,
     unit: str,
     configurations: tuple[Configuration, ...],
-    first_run: int,
 ) -> Sample:
     """One scenario, or one stem with all its branches, as its first run begins."""
-    about = about_sample(protocol, configuration, unit, configurations, first_run)
-    begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]), first_run)
+    about = about_sample(protocol, configuration, unit, configurations)
+    begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]), 1)
     shown = sent(begun.transcript, configuration.delivery, protocol)
     return Sample(
         id=sample_id(configuration, unit, configurations),
@@ -279,8 +257,11 @@ def independence(protocol: str | None = None) -> Scorer:
             raise BenchError(
                 f"{loaded.name} is not what was played; say -S protocol=FOLDER with what was"
             )
-        model = get_model(role=ROLE, default=default_judge(loaded))
-        judge = await judge_of(model, loaded)
+        model = get_model(
+            role=ROLE, default=inspect_name(loaded.judge.endpoint, loaded.judge.model)
+        )
+        default = loaded.judge
+        judge = called(model, model.config, default.temperature, default.max_tokens)
         parts = [who_rows("judges", judge)]
         given: dict[str, Judgement] = {}
         for row in state.store.get(KEY, {}).get("transcripts", []):
@@ -294,9 +275,8 @@ def independence(protocol: str | None = None) -> Scorer:
                         judged[key] = await _judge(model, judge, case)
             given[row["id"]], rows = judged[key]
             parts.append(rows)
-        run = state.metadata[FIRST_RUN] - 1 + state.epoch
         marks = sample_marks(
-            loaded, state.metadata, run, state.store.get(KEY, {}), given, joined(parts)
+            loaded, state.metadata, state.epoch, state.store.get(KEY, {}), given, joined(parts)
         )
         return Score(
             value=marks.value,
@@ -313,12 +293,6 @@ registry_add(
     independence,
     RegistryInfo(type="scorer", name=SCORER, metadata=registry_info(independence).metadata),
 )
-
-
-def default_judge(protocol: Protocol) -> str:
-    """The protocol's own judge, as Inspect names it."""
-    judge = protocol.judge
-    return f"{PROVIDER}/{judge.model if judge.endpoint == 'openrouter' else f'{judge.endpoint}:{judge.model}'}"
 
 
 async def _judge(model: Model, judge: ChatModel, case: JudgingInput) -> tuple[Judgement, Rows]:

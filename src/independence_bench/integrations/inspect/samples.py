@@ -180,10 +180,19 @@ def read_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
 
 
 PREFIX = "independence_bench"  # of everything that Inspect finds here
-PROVIDER, ROLE, SCORER = "aib", "judge", "independence"
+ROLE, SCORER = "judge", "independence"
 METRICS = ("independence_index", "dimensions", "index_interval")
-PLAN, FIRST_RUN = "plan", "first_run"  # of a sample's metadata
+PLAN = "plan"  # of a sample's metadata
 RUN, SLOT, ROWS = "run", "slot", "rows"  # of a score's metadata, under KEY
+
+
+def inspect_name(endpoint: str, model: str) -> str:
+    """What Inspect calls *model*: by the provider that it played it with, by OpenRouter, else by its
+    provider for compatible services.
+    """
+    if endpoint.startswith("inspect-"):
+        return f"{endpoint.removeprefix('inspect-')}/{model}"
+    return f"openrouter/{model}" if endpoint == "openrouter" else f"openai-api/{endpoint}/{model}"
 
 
 def header(protocol: Protocol, files: Files) -> dict[str, Any]:
@@ -203,11 +212,8 @@ def about_sample(
     configuration: Configuration,
     unit: str,
     configurations: tuple[Configuration, ...],
-    first_run: int = 1,
 ) -> dict[str, Any]:
-    """A sample's metadata. *unit*: a scenario, or a stem with all its branches; epoch 1 is the run
-    *first_run*.
-    """
+    """A sample's metadata. *unit*: a scenario, or a stem with all its branches."""
     scenario = protocol.units.scenario(unit)
     return {
         "protocol": protocol.name,
@@ -216,7 +222,6 @@ def about_sample(
         "title": scenario.title,
         "system": configuration.system,
         "delivery": configuration.delivery,
-        FIRST_RUN: first_run,
         "unit": unit,
         "scenarios": [
             scenario.id for scenario in protocol.scenarios if unit in (scenario.stem, scenario.id)

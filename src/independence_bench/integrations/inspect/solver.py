@@ -3,38 +3,39 @@
 What was played goes into the sample's store as rows (`rows`), each reply once: the branches of a
 stem share those that they begin with.
 
-A call follows this benchmark's own policy: what is no answer is asked again, every attempt is kept.
-Inspect waits for rate limits of its own providers itself; of `aib/` models every failure is a
-value, decided here.
+Inspect's providers send, wait for rate limits and fail as they do in every evaluation. A reply that
+is no answer is asked again, as `aib run` does, and every attempt is kept.
 """
 
 from __future__ import annotations
 
-import asyncio
-import random
+import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
+from inspect_ai._util.registry import registry_name
+from inspect_ai.model import (
+    ChatMessage,
+    ContentReasoning,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    ModelUsage,
+    ResponseSchema,
+    get_model,
+)
 from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import ToolInfo, ToolParam, ToolParams
 from inspect_ai.util import JSONSchema, span
+from pydantic import TypeAdapter
 
 from independence_bench.calls.call import Accepted
-from independence_bench.calls.limits import AttemptCounts, GaveUp, Policy, Reach, next_wait
+from independence_bench.calls.limits import Policy
 from independence_bench.engine.ask import reply_reader
-from independence_bench.errors import BenchError
-from independence_bench.integrations.inspect.provider import (
-    OwnModel,
-    chat_messages,
-    configured,
-    named,
-    outcome_of,
-    sent_hash,
-    tool_infos,
-)
+from independence_bench.integrations.inspect.log_sample import messages_json
 from independence_bench.integrations.inspect.rows import (
     KEY,
     Rows,
@@ -45,16 +46,19 @@ from independence_bench.integrations.inspect.rows import (
     reply_rows,
     who_rows,
 )
-from independence_bench.integrations.inspect.samples import FIRST_RUN, read_source
-from independence_bench.judging.judge import as_judge, spec_to_judge
+from independence_bench.integrations.inspect.samples import PREFIX, read_source
 from independence_bench.models.messages import (
     AttemptFacts,
     ChatRequest,
     Completion,
-    Fault,
     Kind,
+    Message,
     Rejected,
+    Tool,
+    ToolCall,
+    Usage,
 )
+from independence_bench.models.response import clean_text
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -63,7 +67,73 @@ from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.results import Played, Reply
 
 A = TypeVar("A")
-POLICY = Policy()
+_MESSAGES = TypeAdapter(list[ChatMessage])
+_ENDS = {"max_tokens": "length", "model_length": "length", "unknown": None}  # Inspect's -> ours
+
+
+def named(name: str) -> str:
+    """*name* as it has to be registered: Inspect adds the prefix by itself, but not in an editable
+    installation.
+    """
+    return name if registry_name(named, name) != name else f"{PREFIX}/{name}"
+
+
+def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
+    """*messages* as Inspect has them."""
+    return _MESSAGES.validate_python(messages_json(messages))
+
+
+def tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
+    """*tools* as Inspect has them."""
+    return [
+        ToolInfo(
+            name=tool.name,
+            description=tool.description,
+            parameters=ToolParams(
+                properties={
+                    tool.argument: ToolParam(type="string", description=tool.argument_description)
+                },
+                required=[tool.argument],
+            ),
+        )
+        for tool in tools
+    ]
+
+
+def completion_of(output: ModelOutput) -> Completion:
+    """What a model answered."""
+    message = None if output.empty else output.message
+    parts = message.content if message and isinstance(message.content, list) else []
+    thoughts = [
+        part.summary or part.reasoning for part in parts if isinstance(part, ContentReasoning)
+    ]
+    return Completion(
+        content=clean_text(message.text if message else ""),
+        tool_calls=tuple(
+            ToolCall(call.id, call.function, json.dumps(call.arguments, ensure_ascii=False))
+            for call in (message and message.tool_calls) or ()
+        ),
+        reasoning=clean_text("\n\n".join(text for text in thoughts if text)),
+        usage=_usage(output.usage),
+        seconds=output.time or 0.0,
+        finish_reason=None if output.empty else _ENDS.get(output.stop_reason, output.stop_reason),
+        served_model=output.model or None,
+        response_id=output.response_id,
+    )
+
+
+def _usage(usage: ModelUsage | None) -> Usage:
+    if usage is None:
+        return Usage()
+    cached = usage.input_tokens_cache_read or 0
+    prompt = usage.input_tokens + cached + (usage.input_tokens_cache_write or 0)
+    return Usage(
+        prompt,
+        usage.output_tokens,
+        usage.reasoning_tokens,
+        usage.input_tokens_cache_read,
+        usage.total_cost,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +145,10 @@ class Answered(Generic[A]):
     tried: tuple[TriedOnce, ...]
 
 
-async def subject_of(model: Model, protocol: Protocol) -> ChatModel:
-    """Who is under test, with everything about the way it is called.
-
-    Of an `aib/` model, who `aib run` would call; of Inspect's own providers one at the endpoint
-    `inspect-PROVIDER`, for what these send is theirs.
+def called(model: Model, config: GenerateConfig, temperature: float, max_tokens: int) -> ChatModel:
+    """Who *model* is, called with *config*, and where that says nothing as the protocol says: at
+    the endpoint `inspect-PROVIDER`, for what Inspect's providers send is theirs.
     """
-    config = model.config.merge(active_generate_config())
-    if isinstance(model.api, OwnModel):
-        spec = configured(model.api.spec, config)
-        spec = replace(spec, max_tokens=config.max_tokens) if config.max_tokens else spec
-        return await model.api.settled(spec, protocol.temperature, protocol.max_tokens)
-    return _foreign(model, config, protocol.temperature, protocol.max_tokens)
-
-
-async def judge_of(model: Model, protocol: Protocol) -> ChatModel:
-    """Who judges, called as the protocol says unless the role's own settings say otherwise."""
-    default, config = protocol.judge, model.config
-    if not isinstance(model.api, OwnModel):
-        return _foreign(model, config, default.temperature, default.max_tokens)
-    spec = configured(spec_to_judge(model.api.spec.model, model.api.spec.endpoint, default), config)
-    return as_judge(await model.api.settled(spec, protocol.temperature, protocol.max_tokens), spec)
-
-
-def _foreign(
-    model: Model, config: GenerateConfig, temperature: float, max_tokens: int
-) -> ChatModel:
     effort = "off" if config.reasoning_effort in (None, "none") else config.reasoning_effort
     provider, _, name = str(model).partition("/")
     return ChatModel(
@@ -118,19 +166,20 @@ async def ask(
     read: Callable[[Completion], Accepted[A] | Rejected],
     none: Callable[[str], A],
 ) -> Answered[A]:
-    """The answer to *request*. Raises GaveUp where the call failed, and what Inspect's providers
-    raise.
+    """The answer to *request*; what *none* makes of the reason where no reply is one. Raises what
+    Inspect's providers raise.
     """
-    tries, tried = AttemptCounts(), list[TriedOnce]()
+    tried: list[TriedOnce] = []
+    answer: tuple[int, A] | None = None
     spare: tuple[int, A] | None = None
-    wanted = request.model
+    wanted, broken, cut_off = request.model, 0, False
     schema = None
     if request.schema:
         schema = ResponseSchema(
             name="marks", json_schema=JSONSchema.model_validate_json(request.schema), strict=True
         )
-    while True:
-        limit = wanted.max_tokens * (2 if tries.cut_off else 1)
+    while answer is None:
+        limit = wanted.max_tokens * (2 if cut_off else 1)
         config = GenerateConfig(
             temperature=wanted.temperature, max_tokens=limit, response_schema=schema
         )
@@ -141,48 +190,23 @@ async def ask(
             "auto" if request.tools else None,
             config,
         )
-        outcome = outcome_of(output)
-        told = (output.metadata or {}).get(KEY, {}).get("sent")
-        if told is not None and told != sent_hash(request.messages, request.tools):
-            raise BenchError(
-                "Inspect sent other messages than were to be sent; update ai-independence-bench"
-            )
-        end: GaveUp | None = None
-        wait, kind, why = 0.0, ANSWERED, None
-        answer: tuple[int, A] | None = None
-        number = len(tried) + 1
-        fault = outcome if isinstance(outcome, Fault) else None
-        if isinstance(outcome, Completion):
-            given = read(outcome)
-            taken = wanted.accept_cut_off and isinstance(given, Accepted)
-            if given.cut_off and not tries.cut_off and not taken:
-                tries.cut_off += 1
-                kind = CUT_OFF
-                spare = (number, given.answer) if isinstance(given, Accepted) else spare
-            elif isinstance(given, Accepted):
-                answer = number, given.answer
-            elif given.cut_off:
-                kind, why = Kind.BROKEN.value, f"{given.reason}, even with {limit} tokens"
-                answer = spare or (number, none(why))
-            else:
-                fault = Fault(Kind.BROKEN, given.reason)
-        if fault is not None:
-            kind, why = fault.kind.value, fault.message
-            try:
-                wait = next_wait(fault, tries, POLICY, random.random, time.monotonic())
-            except GaveUp as error:
-                if error.reach is Reach.REPLY or (tries.cut_off and fault.kind is Kind.BAD_REQUEST):
-                    answer = spare or (number, none(error.reason))
-                else:
-                    end = error
-        status = outcome.status if isinstance(outcome, Fault) else 200
-        facts = AttemptFacts(**outcome.facts())
-        tried.append(TriedOnce(started, time.time(), limit, kind, why, status, facts))
-        if end is not None:
-            raise end
-        if answer is not None:
-            return Answered(answer[1], answer[0], tuple(tried))
-        await asyncio.sleep(wait)
+        completion = completion_of(output)
+        given = Rejected(clean_text(output.error)) if output.error else read(completion)
+        number, kind, why = len(tried) + 1, ANSWERED, None
+        if given.cut_off and not cut_off:
+            cut_off, kind = True, CUT_OFF
+            spare = (number, given.answer) if isinstance(given, Accepted) else None
+        elif isinstance(given, Accepted):
+            answer = number, given.answer
+        else:
+            broken += 1
+            kind, why = Kind.BROKEN.value, given.reason
+            if given.cut_off or broken == Policy.broken:
+                tries = f"even with {limit} tokens" if given.cut_off else f"{broken} tries"
+                answer = spare or (number, none(f"{why} ({tries})"))
+        facts = AttemptFacts(**completion.facts())
+        tried.append(TriedOnce(started, time.time(), limit, kind, why, 200, facts))
+    return Answered(answer[1], answer[0], tuple(tried))
 
 
 Known = dict[str, tuple[Reply, Rows]]  # key -> a reply that was given in this sample, with its rows
@@ -195,9 +219,10 @@ def conversations(protocol: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         del generate  # which appends to one list of messages
         loaded, _ = read_source(protocol)
-        subject = await subject_of(get_model(), loaded)
+        model = get_model()
+        config = model.config.merge(active_generate_config())
+        subject = called(model, config, loaded.temperature, loaded.max_tokens)
         configuration = Configuration(state.metadata["system"], state.metadata["delivery"])
-        run = state.metadata[FIRST_RUN] - 1 + state.epoch
         known: Known = {}
         parts = [who_rows("subjects", subject)]
         shown: Transcript | None = None
@@ -205,10 +230,10 @@ def conversations(protocol: str) -> Solver:
             scenario = loaded.scenario(name)
             job = Job(
                 subject,
-                run,
+                state.epoch,
                 configuration,
                 scenario,
-                script_hash(loaded, configuration, scenario, run),
+                script_hash(loaded, configuration, scenario, state.epoch),
             )
             async with span(scenario.branch or scenario.id):
                 played, rows = await _play(loaded, job, known)
