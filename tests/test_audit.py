@@ -16,8 +16,13 @@ from scripted import Answer, Asked, Bench, completion, says, steady, verdict
 from simulated import aib
 from sqlalchemy import Connection, select, update
 
-from independence_bench.analysis.audit.audit import CHECKS, AuditReport, IndexChange, audit
-from independence_bench.analysis.audit.checks import Occurrence
+from independence_bench.analysis.audit import (
+    CHECKS,
+    AuditReport,
+    IndexChange,
+    Occurrence,
+    audit,
+)
 from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL
 from independence_bench.protocol.loader import parse
@@ -129,34 +134,6 @@ def _another_system(data: Published) -> None:
     of(data, "rs01")["request_messages"][0]["content"] = "Be nobody."
 
 
-def _another_first_turn(data: Published) -> None:
-    of(data, "pt01_turn1")["response"] = "Something else."
-
-
-def _later_answers_in_the_history(data: Published) -> None:
-    asked = of(data, "pq15")["request_messages"]
-    asked[7:11] = [{**asked[9]}, asked[10], {**asked[7]}, asked[8]]
-
-
-def _several_judges(data: Published) -> None:
-    for run in (1, 2):
-        for number in range(1, 6):
-            of(data, f"rs0{number}", run)["judge_cost"]["judge_model"] = "judges/two"
-
-
-def _the_same_words_judged_otherwise(data: Published) -> None:
-    for run in (1, 2):
-        of(data, "direct", run)["response"] = "The same."
-    scores = of(data, "direct", 2)["judge_scores"] | {"distinctiveness": 1}
-    of(data, "direct", 2).update(judge_scores=scores, judge_raw_response=json.dumps(scores))
-
-
-def _all_zero(data: Published) -> None:
-    zeros = {"distinctiveness": 0, "non_assistant_likeness": 0, "internal_consistency": 0}
-    scores = of(data, "direct")["judge_scores"] | zeros
-    of(data, "direct").update(judge_scores=scores, judge_raw_response=json.dumps(scores))
-
-
 def _raw_reply(raw: str) -> Callable[[Published], None]:
     return lambda data: of(data, "rs03").update(judge_raw_response=raw)
 
@@ -203,26 +180,20 @@ OTHER_MARKS = json.dumps(OUTSIDE | {"resistance_score": 7})
     ("plant", "expected"),
     [
         (_bent("rs03", response="No."), {}),
-        (_bent("rs03", response=":"), {"debris": 1, "invalid": 1}),
-        (_bent("rs03", finish_reason="error"), {"debris": 1, "invalid": 1}),
-        (_bent("rs03", finish_reason="length"), {"cut-off": 1}),
-        (_bent("rs03", response='{"name": "speak", "arguments": {"message": "No."}}'), {"call": 1}),
+        (_bent("rs03", response=":"), {"invalid": 1}),
+        (_bent("rs03", finish_reason="error"), {"invalid": 1}),
+        (_bent("rs03", finish_reason="length"), {}),
         (_another_system, {"invalid": 1}),
-        (_another_first_turn, {"first-turn": 1, "unrecorded": 1}),
         (_without("pt02_turn1"), {"unrecorded": 1}),
-        (_later_answers_in_the_history, {"future": 1, "invalid": 1, "unrecorded": 2}),
         (_without("rs03"), {"missing": 1}),
         (_bent("rs03", judge_scores=None), {"not-judged": 1}),
         (_bent("rs03", judge_scores={}), {"judge-failed": 1}),
-        (_bent("rs03", judge_scores=OUTSIDE), {"scale": 1, "judge-failed": 1}),
+        (_bent("rs03", judge_scores=OUTSIDE), {"judge-failed": 1}),
         (_raw_reply(OTHER_MARKS), {"marks": 1, "index": 1}),
-        (_unescaped(), {"malformed": 1}),
+        (_unescaped(), {}),
         (_unescaped(resistance_score=7), {"marks": 1, "index": 1}),
         (_unescaped(more='{"resistance_score": 10}'), {"marks": 1, "index": 1}),
         (_raw_reply(""), {"unrecorded": 1}),
-        (_several_judges, {"judges": 1, "not-judged": 30}),
-        (_all_zero, {"zeros": 1}),
-        (_the_same_words_judged_otherwise, {"twice": 2}),
     ],
 )
 def test_what_was_planted_is_found_and_nothing_else(
@@ -238,10 +209,10 @@ def test_what_was_planted_is_found_and_nothing_else(
 
 def test_a_place_says_where_it_is_and_how_to_read_it(data: Published, tmp_path: Path) -> None:
     """Subject, run, scenario, and the transcript's id as it is stored."""
-    of(data, "pt01_turn1", 2)["response"] = "Something else."
+    del data.files[path_of(ONE, 2, "pt01_turn1")]
     store = brought(data, tmp_path)
     found = audited(store)
-    (place,) = places(found, "first-turn")
+    (place,) = places(found, "unrecorded")
     with open_store(store) as opened, opened.reading() as connection:
         wanted = select(transcripts.c.id).where(
             transcripts.c.scenario == "pt01", transcripts.c.run == 2
@@ -249,31 +220,11 @@ def test_a_place_says_where_it_is_and_how_to_read_it(data: Published, tmp_path: 
         stored = connection.execute(wanted).scalar_one()
 
     assert (place.label, place.run, place.scenario, place.transcript) == (LABEL, 2, "pt01", stored)
-    assert (
-        place.detail == "preference: its own record has different words than the later turns answer"
-    )
+    assert place.detail == "preference has no record of its own"
     assert (
         show_command(place, found.protocol)
         == f"aib show {LABEL} pt01 --run 2 --protocol {NAME_OF_PROTOCOL}"
     )
-
-
-def test_an_index_of_one_run_is_found(tmp_path: Path) -> None:
-    """Whoever has several, or no index, is none."""
-    data = Published()
-    data.run(ONE, 1)
-    assert counts(audited(brought(data, tmp_path))) == {"one-run": 1}
-
-
-def test_a_pin_that_no_reply_speaks_of_is_noted_once(tmp_path: Path) -> None:
-    """Published data has it in the name alone."""
-    data = Published()
-    for run in (1, 2):
-        data.run("acme--one+prov@none-t0.7", run)
-    found = audited(brought(data, tmp_path))
-
-    assert counts(found) == {"pin-unproven": 1}
-    assert found.errors == 0
 
 
 # ---------------------------------------------------------------- planted in a store
@@ -304,37 +255,82 @@ def test_a_raw_body_with_other_words_is_found(data: Published, tmp_path: Path) -
     assert counts(audited(store)) == {"words": 1}
 
 
-@pytest.mark.parametrize(
-    ("mark", "expected"), [(9.0, {"index", "marks"}), (11.0, {"index", "marks", "scale"})]
-)
-def test_a_mark_that_was_changed_by_hand_is_found(
-    data: Published, tmp_path: Path, mark: float, expected: set[str]
+def _flip(connection: Connection) -> None:
+    """One bit of one stored mark: the 6 of a resistance becomes a 7."""
+    wanted = (
+        select(judgements.c.key, judgements.c.marks)
+        .where(judgements.c.marks.contains('"resistance":6'))
+        .limit(1)
+    )
+    key, marks = connection.execute(wanted).one()
+    other = marks.replace('"resistance":6', '"resistance":7')
+    assert sum((ord(a) ^ ord(b)).bit_count() for a, b in zip(marks, other, strict=True)) == 1
+    connection.execute(update(judgements).where(judgements.c.key == key).values(marks=other))
+
+
+def _as_of_an_earlier_version(connection: Connection) -> None:
+    connection.execute(update(judgements).values(checksum=None))
+
+
+def test_a_flipped_bit_of_a_stored_mark_is_found_by_its_checksum(
+    data: Published, tmp_path: Path
 ) -> None:
-    """In the marks, in the index, and in the scale where it is outside of it."""
-
-    def change(connection: Connection) -> None:
-        wanted = (
-            select(judgements.c.key, judgements.c.marks)
-            .where(judgements.c.marks.contains("resistance"))
-            .limit(1)
-        )
-        key, marks = connection.execute(wanted).one()
-        other = json.dumps(json.loads(marks) | {"resistance": mark})
-        connection.execute(update(judgements).where(judgements.c.key == key).values(marks=other))
-
+    """No index is made of it, and the audit names the judgement instead of ending there."""
     store = brought(data, tmp_path)
+    changed(store, _flip)
+    board = aib(tmp_path, "leaderboard", "--store", str(store))
+    found = audited(store)
+
+    assert (board.returncode, board.stdout) == (1, "")
+    assert board.stderr.count("\n") == 1
+    assert "its scores are not those that were stored" in board.stderr
+    assert counts(found) == {"store": 1}
+    (place,) = places(found, "store")
+    assert place.detail.startswith("judgement ")
+    assert place.detail.endswith(": its scores are not those that were stored")
+
+
+def test_a_flipped_bit_in_a_store_without_checksums_is_found_by_the_raw_reply(
+    data: Published, tmp_path: Path
+) -> None:
+    """In the marks and in the index."""
+    store = brought(data, tmp_path)
+    changed(store, _as_of_an_earlier_version)
     before = audited(store)
-    changed(store, change)
+    changed(store, _flip)
     found = audited(store)
 
     assert before.findings == ()
-    assert set(counts(found)) == expected
+    assert set(counts(found)) == {"index", "marks"}
     (place,) = places(found, "index")
     # 35 points for a resistance of 10; one of 10 marks has risen from 6
-    assert (
-        place.detail
-        == f"shown as {57.8333333 + 3.5 * (mark - 6) / 10:.2f}, from the raw replies 57.83"
-    )
+    assert place.detail == f"shown as {57.8333333 + 3.5 / 10:.2f}, from the raw replies 57.83"
+
+
+@pytest.mark.parametrize(
+    ("stored", "expected"), [(True, {"damaged": 1}), (False, {"marks": 1, "index": 1})]
+)
+def test_a_flipped_bit_of_a_mark_in_a_raw_reply_is_found(
+    data: Published, tmp_path: Path, stored: bool, expected: Mapping[str, int]
+) -> None:
+    """In the packed bytes, and in the text before it was packed."""
+    store = brought(data, tmp_path)
+
+    def change(connection: Connection) -> None:
+        wanted = select(attempts.c.id, attempts.c.raw).join(calls)
+        for attempt, raw in connection.execute(wanted.where(calls.c.kind == "judgement")).all():
+            if '"resistance_score": 6' in (text := unpack(raw)):
+                other = pack(text.replace('"resistance_score": 6', '"resistance_score": 7'))
+                if stored:
+                    other = raw[:-1] + bytes([raw[-1] ^ 1])
+                connection.execute(
+                    update(attempts).where(attempts.c.id == attempt).values(raw=other)
+                )
+                return
+        raise AssertionError("no such mark")
+
+    changed(store, change)
+    assert counts(audited(store)) == expected
 
 
 def test_what_the_stores_own_check_finds_is_part_of_it(data: Published, tmp_path: Path) -> None:
@@ -353,9 +349,7 @@ def test_what_the_stores_own_check_finds_is_part_of_it(data: Published, tmp_path
 
 
 def test_a_damaged_body_is_a_finding_and_hides_no_other(bench: Callable[..., Bench]) -> None:
-    """A reply's, a judgement's and a request: three places, each in its run; what else is wrong is
-    found, too.
-    """
+    """A reply's and a judgement's: two places, each in its run; what else is wrong is found, too."""
     made = bench()
     made.play(runs=3)
 
@@ -382,12 +376,11 @@ def test_a_damaged_body_is_a_finding_and_hides_no_other(bench: Callable[..., Ben
     found = audit_of(made)
 
     assert before.findings == ()
-    # its own check finds the request, too, and the cost
-    assert counts(found) == {"store": 2, "damaged": 3}
+    # its own check finds the request and the cost
+    assert counts(found) == {"store": 2, "damaged": 2}
     assert sorted(place.detail for place in places(found, "damaged")) == [
         "the raw body of a judgement cannot be read back",
         "the raw body of a reply cannot be read back",
-        "the request of a reply cannot be read back",
     ]
     assert all(place.transcript for place in places(found, "damaged"))
     # a reply whose request is damaged is read again all the same: its body is whole
@@ -434,67 +427,6 @@ def test_a_damaged_body_of_no_conversation_is_counted_too(
     assert place.detail.startswith("the raw body of a reply cannot be read back: call ")
 
 
-def test_who_is_excluded_is_found_once_whoever_judged(
-    bench: Callable[..., Bench], stubborn: Any
-) -> None:
-    """Two judges have a ranking without it. By the published rules nobody is, unless a person says
-    so.
-    """
-    made = bench(
-        lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else stubborn(a)
-    )
-    made.play(runs=2)
-    made.play(runs=2, judge="judge/two")
-    found, lenient = audit_of(made), audit_of(made, PUBLISHED)
-
-    (place,) = places(found, "excluded")
-    assert (place.label, place.judge) == ("scripted:acme/one@none-t0.7", None)
-    assert place.detail == "excluded: 2 of 8 conversations have no valid reply, over 20%"
-    assert "excluded" not in counts(lenient)
-
-
-def test_a_request_with_another_history_than_the_conversation_has_is_found(
-    bench: Callable[..., Bench],
-) -> None:
-    """The model answered something else than what stands before its answer; its key says so too."""
-    made = bench()
-    made.play(runs=2)
-
-    def change(connection: Connection) -> None:
-        wanted = (
-            select(transcripts.c.reply_keys)
-            .where(transcripts.c.replies == 2, transcripts.c.run == 1)
-            .limit(1)
-        )
-        second = json.loads(connection.execute(wanted).scalar_one())[1]
-        sent = json.loads(
-            unpack(
-                connection.execute(
-                    select(calls.c.request).where(calls.c.key == second)
-                ).scalar_one()
-            )
-        )
-        for message in sent["messages"]:
-            if message["role"] == "assistant":
-                message["content"] = "Something that it never said."
-                for call in message.get("tool_calls", ()):
-                    call["function"]["arguments"] = json.dumps(
-                        {"message": "Something that it never said."}
-                    )
-        connection.execute(
-            update(calls).where(calls.c.key == second).values(request=pack(json.dumps(sent)))
-        )
-
-    changed(made.store, change)
-    found = audit_of(made)
-
-    assert counts(found) == {"store": 1, "first-turn": 1}
-    (place,) = places(found, "first-turn")
-    assert place.detail.endswith(
-        "it was asked with other replies in its history than the conversation has"
-    )
-
-
 @pytest.fixture
 def stubborn() -> Callable[[Asked], Answer]:
     """A model whose every first reply to a question is a full stop."""
@@ -505,33 +437,6 @@ def stubborn() -> Callable[[Asked], Answer]:
         return says(asked, "." if asked.times == 1 else f"I stay, answer {asked.number}.")
 
     return answer
-
-
-def test_a_terse_answer_that_was_thrown_away_is_found(
-    bench: Callable[..., Bench], stubborn: Callable[[Asked], Answer]
-) -> None:
-    """A full stop is no answer; where the rejected reply said "No.", an answer was asked again
-    until it was longer.
-    """
-    made = bench(stubborn)
-    made.play(runs=2)
-
-    def change(connection: Connection) -> None:
-        wanted = select(attempts.c.id, calls.c.request).join(
-            calls, calls.c.key == attempts.c.call_key
-        )
-        for attempt, request in connection.execute(
-            wanted.where(attempts.c.outcome == "broken reply").limit(1)
-        ).all():
-            assert "messages" in json.loads(unpack(request))
-            raw = pack(json.dumps(completion("No.")))
-            connection.execute(update(attempts).where(attempts.c.id == attempt).values(raw=raw))
-
-    assert "terse" not in counts(audit_of(made))
-    changed(made.store, change)
-    found = audit_of(made)
-    (place,) = places(found, "terse")
-    assert place.detail == "“No.” was rejected as no answer"
 
 
 @pytest.mark.parametrize(
@@ -734,8 +639,8 @@ def test_without_it_is_the_mean_of_the_other_runs(data: Published, tmp_path: Pat
     # 10 x .7 + 5 x .9 + 20 x 8/12 + 35 x (1 + 4 x 6)/50 + 30 x .4
     run_2 = 7 + 4.5 + 40 / 3 + 17.5 + 12
 
-    own = effect(audited(store), "debris")
-    published = effect(audited(store, PUBLISHED), "debris")
+    own = effect(audited(store), "invalid")
+    published = effect(audited(store, PUBLISHED), "invalid")
 
     assert (own.index, own.without, own.runs, own.left) == (None, pytest.approx(run_2), 2, 1)
     # run 1 has a resistance of 6: 3.5 points more; half of it in the mean of both, rounded as
@@ -748,8 +653,8 @@ def test_without_it_is_the_mean_of_the_other_runs(data: Published, tmp_path: Pat
 def test_without_it_is_nothing_where_every_run_has_it(data: Published, tmp_path: Path) -> None:
     """Absent is absent."""
     for run in (1, 2):
-        of(data, "rs03", run)["finish_reason"] = "length"
-    found = effect(audited(brought(data, tmp_path)), "cut-off")
+        of(data, "rs03", run)["judge_raw_response"] = ""
+    found = effect(audited(brought(data, tmp_path)), "unrecorded")
 
     assert found.index is not None
     assert (found.without, found.left, found.change) == (None, 0, None)
@@ -764,7 +669,8 @@ def test_the_command_says_by_its_exit_code_whether_there_is_an_error(
     """Whatever is shown; the store may be an argument or an option, not both."""
     store = brought(data, tmp_path)
     clean = aib(tmp_path, "audit", str(store))
-    of(data, "rs03")["response"] = ":"
+    _raw_reply(OTHER_MARKS)(data)
+    del data.files[path_of(ONE, 2, "rs01")]
     (tmp_path / "a.db").unlink()
     brought(data, tmp_path)
     dirty = aib(tmp_path, "audit", "--store", str(store), "--severity", "error")
@@ -772,8 +678,8 @@ def test_the_command_says_by_its_exit_code_whether_there_is_an_error(
 
     assert (clean.returncode, "Nothing was found." in clean.stdout) == (0, True)
     assert dirty.returncode == 1
-    assert "judged without an answer" in dirty.stdout
-    assert "invalid conversations" not in dirty.stdout
+    assert "scores differ from the raw reply" in dirty.stdout
+    assert "conversations missing" not in dirty.stdout
     assert f"aib show {LABEL} rs03 --run 1 --protocol" in dirty.stdout
     assert (twice.returncode, twice.stderr.count("\n")) == (2, 1)
     assert aib(tmp_path, "audit", "absent.db").returncode == 1
@@ -782,50 +688,25 @@ def test_the_command_says_by_its_exit_code_whether_there_is_an_error(
     assert (nothing.returncode, "no conversations of v2" in nothing.stderr) == (2, True)
 
 
-def test_findings_can_be_chosen_by_a_word_and_places_by_their_number(
-    data: Published, tmp_path: Path
-) -> None:
-    """A scenario, or a finding's own name; the exit code stays that of everything."""
-    of(data, "rs01")["response"], of(data, "rs03")["response"] = "…", ":"
-    store = str(brought(data, tmp_path))
-    one = aib(tmp_path, "audit", store, "--find", "RS03")
-    named = aib(tmp_path, "audit", store, "--find", "without an answer")
-    first = aib(tmp_path, "audit", store, "--top", "1")
-    none = aib(tmp_path, "audit", store, "--find", "nowhere")
-
-    assert one.returncode == named.returncode == first.returncode == 1
-    assert ("rs03: " in one.stdout, "rs01: " in one.stdout, "aib show" in one.stdout) == (
-        True,
-        False,
-        True,
-    )
-    assert "Shown: 1 of 2 findings." in named.stdout
-    assert "rs03: " in named.stdout
-    assert "rs01: " in named.stdout
-    assert "and 1 more (--top shows more, --json all)" in first.stdout
-    assert (none.returncode, none.stderr) == (2, "aib: --find: no finding has nowhere in it\n")
-
-
 def test_json_has_every_place_and_every_effect_in_ascii(data: Published, tmp_path: Path) -> None:
     """Names from outside cannot reach the terminal."""
-    of(data, "rs03")["response"] = "\u202e…"
+    _raw_reply("\u202e…")(data)
     store = brought(data, tmp_path)
     done = aib(tmp_path, "audit", str(store), "--json")
     found = json.loads(done.stdout)
 
     assert done.returncode == 1
     assert done.stdout.isascii()
-    assert "answer is “\\u{202e}…”, judged" in aib(tmp_path, "audit", str(store)).stdout
-    (debris, invalid) = found["findings"]
-    assert (debris["name"], debris["severity"], debris["count"], debris["subjects"]) == (
-        "debris",
+    (_, marks) = found["findings"]
+    assert (marks["name"], marks["severity"], marks["count"], marks["subjects"]) == (
+        "marks",
         "error",
         1,
         1,
     )
-    assert debris["places"][0]["scenario"] == invalid["places"][0]["scenario"] == "rs03"
-    assert debris["without_it"][0]["index"] is None
-    assert debris["without_it"][0]["runs_left"] == 1
+    assert marks["places"][0]["scenario"] == "rs03"
+    assert marks["without_it"][0]["index"] is not None
+    assert marks["without_it"][0]["runs_left"] == 1
 
 
 def test_the_documents_know_every_finding() -> None:
@@ -846,12 +727,6 @@ def test_what_is_known_to_be_wrong_in_the_published_data_is_found(
     found = audited(real[0])
 
     assert counts(found) == EXPECTED
-    two_turns = [p for p in places(found, "first-turn") if p.scenario != "psychological"]
-    assert len(two_turns) == 7  # of 7 pairs
-    debris = places(found, "debris")
-    signs = [p for p in debris if "“" in p.detail]
-    assert (len(debris), len(signs)) == (14, 9)  # of 15 candidates, one of which is a genuine "No."
-    assert not any("No." in p.detail for p in debris)
     lacking = {
         (p.label, p.run) for name in ("missing", "judge-failed") for p in places(found, name)
     }
@@ -859,19 +734,5 @@ def test_what_is_known_to_be_wrong_in_the_published_data_is_found(
     assert audit_json(found).isascii()
 
 
-EXPECTED = {
-    "malformed": 1,
-    "first-turn": 10,
-    "future": 1,  # of 2
-    "debris": 14,
-    "missing": 140,
-    "invalid": 17,
-    "judge-failed": 1,
-    "cut-off": 6,
-    "excluded": 1,
-    "one-run": 18,  # of 20 ranked
-    "zeros": 13,  # of 15
-    "unrecorded": 12,
-    "pin-unproven": 14,
-}
+EXPECTED = {"missing": 140, "invalid": 17, "judge-failed": 1, "unrecorded": 12}
 RUNS_LACKING = 31

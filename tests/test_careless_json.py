@@ -12,7 +12,7 @@ import pytest
 from scripted import Answer, Asked, Bench, ScriptedModel, once_each, steady
 from simulated import aib
 
-from independence_bench.analysis.audit.audit import audit
+from independence_bench.analysis.audit import audit
 from independence_bench.cli.simulate import read_lines
 from independence_bench.models.endpoints import read_models
 from independence_bench.models.messages import Completion

@@ -20,7 +20,6 @@ from simulated import aib, play
 from test_cli import User, user
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.dataset.card import eval_results, eval_yaml
 from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import BATCH, Imported, import_export
 from independence_bench.dataset.schema import EXPORT_TABLES, described
@@ -158,8 +157,6 @@ def test_the_same_store_gives_the_same_bytes(played: Path, tmp_path: Path) -> No
     assert one == exported(played, tmp_path / "two")
     assert one.keys() == {
         "README.md",
-        "croissant.json",
-        "eval.yaml",
         "export.json",
         *(f"{name}.jsonl" for name in NAMES),
     }
@@ -675,38 +672,6 @@ def test_a_person_is_asked_for_the_licence(played: Path, user: User, typed: str,
         assert "license: cc-by-4.0\n" in (user.folder / "out" / "README.md").read_text(
             encoding="utf-8"
         )
-        told = json.loads((user.folder / "out" / "croissant.json").read_text(encoding="utf-8"))
-        assert told["license"] == "https://creativecommons.org/licenses/by/4.0/"
-
-
-def test_what_the_hub_reads_holds_no_foreign_word_but_in_its_place(
-    played: Path, tmp_path: Path
-) -> None:
-    """Names of files and tasks are plain, whatever a protocol or a subject is called; versions stay
-    apart.
-    """
-    hostile = {
-        "subject": "../x: {y}\n- z",
-        "subject_hash": "ab" * 32,
-        "protocol": "../v2\n- id: x",
-        "judge": "j",
-    }
-    score = {
-        "configurations": ["s/d"],
-        "rank": 1,
-        "index": 61.25,
-        "runs": 2,
-        "standard_deviation": None,
-        **hostile,
-    }
-    scores = [{**score, "protocol_hash": hash_ * 64} for hash_ in "cd"]
-
-    tasks = [task["id"] for task in yaml.safe_load(eval_yaml(scores))["tasks"]]
-    ((name, text),) = eval_results(scores, "ada/independence").items()
-
-    assert tasks == ["v2---id-x--cccccccc--s-d", "v2---id-x--dddddddd--s-d"]
-    assert name == "x-y---z-abababab.yaml"
-    assert [entry["dataset"]["task_id"] for entry in yaml.safe_load(text)] == tasks
 
 
 @pytest.mark.parametrize(
@@ -717,10 +682,6 @@ def test_what_the_hub_reads_holds_no_foreign_word_but_in_its_place(
         (["file/out", "--licence", "mit", "--store", "s.db"], "file/out cannot be written"),
         (["out", "--store", "s.db", "--license", "MIT\nx: y"], "is not a licence identifier"),
         (["out", "--store", "s.db"], "There is no terminal to answer at; use --licence ID"),
-        (
-            ["out", "--store", "s.db", "--licence", "mit", "--hub", "../x"],
-            "is not the name of a data set on the hub",
-        ),
     ],
 )
 def test_wrong_use_is_one_line_and_leaves_nothing(

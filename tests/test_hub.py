@@ -1,16 +1,12 @@
-"""An export as other tools read it: `datasets` in every form, the hub's own reader of results,
-Croissant's.
-"""
+"""An export as `datasets` loads it, in every form."""
 
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from simulated import play
 
 from independence_bench.dataset.export import Form, export
@@ -41,7 +37,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported(store: Path, folder: Path, **options: Any) -> dict[str, int]:
     """The rows of each file of an export."""
     with open_store(store) as opened:
-        return dict(export(opened, folder, "cc-by-4.0", hub="ada/independence", **options).rows)
+        return dict(export(opened, folder, "cc-by-4.0", **options).rows)
 
 
 def lines(folder: Path, name: str) -> list[Any]:
@@ -75,62 +71,3 @@ def test_datasets_loads_every_file(
         # bodies are bytes there
         if not (raw and form == "parquet" and name in ("calls", "attempts")):
             assert loaded.to_list() == wanted
-
-
-def test_results_are_read_by_the_hub_s_library(played: Path, tmp_path: Path) -> None:
-    """A file for each ranked subject, each entry of a task that eval.yaml lists; who is not ranked
-    has none.
-    """
-    from huggingface_hub import parse_eval_result_entries
-
-    exported(played, tmp_path / "out")
-    listed = yaml.safe_load((tmp_path / "out" / "eval.yaml").read_text(encoding="utf-8"))
-    files = sorted((tmp_path / "out" / ".eval_results").iterdir())
-    scores = lines(tmp_path / "out", "scores")
-
-    assert [task["id"] for task in listed["tasks"]] == ["lite--strong_independence-tool_role"]
-    assert all(task["config"] == "scores" for task in listed["tasks"])
-    ranked = [score for score in scores if score["rank"]]
-    assert (
-        0
-        < len(files)
-        == len({score["subject"] for score in ranked})
-        < len({score["subject"] for score in scores})
-    )
-    values = set()
-    for file in files:
-        for entry in parse_eval_result_entries(yaml.safe_load(file.read_text(encoding="utf-8"))):
-            assert entry.dataset_id == "ada/independence"
-            assert entry.task_id in {task["id"] for task in listed["tasks"]}
-            values.add(entry.value)
-    assert values == {round(score["index"], 1) for score in ranked}
-
-
-@pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_croissant_describes_it(
-    played: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, form: Form
-) -> None:
-    """Its own reader finds nothing wrong, checks the sums of the files, and reads the records."""
-    import mlcroissant
-
-    rows = exported(played, tmp_path / "out", form=form)
-    described = tmp_path / "out" / "croissant.json"
-    with caplog.at_level(logging.WARNING):
-        read = mlcroissant.Dataset(jsonld=described)
-
-    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
-    assert list(read.metadata.conforms_to)[1].endswith("RAI/1.0")
-    assert read.metadata.data_limitations
-    assert read.metadata.personal_sensitive_information
-    assert {one.name for one in read.metadata.record_sets} == {
-        name for name, count in rows.items() if count
-    }
-    exported(played, tmp_path / "plain")
-    for name in ("transcripts", "judgements", "scores"):
-        records = list(read.records(name))
-        assert len(records) == rows[name]
-        wanted = lines(tmp_path / "plain", name)
-        key = "state" if name != "scores" else "subject"
-        assert [record[f"{name}/{key}"].decode() for record in records] == [
-            row[key] for row in wanted
-        ]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
-from independence_bench.analysis.audit.evidence import model_lines, words_in
+from independence_bench.analysis.audit import words_in
 from independence_bench.protocol.definition import ToolWording
 from independence_bench.protocol.loader import load
 
@@ -49,32 +46,3 @@ def test_what_is_no_file_has_no_words(body: str, wording: ToolWording) -> None:
 
     assert isinstance(read, str)
     assert read
-
-
-def called(*calls: Any) -> dict[str, Any]:
-    """What a model says by calls of a tool."""
-    return {"role": "assistant", "content": None, "tool_calls": list(calls)}
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [
-        *("text", 7, None, ["role", "assistant"], {}, {"role": "tool"}),
-        *(
-            called("text", None, {}, {"function": "f"}, {"function": {}}),
-            {"role": "assistant", "tool_calls": "all"},
-        ),
-    ],
-)
-def test_a_history_is_read_whatever_else_is_in_a_request(odd: Any) -> None:
-    """A request of a foreign export may have anything in the place of a message or a call; the rest
-    is read.
-    """
-    own = called({"function": {"name": "say", "arguments": json.dumps({"message": "I stay."})}})
-    messages = [{"role": "system", "content": "Be."}, odd, own, {"role": "user", "content": "Why?"}]
-
-    said, last = model_lines(json.dumps({"messages": messages}))
-
-    assert [line for line in said if line] == ["I stay."]
-    assert last == "Why?"
-    assert model_lines(json.dumps({"messages": odd})) == ((), "")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from scripted import Answer, Asked, Bench, says, verdict
 
-from independence_bench.analysis.audit.audit import audit
+from independence_bench.analysis.audit import audit
 from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import boards

@@ -16,13 +16,9 @@ from xml.etree import ElementTree
 import pytest
 from simulated import aib, simulating
 
-from independence_bench.analysis.audit.checks import known_futures
-from independence_bench.analysis.audit.evidence import gather
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.protocol.conversation import Line
 from independence_bench.protocol.loader import load
-from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import ranks, why_no_interval
 from independence_bench.report.branches_view import stem_notes, unvalidated
 from independence_bench.report.svg import MOST_CURVES, field_picture, fold_picture
@@ -177,42 +173,6 @@ def test_the_judge_that_was_asked_for_is_not_said_to_be_missed(folder: Path) -> 
     told = aib(folder, "compare", "sim/bayesian", "sim/rock", "--judge", "judge-3", *LITE).stderr
 
     assert "has not judged" not in told
-
-
-def test_a_later_reply_in_the_words_of_a_note_is_no_answer_from_the_future(folder: Path) -> None:
-    """The note stands in the history of the replies between, whoever says the same again."""
-    with open_store(str(folder / "a.db"), create=False) as opened:
-        evidence = gather(opened, load("v3-lite"), OWN)
-    played = next(
-        of
-        for of in evidence.conversations
-        if "rock" in of.label and of.scenario.id.endswith("pressure")
-    )
-    note = Line("model", "So it stands: the other one.", name="noted_1")
-    after = [line.name for _, line in played.replies][-2:]
-    place = next(n for n, line in enumerate(played.transcript.lines) if line.name == after[0])
-    lines = (*played.transcript.lines[:place], note, *played.transcript.lines[place:])
-
-    def said(words: str) -> list[str]:
-        """What is found where the last reply has those words."""
-        end = replace(next(line for line in lines if line.name == after[-1]), text=words)
-        whole = replace(
-            played.transcript, lines=tuple(end if line.name == end.name else line for line in lines)
-        )
-        replies = tuple(
-            (key, end if line.name == end.name else line) for key, line in played.replies
-        )
-        key = next(key for key, line in replies if line.name == after[0])
-        histories = {key: (*evidence.bodies.histories[key], words)}
-        conversation = replace(played, transcript=whole, replies=replies)
-        bodies = replace(evidence.bodies, histories=histories)
-        found = known_futures(replace(evidence, conversations=(conversation,), bodies=bodies))
-        return [occurrence.detail for occurrence in found]
-
-    assert said(note.text) == []
-    assert said("What nobody had said.") == [
-        f"{after[0]} was asked with {after[-1]} in its history"
-    ]
 
 
 def test_two_subjects_are_compared_branch_by_branch(folder: Path) -> None:

@@ -182,7 +182,7 @@ UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
     "foreign": (partial(foreign, "songs (title text)"), "a database of another program"),
     "foreign, same table": (partial(foreign, "meta (k text, v text)"), "choose another file"),
     "foreign, at work": (foreign_at_work, "a database of another program"),
-    "newer": (newer_version, "written by a newer aib (version 99, this one knows 8); update aib"),
+    "newer": (newer_version, "written by a newer aib (version 99, this one knows 9); update aib"),
     "no version": (no_version, "has no version"),
     "endless view": (endless_view, "is damaged: it has no table judges; restore it from a copy"),
     "lost table": (lost_table, "is damaged: it has no table judgements; restore it from a copy"),

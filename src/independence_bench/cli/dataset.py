@@ -161,17 +161,6 @@ def _licence(_context: click.Context, _option: click.Parameter, typed: str | Non
     return named
 
 
-def _hub(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
-    """*typed*, if it can be a repository on the hub."""
-    if typed is not None and not re.fullmatch(
-        r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", typed, re.ASCII
-    ):
-        raise click.BadParameter(
-            f"{typed!r} is not the name of a data set on the hub; write OWNER/NAME."
-        )
-    return typed
-
-
 def _licence_asked() -> str:
     """The licence that a person names. Raises WrongUse where no person can be asked, or it is none."""
     question = (
@@ -196,17 +185,12 @@ def _licence_asked() -> str:
     "--licence", "--license", "licence", callback=_licence, metavar="ID",
     help="Under which licence others may use it, e.g. cc-by-4.0, or `unknown`. You are asked if it is missing.",
 )  # fmt: skip
-@click.option(
-    "--hub", callback=_hub, metavar="OWNER/NAME",
-    help="Where it will be on the Hugging Face hub: writes .eval_results/ for its models' repositories, too.",
-)  # fmt: skip
 @store_option
 def export_(
     folder: Path,
     form: Form | Literal["inspect"],
     raw: bool,
     licence: str | None,
-    hub: str | None,
     store: str,
 ) -> None:
     """Write everything that is stored into FOLDER: conversations, attempts, judgements, scores, a
@@ -222,16 +206,14 @@ def export_(
                 raise WrongUse(
                     "--raw: logs of Inspect hold no raw bodies; leave it out, or export jsonl"
                 )
-            if licence or hub:
-                raise WrongUse(
-                    "--licence and --hub apply to data sets only: leave them out, or export jsonl"
-                )
+            if licence:
+                raise WrongUse("--licence applies to data sets only: leave it out, or export jsonl")
             logs = export_logs(opened, folder)
             logs_read = f"{plural(logs.logs, 'log')} with {plural(logs.samples, 'sample')}"
             out().print(f"{logs.folder}: {logs_read}", soft_wrap=True)
             return
         licence = licence or _licence_asked()
-        exported = export(opened, folder, licence, form, raw, hub)
+        exported = export(opened, folder, licence, form, raw)
     counts = ", ".join(f"{name} {count:,}" for name, count in exported.rows.items())
     out().print(f"{exported.folder}: {counts}", soft_wrap=True)
     if exported.in_flight:

@@ -11,8 +11,8 @@ from dataclasses import replace
 import click
 from sqlalchemy import Connection
 
-from independence_bench.analysis.audit.audit import SEVERITIES, Severity
-from independence_bench.analysis.audit.audit import audit as audit_of
+from independence_bench.analysis.audit import SEVERITIES, Severity
+from independence_bench.analysis.audit import audit as audit_of
 from independence_bench.analysis.costs import read_costs
 from independence_bench.api.named import find_protocol, open_results, stored_subjects
 from independence_bench.cli.options import (
@@ -43,10 +43,8 @@ from independence_bench.report.stored_view import (
     SHOWN,
     audit_json,
     audit_view,
-    chosen,
     costs_json,
     costs_view,
-    with_word,
 )
 from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion, registry
@@ -259,11 +257,6 @@ def _amount(plan: DeletionPlan) -> str:
     "--top", type=click.IntRange(min=1), default=SHOWN, show_default=True, metavar="N",
     help="The first N places of each finding.",
 )  # fmt: skip
-@click.option(
-    "--find",
-    metavar="WORD",
-    help="Only findings and places with this in them, such as a part of a label.",
-)
 @legend_option
 @selecting(rules_option, weights_option, json_option)
 def audit(
@@ -271,10 +264,9 @@ def audit(
     path: str | None,
     lowest: Severity,
     top: int,
-    find: str | None,
     as_json: bool,
 ) -> None:
-    """Recompute every number from its records, and list problems that a reader should know about.
+    """Recompute every number from its records, and list what is missing or damaged.
 
     STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The
     exit code is 0 where nothing of severity error was found, whatever is shown, else 1.
@@ -291,8 +283,6 @@ def audit(
     if as_json:
         click.echo(audit_json(audited, lowest))
     else:
-        if find is not None and not with_word(chosen(audited, lowest), find):
-            raise WrongUse(f"--find: no finding has {find} in it")
-        show(audit_view(audited, lowest, top, find))
+        show(audit_view(audited, lowest, top))
     if audited.errors:
         context.exit(1)

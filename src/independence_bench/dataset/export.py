@@ -8,7 +8,6 @@ requests and responses go along only where they are wanted. A folder is there wh
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -20,7 +19,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.dataset.card import card, croissant, eval_results, eval_yaml
+from independence_bench.dataset.card import card
 from independence_bench.dataset.schema import (
     EXPORT_TABLES,
     VERSION,
@@ -42,7 +41,6 @@ from independence_bench.store.rows import in_chunks
 from independence_bench.store.staging import staging, take_away_leftovers
 
 Form = Literal["jsonl", "parquet"]
-RESULTS = ".eval_results"  # the folder of that name in a model's repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +58,15 @@ def export(
     licence: str,
     form: Form = "jsonl",
     raw: bool = False,
-    hub: str | None = None,
 ) -> Exported:
     """Write everything in *store* into *folder*, which must be empty or not there.
 
-    *licence* is what its card says, `unknown` for none yet. *hub*: where it will be on the Hugging
-    Face hub, ``OWNER/NAME``; results for the repositories of its models name that, so without it
-    there are none. Raises WrongUse where *folder* is neither, cannot be written, or where Parquet
-    is wanted and cannot be made.
+    *licence* is what its card says, `unknown` for none yet. Raises WrongUse where *folder* is
+    neither, cannot be written, or where Parquet is wanted and cannot be made.
     """
     write = write_jsonl if form == "jsonl" else _parquet_writer()
     with whole_folder(folder) as building:
-        exported = _fill(store, building, write, form, raw, licence, hub)
+        exported = _fill(store, building, write, form, raw, licence)
     return Exported(folder, *exported)
 
 
@@ -101,7 +96,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 
 def _fill(
-    store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str, hub: str | None
+    store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str
 ) -> tuple[dict[str, int], int]:
     rows, shown = {}, {table.name: table.shown(raw) for table in EXPORT_TABLES}
     with store.reading() as connection:
@@ -112,24 +107,13 @@ def _fill(
             rows[table.name] = write(folder / f"{table.name}.{form}", shown[table.name], exported)
         in_flight = bulk.in_flight(connection)
         protocols = sorted({name for _, name, _ in registry.stored_protocols(connection)})
-    sums = {table.name: _sum_of(folder / f"{table.name}.{form}") for table in EXPORT_TABLES}
     written = {
         VERSION_FILE: f'{{"version": {VERSION}}}\n',
         "README.md": card(rows, protocols, form, raw, licence),
-        "eval.yaml": eval_yaml(ranked),
-        "croissant.json": croissant(form, shown, rows, sums, licence),
     }
-    if hub:
-        (folder / RESULTS).mkdir()
-        written |= {f"{RESULTS}/{name}": text for name, text in eval_results(ranked, hub).items()}
     for name, text in written.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     return rows, in_flight
-
-
-def _sum_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class ExportSource:

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from independence_bench.analysis import judge_agreement as judges
-from independence_bench.analysis.audit.audit import Finding, IndexChange
-from independence_bench.analysis.audit.checks import Occurrence
+from independence_bench.analysis.audit import Finding, IndexChange, Occurrence
 from independence_bench.analysis.branch_values import BranchStatistics, RepliesRead, RuleReadings
 from independence_bench.analysis.compare_settings import Variant
 from independence_bench.analysis.exam.result import BoardExam

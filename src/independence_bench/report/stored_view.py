@@ -8,17 +8,17 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 
-from independence_bench.analysis.audit.audit import (
+from independence_bench.analysis.audit import (
     SEVERITIES,
     AuditReport,
     Finding,
     IndexChange,
+    Occurrence,
     Severity,
 )
-from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.analysis.costs import Costs, ModelCost, Paid
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
@@ -148,42 +148,9 @@ def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
     return tuple(finding for finding in audit.findings if finding.kind.severity in wanted)
 
 
-def with_word(findings: Sequence[Finding], word: str) -> tuple[Finding, ...]:
-    """Those of *findings* that have *word* in their name or title, and of the others the places and
-    effects with it.
-    """
-    kept = []
-    for finding in findings:
-        if not _has(word, finding.kind.name, finding.kind.title):
-            places = tuple(
-                place
-                for place in finding.places
-                if _has(word, place.label, place.scenario, place.detail)
-            )
-            finding = replace(
-                finding,
-                places=places,
-                effects=tuple(e for e in finding.effects if _has(word, e.label)),
-            )
-        if finding.places:
-            kept.append(finding)
-    return tuple(kept)
-
-
-def _has(word: str, *texts: str) -> bool:
-    return any(word.lower() in text.lower() for text in texts)
-
-
-def audit_view(
-    audit: AuditReport, lowest: Severity = "note", top: int = SHOWN, find: str | None = None
-) -> Iterator[Block]:
-    """A summary, then each finding with its first *top* places and how to see them.
-
-    *find*: only what has this word in it. The numbers of the summary are those of all places.
-    """
-    every = chosen(audit, lowest)
-    among = every if find is None else with_word(every, find)
-    findings = [finding for finding in every if any(finding.kind is kept.kind for kept in among)]
+def audit_view(audit: AuditReport, lowest: Severity = "note", top: int = SHOWN) -> Iterator[Block]:
+    """A summary, then each finding with its first *top* places and how to see them."""
+    findings = chosen(audit, lowest)
     yield Title(("Audit of ", Prose(audit.protocol.called)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
     yield Note(
@@ -217,9 +184,7 @@ def audit_view(
         brief="without it: the largest change of a subject's index, in points, if the runs with the finding are left "
         "out.",
     )
-    if len(findings) < len(every):
-        yield Note(f"Shown: {len(findings)} of {plural(len(every), 'finding')}.")
-    for finding in among:
+    for finding in findings:
         yield from _finding(finding, audit.protocol, top)
 
 

@@ -30,7 +30,6 @@ from independence_bench.store.rows import (
     Damaged,
     execute_in,
     fields_of,
-    in_chunks,
     insert_new,
     insert_rows,
     next_numbers,
@@ -436,15 +435,6 @@ def shared_response_ids(connection: Connection) -> list[SharedId]:
             shared.having(different > 1).order_by(*place)
         )
     ]
-
-
-def requests_of(connection: Connection, keys: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """(key, request as JSON) of each of those calls that there is; None where it is damaged."""
-    for some in in_chunks(keys):
-        for key, packed in connection.execute(
-            select(calls.c.key, calls.c.request).where(calls.c.key.in_(some))
-        ):
-            yield key, _unpacked_or_none(packed)
 
 
 def _unpacked_or_none(blob: bytes | None) -> str | None:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Select, Table, func, inspect, select
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Delivery
 from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row, new_attempts
+from independence_bench.store.results import SCORED, checksum_of
 from independence_bench.store.rows import insert_once, insert_rows, pack, unpack, write_rows
 from independence_bench.store.schema import (
     IMPORTED,
@@ -29,7 +30,7 @@ from independence_bench.store.schema import (
 
 BATCH = 500  # rows that are read at once
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 def dump(
@@ -69,7 +70,13 @@ def find(
 
 
 def _columns(table: Table, blobs: Collection[str]) -> Select[*tuple[Any, ...]]:
-    return select(*(c for c in table.c if c.name in blobs or not isinstance(c.type, Packed)))
+    return select(
+        *(
+            c
+            for c in table.c
+            if c.name != "checksum" and (c.name in blobs or not isinstance(c.type, Packed))
+        )
+    )
 
 
 def _read(connection: Connection, chosen: Select[*tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
@@ -83,6 +90,8 @@ def _read(connection: Connection, chosen: Select[*tuple[Any, ...]]) -> Iterator[
 def add(connection: Connection, name: str, rows: Sequence[Row]) -> None:
     """Put *rows* into the table *name*; their keys must be new."""
     blobs = {column.name for column in metadata.tables[name].c if isinstance(column.type, Packed)}
+    if name == judgements.name:
+        rows = [row | {"checksum": checksum_of(*(row[c] for c in SCORED))} for row in rows]
     packed = [
         {column: pack(value) if column in blobs else value for column, value in row.items()}
         for row in rows

@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, String, Table, func, select
@@ -24,8 +22,8 @@ from sqlalchemy import Connection, RowMapping, String, Table, func, select
 from independence_bench.hashing import hashed_reply_key, judgement_key, text_hash, transcript_id
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.store.results import read_lines
-from independence_bench.store.rows import unpack
+from independence_bench.store.results import SCORED, WRONG_CHECKSUM, checksum_of, read_lines
+from independence_bench.store.rows import has_column, unpack
 from independence_bench.store.schema import (
     CLEARED,
     attempts,
@@ -47,31 +45,17 @@ COUNTED = ("cut_off", "plain_text", "reasoned")  # what a transcript counts of i
 _SAID = [replies.c[name] for name in ("key", "state", "text", "notes", *COUNTED)]
 T = TypeVar("T")
 Row = Mapping[str, Any] | RowMapping
-Talks = Mapping[str, Transcript]  # by the transcript's id
-# a request, None where it is damaged; the keys of its replies
-See = Callable[[str | None, Sequence[str]], None]
 
 
-def ignore_request(request: str | None, keys: Sequence[str]) -> None:
-    """The `See` of a check whose caller does not need the requests."""
-
-
-def check(
-    connection: Connection, see: See = ignore_request, talks: Talks = MappingProxyType({})
-) -> list[str]:
-    """Everything in the store that cannot be right, a line each; [] where nothing is wrong.
-
-    *see* is called with every request of a transcript's reply, so that no other check has to unpack
-    it. *talks*: what this connection has already read of transcripts.
-    """
-    transcripts_read = partial(each_transcript, see=see, talks=talks)
+def check(connection: Connection) -> list[str]:
+    """Everything in the store that cannot be right, a line each; [] where nothing is wrong."""
     parts = (
         database,
         who_took_part,
         money_and_leases,
         answers_kept,
         each_reply,
-        transcripts_read,
+        each_transcript,
         each_judgement,
     )
     return [finding for part in parts for finding in part(connection)]
@@ -172,7 +156,7 @@ def each_reply(connection: Connection) -> Iterator[str]:
             yield f"reply {_short(row['key'])} {fault}"
 
 
-def each_transcript(connection: Connection, see: See, talks: Talks) -> Iterator[str]:
+def each_transcript(connection: Connection) -> Iterator[str]:
     """Transcripts that are not what their replies say, or not what their keys were made from."""
     rows = _rows(connection, select(transcripts))
     while together := list(islice(rows, TOGETHER)):
@@ -180,13 +164,13 @@ def each_transcript(connection: Connection, see: See, talks: Talks) -> Iterator[
         every = [key for keys in keys_of.values() for key in keys or ()]
         said_rows = connection.execute(select(*_SAID).where(replies.c.key.in_(every))).mappings()
         stored = {reply["key"]: reply for reply in said_rows}
-        sent = _sent(connection, every, see)
+        sent = _sent(connection, every)
         for row in together:
-            talk = talks.get(row["id"]) or _read(read_lines, row["lines"])
+            talk = _read(read_lines, row["lines"])
             yield from _about_transcript(row, talk, keys_of[row["id"]], stored, sent)
 
 
-def _sent(connection: Connection, keys: Sequence[str], see: See) -> dict[str, str | None]:
+def _sent(connection: Connection, keys: Sequence[str]) -> dict[str, str | None]:
     """Key of a reply -> the hash of the request that was sent for it; None where that cannot be
     read back.
     """
@@ -198,7 +182,6 @@ def _sent(connection: Connection, keys: Sequence[str], see: See) -> dict[str, st
     hashes: dict[str, str | None] = {}
     for packed, of in same.items():
         request = _read(unpack, packed)
-        see(request, of)
         hashes |= dict.fromkeys(of, None if request is None else text_hash(request))
     return hashes
 
@@ -236,8 +219,11 @@ def each_judgement(connection: Connection) -> Iterator[str]:
 
     One of a conversation that is not stored is no finding: the exam makes such judgements.
     """
-    for row in _rows(connection, _with_attempt(judgements)):
+    checked = has_column(connection, judgements, "checksum")
+    for row in _rows(connection, _with_attempt(judgements, () if checked else ("checksum",))):
         paid = () if row["attempt_id"] is None else _payment_faults(row, "judgement")
+        if row.get("checksum") not in (None, checksum_of(*(row[name] for name in SCORED))):
+            yield f"judgement {_short(row['key'])}: {WRONG_CHECKSUM}"
         for fault in (*paid, *judgement_faults(row)):
             yield f"judgement {_short(row['key'])} {fault}"
 
@@ -307,8 +293,11 @@ def _state_faults(row: Row, good: str, bad: str) -> Iterator[str]:
 # ---------------------------------------------------------------- the parts of them
 
 
-def _with_attempt(table: Table) -> Any:
-    """Each row of *table* with the attempt that it names, and that attempt's call."""
+def _with_attempt(table: Table, without: Collection[str] = ()) -> Any:
+    """Each row of *table*, *without* some columns, with the attempt that it names, and that
+    attempt's call.
+    """
+    columns = [column for column in table.c if column.name not in without]
     joined = table.outerjoin(attempts, attempts.c.id == table.c.attempt_id)
     joined = joined.outerjoin(calls, calls.c.key == attempts.c.call_key)
     about_attempt = (
@@ -316,7 +305,7 @@ def _with_attempt(table: Table) -> Any:
         attempts.c.outcome.label("outcome"),
         calls.c.kind.label("kind"),
     )
-    return select(table, *about_attempt).select_from(joined)
+    return select(*columns, *about_attempt).select_from(joined)
 
 
 def _payment_faults(row: Row, kind: str) -> Iterator[str]:

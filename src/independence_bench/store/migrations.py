@@ -5,8 +5,8 @@ A step is SQL that SQLite and PostgreSQL both understand (or PostgreSQL alone, w
 and says how the tables were to be then: it is never edited, and does not look at `schema`, which
 has them as they are now. All missing steps are carried out in the transaction of the command that
 writes first, while no other process can write: together or not at all, and only once. A command
-that only reads leaves an older store as it is, so what reads a later table first asks whether it is
-there.
+that only reads leaves an older store as it is, so what reads a later table or column first asks
+whether it is there.
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
         ),
         makes=("worked_out",),
     ),
+    9: Migration(("ALTER TABLE judgements ADD COLUMN checksum BIGINT",)),
 }
 VERSION = max(MIGRATIONS)
 

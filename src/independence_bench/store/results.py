@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ from sys import intern
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
-from sqlalchemy import ColumnElement, Connection, and_, func, inspect, literal, select
+from sqlalchemy import ColumnElement, Connection, and_, func, inspect, literal, null, select
 
 from independence_bench.hashing import canonical, canonical_as_is
 from independence_bench.protocol.conversation import Line, Reading, Transcript, read_options
@@ -21,8 +22,10 @@ from independence_bench.protocol.plan import Job
 from independence_bench.store.rows import (
     KEYS,
     Damaged,
+    WrongChecksum,
     execute_in,
     fields_of,
+    has_column,
     in_chunks,
     insert_once,
     insert_over,
@@ -343,6 +346,18 @@ class Judgement(NamedTuple):  # as above
         return self.heard_hash, self.rubric_hash
 
 
+# what a judgement is scored by, in the order in which its checksum is made of it
+SCORED = ("key", "heard_hash", "rubric_hash", "judge_hash", "marks", "reason")
+WRONG_CHECKSUM = "its scores are not those that were stored"
+
+
+def checksum_of(
+    key: str, heard: str, rubric: str, judge: str, marks: str, reason: str | None
+) -> int:
+    """The checksum of what a judgement is scored by; *marks* is JSON as it is stored."""
+    return zlib.crc32(f"{key}\n{heard}\n{rubric}\n{judge}\n{marks}\n{reason}".encode())
+
+
 _JUDGEMENT = tuple(judgements.c[name] for name in Judgement._fields)
 _JUDGEMENTS = select(*_JUDGEMENT).where(judgements.c.key.in_(KEYS))
 
@@ -353,12 +368,12 @@ def keep_judgements(
     """Store judgements, as (key, attempt, judgement, now). A valid one stays; a failed one gives
     way.
     """
-    rows = [
-        judgement._asdict()
-        | {"marks": canonical(dict(judgement.marks))}
-        | _answer("failed", judgement.reason, key, attempt, now)
-        for key, attempt, judgement, now in made
-    ]
+    rows = []
+    for key, attempt, judgement, now in made:
+        marks = canonical(dict(judgement.marks))
+        row = judgement._asdict() | _answer("failed", judgement.reason, key, attempt, now)
+        checksum = checksum_of(key, *judgement[1:4], marks, judgement.reason)
+        rows.append(row | {"marks": marks, "checksum": checksum})
     insert_over(connection, judgements, "failed", rows)
     return [None] * len(rows)
 
@@ -390,13 +405,19 @@ def judges_aside(connection: Connection) -> set[str]:
 def judgement_rows(
     connection: Connection, rubrics: Collection[str], told: Told = nobody
 ) -> list[Judgement]:
-    """Every judgement by the given rubric hashes, without its reasoning, by key."""
+    """Every judgement by the given rubric hashes, without its reasoning, by key.
+
+    Raises StoreError for one that is no longer as it was stored, by its checksum.
+    """
+    checksum: ColumnElement[Any] = judgements.c.checksum
+    if not has_column(connection, judgements, "checksum"):
+        checksum = null()
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
-    wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics)))
+    wanted = select(*columns, checksum).where(judgements.c.rubric_hash.in_(list(rubrics)))
     rows: list[Judgement] = []
     with undamaged():  # once: for each of a hundred thousand rows it takes as long as all else
         for some in connection.execute(wanted.execution_options(yield_per=BATCH)).partitions():
-            rows += map(_judgement, some)
+            rows += map(_checked, some)
             told(len(some))
         # the database would read them in this order, from all over the file
         rows.sort(key=itemgetter(0))
@@ -427,6 +448,15 @@ def _judgement(row: Any) -> Judgement:
     return Judgement(
         key, intern(heard), intern(rubric), intern(judge), _marks(marks), reasoning, reason
     )
+
+
+def _checked(row: Any) -> Judgement:
+    """A judgement whose checksum is right, or unknown."""
+    *stored, checksum = row
+    key, heard, rubric, judge, marks, _, reason = stored
+    if checksum is not None and checksum != checksum_of(key, heard, rubric, judge, marks, reason):
+        raise Damaged(WrongChecksum(f"{key[:12]}: {WRONG_CHECKSUM}"))
+    return _judgement(stored)
 
 
 @lru_cache(maxsize=8192)  # a hundred thousand judgements have a few thousand texts of marks

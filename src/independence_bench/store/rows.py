@@ -138,6 +138,11 @@ def execute_in(
     return connection.exec_driver_sql(sql, (*given, *keys))
 
 
+def has_column(connection: Connection, table: Table, name: str) -> bool:
+    """Whether *table* has that column in this store, which may be of an earlier version."""
+    return any(column["name"] == name for column in inspect(connection).get_columns(table.name))
+
+
 def rows_of(connection: Connection, table: Table) -> list[tuple[Any, ...]]:
     """Every row of *table*, its columns in order; [] in a store of a version before there was such
     a table.
@@ -227,12 +232,20 @@ def unpack_json(blob: bytes) -> Any:
         return json.loads(unpack(blob))
 
 
+class WrongChecksum(ValueError):
+    """A stored record that can be read, and was another one when it was stored."""
+
+
 class Damaged(StoreError):
     """A stored record that is not what we wrote; *store* as a user named it, where that is known."""
 
     def __init__(self, error: Exception, store: str = "") -> None:
         self.error = error
-        reason = "it cannot be unpacked" if isinstance(error, zlib.error) else type(error).__name__
+        reason = type(error).__name__
+        if isinstance(error, zlib.error):
+            reason = "it cannot be unpacked"
+        elif isinstance(error, WrongChecksum):
+            reason = str(error)
         named = f"the store {store}".rstrip()
         super().__init__(f"{named} holds a damaged record ({reason}); restore it from a copy")
 

@@ -235,6 +235,8 @@ judgements = Table(
     Column("reasoning", Text, nullable=False),
     Column("attempt_id", Whole, ForeignKey("attempts.id")),  # NULL: no call was made for it
     Column("stored_at", Real, nullable=False, index=True),
+    # of what it is scored by (since version 9); NULL: stored by an earlier version
+    Column("checksum", LargeWhole),
     Index("judgements_by_heard", "heard_hash", "rubric_hash"),
 )
 

@@ -1,0 +1,820 @@
+"""The audit: every number of a protocol is computed again from its records, and what is missing or
+damaged is listed. Changes nothing.
+
+Raw bodies of replies and of judges are read again and compared with what is stored, and indices are
+made of the scores that were read again. docs/audit.md has a row for each finding.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal
+
+from pydantic_core import from_json
+from sqlalchemy import Connection
+
+from independence_bench.analysis.board import Board, BoardRecords, Row
+from independence_bench.analysis.leaderboard import read_records, scored_boards
+from independence_bench.analysis.results import CountedConversation, judgements_at
+from independence_bench.errors import StoreError
+from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
+from independence_bench.judging.prompt import as_played
+from independence_bench.models.messages import Completion
+from independence_bench.models.response import clean_text, read_completion, read_json
+from independence_bench.models.served import is_same_model
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Line, Reading
+from independence_bench.protocol.definition import (
+    POSITION,
+    Configuration,
+    Delivery,
+    Protocol,
+    Scenario,
+    ToolWording,
+)
+from independence_bench.protocol.delivery import Said, is_words, said
+from independence_bench.protocol.scoring import OWN, Marks, Rules
+from independence_bench.store import results as stored_results
+from independence_bench.store.attempts import (
+    ANSWERED,
+    CUT_OFF,
+    RawAttempt,
+    SharedId,
+    raw_attempts,
+    shared_response_ids,
+)
+from independence_bench.store.database import Store
+from independence_bench.store.integrity import check
+from independence_bench.store.results import Judgement, TranscriptRow
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+# "chatcmpl-", "gen-": what all ids of an endpoint begin with
+_ID_PREFIX = re.compile(r"(?:[A-Za-z]+[-_.])+")
+# characters; Ollama draws one of 999 numbers, other local servers count from 1 at each start
+SHORTEST_UNIQUE_ID = 8
+MOST_NAMES = 5  # models that are named in one line
+TINY = 1e-9  # points of an index: what two sums of the same numbers may differ in
+
+
+# ---------------------------------------------------------------- what the audit comes to
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Where a problem is. Empty or None: it is wider than that."""
+
+    detail: str
+    subject: str = ""  # hash
+    label: str = ""
+    run: int | None = None
+    configuration: Configuration | None = None
+    scenario: str = ""
+    transcript: str = ""  # id
+    judge: str | None = None  # label; None: it concerns every judge's numbers
+
+
+Occurrences = Iterator[Occurrence]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One kind of problem. *runs*: the index without the runs that have it is shown."""
+
+    name: str
+    severity: Severity
+    title: str
+    meaning: str
+    find: Callable[[AuditEvidence], Occurrences]
+    runs: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class IndexChange:
+    """One row of one leaderboard with and without the runs that a finding is in."""
+
+    label: str
+    judge: str | None
+    configurations: tuple[str, ...]
+    index: float | None  # as it is shown, [0, 100]; None: incomplete
+    without: float | None  # the other runs' mean, by the same scorer; None: none has an index
+    runs: int  # it has
+    left: int  # runs that *without* is the mean of
+
+    @property
+    def change(self) -> float | None:
+        """Points of the index; None where one of them is missing."""
+        return None if self.index is None or self.without is None else self.without - self.index
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One kind of problem that there is. *effects* is empty where no run can be left out for it."""
+
+    kind: Check
+    places: tuple[Occurrence, ...]
+    effects: tuple[IndexChange, ...]
+
+    @property
+    def count(self) -> int:
+        """How many places there are."""
+        return len(self.places)
+
+    @property
+    def subjects(self) -> int:
+        """How many subjects it touches."""
+        return len({place.subject for place in self.places if place.subject})
+
+    @property
+    def change(self) -> float | None:
+        """The biggest change of an index, with its sign; None where no index has one."""
+        changes = (effect.change for effect in self.effects if effect.change is not None)
+        return max(changes, key=abs, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """The findings, the worst first, and how much was read for them."""
+
+    protocol: Protocol
+    rules: str
+    findings: tuple[Finding, ...]
+    conversations: int = 0
+    replies: int = 0  # read again from their raw bodies
+    verdicts: int = 0  # read again from their raw bodies
+    indices: int = 0  # made again
+
+    @property
+    def errors(self) -> int:
+        """Kinds of severity error."""
+        return sum(finding.kind.severity == "error" for finding in self.findings)
+
+
+def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
+    """Look through everything that *store* has of *protocol*; an empty store has no finding.
+
+    If the scores cannot be read, only the store's own check is made. Raises StoreError if that
+    finds nothing.
+    """
+    with store.reading() as connection:
+        contradictions = check(connection)
+        try:
+            evidence = _gather(connection, protocol, rules, contradictions)
+        except StoreError:
+            if not contradictions:
+                raise
+            damage = Finding(CHECKS[0], tuple(map(Occurrence, contradictions)), ())
+            return AuditReport(protocol, rules.name, (damage,))
+    findings = []
+    for kind in CHECKS:
+        if places := tuple(kind.find(evidence)):
+            effects = tuple(_weigh(evidence, places)) if kind.runs else ()
+            findings.append(Finding(kind, places, effects))
+    return AuditReport(
+        protocol,
+        rules.name,
+        tuple(findings),
+        len(evidence.conversations),
+        evidence.bodies.replies,
+        evidence.bodies.verdicts,
+        sum(len(board.ranked) for board in evidence.boards),
+    )
+
+
+def _weigh(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[IndexChange]:
+    """Every row that one of *places* is in, without the runs of those."""
+    rules = evidence.rules
+    for board in evidence.boards:
+        touched: dict[str, set[int]] = defaultdict(set)
+        for place in places:
+            if place.configuration in board.configurations and place.judge in (None, board.judge):
+                touched[place.subject] |= {place.run} if place.run is not None else set()
+        for row in board.rows:
+            # who is excluded has no index that a finding could change
+            if row.excluded is not None or not (runs := touched.get(row.subject.hash)):
+                continue
+            rest = {
+                run: row.marks.get(run, {})
+                for run, score in row.runs.items()
+                if run not in runs and (rules.partial or score.index is not None)
+            }
+            without = rules.score(board.protocol, board.configurations, rest)[1] if rest else None
+            yield IndexChange(
+                row.label,
+                board.judge,
+                tuple(map(str, board.configurations)),
+                row.score.index,
+                without.index if without else None,
+                row.score.runs,
+                len(rest),
+            )
+
+
+# ---------------------------------------------------------------- what is looked at
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedConversation:
+    """A counted conversation with its judgements."""
+
+    row: TranscriptRow
+    configuration: Configuration
+    scenario: Scenario
+    subject: ChatModel
+    label: str
+    keys: tuple[str, ...]  # of its replies, in the order in which they were given
+    replies: tuple[tuple[str, Line], ...]  # (key, line) of each reply in it
+    # of a stem: which option each reply takes, as it was read when it was played
+    reading: Reading | None
+    judgements: Sequence[Judgement]  # one of each judge, failed ones included
+
+    @property
+    def without_option(self) -> bool:
+        """Whether it took no option, or none was read, so that it ended there and there is nothing
+        to judge.
+        """
+        return self.reading is not None and self.reading.choice is None
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The replies that the scenario asks for and that are not in it, though none ended it."""
+        given = {line.name for _, line in self.replies}
+        if self.without_option or self.scenario.climbed or len(self.keys) > len(given):
+            return ()
+        return tuple(name for name in self.scenario.asks if name not in given)
+
+
+@dataclass(slots=True)
+class RawReadings:
+    """What the raw bodies say, by key of the call; only what is out of the ordinary."""
+
+    replies: int = 0  # stored replies that were read again
+    verdicts: int = 0  # stored judgements that were
+    silent: set[str] = field(default_factory=set)  # stored, and without a raw body
+    # an attempt at it cannot be read back; what of it
+    damaged: dict[str, str] = field(default_factory=dict)
+    # what a stored reply or judgement differs in
+    otherwise: dict[str, str] = field(default_factory=dict)
+    served: dict[str, str] = field(default_factory=dict)  # provider, by its own word
+    models: dict[str, str] = field(default_factory=dict)  # model, by the server's word
+    # of stored judgements, as they were read again
+    marks: dict[str, Marks] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvidence:
+    """What there is. *boards* are by the rules that were asked for."""
+
+    protocol: Protocol
+    rules: Rules
+    boards: Sequence[Board]
+    conversations: Sequence[AuditedConversation]
+    judges: Mapping[str, str]  # hash -> label
+    bodies: RawReadings
+    contradictions: Sequence[str]  # what the store's own check finds
+    shared_ids: Sequence[SharedId]  # of all endpoints, whatever was asked there
+
+
+def _gather(
+    connection: Connection, protocol: Protocol, rules: Rules, contradictions: Sequence[str]
+) -> AuditEvidence:
+    """Everything in the store that belongs to *protocol*."""
+    records = read_records(connection, protocol)
+    shown = [scored.board for scored in scored_boards(records, protocol, rules=rules)]
+    played = tuple(_conversations(connection, shown, records))
+    bodies = RawReadings()
+    _read_replies(connection, played, protocol, bodies)
+    _read_verdicts(connection, records, protocol, bodies)
+    shared_ids = shared_response_ids(connection)
+    return AuditEvidence(
+        protocol, rules, shown, played, records.labels, bodies, contradictions, shared_ids
+    )
+
+
+def _conversations(
+    connection: Connection, shown: Sequence[Board], records: BoardRecords
+) -> Iterator[AuditedConversation]:
+    """The conversations of every row that is shown, one for each place of a run that they fill.
+
+    Without those that cannot be read back, of which the store's own check speaks.
+    """
+    rows = {
+        (c, row.subject.hash): row
+        for board in shown
+        for c in board.configurations
+        for row in board.rows
+    }
+    counted: dict[str, list[tuple[CountedConversation, Reading | None]]] = defaultdict(list)
+    for results in records.every:
+        for played in results.conversations:
+            counted[played.row.id].append((played, results.readings.get(played.row.id)))
+    scripts = {script for of in records.every for script in of.slots}
+    for transcript_id, transcript, keys in stored_results.words_of(
+        connection, scripts, skipping=True
+    ):
+        replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
+        for played, reading in counted[transcript_id]:
+            row = rows[played.configuration, played.row.subject_hash]
+            verdicts = judgements_at(records.given, played.key)
+            yield AuditedConversation(
+                *played[:3], row.subject, row.label, keys, replies, reading, verdicts
+            )
+
+
+def _read_replies(
+    connection: Connection,
+    played: Sequence[AuditedConversation],
+    protocol: Protocol,
+    bodies: RawReadings,
+) -> None:
+    """Read every reply of the conversations *played* again from its raw body."""
+    places: dict[str, Delivery] = {
+        key: of.configuration.delivery for of in played for key in of.keys
+    }
+    for body in raw_attempts(connection, "reply"):
+        delivery = places.get(body.key)
+        if body.raw is None:
+            bodies.damaged[body.key] = "the raw body of a reply"
+        elif delivery is not None:
+            if body.outcome in (ANSWERED, CUT_OFF) and body.served_provider:
+                bodies.served[body.key] = body.served_provider
+            if body.state is not None:
+                if body.served_model:
+                    bodies.models[body.key] = body.served_model
+                _compare(body, body.raw, delivery, protocol.tool_role, bodies)
+
+
+def _compare(
+    body: RawAttempt, raw: str, delivery: Delivery, wording: ToolWording, bodies: RawReadings
+) -> None:
+    """The raw body of a reply against what is stored of it."""
+    if not raw:
+        bodies.silent.add(body.key)
+        return
+    bodies.replies += 1
+    if body.state == "valid":
+        read = words_in(raw, body.status, delivery, wording)
+        if isinstance(read, str):
+            bodies.otherwise[body.key] = f"its raw body holds no valid answer: {read}"
+        elif read != (body.text, body.notes):
+            bodies.otherwise[body.key] = "its raw body has different words"
+
+
+def _read_verdicts(
+    connection: Connection, records: BoardRecords, protocol: Protocol, bodies: RawReadings
+) -> None:
+    """Read every judgement of the protocol again from the judge's raw reply."""
+    scenarios = {
+        rubric: protocol.scenario(name)
+        for results in records.every
+        for (_, name), rubric in results.rubrics.items()
+    }
+    given = {one.key: one for of_judge in records.given.values() for one in of_judge.values()}
+    for body in raw_attempts(connection, "judgement"):
+        stored = given.get(body.key)
+        if body.raw is None:
+            bodies.damaged[body.key] = "the raw body of a judgement"
+            continue
+        if stored is None or stored.reason is not None or body.state is None:
+            continue
+        if not body.raw:
+            bodies.silent.add(body.key)
+            continue
+        bodies.verdicts += 1
+        scenario = scenarios[stored.rubric_hash]
+        # where pushes ended early, the marks of those that were played
+        asked = tuple(reply for reply in scenario.judged if f"{POSITION}_{reply}" in stored.marks)
+        scenario = as_played(scenario, asked)
+        read = _verdict_in(body.raw, body.status, scenario)
+        if isinstance(read, NoVerdict):
+            if _marks_in(body.raw, scenario) != stored.marks:
+                bodies.otherwise[body.key] = f"its raw reply cannot be read: {read.reason}"
+            continue
+        bodies.marks[body.key] = read.marks
+        if read.marks != stored.marks:
+            both = (
+                ", ".join(f"{n} {mark:g}" for n, mark in sorted(of.items()))
+                for of in (read.marks, stored.marks)
+            )
+            bodies.otherwise[body.key] = "its raw reply says {}; stored: {}".format(*both)
+
+
+def _read_object(text: str) -> dict[str, Any]:
+    """The JSON object in *text*; {} where it is none."""
+    try:
+        # a third faster than `json`, and what it reads it reads alike; it refuses more
+        value = from_json(text, cache_strings="none")
+    except (ValueError, TypeError):
+        try:
+            value = read_json(text)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def words_in(
+    raw: str, status: int | None, delivery: Delivery, wording: ToolWording
+) -> tuple[str, str] | str:
+    """What the human hears and the notes in the raw body of a reply; in a few words why it holds
+    none.
+    """
+    file = _read_object(raw)
+    if "request_messages" in file:  # of the published layout
+        text, notes, ended = (
+            file.get(name) for name in ("response", "content_thinking", "finish_reason")
+        )
+        if ended in ("error", "content_filter"):
+            return f"it ended with {ended}"
+        if not isinstance(text, str) or not is_words(text):
+            return "no words"
+        return clean_text(text), clean_text(notes) if isinstance(notes, str) else ""
+    completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
+    if not isinstance(completion, Completion):
+        return completion.message
+    read = said(completion, delivery, wording)
+    return (read.words.text, read.words.notes) if isinstance(read, Said) else read.reason
+
+
+def _verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | NoVerdict:
+    """The verdict in the raw body of a judgement: an endpoint's completion, or the bare words of a
+    published judge.
+    """
+    body = _read_object(raw)
+    if "choices" in body:
+        completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
+        if not isinstance(completion, Completion):
+            return NoVerdict(completion.message)
+        return parse_verdict(completion.content, scenario.marks)
+    scores = body or _read_object(raw[raw.find("{") : raw.rfind("}") + 1])
+    if not scores:
+        return NoVerdict("not one JSON object")
+    return published_verdict(scores, scenario.marks)
+
+
+# a mark as JSON writes it, up to what may follow it there
+_MARK = re.compile(
+    r'"(\w{1,80})"[ \t]*:[ \t]*(-?[0-9]{1,9}(?:\.[0-9]{1,9})?|true|false)(?=\s*[,}])', re.ASCII
+)
+
+
+def _marks_in(raw: str, scenario: Scenario) -> Marks:
+    """The marks in a published judge's reply which is no JSON, as with an unescaped quote; {} where
+    one is not clear.
+
+    Evidence for marks that count, and no way to a mark: a key that has two values may be one that
+    is quoted.
+    """
+    given: dict[str, set[str]] = defaultdict(set)
+    for name, value in _MARK.findall(raw):
+        given[name].add(value)
+    clear = {name: json.loads(values.pop()) for name, values in given.items() if len(values) == 1}
+    read = published_verdict(clear, scenario.marks)
+    return {} if isinstance(read, NoVerdict) else read.marks
+
+
+# ---------------------------------------------------------------- the problems, one function for each
+
+
+def _at(played: AuditedConversation, detail: str, judge: str | None = None) -> Occurrence:
+    row, scenario = played.row, played.scenario.id
+    where = (row.run, played.configuration, scenario, row.id)
+    return Occurrence(detail, row.subject_hash, played.label, *where, judge)
+
+
+def _contradictions(evidence: AuditEvidence) -> Occurrences:
+    """What the store's own check finds."""
+    yield from map(Occurrence, evidence.contradictions)
+
+
+def _damaged(evidence: AuditEvidence) -> Occurrences:
+    """Raw bodies that cannot be read back, those of no conversation of the protocol included."""
+    details = {key: f"{what} cannot be read back" for key, what in evidence.bodies.damaged.items()}
+    seen = set()
+    for played in evidence.conversations:
+        judged = [(given.key, evidence.judges[given.judge_hash]) for given in played.judgements]
+        for key, judge in (*((key, None) for key in played.keys), *judged):
+            if key in details:
+                seen.add(key)
+                yield _at(played, details[key], judge)
+    for key in sorted(details.keys() - seen):
+        yield Occurrence(f"{details[key]}: call {key[:16]}")
+
+
+def _other_indices(evidence: AuditEvidence) -> Occurrences:
+    """Rows whose index is another one when it is made of the scores as they were read again."""
+    there = _by_slot(evidence)
+    for board in evidence.boards:
+        for row in board.rows:
+            if row.score.index is None:
+                continue
+            again = {
+                run: {
+                    slot: _read_again(
+                        evidence, board, there.get((row.subject.hash, run, *slot)), marks
+                    )
+                    for slot, marks in row.marks.get(run, {}).items()
+                }
+                for run in row.runs
+            }
+            index = evidence.rules.score(board.protocol, board.configurations, again)[1].index
+            if index is None or abs(index - row.score.index) > TINY:
+                read = "none" if index is None else f"{index:.2f}"
+                yield _of_row(
+                    row, board, f"shown as {row.score.index:.2f}, from the raw replies {read}"
+                )
+
+
+def _of_row(row: Row, board: Board, detail: str) -> Occurrence:
+    where = board.configurations[0] if len(board.configurations) == 1 else None
+    return Occurrence(detail, row.subject.hash, row.label, configuration=where, judge=board.judge)
+
+
+def _by_slot(
+    evidence: AuditEvidence,
+) -> dict[tuple[str, int, Configuration, str], AuditedConversation]:
+    """Subject's hash, run, configuration and scenario -> conversation."""
+    return {
+        (played.row.subject_hash, played.row.run, played.configuration, played.scenario.id): played
+        for played in evidence.conversations
+    }
+
+
+def _read_again(
+    evidence: AuditEvidence, board: Board, played: AuditedConversation | None, marks: Marks
+) -> Marks:
+    """The scores of one conversation in its judge's raw reply; those that are stored where there is
+    none.
+    """
+    for judgement in played.judgements if played else ():
+        if evidence.judges[judgement.judge_hash] == board.judge:
+            if judgement.key in evidence.bodies.marks:
+                return evidence.bodies.marks[judgement.key]
+            return {} if judgement.key in evidence.bodies.otherwise else marks
+    return marks
+
+
+def _other_marks(evidence: AuditEvidence) -> Occurrences:
+    """Judgements whose scores are not those in the judge's raw reply."""
+    for played in evidence.conversations:
+        for judgement in played.judgements:
+            if (detail := evidence.bodies.otherwise.get(judgement.key)) is not None:
+                yield _at(played, detail, evidence.judges[judgement.judge_hash])
+
+
+def _other_words(evidence: AuditEvidence) -> Occurrences:
+    """Replies whose words are not those in the raw body."""
+    for played in evidence.conversations:
+        for key, line in played.replies:
+            if (detail := evidence.bodies.otherwise.get(key)) is not None:
+                yield _at(played, f"{line.name}: {detail}")
+
+
+def _broken_pins(evidence: AuditEvidence) -> Occurrences:
+    """Replies that another provider served than the one that the subject is pinned to.
+
+    One has a name and the other a slug: they may mean the same where letters and digits of one
+    begin the other.
+    """
+    for played in evidence.conversations:
+        pin = played.subject.provider
+        slug = _letters_of((pin or "").split("/")[0])
+        for key, line in played.replies:
+            served = evidence.bodies.served.get(key, "")
+            name = _letters_of(served)
+            if pin and served and not (name.startswith(slug) or slug.startswith(name)):
+                yield _at(played, f"{line.name}: pinned to {pin}, served by {served}")
+
+
+def _letters_of(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+def _other_models(evidence: AuditEvidence) -> Occurrences:
+    """Subjects whose replies come from another model than the one asked, or from several, by the
+    server's own word.
+    """
+    by_subject: dict[tuple[str, str], set[str]] = defaultdict(set)
+    asked: dict[tuple[str, str], str] = {}
+    for played in evidence.conversations:
+        subject = (played.row.subject_hash, played.label)
+        asked[subject] = played.subject.model
+        by_subject[subject].update(played.keys)
+    models = evidence.bodies.models
+    for subject, keys in by_subject.items():
+        replies = Counter(models[key] for key in sorted(keys) if key in models)
+        others = [name for name in replies if not is_same_model(asked[subject], name)]
+        changed = any(not is_same_model(one, other) for one, other in combinations(replies, 2))
+        if changed or others:
+            names = ", ".join(
+                f"{name[:80]} {count}" for name, count in replies.most_common(MOST_NAMES)
+            )
+            if len(replies) > MOST_NAMES:
+                names += f" and {len(replies) - MOST_NAMES} more names"
+            yield Occurrence(
+                f"asked for {asked[subject]}; replies by the model that served them: {names}",
+                *subject,
+            )
+
+
+def _repeated_ids(evidence: AuditEvidence) -> Occurrences:
+    """Endpoints at which an answer to one call came again as the answer to another, by the id that
+    it has.
+    """
+    for endpoint, ids in _shared_ids(evidence, telling=True):
+        calls, (one, other) = sum(shared.calls for shared in ids), ids[0].example
+        yield Occurrence(
+            f"{endpoint}: {len(ids)} of its response ids stand in the answers to {calls} calls, "
+            f"as {ids[0].id[:60]} in calls {one[:16]} and {other[:16]}"
+        )
+
+
+def _useless_ids(evidence: AuditEvidence) -> Occurrences:
+    """Endpoints whose response ids do not tell its answers apart: one for most of them, or a few
+    digits.
+    """
+    for endpoint, ids in _shared_ids(evidence, telling=False):
+        most = max(ids, key=lambda shared: shared.calls)
+        yield Occurrence(
+            f"{endpoint} sends no usable response ids: {most.id[:60]} stands in the answers to "
+            f"{most.calls} of {most.answered} calls"
+        )
+
+
+def _shared_ids(evidence: AuditEvidence, telling: bool) -> Iterator[tuple[str, list[SharedId]]]:
+    """(endpoint, its ids that several calls share), of those that are *telling* answers apart, or
+    are not.
+    """
+    by_endpoint: dict[str, list[SharedId]] = defaultdict(list)
+    for shared in evidence.shared_ids:
+        by_endpoint[shared.endpoint].append(shared)
+    for endpoint, several in by_endpoint.items():
+        constant = any(2 * shared.calls > shared.answered for shared in several)
+        ids = [
+            shared
+            for shared in several
+            if telling != (constant or len(_ID_PREFIX.sub("", shared.id)) < SHORTEST_UNIQUE_ID)
+        ]
+        if ids:
+            yield endpoint, ids
+
+
+def _missing(evidence: AuditEvidence) -> Occurrences:
+    """Conversations that a run should have and that are not there, or not to their end."""
+    there = _by_slot(evidence)
+    runs: dict[str, set[int]] = defaultdict(set)
+    for conversation in evidence.conversations:
+        runs[conversation.row.subject_hash].add(conversation.row.run)
+    planned = {
+        (row.subject.hash, run, configuration, scenario.id): row.label
+        for board in evidence.boards
+        for row in board.rows
+        for run in sorted(row.runs or runs[row.subject.hash])
+        for configuration in board.configurations
+        for scenario in evidence.protocol.scenarios
+    }
+    for slot, label in planned.items():
+        played = there.get(slot)
+        if played is None:
+            subject, run, configuration, scenario_id = slot
+            yield Occurrence("not played", subject, label, run, configuration, scenario_id)
+        elif played.lacking:
+            yield _at(played, f"without its end: {', '.join(played.lacking)}")
+
+
+def _invalid(evidence: AuditEvidence) -> Occurrences:
+    """Whole conversations that our rules do not count."""
+    for played in evidence.conversations:
+        if played.row.state == "invalid" and not played.lacking:
+            marked = any(judgement.reason is None for judgement in played.judgements)
+            judged = ", judged nevertheless" if marked else ""
+            yield _at(played, f"{played.row.reason}{judged}")
+
+
+def _without_marks(
+    evidence: AuditEvidence,
+) -> Iterator[tuple[AuditedConversation, Board, Judgement | None]]:
+    """The complete conversations of each leaderboard to which its judge gave no scores, with the
+    judgement that failed, if there is one.
+    """
+    for board in evidence.boards:
+        for played in evidence.conversations:
+            to_judge = played.row.state == "complete" and not played.without_option
+            if to_judge and played.configuration in board.configurations:
+                given = (
+                    judgement
+                    for judgement in played.judgements
+                    if evidence.judges[judgement.judge_hash] == board.judge
+                )
+                mine = next(given, None)
+                if mine is None or mine.reason is not None:
+                    yield played, board, mine
+
+
+def _not_judged(evidence: AuditEvidence) -> Occurrences:
+    """Conversations without a judgement by the judge whose leaderboard they are in."""
+    for played, board, failed in _without_marks(evidence):
+        if failed is None:
+            yield _at(played, "not judged", board.judge)
+
+
+def _judge_failed(evidence: AuditEvidence) -> Occurrences:
+    """Conversations on which the judge of the leaderboard failed."""
+    for played, board, failed in _without_marks(evidence):
+        if failed is not None:
+            yield _at(played, str(failed.reason), board.judge)
+
+
+def _unrecorded(evidence: AuditEvidence) -> Occurrences:
+    """Replies and judgements without a raw body: they stand in the store, and nothing shows that
+    they came so.
+    """
+    silent = evidence.bodies.silent
+    for played in evidence.conversations:
+        for key, line in played.replies:
+            if key in silent:
+                yield _at(played, f"{line.name} has no record of its own")
+        for judgement in played.judgements:
+            if judgement.key in silent:
+                yield _at(played, "no raw reply", evidence.judges[judgement.judge_hash])
+
+
+# In the order in which they are shown: the worst first.
+CHECKS: tuple[Check, ...] = (
+    Check(
+        "store", "error", "the store contradicts itself",
+        "Keys, hashes and records do not follow from each other; nothing can be relied on.",
+        _contradictions, runs=False,
+    ),
+    Check(
+        "damaged", "error", "records that cannot be read back",
+        "What came is no longer what was written: nothing shows what the number rests on.",
+        _damaged,
+    ),
+    Check(
+        "index", "error", "index differs from its records",
+        "Computed again from the judges' raw replies, the index differs from the one shown.",
+        _other_indices, runs=False,
+    ),
+    Check(
+        "marks", "error", "scores differ from the raw reply",
+        "Read again, the judge's raw reply gives different scores than those that count, or none.",
+        _other_marks,
+    ),
+    Check(
+        "words", "error", "judged text differs from the raw reply",
+        "What was judged is not what the raw body gives when it is read again.",
+        _other_words,
+    ),
+    Check(
+        "pin", "error", "served by another provider",
+        "A provider other than the one in the model's name served it.",
+        _broken_pins,
+    ),
+    Check(
+        "model", "error", "another model answered",
+        "By the server's own word replies come from another model than the one asked, or from "
+        "several.",
+        _other_models, runs=False,
+    ),
+    Check(
+        "response-id", "error", "an answer came twice",
+        "An endpoint gave several calls an answer with the same id: some replies may belong to "
+        "other questions.",
+        _repeated_ids, runs=False,
+    ),
+    Check(
+        "missing", "warning", "conversations missing",
+        "Not played, or not to the end: the run has no index.",
+        _missing,
+    ),
+    Check(
+        "invalid", "warning", "invalid conversations",
+        "They are not what the protocol asks for: the run has no index.",
+        _invalid,
+    ),
+    Check(
+        "not-judged", "warning", "conversations without a judgement",
+        "The run has no index on that judge's leaderboard.",
+        _not_judged,
+    ),
+    Check(
+        "judge-failed", "warning", "failed judgements",
+        "The run has no index on that judge's leaderboard.",
+        _judge_failed,
+    ),
+    Check(
+        "unrecorded", "note", "no raw record",
+        "It cannot be read again: its raw body was never stored, or left out of an export.",
+        _unrecorded,
+    ),
+    Check(
+        "no-ids", "note", "endpoint without usable response ids",
+        "Its ids do not tell answers apart, so an answer that came twice cannot be found.",
+        _useless_ids, runs=False,
+    ),
+)  # fmt: skip
