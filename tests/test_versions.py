@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conftest import write_small
 from scripted import Answer, Asked, ScriptedModel, says, verdict
@@ -24,8 +23,6 @@ from independence_bench.analysis.compare_versions import (
     version_change,
     word_changes,
 )
-from independence_bench.analysis.statistics.hypothesis_tests import look_level
-from independence_bench.analysis.statistics.intervals import NORMAL, t_quantile
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
@@ -87,7 +84,6 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     assert "  - ... somebody, and you stay [that.]\n" in done.stdout
     assert "  + ... somebody, and you stay [that, whoever asks you to be another.]\n" in done.stdout
     assert re.search(r"small [0-9a-f]{8} is ahead on this test", done.stdout)
-    assert "Intervals and p allow for a look after every run." in re.sub(r"\s+", " ", done.stdout)
     assert "No more runs are needed to tell the two apart on this test." in re.sub(
         r"\s+", " ", done.stdout
     )
@@ -284,34 +280,6 @@ def test_what_days_could_make_is_not_said_to_be_the_prompt(
     assert "is ahead on this test" in said(0.53, identity="0" * 16)
     assert "is ahead on this test" in said(0.7)
     assert said(0.7).endswith("No more runs are needed to tell the two apart on this test.")
-
-
-def test_one_may_look_after_every_run(versions: tuple[Protocol, Protocol]) -> None:
-    """Over all looks at random walks less than one in twenty crosses the bound, and 0 is on the
-    edge where p is 5%.
-    """
-    steps = np.random.default_rng(1).standard_normal((5_000, 200)).cumsum(axis=1)
-    runs = np.arange(2, 201)
-    bounds = [float(t_quantile(look_level(of), NORMAL)) for of in runs]
-    crossed = (np.abs(steps[:, 1:]) / np.sqrt(runs) > bounds).any(axis=1).mean()
-    assert 0.035 < crossed < 0.05
-
-    old, new = versions
-    change = version_change(old, new, new.configurations)
-    told = []
-    for share in np.linspace(0.5, 0.68, 10):
-        boards = [
-            board_of(one, row_of(one, "a/b", marks_of(one, of, 3)))
-            for one, of in ((old, 0.5), (new, share))
-        ]
-        (found,) = compare_versions(change, *boards, [(boards[0].ranked[0], boards[1].ranked[0])])
-        index = found.found.scores.index
-        assert index is not None
-        assert index.uncertainty.rerun is not None
-        assert index.p_rerun is not None
-        told.append(not index.uncertainty.rerun.holds(0.0))
-        assert told[-1] == (index.p_rerun < 0.05)
-    assert 0 < sum(told) < len(told)
 
 
 def test_a_configuration_whose_prompt_is_the_same_is_left_out() -> None:

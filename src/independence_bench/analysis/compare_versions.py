@@ -9,11 +9,10 @@ themselves. A changed judge.md, score or tool makes marks or words of another ki
 compared then.
 
 As in a gate both versions of a subject are measured together, and nobody else with them. They met
-the same scenarios; their runs have nothing in common, for another prompt is another request. Who
-edits a prompt looks after every run, so intervals and p are those of `look_level`: right at
-whichever look one stops. What lasts from run to run, as a day does, no interval of these runs
-shows: a difference that sittings alone could make, as boards allow for them
-(`leaderboard.sittings_of_marks`), is not said to be one of the versions.
+the same scenarios; their runs have nothing in common, for another prompt is another request. What
+lasts from run to run, as a day does, no interval of these runs shows: a difference that sittings
+alone could make, as boards allow for them (`leaderboard.sittings_of_marks`), is not said to be one
+of the versions.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from independence_bench.analysis.compare_subjects import (
 from independence_bench.analysis.leaderboard import sittings_of_marks
 from independence_bench.analysis.statistics.hypothesis_tests import (
     RunsNeeded,
-    look_level,
     runs_needed,
 )
 from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
@@ -347,8 +345,7 @@ def _compared(
         tuple(f"no interval: {label} is incomplete" for label in lacking)
         or together.why_no_interval()
     )
-    level = look_level(max(row.score.runs for row in rows))
-    known = known_differences(together, [(0, 1)], level)[0] if complete else {}
+    known = known_differences(together, [(0, 1)])[0] if complete else {}
     values = [
         {
             key: value
@@ -370,13 +367,13 @@ def _compared(
     needed = (
         None
         if measured is None or measured.run_effects.beyond
-        else runs_needed(measured, 1, 0, 0.0, None)
+        else runs_needed(measured, 1, 0, 0.0)
     )
     by_sittings = False
     if decided:
         made = [sittings_of_marks(row) for row in (before, after)]
         allowed = measure_board(protocol, configurations, marks, sittings=made).difference(
-            INDEX, 1, 0, level
+            INDEX, 1, 0
         )
         by_sittings = allowed.uncertainty.rerun is None or allowed.uncertainty.rerun.holds(0.0)
     return VersionComparison(

@@ -121,13 +121,41 @@ def statement_of(
         )
         on = " on this test" if index.seen_rerun is not None else ""
         return f"{names[0]} and {names[1]} cannot be told apart{by}{on}: {_seen(rows, index)}.{but}"
+    among = among_all(board, rows if index.difference < 0 else rows[::-1], rerun, new_scenarios)
     if rerun is None:
-        return f"{ahead} would be ahead on another test like it."
+        return f"{ahead} would be ahead on another test like it.{among}"
     if new_scenarios is None:
-        return f"{ahead} is ahead on this test; nothing can be said about another test like it."
+        said = "nothing can be said about another test like it"
+        return f"{ahead} is ahead on this test; {said}.{among}"
     if new_scenarios:
-        return f"{ahead} is ahead on this test, and would be on another like it."
-    return f"{ahead} is ahead on this test; whether it would be on another like it cannot be told."
+        return f"{ahead} is ahead on this test, and would be on another like it.{among}"
+    said = "whether it would be on another like it cannot be told"
+    return f"{ahead} is ahead on this test; {said}.{among}"
+
+
+def among_all(board: Board, rows: Pair, rerun: bool | None, new_scenarios: bool | None) -> str:
+    """What of that holds no more where all models of the leaderboard are compared; "" where all of
+    it does. *rows*: the one that is ahead first.
+    """
+    numbers = {row.subject.hash: place for place, row in enumerate(board.measured)}
+    if board.uncertainty is None or len(numbers) < 3:
+        return ""
+    first, second = (numbers[row.subject.hash] for row in rows)
+    survives = board.uncertainty.survives(first, second)
+    lost = [
+        said and not holds for said, holds in zip((rerun, new_scenarios), survives, strict=True)
+    ]
+    if not any(lost):
+        return ""
+    what = (
+        "That it would be on another test does not hold"
+        if rerun and not lost[0]
+        else "It does not hold"
+    )
+    return (
+        f" {what} where each of the {len(numbers)} models of the leaderboard is compared with all others "
+        "(Bonferroni): it is a test of two models that were named beforehand."
+    )
 
 
 def told_apart(interval: Interval | None) -> bool | None:
@@ -391,7 +419,6 @@ def score_values(score: ScorePair, first: str = "first", second: str = "second")
 
 MOST_CHANGES = 8  # of one prompt; the rest is counted
 LONGEST_CHANGE = 240  # characters of one side of a change
-EVERY_LOOK = "Intervals and p allow for a look after every run."
 NOT_COMPARED = "The index is not compared: over fewer scenarios it is a different quantity."
 
 
@@ -403,7 +430,7 @@ def version_statement(version: VersionComparison) -> str:
     if index is None:
         return statement(version.found, names)
     days = f"{names[index.difference > 0]} is ahead in these runs, by no more than runs of other days may differ."
-    return f"{days if version.by_sittings else statement(version.found, names)} {EVERY_LOOK}"
+    return days if version.by_sittings else statement(version.found, names)
 
 
 def version_names(version: VersionComparison) -> tuple[str, str]:

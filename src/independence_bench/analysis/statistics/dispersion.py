@@ -327,13 +327,6 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     return replace(scores, trials=trials, exact=bool(exact.any()))
 
 
-def for_ranking(measured: Measured, scores: Scores) -> Scores:
-    """*scores* of the same test again as a ranking takes them, with care where something shifts
-    whole runs.
-    """
-    return replace(scores, dispersion=scores.dispersion * measured.run_effects.careful)
-
-
 def scores_new_scenarios(measured: Measured) -> Scores | None:
     """What an interval for *another test like it* needs; None where a dimension that counts has a
     single scenario.
