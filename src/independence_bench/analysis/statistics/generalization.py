@@ -304,11 +304,15 @@ def standings(
         if one_sided is None or two_sided is None:
             found.append(None)
             continue
-        first = ~(one_sided & ahead).any(axis=0)
+        first = np.count_nonzero(one_sided & ahead, axis=0) == 0
         above, below = ((two_sided & ahead).sum(axis=axis) for axis in (0, 1))
         low = np.maximum(1 + above, np.where(first, 1, 2))
-        columns = (low.tolist(), (number - below).tolist(), first.tolist())
-        found.append([Standing(*of_subject) for of_subject in zip(*columns, strict=True)])
+        found.append(
+            [
+                Standing(int(best), int(worst), bool(may_be))
+                for best, worst, may_be in zip(low, number - below, first, strict=True)
+            ]
+        )
     return found[0], found[1]
 
 
