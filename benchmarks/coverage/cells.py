@@ -31,7 +31,7 @@ from methods import (
 )
 
 from independence_bench.analysis.statistics.dispersion import Measured
-from independence_bench.analysis.statistics.generalization import standings
+from independence_bench.analysis.statistics.generalization import better
 from independence_bench.analysis.statistics.shared_effects import jury_marks
 
 OURS = "ours"
@@ -270,19 +270,18 @@ def wrong_ranks(board: Measured, truth: Floats, question: str) -> tuple[bool, fl
 
     Of equal ones each is held to all ranks that it may have among them.
     """
+    number, asked = len(truth), QUESTIONS.index(question)
     if question == "rerun":
         board = replace(board, new_scenarios=None)
-    found = standings(board, None)[QUESTIONS.index(question)]
-    if found is None:  # nothing is said
+    share = 0.05 / max(number - 1, 1)
+    one_sided, two_sided = (better(board, None, part)[asked] for part in (2 * share, share))
+    if one_sided is None or two_sided is None:  # nothing is said
         return False, 0.0, 1.0
     higher = truth[:, None] - truth[None, :] > 1e-9
-    above, below = higher.sum(axis=0), higher.sum(axis=1)
-    wrong = [
-        row.rank_low > 1 + better or row.rank_high < len(found) - worse
-        for row, better, worse in zip(found, above, below, strict=True)
-    ]
-    first = [row.tied_with_best for row in found]
-    return not first[int(np.argmin(above))], float(np.mean(wrong)), float(np.mean(first))
+    wrong = [(two_sided.sum(axis=axis) > higher.sum(axis=axis)) for axis in (0, 1)]
+    first = ~one_sided.any(axis=0)
+    best = int(np.argmin(higher.sum(axis=0)))
+    return not first[best], float((wrong[0] | wrong[1]).mean()), float(first.mean())
 
 
 def of_judges(

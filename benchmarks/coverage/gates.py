@@ -116,9 +116,12 @@ def looked(cell: Cell, pairs: Pairs) -> Cell:
     cell.worse, cell.passed = verdicts.count("fail") / number, verdicts.count("pass") / number
     cell.passes = {m: sum(said(test, m) == "pass" for test in firsts) / number for m in MARGINS}
     known = [test for test in firsts if test]
-    decided = [test.verdict(None, test.smallest_drop(None)) for test in known]
+    if cell.about not in ("none", "decidable"):
+        return cell
+    every = [test.smallest_drop(None) for test in known]
+    decided = [test.verdict(None, drop) for test, drop in zip(known, every, strict=True)]
     cell.decided = {one: decided.count(one) / max(len(known), 1) for one in get_args(Verdict)}
-    drops = [drop for test in known if (drop := test.smallest_drop(None)) is not None]
+    drops = [drop for drop in every if drop is not None]
     if cell.about == "none" and drops:
         margins = np.roll(drops, 1)  # another pair's
         passing = [

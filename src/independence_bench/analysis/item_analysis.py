@@ -14,7 +14,7 @@ a subject has so much of them:
     share           what it carries of the variance, between subjects, of the index or of a
     dimension without         what the index would be if the scenario were left out
 
-The equations are in docs/statistics-methods.md; `statistics.items` computes them.
+The equations are in docs/research/statistics.md; `statistics.items` computes them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from independence_bench.protocol.stem_rules import Branch
 
 Number = TypeVar("Number", float, Floats)
 
-# verdicts (docs/statistics-methods.md says why these)
+# verdicts (docs/research/statistics.md says why these)
 # of its dimension's differences: whose interval is all above this carries the dimension alone
 ALONE = 0.5
 # scenarios in a dimension for that to mean something: of two, one always carries half

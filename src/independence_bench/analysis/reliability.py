@@ -3,7 +3,7 @@ boards to values.
 
 Knows rows and a protocol's scenarios; formats nothing. One judge's board, or several judges' boards
 of the same conversations; only subjects that are ranked by all of them count. What the numbers are:
-docs/statistics-methods.md.
+docs/research/statistics.md.
 
 And whether two forms of a test, protocols that differ in their scenarios and in nothing else, say
 the same of the same subjects (alternate forms): `compare_forms`.

@@ -70,7 +70,7 @@ Compared = tuple[str | None, str | None]
 SCENARIO_DEGREES = -4
 # Of stems a single run is often all there is, and shows nothing of what shifts whole runs. So some
 # of it is believed beforehand, as a dispersion: what a standard deviation of a fifth of that of one
-# reply's latent variable does to an index in the middle. By measurement (docs/coverage.md,
+# reply's latent variable does to an index in the middle. By measurement (docs/research/coverage.md,
 # "Protocols with stems").
 BELIEVED_RUNS = 0.012
 MOST_KEPT = 150  # subjects whose every pair is kept: some 30 MB for 35 scores

@@ -137,7 +137,7 @@ def reliability(selection: Selection, as_json: bool) -> None:
     """Show where differences between marks come from: subjects, scenarios, runs, judges.
 
     It also shows what more scenarios or runs would bring (generalizability theory;
-    docs/statistics-methods.md). Only ranked subjects are included. Several judges of the same
+    docs/research/statistics.md). Only ranked subjects are included. Several judges of the same
     conversations are analysed together: without --judge and
     --jury those that rank at least half of the subjects, and the embedded one only if there is no
     other.
@@ -162,7 +162,7 @@ def scenarios(selection: Selection, as_json: bool) -> None:
 
     Over the ranked subjects of one configuration, for each judge. It names the scenarios that
     decide their dimension alone, do not tell subjects apart or point the other way;
-    docs/statistics-methods.md has the equations and the limits.
+    docs/research/statistics.md has the equations and the limits.
     """
     with selection.opened() as (opened, protocol):
         scored = configured_boards(selection, opened, protocol)

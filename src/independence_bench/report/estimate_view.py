@@ -264,9 +264,8 @@ def resolution(
             for mean in MEANS
         )
         rows.append(AtRuns(runs, widths, apart, costs[runs].calls, costs[runs].dollars))
-    pairs = subjects * (subjects - 1) // 2
-    of_pairs = 1 - (1 - LEVEL) / max(pairs, 1)
-    seen = seen_apart(expected, _share(80, expected), asked, of_pairs) if pairs > 1 else None
+    of_each = 1 - (1 - LEVEL) / max(subjects - 1, 1)
+    seen = seen_apart(expected, _share(80, expected), asked, of_each) if subjects > 2 else None
     ranking = _in_points(seen, expected)
     cost = Forecast(dollars=None) if needed is None else costs[needed]
     calls = None if needed is None else cost.calls

@@ -2,11 +2,11 @@
 on. Pure functions.
 
 A score's interval depends on its dispersion, its mean and the number of runs
-(docs/statistics-methods.md, eq. 6 and
-7). Before a subject is met the dispersion is that of all subjects who were measured with the same
+(docs/research/statistics.md, eq. 1 and
+2). Before a subject is met the dispersion is that of all subjects who were measured with the same
 design, and where none was, the one that is believed beforehand.
 
-Further runs can be played for two questions (docs/statistics-methods.md, "Adaptive runs"):
+Further runs can be played for two questions (docs/research/statistics.md, "Adaptive runs"):
 
     width     until each index has an interval no wider than was asked for ranking   until each pair
     of subjects is apart, or cannot be told apart with the runs that are allowed
@@ -68,7 +68,7 @@ def expect(
     None: none was.
 
     *shifted*: whether a sitting can shift it, which no number of runs in one sitting makes smaller.
-    Dispersions are the common ones of eq. 6. The degrees of a run are the median of those who have
+    Dispersions are the common ones of eq. 1. The degrees of a run are the median of those who have
     two; else what Satterthwaite's formula gives where each conversation varies as its weight says.
     """
     blank = dispersion.measure(design, [np.full((1, *design.weights.shape), 0.5)])
@@ -137,8 +137,8 @@ def seen_apart(
     """The smallest true difference of two subjects around *mean* that 80 of 100 repetitions tell
     from none; or None.
 
-    Both with so many *runs*, by the same test again. For one pair out of m that are all compared,
-    *level* is 1 - (1 - 0.95)/m.
+    Both with so many *runs*, by the same test again. For a subject that is compared with m
+    others, *level* is 1 - (1 - 0.95)/m.
     """
     scores = expected_scores(expected, mean, runs)
     return None if scores is None else float(intervals.smallest_seen(scores, scores, level)[0])

@@ -24,7 +24,7 @@ expressed as a dispersion,
 of 1 for answers that are yes or no, drawn towards what is believed beforehand and the more so the
 less room the mean leaves; then Wilson-type limits are put around the mean. What shifts a whole run
 moves all of its stems together, which stems cannot show and a single run not at all: some of it is
-believed beforehand, and more runs make it less. How often the limits hold is in docs/coverage.md.
+believed beforehand, and more runs make it less. How often the limits hold is in docs/research/coverage.md.
 
 Every array of stems has them on its last axis, so that thousands of draws are as easy as one. At
 least `FEWEST` stems.
@@ -279,7 +279,7 @@ FEWEST_ELSEWHERE = 12
 CAREFUL_LEVEL = 0.98
 # What is believed of an effect before anything was measured: how much subjects differ in it, as a
 # share of the room that their scores leave. It counts as much as so many subjects. Chosen by
-# measurement (docs/statistics-methods.md).
+# measurement (docs/research/statistics.md).
 BELIEVED_EFFECT = 0.05
 BELIEVED_SUBJECTS = 2.0
 
