@@ -122,7 +122,7 @@ def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margi
     now, before = found.sides
     there = replace(now, mean=before.mean - drop)
 
-    seen = float(smallest_seen(there, before)[0])
+    seen = float(smallest_seen(there, before)[0]) * found.spread
 
     assert drop - 0.03 == pytest.approx(seen, abs=0.001)
     wider = known(found.smallest_drop(0.1))

@@ -134,15 +134,15 @@ def comparison_of(
 
 
 def known_differences(
-    uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]], level: float = intervals.LEVEL
+    uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]]
 ) -> list[Known]:
     """Of each of *pairs* of those who were measured together, by number, the second minus the
-    first, at *level*.
+    first.
 
     A hundred pairs take little longer than one.
     """
     by_score = uncertainty.differences(
-        [second for _, second in pairs], [first for first, _ in pairs], level
+        [second for _, second in pairs], [first for first, _ in pairs]
     )
     return [
         {key: differences[n] for key, differences in by_score.items()} for n in range(len(pairs))

@@ -36,7 +36,7 @@ from independence_bench.analysis.statistics.generalization import (
     picked,
     standings,
 )
-from independence_bench.analysis.statistics.intervals import LEVEL, Limits
+from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.shared_effects import (
     BELIEVED_SUBJECTS,
     MOST_RATIO,
@@ -178,14 +178,12 @@ class BoardUncertainty:
         )
         return [Uncertainty(*ends) for ends in zip(*both, strict=True)]
 
-    def difference(
-        self, score: str, first: int, second: int, level: float = LEVEL
-    ) -> ScoreDifference:
+    def difference(self, score: str, first: int, second: int) -> ScoreDifference:
         """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a
         dimension.
         """
         of, one, other = self.measures[score], np.array([first]), np.array([second])
-        (both,) = all_differences([(of.measured, of.noise, 0.0)], one, other, level)
+        (both,) = all_differences([(of.measured, of.noise, 0.0)], one, other)
         return _in_pairs(of, both, one, other)[0]
 
     def survives(self, better: int, worse: int) -> tuple[bool | None, bool | None]:
@@ -235,13 +233,12 @@ class BoardUncertainty:
         self,
         first: Sequence[int],
         second: Sequence[int],
-        level: float = LEVEL,
         standing: bool = False,
     ) -> dict[Compared, ScoreDifferences]:
         """Of pairs of subjects, by number, the first minus the second in all that is compared, in
         points of 100.
 
-        *standing*: as in `all_differences`, at the usual level, by who asks about one subject and
+        *standing*: as in `all_differences`, by who asks about one subject and
         several others, and so about every subject: then every pair is worked out, once.
         """
         one, other, number = (
@@ -252,7 +249,7 @@ class BoardUncertainty:
         if standing and len(one) > 1 and number <= MOST_KEPT:
             answers = [picked(every, number, one, other) for every in self._every_pair]
         else:
-            answers = self._answers(one, other, level, standing)
+            answers = self._answers(one, other, standing)
         low = 100.0 * self.protocol.lowest
         points = [replace(measure, unit=100.0 - low, low=low) for measure in self.compared.values()]
         each = [_in_pairs(of, both, one, other) for of, both in zip(points, answers, strict=True)]
@@ -260,16 +257,14 @@ class BoardUncertainty:
 
     @cached_property
     def _every_pair(self) -> list[Answers]:
-        return self._answers(*pairs_of(len(self.shares)), LEVEL, standing=True)
+        return self._answers(*pairs_of(len(self.shares)), standing=True)
 
-    def _answers(
-        self, first: Numbers, second: Numbers, level: float, standing: bool = False
-    ) -> list[Answers]:
+    def _answers(self, first: Numbers, second: Numbers, standing: bool = False) -> list[Answers]:
         """In the order of what is compared."""
         degrees = (0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared)
         every = zip(self.compared.values(), degrees, strict=True)
         asked = [(of.measured, of.noise, more) for of, more in every]
-        return all_differences(asked, first, second, level, standing)
+        return all_differences(asked, first, second, standing)
 
     def why_no_interval(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where

@@ -87,28 +87,24 @@ def all_differences(
     asked: Sequence[ComparedScore],
     first: Numbers,
     second: Numbers,
-    level: float = LEVEL,
     standing: bool = False,
 ) -> list[Answers]:
     """Of each score that is *asked* about (rerun, new_scenarios): subjects *first* minus *second*,
     by number.
 
-    All at once: on a small board one score takes as long as all of them. At *level*; a p is
-    multiplied until it is 5% at the edge of the interval. *standing*: only what may stand is asked
+    All at once: on a small board one score takes as long as all of them. *standing*: only what may stand is asked
     about, so a p that is surely above 5% is 1, and what could have been seen in a scenario is NaN.
     """
     sides = [tuple(_sides(measured, noise, first, second)) for measured, noise, _ in asked]
     more = [degrees for *_, degrees in asked]
-    both = (
-        _differences([of[question] for of in sides], more, level, standing) for question in range(2)
-    )
+    both = (_differences([of[question] for of in sides], more, standing) for question in range(2))
     return [
         _answers(measured, *of_both) for (measured, *_), *of_both in zip(asked, *both, strict=True)
     ]
 
 
 def _differences(
-    sides: Sequence[dispersion.Pair | None], more: Sequence[float], level: float, standing: bool
+    sides: Sequence[dispersion.Pair | None], more: Sequence[float], standing: bool
 ) -> list[PairDifferences | None]:
     """Those of each score, whose two sides have a number for each pair of subjects."""
     of_scores: list[PairDifferences | None] = [None] * len(sides)
@@ -122,8 +118,8 @@ def _differences(
         places, pairs = zip(*those, strict=True)
         one, other = map(joined, zip(*pairs, strict=True))
         degrees = np.repeat([more[place] for place in places], len(one.mean) // len(places))
-        critical = t_quantile(level, shared_degrees(one, other))
-        low, high = differences(one, other, level, critical)
+        critical = t_quantile(LEVEL, shared_degrees(one, other))
+        low, high = differences(one, other, LEVEL, critical)
         # no interval holds 0 below 5%, but for exact shares, whose own test is sharper, and where
         # degrees are added
         asked = (
@@ -131,10 +127,10 @@ def _differences(
         )
         p_value = np.where(np.isnan(low), np.nan, 1.0)  # what is not known is no hypothesis
         of_asked = p_values(one.at(asked), other.at(asked), degrees[asked])
-        p_value[asked] = np.minimum(of_asked * ((1 - LEVEL) / (1 - level)), 1.0)
+        p_value[asked] = np.minimum(of_asked, 1.0)
         seen, over_all = np.full(low.shape, np.nan), (degrees == 0) | (not standing)
         seen[over_all] = smallest_seen(
-            one.at(over_all), other.at(over_all), level, critical[over_all]
+            one.at(over_all), other.at(over_all), LEVEL, critical[over_all]
         )
         columns = low, high, seen, p_value
         for place, low, high, seen, p in zip(

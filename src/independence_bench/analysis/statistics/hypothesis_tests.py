@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, comb
+from math import ceil, comb, sqrt
 from statistics import NormalDist
 from typing import Literal
 
@@ -192,6 +192,7 @@ class MarginTest:
     over_scenarios: bool  # no subject has two runs, so it is paired by scenario
     sides: Pair  # now, before
     level: float
+    spread: float = 1.0  # what standard errors are multiplied by to foresee other gates
 
     def verdict(self, margin: float | None, decidable: float | None) -> Verdict:
         """What the interval says of a *margin* in [0, 1]; None: of no drop and of the smallest one
@@ -202,13 +203,6 @@ class MarginTest:
         excluded = decidable if margin is None else margin
         return "pass" if excluded is not None and self.interval.low > -excluded else "undecided"
 
-    @property
-    def passable(self) -> float:
-        """The smallest margin at which a build that is no worse is found so in 80 of 100
-        repetitions.
-        """
-        return self._seen(float(self.sides[1].mean[0]))
-
     def _seen(self, mean: float) -> float:
         """The smallest distance from the margin that 80 of 100 repetitions tell from none, the
         build being at *mean*.
@@ -217,7 +211,7 @@ class MarginTest:
         """
         now, before = self.sides
         there = replace(now, mean=np.full_like(now.mean, mean))
-        return float(smallest_seen(there, before, self.level)[0])
+        return float(smallest_seen(there, before, self.level)[0]) * self.spread
 
     def smallest_drop(self, margin: float | None) -> float | None:
         """The smallest true drop that fails in 80 of 100 repetitions; None: not even one to 0."""
@@ -268,7 +262,8 @@ def margin_test(
         return None
     low, high = differences(*sides, level)
     gap = float(measured.mean[now] - measured.mean[before])
-    return MarginTest(gap, Interval(float(low[0]), float(high[0])), over_scenarios, sides, level)
+    interval = Interval(float(low[0]), float(high[0]))
+    return MarginTest(gap, interval, over_scenarios, sides, level, _foreseen_spread(measured))
 
 
 def runs_needed(
@@ -280,6 +275,7 @@ def runs_needed(
     Where no subject has two runs they are what is believed beforehand.
     """
     away = abs(float(measured.mean[now] - measured.mean[before]) + margin)
+    away /= _foreseen_spread(measured)
     own = measured.runs
 
     def decides(runs: Floats) -> bool:
@@ -293,3 +289,15 @@ def runs_needed(
         now=fewest_runs(lambda runs: decides(np.where(number == now, float(runs), own)), few),
         both=fewest_runs(lambda runs: decides(np.where(both, np.maximum(own, runs), own)), few),
     )
+
+
+def _foreseen_spread(measured: Measured) -> float:
+    """What standard errors are multiplied by to foresee what a gate will find: by one standard
+    error of the ratio of runs, in the variance.
+
+    Where something shifts whole runs, a few of them say little of how much: half of all gates then
+    take it for less than it is, and would promise too much.
+    """
+    effects = measured.run_effects
+    shifted = effects.ratio is not None and effects.ratio > 1 and effects.degrees > 0
+    return sqrt(1 + sqrt(2 / effects.degrees)) if shifted else 1.0
