@@ -316,23 +316,24 @@ def resolution(found: Sequence[Cell]) -> str:
             continue
         if none.before != none.after or none.place == "low":
             continue
-        printed = _same(none, [one for one in found if one.about == "printed"])
+        lower = _same(none, [one for one in found if one.about == "decidable"])
         rows.append(
             (
                 f"{none.structure}, {none.place}",
                 str(none.after),
+                "–" if lower is None else f"{lower.drop:.1f}",
+                f"{100 * none.decided['pass']:.0f}",
+                "–" if lower is None else f"{100 * lower.decided['fail']:.0f}",
                 *(f"{100 * none.passes[margin]:.0f}" for margin in MARGINS),
-                "–" if printed is None else f"{printed.drop:.1f}",
-                "–" if printed is None else f"{100 * printed.power:.0f}",
             )
         )
-    passes = [f"passes, margin {margin:g}" for margin in MARGINS]
     columns = (
         "protocol, place",
         "runs of each",
-        *passes,
-        f"drop detected, margin {MARGIN:g}",
-        "fails",
+        "smallest drop that is decided",
+        "an equal build passes",
+        "such a drop fails",
+        *(f"passes, margin {margin:g}" for margin in MARGINS),
     )
     failed = max((one.worse for one in found if one.about == "none"), default=0.0)
     passed = max((one.passed for one in found if one.about == "the margin"), default=0.0)

@@ -147,14 +147,10 @@ def among_all(board: Board, rows: Pair, rerun: bool | None, new_scenarios: bool 
     ]
     if not any(lost):
         return ""
-    what = (
-        "That it would be on another test does not hold"
-        if rerun and not lost[0]
-        else "It does not hold"
-    )
+    what = "The second part" if rerun and not lost[0] else "It"
     return (
-        f" {what} where each of the {len(numbers)} models of the leaderboard is compared with all others "
-        "(Bonferroni): it is a test of two models that were named beforehand."
+        f" {what} is said of two models that were named beforehand: where each of the {len(numbers)} "
+        "models of the leaderboard is compared with all others, the difference is not significant."
     )
 
 
