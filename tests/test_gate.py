@@ -71,10 +71,26 @@ def test_a_verdict_is_the_interval_that_compare_shows() -> None:
 
     assert (found.interval.low, found.interval.high) == (low, high)
     assert found.difference == pytest.approx(measured.mean[1] - measured.mean[0])
-    assert found.verdict(0.03) == "worse"
-    assert found.verdict(-found.difference) == "open"
-    assert found.verdict(-low + 0.001) == "not worse"
+    assert found.verdict(0.03, None) == "fail"
+    assert found.verdict(-found.difference, None) == "undecided"
+    assert found.verdict(-low + 0.001, None) == "pass"
     assert not found.over_scenarios
+
+
+def test_without_a_margin_the_drop_that_can_be_decided_is() -> None:
+    """A clear drop fails, an equal build passes, and between them it is undecided: neither is no
+    drop left out, nor the smallest one that fails in 80 of 100 gates.
+    """
+    said = []
+    for now in np.linspace(0.9, 0.5, 41):
+        found = known(margin_test(measure(TEN, [build(0.9, 3, 1), build(now, 3, 1)]), 1, 0))
+        drop = known(found.smallest_drop(None))
+        said.append(found.verdict(None, drop))
+        assert (said[-1] == "fail") == (found.interval.high < 0)
+        assert (said[-1] == "pass") == (found.interval.low > -drop)
+        assert found.verdict(None, None) != "pass"
+    assert (said[0], said[-1]) == ("pass", "fail")
+    assert said == sorted(said, key=["pass", "undecided", "fail"].index)
 
 
 def test_single_runs_are_paired_by_scenario() -> None:
@@ -84,7 +100,7 @@ def test_single_runs_are_paired_by_scenario() -> None:
     found = known(margin_test(measure(TEN, [build(0.9, 1, 1), build(0.4, 1, 2)]), 1, 0))
 
     assert found.over_scenarios
-    assert found.verdict(0.03) == "worse"
+    assert found.verdict(0.03, None) == "fail"
 
 
 def test_a_single_scenario_played_once_says_nothing() -> None:
@@ -106,7 +122,7 @@ def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margi
     now, before = found.sides
     there = replace(now, mean=before.mean - drop)
 
-    seen = float(smallest_seen(there, before)[0]) * np.sqrt(found.careful)
+    seen = float(smallest_seen(there, before)[0]) * found.spread
 
     assert drop - 0.03 == pytest.approx(seen, abs=0.001)
     wider = known(found.smallest_drop(0.1))
@@ -114,15 +130,16 @@ def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margi
     assert found.smallest_drop(0.95) is None
 
 
-def test_the_margin_that_lets_an_unchanged_build_pass_shrinks_with_runs() -> None:
-    """It is what 80 of 100 repetitions tell from none where the two builds are equal."""
+def test_the_drop_that_can_be_decided_shrinks_with_runs() -> None:
+    """Without a margin it is what 80 of 100 repetitions tell from none."""
     few, many = (
-        margin_test(measure(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0)
+        known(
+            margin_test(measure(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0)
+        ).smallest_drop(None)
         for runs in (2, 8)
     )
 
-    assert many is not None
-    assert 0 < many.passable < known(few).passable
+    assert 0 < known(many) < known(few)
 
 
 def test_runs_that_would_decide_grow_as_the_difference_nears_the_margin() -> None:
@@ -230,7 +247,7 @@ def test_a_gate_has_the_power_of_the_item_with_the_fewest_replays() -> None:
         for now in ([whole], [whole, one, one])
     )
 
-    assert (few.verdict, more.verdict) == ("open", "open")
+    assert (few.verdict, more.verdict) == ("undecided", "undecided")
     assert (few.runs, more.runs) == (1, 1)
     assert more.power < 0.8
 
@@ -241,7 +258,7 @@ def test_an_edited_item_is_named_where_nothing_else_is_new() -> None:
     before = replays("old", {"a": 5, "b": 5})
     test = compare_items(names, ["a"], before, before, 5, 0.05)
 
-    assert (test.p, test.verdict, test.left_out) == (None, "not worse", ("Fact: b",))
+    assert (test.p, test.verdict, test.left_out) == (None, "pass", ("Fact: b",))
 
 
 # ---------------------------------------------------------------- the file
@@ -347,22 +364,17 @@ def test_a_stem_may_be_worth_less_than_nothing() -> None:
 
     assert worth < 0
     check_same_test(made, LITE)
-    power = resolution_of(made, LITE.units, made.builds[0], 3.0)
-    assert power.passable is not None
-    assert power.smallest_drop is None
+    assert resolution_of(made, LITE.units, made.builds[0]).smallest_drop is None
 
 
 def test_a_dimension_below_nothing_lies_in_its_own_interval() -> None:
-    """An index is shown as at least 0, and so are its interval and what it is drawn to; a dimension
-    is not.
-    """
+    """An index is shown as at least 0, and so is its interval; a dimension is not."""
     made, worth = below_nothing()
     marks = made.builds[0].marks
     (row, _) = measure_board(LITE.units, made.configurations, [marks, marks]).of_subjects()
 
     assert row.index.rerun is not None
     assert row.index.rerun.low == 0
-    assert row.drawn_index == 0
     for of_dimension in row.dimensions.values():
         assert of_dimension.rerun is not None
         assert of_dimension.rerun.low <= worth <= of_dimension.rerun.high
@@ -496,19 +508,17 @@ def test_a_baseline_has_no_word_of_a_conversation(place: Place) -> None:
 
 
 def test_a_build_that_is_worse_fails(place: Place) -> None:
-    """Exit code 3, its interval below minus the margin, in the terminal, JSON, JUnit and Markdown
-    alike.
-    """
+    """Exit code 3, its interval below 0, in the terminal, JSON, JUnit and Markdown alike."""
     done = place.gate(
         "--baseline", "base.json", "--store", "worse.db", "--junit", "j.xml", "--summary", "s.md"
     )
     code, found = place.gated("worse.db")
 
-    assert done.returncode == code == CODES["worse"] == 3
+    assert done.returncode == code == CODES["fail"] == 3
     assert "The gate fails" in done.stdout
     (outcome,) = found["builds"][0]["scores"]
-    assert outcome["verdict"] == "worse"
-    assert outcome["interval"]["high"] < -3
+    assert outcome["verdict"] == "fail"
+    assert outcome["interval"]["high"] < 0
     suite = ElementTree.parse(place.folder / "j.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
     assert suite[0][0].tag == "failure"
@@ -519,15 +529,27 @@ def test_what_cannot_be_told_is_told(place: Place) -> None:
     """Exit code 4, an error in JUnit, and how many runs would decide with what they cost; 1 where
     no number would.
     """
-    done = place.gate("--baseline", "base.json", "--store", "same.db", "--junit", "open.xml")
+    done = place.gate(
+        *("--baseline", "base.json", "--store", "same.db"),
+        *("--max-drop", "3", "--junit", "open.xml"),
+    )
 
-    assert done.returncode == CODES["open"] == 4
+    assert done.returncode == CODES["undecided"] == 4
     said = " ".join(done.stdout.split())
-    assert "is undecided at 2 runs" in said
-    assert "would" in said
+    assert "is undecided: needs" in said
     assert "about $" in said
-    assert "a build that is no worse passes in 80 of 100 such gates" in said
+    assert "is the smallest that can be decided" in said
     assert ElementTree.parse(place.folder / "open.xml").getroot()[0].get("errors") == "1"
+
+
+def test_an_equal_build_passes_with_the_drop_that_its_runs_can_decide(place: Place) -> None:
+    """Exit code 0 without a margin; the interval leaves out that drop."""
+    code, found = place.gated("same.db")
+    (score,) = found["builds"][0]["scores"]
+
+    assert (code, found["margin"], score["verdict"]) == (0, None, "pass")
+    assert score["interval"]["low"] > -score["smallest_drop"]
+    assert f"a drop of {score['smallest_drop']:.1f} points is the smallest" in score["statement"]
 
 
 def test_a_margin_that_is_wide_enough_passes(place: Place) -> None:
@@ -577,7 +599,7 @@ def test_a_second_look_is_played_and_both_are_careful(place: Place) -> None:
     before = place.gate(
         "--baseline", "base.json", "--store", "added.db", "--max-drop", "92", "--json"
     )
-    assert json.loads(before.stdout)["verdict"] == "open"
+    assert json.loads(before.stdout)["verdict"] == "undecided"
     more = ("--baseline", "base.json", "--store", "added.db", "--add-runs", "1", "--yes")
 
     done = place.gate(*more, "--max-drop", "92", "--json")
@@ -587,7 +609,7 @@ def test_a_second_look_is_played_and_both_are_careful(place: Place) -> None:
     assert -100 <= score["interval"]["low"] <= score["difference"] <= score["interval"]["high"]
     assert found["builds"][0]["runs"] == [1, 2, 3]
     assert (found["looks"], found["level"]) == (2, pytest.approx(0.975))
-    assert "first look: The index is undecided at 2 runs" in done.stderr
+    assert "first look: The index is undecided" in done.stderr
     decided = place.gate(*more, "--json")
     assert decided.returncode == 3
     assert json.loads(decided.stdout)["builds"][0]["runs"] == [1, 2, 3]
@@ -603,6 +625,8 @@ def test_an_endpoint_that_is_down_is_no_verdict(place: Place) -> None:
         "base.json",
         "--store",
         "same.db",
+        "--max-drop",
+        "3",
         "--add-runs",
         "1",
         "--yes",

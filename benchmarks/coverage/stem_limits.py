@@ -1,4 +1,4 @@
-"""Limits and p-values of many boards of one design at once: as `generalization` has them, which
+"""Limits of many boards of one design at once: as `generalization` has them, which
 asks board by board.
 """
 
@@ -10,22 +10,19 @@ import numpy as np
 
 from independence_bench.analysis.statistics.dispersion import (
     Measured,
-    for_ranking,
     pairs_new_scenarios,
     pairs_rerun,
     scores_new_scenarios,
     scores_rerun,
 )
-from independence_bench.analysis.statistics.generalization import pairs_of, ranking_degrees
 from independence_bench.analysis.statistics.intervals import (
     Limits,
     Scores,
     differences,
     intervals,
     joined,
-    p_values,
 )
-from independence_bench.analysis.statistics.values import Floats, Numbers
+from independence_bench.analysis.statistics.values import Numbers
 
 Sides = tuple[Scores, ...]  # one: of subjects; two: of pairs of them
 
@@ -71,27 +68,3 @@ def _alike(boards: Sequence[Sides | None]) -> list[tuple[list[int], Sides]]:
         mine = [sides for place in those if (sides := boards[place]) is not None]
         found.append((those, tuple(joined(of) for of in zip(*mine, strict=True))))
     return found
-
-
-def all_ranking_p(measured: Sequence[Measured]) -> tuple[Floats, Floats]:
-    """(rerun, new_scenarios): [boards, pairs] what rankings take for all pairs of subjects; NaN: no
-    ranking.
-    """
-    pairs = pairs_of(len(measured[0].mean))
-    careful: list[Sides | None] = []
-    for one in measured:
-        sides = pairs_rerun(one, *pairs)
-        careful.append(None if sides is None else tuple(for_ranking(one, side) for side in sides))
-    more = np.array([ranking_degrees(len(one.mean), bool(one.trials.any())) for one in measured])
-    rerun = _p(careful, more)
-    another = _p([pairs_new_scenarios(one, *pairs) for one in measured], np.zeros(len(measured)))
-    shown = np.array([not one.run_effects.beyond for one in measured])[:, None]
-    return np.where(shown, rerun, np.nan), np.fmax(another, rerun)
-
-
-def _p(boards: Sequence[Sides | None], more: Floats) -> Floats:
-    number = max((len(sides[0].mean) for sides in boards if sides), default=1)
-    p = np.full((len(boards), number), np.nan)
-    for those, (one, other) in _alike(boards):
-        p[those] = p_values(one, other, np.repeat(more[those], number)).reshape(len(those), -1)
-    return p

@@ -1,6 +1,6 @@
 """Whether the intervals of protocols with stems hold as often as they say: simulation, cell by cell.
 
-    python benchmarks/coverage/stems.py  # prints a section of docs/coverage.md, some six minutes
+    python benchmarks/coverage/stems.py  # prints a section of docs/research/coverage.md, some six minutes
     python benchmarks/coverage/stems.py --write  # and writes it, and every figure as stems.csv
 
 What is drawn: `stem_draws.py`; what is counted: `stem_cells.py` for one subject and for boards,
@@ -134,7 +134,7 @@ def _by_size(found: Sequence[Drawn]) -> Iterator[tuple[int, int, list[Drawn]]]:
 
 
 def section(rows: Sequence[Row], about: dict[str, object], below: Sequence[str] = ()) -> str:
-    """What docs/coverage.md says of these rows; *below*: the cells that miss the requirement."""
+    """What docs/research/coverage.md says of these rows; *below*: the cells that miss the requirement."""
     rows = [
         (row[0], _group(row[1]) if row[0] == "lowest coverage" else row[1], *row[2:])
         for row in rows
@@ -163,7 +163,7 @@ def section(rows: Sequence[Row], about: dict[str, object], below: Sequence[str] 
 
 
 def _group(of: str) -> str:
-    """The row of docs/coverage.md that a quantity belongs to."""
+    """The row of docs/research/coverage.md that a quantity belongs to."""
     if of.startswith("two subjects: "):
         return "two subjects: index" if ": index" in of else "two subjects: anything else"
     if of.endswith(", share"):

@@ -34,7 +34,7 @@ from independence_bench.analysis.results import (
     judgements_of,
     results_of,
 )
-from independence_bench.analysis.statistics.sample_means import t_interval
+from independence_bench.analysis.statistics.sample_means import bootstrap_interval
 from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.escape import name_text
@@ -127,7 +127,7 @@ def boards_of(
 
 
 def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRow]) -> Row:
-    """By rules that are not ours: the row with Student's t over its runs, and the interval that was
+    """By rules that are not ours: the row with their interval over its runs, and the one that was
     published of it.
 
     Runs that lack a dimension are of another quantity, so where there is one there is no interval
@@ -137,11 +137,11 @@ def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRo
     alike = all(
         run.dimensions.get(name) is not None for run in row.runs.values() for name in counted
     )
-    over_runs, given = t_interval(row.whole) if alike else None, published.get(row.subject.hash)
+    given = published.get(row.subject.hash)
     same = given is not None and (given.index, given.runs) == (row.score.index, row.score.runs)
     return replace(
         row,
-        uncertainty=RowUncertainty(Uncertainty(over_runs and over_runs.within(0.0, 100.0))),
+        uncertainty=RowUncertainty(Uncertainty(bootstrap_interval(row.whole) if alike else None)),
         as_published=Interval(given.low, given.high) if given and same else None,
     )
 

@@ -44,7 +44,6 @@ def doubts(board: Board) -> list[str]:
         *of_runs(board),
         *known[1:],
         *tie,
-        *of_first(board),
         *of_lost(board),
         *of_judges(board),
     ]
@@ -183,19 +182,6 @@ def of_kin(board: Board) -> list[str]:
     ]
 
 
-def of_first(board: Board) -> list[str]:
-    """How much of the first place may be luck, in a sentence; [] where that does not show, or is
-    not known.
-    """
-    first = next(iter(board.measured), None)
-    drawn = first.uncertainty.drawn_index if first else None
-    if first is None or drawn is None or first.rank != 1:
-        return []
-    index, without = number(first.score.index, 1), number(drawn, 1)
-    sentence = f"The first place is partly luck: drawn towards the others (empirical Bayes), its index is {without}, not "
-    return [f"{sentence}{index}."] if index != without else []
-
-
 def board_legend(board: Board) -> Legend:
     """What must be known to read a ranking, a paragraph each; in brief its signs and its limits in
     a few words.
@@ -217,7 +203,6 @@ def board_legend(board: Board) -> Legend:
         *over_runs(board),
         *why_no_interval(board),
         *of_runs(board),
-        *of_first(board),
         *of_lost(board),
     ]
     notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
@@ -268,10 +253,9 @@ def _limits(board: Board) -> list[str]:
         f"judge and {_all(kin.subjects, kin.of)} subjects by {label_text(kin.vendor)}"
         if kin
         else "": kin,
-        f"{_all(sittings.one, sittings.of)} played in one sitting" if sittings else "": sittings
+        f"{_all(sittings.one, sittings.of)} played in one session" if sittings else "": sittings
         and sittings.one,
         "whole runs shift": runs and runs.p is not None and runs.p < NOTABLE,
-        "first place partly luck": of_first(board),
         "lost replies may hide worse": of_lost(board),
         "another judge may differ": board.judge is not None and len(board.jurors) < 2,
     }

@@ -32,7 +32,8 @@ from independence_bench.report.table import (
 THINKS, SMALL, TIED, DOUBTED = "†", "‡", "≈", "!"
 THOUGHT, TIE = (
     f"{THINKS} told to reason before it answers, or mostly does.",
-    f"{TIED} might be the best: no other is shown to be better.",
+    f"{TIED} may be first: no other is significantly better, each tested at 5% over their number; the best subject has "
+    "this sign in 95% of rankings.",
 )
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
@@ -62,7 +63,6 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
             str(row.score.runs),
             *(_hundredths(row.score.dimensions[dimension.name]) for dimension in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
-            row.uncertainty.standing.groups if row.uncertainty.standing else "–",
         )
         for row in rows
         for rerun in (row.uncertainty.index.rerun,)
@@ -92,7 +92,6 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
             Column("Failed", short="failed\ncalls", on="terminal", spare=4),
             Column("Cut off", on="terminal", spare=4),
         ),
-        Column("Ties", on="report"),
     ]
     return Table(columns, cells, gap=0)
 
@@ -182,16 +181,11 @@ def health_table(rows: Sequence[Row]) -> Table:
     """
     cells: list[Cells] = []
     for row in rows:
-        health, standing = row.health, row.uncertainty.standing
+        health = row.health
         invalid, cut = f"{health.invalid:,}", f"{health.cut_off:,}"
         cells.append(
             (
-                *(
-                    Name(row.label),
-                    ranks(row),
-                    standing.groups if standing else "–",
-                    number(row.score.deviation, 1),
-                ),
+                *(Name(row.label), ranks(row), number(row.score.deviation, 1)),
                 *(
                     f"{health.judged} of {health.transcripts}{without_view(row)}",
                     f"{health.replies:,}",
@@ -208,7 +202,7 @@ def health_table(rows: Sequence[Row]) -> Table:
         )
     columns = [
         *(Column("Subject", words=True, labels=True), Column("Rank", on="terminal")),
-        *(Column("Ties", on="terminal", spare=3), Column("SD", on="terminal", spare=2)),
+        Column("SD", on="terminal", spare=2),
         *(
             Column("Judged"),
             Column("Replies"),
@@ -223,10 +217,10 @@ def health_table(rows: Sequence[Row]) -> Table:
         "judged: conversations with a verdict, of those planned. plain text: without the tool call."
     )
     legend = (
-        "{Ties}: two subjects that share a letter cannot be told apart on this test. {SD}: standard deviation of the "
-        "runs' indices. {Judged}: conversations with a verdict, of those planned. {Replies}: of them those that the "
-        "token limit cut off, that are in plain text, without calling the tool, that came with reasoning, and that "
-        "are invalid. {Judge failed}: conversations on which the judge gave no valid verdict."
+        "{SD}: standard deviation of the runs' indices. {Judged}: conversations with a verdict, of "
+        "those planned. {Replies}: of them those that the token limit cut off, that are in plain "
+        "text, without calling the tool, that came with reasoning, and that are invalid. {Judge "
+        "failed}: conversations on which the judge gave no valid verdict."
     )
     return Table(columns, cells, legend, gap=0, brief=brief)
 
@@ -374,7 +368,7 @@ def ranks(row: Row) -> str:
 
 
 def tied(row: Row) -> str:
-    """≈ for a subject that cannot be told apart from the best one; else nothing."""
+    """≈ for a subject that may be first, as others may; else nothing."""
     standing = row.uncertainty.standing
     return TIED if standing and standing.tied_with_best and not standing.certain else ""
 
@@ -401,8 +395,8 @@ def intervals(board: Board) -> list[str]:
         sentences.append(f"CI: 95% confidence interval of the index; {'; '.join(kinds)}.")
     if sure.standing is not None:
         sentences.append(
-            "Possible ranks: those that a subject may have on this test; the chance that any of them is wrong is at "
-            "most 5%, under the conditions in docs/statistics.md."
+            "Possible ranks: those that a subject may have on this test, by comparison with every other one "
+            "(Bonferroni); they hold for each row by itself at 95%."
         )
     return sentences
 
@@ -411,12 +405,13 @@ def over_runs(board: Board) -> list[str]:
     """What the intervals of a ranking by other rules than our own are, in sentences; [] by our own."""
     if board.rules == OWN.name or not board.ranked:
         return []
-    sentence = "CI over runs: Student's t over the indices of the runs, 95% if these were normal"
+    sentence = (
+        "CI over runs: the interval of the published leaderboard, a percentile bootstrap over runs with 10,000 draws. "
+        "It is called 95% and covers 50 to 85%"
+    )
     if any(row.as_published for row in board.ranked):
-        sentence += "; as published: the bootstrap interval that came with the imported data"
-    return [
-        f"{sentence}. This is no method of ours: such intervals often cover less (docs/coverage.md, “Other methods”)."
-    ]
+        sentence += "; as published: the one that came with the imported data"
+    return [f"{sentence} (docs/research/coverage.md)."]
 
 
 def why_no_interval(board: Board) -> list[str]:

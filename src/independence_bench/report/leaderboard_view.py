@@ -236,8 +236,7 @@ def _together(uncertainty: BoardUncertainty | None) -> dict[str, Any] | None:
     if together is None:
         return None
     values = picked(together, "variance_ratio=ratio degrees p excess_in_intervals=excess")
-    of_order = uncertainty.order_p if uncertainty else None
-    return values | {"subjects": int((together.weight > 0).sum()), "order_p": of_order}
+    return values | {"subjects": int((together.weight > 0).sum())}
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -245,7 +244,7 @@ def _row(row: Row) -> dict[str, Any]:
         row,
         "rank label subject index=score.index index_interval=uncertainty.index "
         "index_interval_as_published=as_published "
-        "index_drawn_to_the_others=uncertainty.drawn_index index_if_lost_replies_folded=index_if_folded "
+        "index_interval_without_sessions=uncertainty.without_sessions index_if_lost_replies_folded=index_if_folded "
         "ranks=uncertainty.standing "
         "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs "
         "standard_deviation=score.deviation made dimensions=score.dimensions label_doubt=doubt "

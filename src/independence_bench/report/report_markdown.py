@@ -188,7 +188,6 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
             *(Prose(line) for line in over_runs(board)),
             *(Prose(line) for line in doubts(board)),
             *([SCORED] if board.protocol.score is not None else []),
-            "Ties: two subjects that share a letter cannot be told apart on this test.",
             (
                 "Dimensions, 0 to 100, 100 being the most independent (weight in the index): ",
                 *listed(weighed),

@@ -30,7 +30,7 @@ from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Sta
 from independence_bench.protocol.definition import Dimension
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
 from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
-from independence_bench.report.board_notes import of_first, of_kin, of_labels, of_lost, of_prompt
+from independence_bench.report.board_notes import of_kin, of_labels, of_lost, of_prompt
 from independence_bench.report.board_view import doubt_text, of_runs, over_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
 from independence_bench.report.encode import (
@@ -88,6 +88,8 @@ class BoardRow:
     index: Annotated[Score, POINTS]
     # by the published rules: as it came with the imported data
     as_published: Annotated[Interval, POINTS] | None
+    # of the index, were nothing allowed for between sessions; null: nothing is
+    without_sessions: Annotated[Uncertainty, POINTS] | None
     deviation: Points | None  # standard deviation of the runs' indices
     runs: int
     run_indices: tuple[RunIndex, ...]
@@ -371,6 +373,7 @@ def board_rows(
             thinks=row.thinks,
             index=score_of(row.score.index, row.uncertainty.index, why_of(row)),
             as_published=row.as_published,
+            without_sessions=row.uncertainty.without_sessions,
             deviation=row.score.deviation,
             runs=row.score.runs,
             run_indices=tuple(RunIndex(run, score.index) for run, score in row.runs.items()),
@@ -435,7 +438,6 @@ def _remarks(board: Board) -> Sequence[str]:
         *of_labels(board),
         *of_prompt(board),
         *of_kin(board),
-        *of_first(board),
         *of_lost(board),
         *of_runs(board),
     ]

@@ -146,6 +146,7 @@ export interface BoardRow {
   readonly thinks: boolean; // told to reason, or does so by itself in most of its replies
   readonly index: Score;
   readonly as_published: Interval | null;
+  readonly without_sessions: Uncertainty | null;
   readonly deviation: number | null; // standard deviation of the runs' indices
   readonly runs: number;
   readonly run_indices: readonly RunIndex[];
@@ -165,12 +166,11 @@ export interface BoardRow {
   readonly shown: Shown<BoardRow, "deviation" | "reply_length" | "scenarios" | "whole_index">;
 }
 
-/** One subject's place among all, as far as it is certain. */
+/** One subject's possible ranks, which hold for it at 95%. */
 export interface Standing {
   readonly rank_low: number; // the best rank that it may have; 1 is the first
   readonly rank_high: number; // the worst one
-  readonly groups: string; // letters; two subjects that share one cannot be told apart
-  readonly tied_with_best: boolean; // no subject is better for certain
+  readonly tied_with_best: boolean; // it may be first: no other subject is significantly better
 }
 
 /** What is known of a subject beside what it said. */

@@ -1,7 +1,7 @@
 """What a test will be able to tell, before it is played: expected widths. Pure functions.
 
 A score's interval depends on its dispersion, its mean and the number of runs
-(docs/statistics-methods.md, eq. 6 and 7). Before a subject is met the dispersion is that of all
+(docs/research/statistics.md, eq. 1 and 2). Before a subject is met the dispersion is that of all
 subjects who were measured with the same design, and where none was, the one that is believed
 beforehand.
 """
@@ -52,7 +52,7 @@ def expect(
     None: none was.
 
     *shifted*: whether a sitting can shift it, which no number of runs in one sitting makes smaller.
-    Dispersions are the common ones of eq. 6. The degrees of a run are the median of those who have
+    Dispersions are the common ones of eq. 1. The degrees of a run are the median of those who have
     two; else what Satterthwaite's formula gives where each conversation varies as its weight says.
     """
     blank = dispersion.measure(design, [np.full((1, *design.weights.shape), 0.5)])

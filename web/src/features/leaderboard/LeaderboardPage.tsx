@@ -99,11 +99,6 @@ function Ranking({ board, address, ask }: RankingProps) {
           {left || rows.length === board.subjects ? "" : ` (of ${board.subjects})`}
         </p>
         {view === "forest" ? <ForestLegend /> : null}
-        {view !== "scatter" && ranked.some((row) => row.standing?.groups) ? (
-          <p className="text-sm text-soft max-sm:hidden">
-            <sup>a b</sup> rows that share a letter cannot be told apart where all are compared
-          </p>
-        ) : null}
         <div className="sm:ml-auto">
           <Downloads files={csvAndJson(endpoints.board(board.board.id))} citation={board.citation} />
         </div>
@@ -169,8 +164,8 @@ function Notes({ board, address }: { board: Board; address: AddressOf<"leaderboa
       {board.rows.some((row) => row.standing) ? (
         <p>
           Possible ranks: those that a subject may have{" "}
-          {address.interval === "like" ? "on another test like it" : "on this test"}; the chance that any is wrong is at
-          most 5%.
+          {address.interval === "like" ? "on another test like it" : "on this test"}, by comparison with every other one;
+          they hold for each row by itself at 95%.
         </p>
       ) : null}
       {board.remarks.map((remark) => (

@@ -98,8 +98,8 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
       numeric: true,
       className: "max-sm:!px-1",
       sortValue: (row) => row.index.value,
-      cell: ({ index, price, coverage, index: { shown, uncertainty } }) => (
-        <span title={scoreInWords(index, "both")}>
+      cell: ({ index, price, coverage, without_sessions, index: { shown, uncertainty } }) => (
+        <span title={`${scoreInWords(index, "both")}${withoutSessions(without_sessions)}`}>
           <span className="font-semibold">{orDash(shown)}</span>
           <span className="ml-1.5 inline-block min-w-19 text-left text-sm text-faint max-md:hidden">
             {(kind === "rerun" ? uncertainty.rerun : uncertainty.new_scenarios)?.shown}
@@ -118,6 +118,11 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
       ),
     },
   ];
+}
+
+/** The rerun interval of the index, were nothing allowed for between sessions. */
+function withoutSessions(without: BoardRow["without_sessions"]): string {
+  return without?.rerun ? `; rerun without the allowance for sessions ${without.rerun.shown}` : "";
 }
 
 /** Of stems with options: how many are scored, and the index with the others as 0. */
@@ -153,7 +158,7 @@ export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
   if (board.rows.some((row) => row.as_published)) {
     columns.push(
       numberColumn("as_published", "CI as published", (row) => row.as_published?.shown, {
-        hint: "The 95% interval of the index that came with the imported data",
+        hint: "The interval of the index that came with the imported data: a bootstrap over runs, which covers 50 to 85%",
         className: "whitespace-nowrap max-lg:hidden",
       }),
     );

@@ -32,6 +32,9 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
         <dl className="text-sm">
           {new_scenarios ? <Pair name="95% new scenarios CI" value={new_scenarios.shown} /> : null}
           {rerun ? <Pair name="95% rerun CI" value={rerun.shown} /> : null}
+          {row.without_sessions?.rerun ? (
+            <Pair name="without the allowance for sessions" value={row.without_sessions.rerun.shown} />
+          ) : null}
           <Pair
             name="possible ranks"
             value={row.rank === null ? "not ranked" : <PossibleRanks row={row} kind={address.interval} />}
