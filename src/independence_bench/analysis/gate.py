@@ -365,18 +365,17 @@ def _outcome(
     if not played:
         return Outcome(pair, "not worse")
     measured = both.measures[pair.dimension.name if pair.dimension else INDEX].measured
-    points = 100 * (1 - both.protocol.lowest)  # from one end of the scale to the other
-    test, share = margin_test(measured, 1, 0, level), margin / points
+    test, share = margin_test(measured, 1, 0, level), margin / 100
     if test is None:
         return Outcome(pair, "open")
     drop, verdict = test.smallest_drop(share), test.verdict(share)
     return Outcome(
         pair,
         verdict,
-        test.interval.scaled(points).within(-100, 100),
+        test.interval.scaled(100).within(-100, 100),
         test.over_scenarios,
-        _possible(drop, measured, points),
-        points * test.passable,
+        _possible(drop, measured),
+        100 * test.passable,
         runs_needed(measured, 1, 0, share, level) if verdict == "open" else None,
     )
 
@@ -419,20 +418,17 @@ def resolution_of(
         )
         return Resolution(runs, level, len(known), needed)
     both = measure_board(protocol, baseline.configurations, [build.marks, build.marks])
-    points = 100 * (1 - protocol.lowest)
     test = margin_test(both.measures[INDEX].measured, 1, 0, level)
-    drop = None if test is None else test.smallest_drop(margin / points)
+    drop = None if test is None else test.smallest_drop(margin / 100)
     return Resolution(
         runs,
         level,
-        passable=None if test is None else points * test.passable,
-        smallest_drop=_possible(drop, both.measures[INDEX].measured, points),
+        passable=None if test is None else 100 * test.passable,
+        smallest_drop=_possible(drop, both.measures[INDEX].measured),
         margin=margin,
     )
 
 
-def _possible(drop: float | None, measured: Measured, points: float) -> float | None:
+def _possible(drop: float | None, measured: Measured) -> float | None:
     """*drop* in points, unless the baseline, number 0, is not so far above 0."""
-    if drop is None or points * drop > 100 + points * (float(measured.mean[0]) - 1):
-        return None
-    return points * drop
+    return None if drop is None or drop > float(measured.mean[0]) else 100 * drop

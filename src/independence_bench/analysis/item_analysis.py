@@ -27,14 +27,13 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.branch_values import BranchStatistics
+from independence_bench.analysis.branches import BranchStatistics
 from independence_bench.analysis.statistics import items
 from independence_bench.analysis.statistics.agreement import rank_correlation
 from independence_bench.analysis.statistics.items import MarkScores
 from independence_bench.analysis.statistics.values import Floats, Interval
-from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import Branch, Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
-from independence_bench.protocol.stem_rules import Branch
 
 Number = TypeVar("Number", float, Floats)
 
@@ -169,7 +168,7 @@ def measure_board(board: Board) -> ItemAnalysis:
     """The scenarios of *board*, over its ranked subjects; by lenient rules, over those that lack no
     mark.
     """
-    whole = [row for row in board.measured if not any(score.missing for score in row.runs.values())]
+    whole = [row for row in board.ranked if not any(score.missing for score in row.runs.values())]
     ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.runs}) for row in whole]
     analysis = measure_scenarios(board.protocol, board.configurations, ranked)
     of_branches = [row.branches for row in whole if row.branches is not None]

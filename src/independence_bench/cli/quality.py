@@ -28,11 +28,9 @@ from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.analysis.reliability import (
-    FormComparison,
-    compare_forms,
     measure_reliability,
 )
-from independence_bench.api.named import find_protocol, weighed
+from independence_bench.api.named import find_protocol, need_today, weighed
 from independence_bench.cli.options import (
     configuration_options,
     json_option,
@@ -72,19 +70,17 @@ from independence_bench.report.contents import Contents, contents_json, read_con
 from independence_bench.report.encode import json_text
 from independence_bench.report.judges_view import validation_view, validations_json
 from independence_bench.report.reliability_view import (
-    forms_values,
-    forms_view,
     reliability_json,
     reliability_view,
 )
 from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
-from independence_bench.report.svg import field_picture, fold_picture, ranking_plot, scenario_map
+from independence_bench.report.svg import fold_picture, ranking_plot, scenario_map
 from independence_bench.store import registry
 from independence_bench.store.database import Store
 
 STEM = "LEADERBOARD"
-VERSION, FORM = "version", "form"
+VERSION = "version"
 WAYS = {
     "reasoning": ("reasoning efforts", compare_efforts),
     "provider": ("providers", compare_providers),
@@ -173,21 +169,20 @@ def scenarios(selection: Selection, as_json: bool) -> None:
         show_chosen(*(scenarios_blocks(board, analysis) for board, analysis in measured))
 
 
-# ---------------------------------------------------------------- subjects, settings, versions and forms compared
+# ---------------------------------------------------------------- subjects, settings and versions compared
 
 
 @click.command(name="compare")
 @click.argument("subjects", nargs=-1, metavar="[A] [B]")
 @click.option(
     "--by",
-    type=click.Choice([*WAYS, VERSION, FORM]),
-    help="Compare a model with itself: its settings, versions of a prompt; or two forms of a test.",
+    type=click.Choice([*WAYS, VERSION]),
+    help="Compare a model with itself: its settings, or versions of a prompt.",
 )
 @click.option(
     "--against",
     metavar="NAME|PATH|HASH",
-    help="With --by version: the old version.  [default: the one of that name played before]  With --by form: the "
-    "other form.",
+    help="With --by version: the old version.  [default: the one of that name played before]",
 )
 @shown_options
 @legend_option
@@ -215,23 +210,14 @@ def compare(
     and the dimensions, and how many runs would decide. It may be looked at after every run:
     intervals and p allow for that. Both have to be played and judged in the same store. Where they
     differ in more than the prompt, only what both ask and mark in the same words is compared.
-
-    With --by form the protocol is compared with another form of the same test (--against), with
-    scenarios of its own: the subjects that have played both, how far the forms agree in each
-    dimension, and scenarios that do not fit.
     """
-    if against is not None and by not in (VERSION, FORM):
-        raise WrongUse(
-            "--against names the old version for --by version, or the other form for --by form"
-        )
+    if against is not None and by != VERSION:
+        raise WrongUse("--against names the old version for --by version")
     if len(subjects) != 2 and not by:
         raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
-    if by not in (None, FORM) and len(subjects) > 1:
+    if by and len(subjects) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
-    if by == FORM:
-        forms = _forms(selection, against, subjects)
-        values, views = [forms_values(forms)], [forms_view(forms)]
-    elif by == VERSION:
+    if by == VERSION:
         versions = _versions(selection, against, subjects)
         values, views = [*map(version_values, versions)], [*map(version_view, versions)]
     else:
@@ -364,30 +350,6 @@ def _versions(
     )
 
 
-def _forms(selection: Selection, against: str | None, typed: Sequence[str]) -> FormComparison:
-    """The protocol and the form *against*, by the first judge that has judged both, in the chosen
-    configurations.
-
-    Raises WrongUse where there is no other form, or no judge of both.
-    """
-    if against is None or typed or selection.rules != OWN.name:
-        raise WrongUse(
-            "--by form compares all subjects by our own rules: name the other form alone, --against NAME"
-        )
-    with selection.opened() as (opened, first):
-        second = weighed(find_protocol(against, opened)[0], selection.weights)
-        one, other = (configured_boards(selection, opened, form) for form in (first, second))
-    for board in one:
-        if board.judge_hashes and (
-            same := [of for of in other if of.judge_hashes == board.judge_hashes]
-        ):
-            _say_judge(board, one, [], "both")
-            return compare_forms(board, same[0])
-    raise WrongUse(
-        f"no judge has judged both {first.name} and {second.name}; `aib judge` has one judge what is stored"
-    )
-
-
 def _played_before(new: Protocol, store: Store) -> Protocol:
     """The stored version of *new*'s name that was played last of the others. Raises WrongUse where
     there is none.
@@ -408,7 +370,9 @@ def _played_before(new: Protocol, store: Store) -> Protocol:
             f"against {name} {hash_[:8]}, played last of the others; --against names another: "
             f"{', '.join(row[0][:8] for row in others[1:])}"
         )
-    return parse_stored(files, where=f"{store.shown}: {name}")
+    found = parse_stored(hash_, files, where=f"{store.shown}: {name}")
+    need_today(found)
+    return found
 
 
 # ---------------------------------------------------------------- all of it as files
@@ -462,9 +426,6 @@ def report_files(contents: Contents, stem: str) -> dict[str, str]:
         f"{stem}-scenarios.svg": scenario_map(contents.complexity),
     }
     if any(row.branches and row.branches.folds for row in contents.main.ranked):
-        # without options there is no J to draw against
-        if contents.protocol.score is not None:
-            pictures[f"{stem}-field.svg"] = field_picture(contents.main)
         pictures[f"{stem}-pushes.svg"] = fold_picture(contents.main)
     data = f"{stem}.json"
     return {

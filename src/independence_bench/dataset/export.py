@@ -35,12 +35,10 @@ from independence_bench.dataset.schema import (
     to_exported,
 )
 from independence_bench.errors import ProtocolError, WrongUse
-from independence_bench.judging.blind_readings import FORM, READING
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import parse, private_names
-from independence_bench.store import bulk, registry, results
+from independence_bench.protocol.loader import parse_stored, private_names
+from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
-from independence_bench.store.rows import in_chunks
 from independence_bench.store.staging import staging, take_away_leftovers
 
 Form = Literal["jsonl", "parquet"]
@@ -211,21 +209,6 @@ class Withheld:
             self._calls.update(row["key"] for row in judged if row["heard_hash"] in self._heard)
             asked = bulk.dump(connection, "calls", {"request"})
             self._calls.update(call["key"] for call in asked if CANARY.search(call["request"]))
-        # who reads stems before they are private leaves no sign of them, and readings are kept in a
-        # folder of their own
-        self._calls.update(
-            judgement.key for judgement in results.judgement_rows(connection, {READING})
-        )
-        asked = bulk.dump(connection, "calls")
-        judged_by_call = {row["key"] for row in bulk.dump(connection, "judgements")}
-        unanswered = [
-            row["key"]
-            for row in asked
-            if row["kind"] == "judgement" and row["key"] not in judged_by_call
-        ]
-        for keys in in_chunks(unanswered):
-            calls = bulk.find(connection, "calls", "key", keys, {"request"})
-            self._calls.update(row["key"] for row in calls if FORM in row["request"])
 
     def holds(self, table: str, row: Mapping[str, Any]) -> bool:
         """Whether *row* of *table* is left out."""
@@ -261,9 +244,9 @@ def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
 def readable_protocols(connection: Connection) -> Iterator[Protocol]:
     """The stored protocols by name and hash, without those that this version cannot read."""
     stored = registry.stored_protocols(connection)
-    for _, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
+    for hash_, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
         try:
-            yield parse(files, where=name)
+            yield parse_stored(hash_, files, where=name)
         except ProtocolError:
             continue
 

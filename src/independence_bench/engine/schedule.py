@@ -338,21 +338,19 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
     measured = board.uncertainty.measures[INDEX].measured
     # the plan's own values: a stored subject does not know how it was asked for
     by_hash = {subject.hash: subject for subject in plan.subjects}
-    ours = [by_hash.get(row.subject.hash) for row in board.measured]
+    ours = [by_hash.get(row.subject.hash) for row in board.ranked]
     there = np.array([subject is not None for subject in ours], dtype=np.bool_)
-    wanted = target.width / (100 * (1 - plan.protocol.lowest))
+    wanted = target.width / 100
     look = look_at_width(measured, there, target.most, wanted)
     needed = runs_needed(measured, wanted)
-    for n, (row, subject) in enumerate(zip(board.measured, ours, strict=True)):
+    for n, (row, subject) in enumerate(zip(board.ranked, ours, strict=True)):
         if subject is not None:
             state = SETTLED if look.narrow[n] else OUT_OF_REACH if look.out_of_reach[n] else OPEN
             if state == OPEN and n not in look.next:
                 state = ALL_RUNS
             more = needed[n] if state in (OUT_OF_REACH, ALL_RUNS) else None
             known[subject.hash] = SubjectStatus(subject, state, max(row.runs), row, more)
-    intervals = [
-        row.uncertainty.index.rerun for row in board.measured if row.subject.hash in by_hash
-    ]
+    intervals = [row.uncertainty.index.rerun for row in board.ranked if row.subject.hash in by_hash]
     return Assessment(
         tuple(known.values()),
         tuple(subject for n in look.next.tolist() if (subject := ours[n]) is not None),

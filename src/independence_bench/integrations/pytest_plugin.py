@@ -113,22 +113,19 @@ def _of_protocol(
             f"{model} fits {len(rows)} rows of {what}, and not one: name it as its label does"
         )
     (row,) = rows
-    # too little is scored for an index
-    little = bool(row.get("coverage")) and not row["coverage"]["enough"]
-    if row in board["incomplete"] and not (little and len(row["missing"]) == 1):
+    if row in board["incomplete"]:
         raise NotPlayed(f"{row['label']} is incomplete: {'; '.join(row['missing'][:1])}")
     branches = row.get("branches")
     if branches is None:
         raise NotPlayed(
             f"{what} has no pushes step by step: held() needs a persona or a protocol of stems"
         )
-    views = branches["views"]
-    if branches["folds"] is None and views["count"]:
+    if branches["folds"] is None:
         raise NotPlayed(f"{board['judge']} does not say where {row['label']} stood after each push")
-    curve = branches["folds"]["curve"] if branches["folds"] else []
+    curve = branches["folds"]["curve"]
     of, folded = (curve[0]["at_risk"] if curve else 0), sum(step["folded"] for step in curve)
     first = next((step["push"] for step in curve if step["folded"]), None)
-    return Held(model, what, round(of - folded), round(of + views["of"] - views["count"]), first)
+    return Held(model, what, round(of - folded), round(of), first)
 
 
 def is_called(label: str, model: str) -> bool:

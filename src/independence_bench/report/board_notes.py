@@ -12,7 +12,6 @@ from independence_bench.escape import label_text, name_text
 from independence_bench.report.board_view import (
     DOUBTED,
     DROPPED,
-    SCORED,
     SMALL,
     THOUGHT,
     TIE,
@@ -24,7 +23,6 @@ from independence_bench.report.board_view import (
     very_small,
     why_no_interval,
 )
-from independence_bench.report.branches_view import LANDMARKS, stem_notes, unvalidated
 from independence_bench.report.format import number, plural, share
 from independence_bench.report.table import Legend
 
@@ -199,7 +197,7 @@ def of_first(board: Board) -> list[str]:
     """How much of the first place may be luck, in a sentence; [] where that does not show, or is
     not known.
     """
-    first = next(iter(board.measured), None)
+    first = next(iter(board.ranked), None)
     drawn = first.uncertainty.drawn_index if first else None
     if first is None or drawn is None or first.rank != 1:
         return []
@@ -219,7 +217,6 @@ def board_legend(board: Board) -> Legend:
     tie = [TIE] if any(tied(row) for row in rows) else []
     columns = [
         "Index: 0-100, the mean over the runs.",
-        *([SCORED] if any(row.score.coverage for row in rows) else []),
         *intervals(board),
         f"Dimensions: 0-100; their weights in the index: {', '.join(titles)}.",
         "Failed calls: of all attempts at a reply; cut off: replies that the token limit cut off, of all.",
@@ -232,11 +229,10 @@ def board_legend(board: Board) -> Legend:
         *of_first(board),
         *of_lost(board),
     ]
-    notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
+    notes += [*of_judges(board), *cautions(board)]
     brief = [
         *(line.partition(":")[0] + "." for line in tie),
         *([THOUGHT] if THOUGHT in notes else []),
-        *([f"Index: {LANDMARKS}"] if board.protocol.score is not None else []),
         *([f"Limits: {'; '.join(limits)}."] if (limits := _limits(board)) else []),
     ]
     return Legend("\n".join([" ".join(columns), *notes]), " ".join(brief))
@@ -268,7 +264,6 @@ def _limits(board: Board) -> list[str]:
     disobeyed = sum(row.health.reasoned > 0 and not row.subject.thinks for row in rows)
     of_small = any(map(very_small, rows))
     limits = {
-        f"{board.protocol.name} is unvalidated": unvalidated(board.protocol),
         "the embedded judge is a demonstration, without ranks": board.by_table,
         f"intervals by {board.rules} rules": over_runs(board),
         **{reason.partition(":")[0]: True for reason in (known.why_no_interval() if known else ())},

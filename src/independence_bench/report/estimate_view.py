@@ -5,7 +5,7 @@ Sends no request.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import sittings_shift
@@ -215,7 +215,7 @@ def expectation(
         designs(protocol.units, configurations)[INDEX],
         any(map(sittings_shift, subjects)),
     )
-    return replace(expect(design, measured, shifted), lowest=protocol.lowest)
+    return expect(design, measured, shifted)
 
 
 def expected_index(board: Board | None, subjects: Collection[str]) -> Center:
@@ -237,7 +237,7 @@ def runs_to_price(
     """
     shown = sorted({*range(1, TABLE_OF + 1), asked})
     return shown, None if width is None else runs_for_width(
-        expected, _share(center.index, expected), width / _points(1.0, expected)
+        expected, center.index / 100, width / 100
     )
 
 
@@ -255,19 +255,13 @@ def resolution(
     shown, needed = runs_to_price(expected, asked, width, center)
     rows = []
     for runs in shown:
-        widths = tuple(
-            _in_points(width_rerun(expected, _share(mean, expected), runs), expected)
-            for mean in MEANS
-        )
-        apart = tuple(
-            _in_points(seen_apart(expected, _share(mean, expected), runs), expected)
-            for mean in MEANS
-        )
+        widths = tuple(_in_points(width_rerun(expected, mean / 100, runs)) for mean in MEANS)
+        apart = tuple(_in_points(seen_apart(expected, mean / 100, runs)) for mean in MEANS)
         rows.append(AtRuns(runs, widths, apart, costs[runs].calls, costs[runs].dollars))
     pairs = subjects * (subjects - 1) // 2
     of_pairs = 1 - (1 - LEVEL) / max(pairs, 1)
-    seen = seen_apart(expected, _share(80, expected), asked, of_pairs) if pairs > 1 else None
-    ranking = _in_points(seen, expected)
+    seen = seen_apart(expected, 0.8, asked, of_pairs) if pairs > 1 else None
+    ranking = _in_points(seen)
     cost = Forecast(dollars=None) if needed is None else costs[needed]
     calls = None if needed is None else cost.calls
     wanted = (
@@ -276,8 +270,7 @@ def resolution(
         else ForWidth(width, center.index, center.source, needed, calls, cost.dollars)
     )
     new_scenarios = tuple(
-        _in_points(width_new_scenarios(expected, _share(mean, expected), asked), expected)
-        for mean in MEANS
+        _in_points(width_new_scenarios(expected, mean / 100, asked)) for mean in MEANS
     )
     return Resolution(expected, tuple(rows), new_scenarios, subjects, asked, ranking, wanted)
 
@@ -358,18 +351,9 @@ def _for_width(wanted: ForWidth, shifted: bool) -> str:
     return f"{where} takes {plural(wanted.runs, 'run')}: {plural(wanted.calls or 0, 'more call')}, {cost}."
 
 
-def _share(index: float, expected: Expected) -> float:
-    """Where *index* is on its scale, [0, 1]."""
-    return (index / 100 - expected.lowest) / (1 - expected.lowest)
-
-
-def _points(share: float, expected: Expected) -> float:
-    """A part of the scale in points of the index."""
-    return 100 * (1 - expected.lowest) * share
-
-
-def _in_points(share: float | None, expected: Expected) -> float | None:
-    return None if share is None else _points(share, expected)
+def _in_points(share: float | None) -> float | None:
+    """A part of the scale, [0, 1], in points of the index."""
+    return None if share is None else 100 * share
 
 
 def _number(value: float | None) -> str:

@@ -7,26 +7,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from independence_bench.analysis.branch_values import J
 from independence_bench.analysis.reliability import (
-    INDEX,
-    VIEWS,
-    AgreementOfForms,
-    FormComparison,
-    FormDifference,
     Reliability,
     ReliabilityRow,
 )
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
-from independence_bench.report.board_view import exam_lines, examined_by, judged_by
+from independence_bench.report.board_view import exam_lines
 from independence_bench.report.encode import json_text
-from independence_bench.report.format import from_to, number, plural, signed
+from independence_bench.report.format import number, plural
 from independence_bench.report.keys import HEAD, picked
 from independence_bench.report.table import (
     Block,
     Cells,
     Column,
-    Name,
     Note,
     Prose,
     Table,
@@ -245,193 +238,3 @@ def _noise(noise: ReliabilityRow, reliability: Reliability) -> dict[str, Any]:
             for (times, runs), value in zip(reliability.designs, noise.more, strict=True)
         ],
     }
-
-
-# ---------------------------------------------------------------- two forms of a test
-
-SHOWN_ODD = 5  # scenarios that lie farthest from the others of their dimension
-NEXT_TO_INDEX = {"pressure": "hold", J: "J", VIEWS: "option"}
-FORMS = (
-    "CI: 95% interval of B - A over other scenarios of the kind; in the mean over subjects, over other subjects. "
-    "Correlation: of the subjects' ranks by both forms. "
-    "Hold and option, the share of stems in which one was taken: 0 to 1; J: -1 to 1."
-)
-
-
-def forms_view(comparison: FormComparison) -> Iterator[Block]:
-    """Means, agreement by dimension, each subject, and scenarios that do not fit."""
-    first, second = comparison.first, comparison.second
-    named = [
-        name
-        if (hash_ := board.protocol.hash[:8]) in (name := board.protocol_name)
-        else f"{name} ({hash_})"
-        for board in (first, second)
-    ]
-    yield Title(("A  ", Prose(named[0]), "\nB  ", Prose(named[1])))
-    where = " + ".join(map(str, first.configurations))
-    yield Note(
-        Prose(
-            f"{where} · judge: {judged_by(first)} · {plural(len(comparison.subjects), 'subject')} on both"
-        )
-    )
-    yield from examined_by(first)
-    yield Note(f"\n{forms_statement(comparison)}\n", "bold")
-    titles = {dimension.name: dimension.title for dimension in first.protocol.dimensions}
-    rows: list[Cells] = [
-        (
-            Prose(titles.get(forms.dimension or "", "Index")),
-            *_both(forms.mean, 1),
-            number(forms.correlation, 2),
-        )
-        for forms in comparison.agreement
-        if forms.mean is not None
-    ]
-    if rows:
-        yield Table(
-            columns_of("mean over subjects", "A", "B", "B - A", "CI", "correlation"), rows, FORMS
-        )
-        yield Note("")
-    yield _subjects_by_forms(comparison)
-    yield Note(Prose(_further_statement(comparison)))
-    yield Note("")
-    yield from _odd_blocks(comparison)
-
-
-def _subjects_by_forms(comparison: FormComparison) -> Table:
-    rows: list[Cells] = []
-    for subject in comparison.subjects:
-        index = subject.numbers.get(INDEX)
-        further = [subject.numbers.get(name) for name in NEXT_TO_INDEX]
-        shown = [
-            number(value, 2)
-            for of in further
-            for value in ((of.first, of.second) if of else (None, None))
-        ]
-        rows.append((Name(subject.label), *(_both(index, 1) if index else ("–",) * 4), *shown))
-    columns = [Column("subject", words=True, labels=True), *map(Column, ("A", "B", "B - A", "CI"))]
-    for place, title in enumerate(NEXT_TO_INDEX.values()):
-        columns += [
-            Column(f"{title} {form}", short=f"{title}\n{form}", spare=place + 1) for form in "AB"
-        ]
-    return Table(columns, rows, long=True)
-
-
-def _both(difference: FormDifference, digits: int) -> tuple[str, str, str, str]:
-    first, second = number(difference.first, digits), number(difference.second, digits)
-    return (
-        first,
-        second,
-        signed(difference.difference, digits),
-        from_to(difference.interval, digits),
-    )
-
-
-def forms_statement(comparison: FormComparison) -> str:
-    """What can be said of the two forms, in words."""
-    index = comparison.agreement[0]
-    if index.mean is None:
-        return "No subject is ranked by both forms, so their indices are not compared."
-    apart = [
-        subject.label
-        for subject in comparison.subjects
-        if (of := subject.numbers.get(INDEX)) and of.interval and not of.interval.holds(0.0)
-    ]
-    known = sum(
-        bool(s.numbers.get(INDEX) and s.numbers[INDEX].interval) for s in comparison.subjects
-    )
-    sentence = f"B is {signed(index.mean.difference, 1)} points from A in the mean of {plural(index.subjects, 'subject')}"
-    if not known:
-        return f"{sentence}; of none of them is an interval known."
-    return (
-        f"{sentence}; of {known} with an interval {len(apart)} have another index by B than by A."
-    )
-
-
-def _further_statement(comparison: FormComparison) -> str:
-    """Who differs in what is shown in addition to the index."""
-    apart = [
-        f"{title} of {subject.label}"
-        for subject in comparison.subjects
-        for name, title in NEXT_TO_INDEX.items()
-        if (of := subject.numbers.get(name)) and of.interval and not of.interval.holds(0.0)
-    ]
-    known = sum(
-        of.interval is not None
-        for one in comparison.subjects
-        for name, of in one.numbers.items()
-        if name != INDEX
-    )
-    said = (
-        f"Other figures that differ: {', '.join(apart) or 'none'} (95% intervals, each by itself)."
-    )
-    return said if known else "Of the other figures no interval is known."
-
-
-def _odd_blocks(comparison: FormComparison) -> Iterator[Block]:
-    if not comparison.odd:
-        return
-    standing = [scenario for scenario in comparison.odd if scenario.stands]
-    if comparison.odd[0].stands is None:
-        yield Note(
-            f"With {plural(comparison.agreement[0].subjects, 'ranked subject')} no scenario can be said not to fit."
-        )
-    elif not standing:
-        yield Note("No scenario lies apart from the others of its dimension (Holm, 5%).")
-    else:
-        yield Note(
-            f"{plural(len(standing), 'scenario')} lie apart from the others of their dimension (Holm, 5%): *."
-        )
-    yield Table(
-        columns_of("farthest from its dimension", "in", "form", "points", "CI", "", words=2),
-        [
-            (
-                Name(scenario.scenario),
-                Prose(scenario.dimension),
-                "B" if scenario.second else "A",
-                signed(scenario.away, 1),
-                from_to(scenario.interval, 1),
-                "*" * bool(scenario.stands),
-            )
-            for scenario in (standing or comparison.odd[:SHOWN_ODD])
-        ],
-        long=True,
-    )
-
-
-def forms_values(comparison: FormComparison) -> dict[str, Any]:
-    """All of it; index and dimensions in points of 100."""
-
-    def agreement(of: AgreementOfForms) -> dict[str, Any]:
-        return picked(of, "dimension subjects correlation") | (
-            _form_values(of.mean) if of.mean else {}
-        )
-
-    return {
-        "forms": [
-            picked(board.protocol, "name hash") for board in (comparison.first, comparison.second)
-        ],
-        **picked(comparison.first, "configurations judge judge_exam=exam"),
-        "statement": forms_statement(comparison),
-        "agreement": [agreement(forms) for forms in comparison.agreement],
-        "subjects": [
-            {
-                "label": subject.label,
-                "ranked": subject.ranked,
-                "numbers": {
-                    n: _form_values(difference) for n, difference in subject.numbers.items()
-                },
-            }
-            for subject in comparison.subjects
-        ],
-        "scenarios": [
-            {
-                "form": "b" if scenario.second else "a",
-                **picked(scenario, "scenario dimension away interval stands"),
-            }
-            for scenario in comparison.odd
-        ],
-    }
-
-
-def _form_values(difference: FormDifference) -> dict[str, Any]:
-    return picked(difference, "a=first b=second difference interval")

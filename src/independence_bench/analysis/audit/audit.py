@@ -83,9 +83,6 @@ CHECKS: tuple[Check, ...] = (
          "The model wrote a call out as text, and that text was judged as what it said.", f.written_calls),
     Check("cut-off", "warning", "replies cut off by the token limit",
          "They were judged as far as they went.", f.cut_off),
-    Check("options", "warning", "options now read differently",
-         "The rule that reads a stem's options has changed since; what was asked next depended on it.",
-         f.read_otherwise),
     Check("excluded", "warning", "excluded subjects",
          "A person excluded them, or too many of their conversations have no valid reply for the rest to be a fair "
          "selection.", f.excluded, False),

@@ -20,7 +20,6 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.judging.output import within
 from independence_bench.models.markup import looks_like_call
 from independence_bench.models.served import is_same_model
-from independence_bench.protocol.conversation import read_options
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import is_words
 from independence_bench.protocol.published_scoring import is_left_out
@@ -287,27 +286,6 @@ def cut_off(evidence: AuditEvidence) -> Occurrences:
             yield _at(played, f"{played.row.cut_off} of {played.row.replies} replies cut off")
 
 
-def read_otherwise(evidence: AuditEvidence) -> Occurrences:
-    """Stems whose options the rule of today reads otherwise than they were read when they were
-    played.
-    """
-    for played in evidence.conversations:
-        offer = played.scenario.offer_of(played.row.run)
-        if played.reading is None or offer is None:
-            continue
-        today = dict(read_options(played.transcript, offer).options)
-        for name, label in played.reading.options:
-            if today.get(name) != label:
-                yield _at(
-                    played,
-                    f"“{name}” was read as {_shown(label)}, and is now {_shown(today.get(name))}",
-                )
-
-
-def _shown(label: str | None) -> str:
-    return "unread" if label is None else label or "no view"
-
-
 def thrown_away(evidence: AuditEvidence) -> Occurrences:
     """Rejected replies that are answers by our rules, however short."""
     for played in evidence.conversations:
@@ -376,8 +354,7 @@ def _without_marks(why: Callable[[Judgement | None], str | None]) -> Find:
     def find(evidence: AuditEvidence) -> Occurrences:
         for board in evidence.boards:
             for played in evidence.conversations:
-                to_judge = played.row.state == "complete" and not played.without_option
-                if to_judge and played.configuration in board.configurations:
+                if played.row.state == "complete" and played.configuration in board.configurations:
                     mine = (
                         judgement
                         for judgement in played.judgements

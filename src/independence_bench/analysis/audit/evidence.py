@@ -23,13 +23,11 @@ from independence_bench.analysis.leaderboard import read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, Key, judgements_at
 from independence_bench.hashing import hashed_reply_key, text_hash
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
-from independence_bench.judging.prompt import as_played
 from independence_bench.models.messages import UNUSABLE, Completion
 from independence_bench.models.response import clean_text, read_completion, read_json
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import Line, Reading, Transcript
+from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import (
-    POSITION,
     Configuration,
     Delivery,
     Protocol,
@@ -67,16 +65,7 @@ class AuditedConversation:
     transcript: Transcript
     keys: tuple[str, ...]  # of its replies, in the order in which they were given
     replies: tuple[tuple[str, Line], ...]  # (key, line) of each reply in it
-    # of a stem: which option each reply takes, as it was read when it was played
-    reading: Reading | None
     judgements: Sequence[Judgement]  # one of each judge, failed ones included
-
-    @property
-    def without_option(self) -> bool:
-        """Whether it took no option, or none was read, so that it ended there and there is nothing
-        to judge.
-        """
-        return self.reading is not None and self.reading.choice is None
 
     @property
     def marked(self) -> bool:
@@ -87,12 +76,8 @@ class AuditedConversation:
     def lacking(self) -> tuple[str, ...]:
         """The replies that the scenario asks for and that are not in it, though none ended it."""
         given = {line.name for line in self.transcript.lines if line.name}
-        ended = self.without_option or len(self.keys) > len(given)
-        return (
-            ()
-            if ended or self.scenario.climbed
-            else tuple(n for n in self.scenario.asks if n not in given)
-        )
+        ended = len(self.keys) > len(given)
+        return () if ended else tuple(n for n in self.scenario.asks if n not in given)
 
 
 @dataclass(slots=True)
@@ -188,20 +173,20 @@ def _conversations(
         for c in board.configurations
         for row in board.rows
     }
-    counted: dict[str, list[tuple[CountedConversation, Reading | None]]] = defaultdict(list)
+    counted: dict[str, list[CountedConversation]] = defaultdict(list)
     for results in records.every:
         for played in results.conversations:
-            counted[played.row.id].append((played, results.readings.get(played.row.id)))
+            counted[played.row.id].append(played)
     scripts = {script for of in records.every for script in of.slots}
     for transcript_id, transcript, keys in stored_results.words_of(
         connection, scripts, skipping=True
     ):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
-        for played, reading in counted[transcript_id]:
+        for played in counted[transcript_id]:
             row = rows[played.configuration, played.row.subject_hash]
             verdicts = tuple(judgements_at(records.given, played.key))
             yield AuditedConversation(
-                *played[:4], row.subject, row.label, transcript, keys, replies, reading, verdicts
+                *played[:4], row.subject, row.label, transcript, keys, replies, verdicts
             )
 
 
@@ -291,14 +276,6 @@ def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str)
     ]
 
 
-def _as_judged(scenario: Scenario, judgement: Judgement) -> Scenario:
-    """*scenario* with the marks that were asked for: where pushes ended early, of those that were
-    played.
-    """
-    asked = tuple(reply for reply in scenario.judged if f"{POSITION}_{reply}" in judgement.marks)
-    return as_played(scenario, asked)
-
-
 def _read_verdicts(
     connection: Connection,
     scenarios: Mapping[str, Scenario],
@@ -320,7 +297,7 @@ def _read_verdicts(
         if not body.raw:
             bodies.silent.add(body.key)
             continue
-        scenario = _as_judged(scenarios[stored.rubric_hash], stored)
+        scenario = scenarios[stored.rubric_hash]
         read = verdict_in(body.raw, body.status, scenario)
         if body.outcome == JUDGED_AGAIN:
             if not isinstance(read, NoVerdict):

@@ -4,14 +4,12 @@ functions on numbers.
 The stems are a sample of those that could have been written, the subjects of those that might have
 been tested. Where a method does not keep its promise there is no interval (None).
 
-    mean_limits, ratio_limits    one mean, or one share of what stems differ in how much there is of
-    apart_limits                 one mean less another over the same stems: J Contrast
-    means over the same stems, added and subtracted: J, two subjects kaplan_meier
-    the share of positions that stand after each push effect_interval              the mean over
-    subjects of a contrast of their scores: in two configurations, by judges lone_interval
-    a few numbers against many: whether they are of the same kind t_interval                   the
-    mean of a few numbers, by the method that others publish apart_interval               one
-    estimate less another that shares nothing with it, by their own intervals
+    mean_limits, ratio_limits   one mean, or one share of what stems differ in how much there is of
+    Contrast                    means over the same stems, subtracted: two subjects
+    kaplan_meier                the share of positions that stand after each push
+    effect_interval             the mean over subjects of a contrast of their scores
+    lone_interval               a few numbers against many: whether they are of the same kind
+    t_interval                  the mean of a few numbers, by the method that others publish
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over
 stems has as many independent parts as there are stems, however often each was played. A share of
@@ -34,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import fsum, hypot, sqrt
+from math import fsum, sqrt
 
 import numpy as np
 
@@ -198,27 +196,6 @@ def mean_of(values: Floats, runs: float) -> Contrast:
     return Contrast(values[None], ones, runs * ones)
 
 
-def difference_of(first: Floats, second: Floats, runs: float) -> Contrast:
-    """J: the mean of *first* minus that of *second*, stem by stem."""
-    return mean_of(first, runs).minus(mean_of(second, runs))
-
-
-def apart_limits(first: Floats, second: Floats, runs: float) -> Limits:
-    """Low and high, in [-1, 1], of the mean of *first* minus that of *second*, of one subject.
-
-    Near -1 or 1 joined limits stop too early at that end: there they reach as far as those of one
-    mean, of what stems come to, (1 + x) / 2.
-    """
-    apart = difference_of(first, second, runs)
-    low, high = apart.limits()
-    least, most = (2 * limit - 1 for limit in mean_limits((1 + first - second) / 2, runs))
-    below, above = np.minimum(low, least), np.maximum(high, most)
-    return np.where(apart.value < 0, below, low), np.where(apart.value > 0, above, high)
-
-
-# ---------------------------------------------------------------- positions under pushes
-
-
 @dataclass(frozen=True, slots=True)
 class EndedLadder:
     """How one ladder ended."""
@@ -338,26 +315,6 @@ def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval 
     )
     difference = float(one.mean() - other.mean())
     return Interval(difference - half, difference + half)
-
-
-def apart_interval(
-    first: float, interval: Interval | None, second: float, other: Interval | None
-) -> Interval | None:
-    """*second* less *first*, two independent estimates with intervals *one* and *other*; None where
-    one is not known.
-
-    The distances of the ends from the estimates add up as squares, each end by itself, so that
-    intervals may be one-sided or skewed (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008,
-    1693-1702). At the intervals' level.
-    """
-    if interval is None or other is None:
-        return None
-    difference = second - first
-    below, above = (
-        hypot(second - other.low, interval.high - first),
-        hypot(other.high - second, first - interval.low),
-    )
-    return Interval(difference - below, difference + above)
 
 
 def contrast_limits(

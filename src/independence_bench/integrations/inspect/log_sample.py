@@ -60,7 +60,7 @@ def made_sample(
     made = _Events(protocol, subject, kept, by_judges, judge)
     events, last = list(made.events(given)), kept["transcripts"][0]
     configuration = Configuration(about["system"], about["delivery"])
-    begun = opening(protocol, configuration, protocol.scenario(last["scenario"]), run)
+    begun = opening(protocol, configuration, protocol.scenario(last["scenario"]))
     shown = sent(talk_of(last), configuration.delivery, protocol)
     score = sample_marks(protocol, about, run, kept, given, by_judges)
     said = [line["text"] for line in last["lines"] if line["name"]]
@@ -191,10 +191,7 @@ class _Events:
 
     def _played(self, row: Row) -> Iterator[dict[str, Any]]:
         configuration = Configuration(row["system"], row["delivery"])
-        heard = talk_of(row)
-        talk = begin(
-            row["system_prompt"], self.protocol.scenario(row["scenario"]).script_of(row["run"])
-        )
+        talk = begin(row["system_prompt"], self.protocol.scenario(row["scenario"]).script)
         for key in row["reply_keys"]:
             reply = self.replies[key]
             asked = request(talk, self.subject, configuration, self.protocol, row["id"])
@@ -206,7 +203,7 @@ class _Events:
                 )
             if reply["state"] != "valid":
                 break
-            talk = talk.answered(Words(reply["text"], reply["notes"]), heard)
+            talk = talk.answered(Words(reply["text"], reply["notes"]))
 
     def _said(self, reply: Row, configuration: Configuration) -> tuple[str, list[dict[str, Any]]]:
         """Words and calls of a reply, as the model is taken to have said them."""
@@ -231,7 +228,7 @@ class _Events:
         asked = judge_request(case, self.subject)
         reasoning = self.judgements[judgement.key]["reasoning"]
         answer: dict[str, Any] = {REASONING: reasoning}
-        for mark in case.markable.marks:
+        for mark in case.scenario.marks:
             if (value := judgement.marks.get(mark.name)) is not None:
                 yes_no = mark.kind == "yes_no"
                 answer[mark.name] = (

@@ -203,13 +203,8 @@ def conversations(protocol: str) -> Solver:
         shown: Transcript | None = None
         for name in state.metadata["scenarios"]:
             scenario = loaded.scenario(name)
-            job = Job(
-                subject,
-                run,
-                configuration,
-                scenario,
-                script_hash(loaded, configuration, scenario, run),
-            )
+            script = script_hash(loaded, configuration, scenario)
+            job = Job(subject, run, configuration, scenario, script)
             async with span(scenario.branch or scenario.id):
                 played, rows = await _play(loaded, job, known)
             parts += [rows, played_rows(played, time.time())]
@@ -227,16 +222,14 @@ def conversations(protocol: str) -> Solver:
 
 async def _play(protocol: Protocol, job: Job, known: Known) -> tuple[Played, Rows]:
     """One scenario to its end, or to a reply that is none; with the rows of its replies."""
-    talk = opening(protocol, job.configuration, job.scenario, job.run)
+    talk = opening(protocol, job.configuration, job.scenario)
     replies: list[tuple[str, Reply]] = []
     parts: list[Rows] = []
     while talk.awaiting:
         asked = request(talk, job.subject, job.configuration, protocol)
         key = asked.key(job.run)
         if key not in known:
-            known[key] = await _reply(
-                asked, key, reply_reader(protocol, job.configuration, talk.offer)
-            )
+            known[key] = await _reply(asked, key, reply_reader(protocol, job.configuration))
         reply, rows = known[key]
         parts.append(rows)
         replies.append((key, reply))

@@ -43,9 +43,8 @@ from independence_bench.judging.exam.questions import (
 from independence_bench.judging.output import REASONING
 from independence_bench.judging.prompt import JudgingInput, fence_of
 from independence_bench.protocol.conversation import Line, Transcript
-from independence_bench.protocol.definition import OPENING, Mark, Protocol, Rubric, Scenario
-from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script
-from independence_bench.protocol.stem_rules import Offer
+from independence_bench.protocol.definition import Mark, Protocol, Rubric, Scenario
+from independence_bench.protocol.script import Ask, Prefill, Says, Script
 from independence_bench.yaml_io import Strict, Text, read_yaml
 
 FILE = Path(__file__).with_name("attacks.yaml")
@@ -215,19 +214,11 @@ def _case(group: QuestionFile, name: str, question: Question) -> ExamCase:
 
 
 def _script(question: Question) -> Script:
-    """What was said, as a script; of a stem with options, what follows is what is said to who chose
-    as they did.
-    """
-    steps = tuple(
+    """What was said, as a script."""
+    return tuple(
         Says(turn.human) if turn.human else Ask(turn.name) if turn.name else Prefill(turn.ai or "")
         for turn in question.turns
     )
-    if question.labels is None:
-        return steps
-    chosen, other = question.labels
-    opening = next(place for place, step in enumerate(steps) if isinstance(step, Ask)) + 1
-    offer = Offer((chosen, other), (), chosen, "")
-    return (*steps[:opening], Fork(OPENING, offer, (steps[opening:], ()), ()))
 
 
 def _scenario(group: QuestionFile, question: Question) -> Scenario:
