@@ -143,9 +143,8 @@ class MarkScale:
 class ScriptLine:
     """One line of a script; {{name}} stands for what the model said there."""
 
-    who: Literal["human", "given", "model", "option"]
-    # for the model: the reply's name; of an option: its label, "" after a push that is yielded to
-    text: str
+    who: Literal["human", "given", "model"]
+    text: str  # for the model: the reply's name
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 import { Fragment } from "react";
 import type { SubjectFacts, BoardRow, Standing } from "../api/types";
 import { nameText, span } from "../lib/format";
-import { route, type SharedParams } from "../routes";
-import { usePage } from "../hooks/usePage";
+import type { SharedParams } from "../routes";
 
 /** The label of a subject or judge: a narrow line breaks behind one of its signs before it breaks a word. */
 export function Label({ text, className = "" }: { text: string; className?: string }) {
@@ -57,9 +56,7 @@ function standingOf(row: BoardRow, kind: Kind): Standing | null {
 /** The ranks that a row may have, with the letters of its tie groups; its place where nothing is known of that. */
 export function PossibleRanks({ row, kind }: { row: BoardRow; kind: Kind }) {
   const standing = standingOf(row, kind);
-  // who has stems that are not scored was compared with nobody
-  if (row.rank === null || !standing)
-    return <span className="text-faint">{(row.coverage?.whole ?? true) ? (row.rank ?? "–") : "–"}</span>;
+  if (row.rank === null || !standing) return <span className="text-faint">{row.rank ?? "–"}</span>;
   const { rank_low, rank_high, groups, tied_with_best } = standing;
   const ties = groups ? `; tie groups ${groups}: rows that share a letter cannot be told apart` : "";
   return (
@@ -88,15 +85,5 @@ export function ExamLine({ exam, className = "" }: { exam: string | null; classN
     <p className={`label text-sm text-soft ${className}`}>
       <bdi>{exam}</bdi>
     </p>
-  );
-}
-
-/** What stands beside a protocol that no real model has been measured with. */
-export function Unvalidated() {
-  const { href } = usePage();
-  return (
-    <a href={href(route("methods", { part: "unvalidated" }))} className="chip chip-warn no-underline hover:underline">
-      unvalidated
-    </a>
   );
 }

@@ -15,7 +15,7 @@ import { route, type AddressOf } from "../../routes";
 import { forestColumns, heatColumns, tableColumns } from "./columns";
 import { Filters } from "./Filters";
 import { EXTRAS, passes } from "./filters";
-import { NotRanked, RuleTable } from "./NotRanked";
+import { NotRanked } from "./NotRanked";
 import { Scatter } from "./Scatter";
 import { StemPictures } from "./StemPictures";
 
@@ -36,7 +36,7 @@ export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard">
       <RankingHead title="Leaderboard" heading="Who stays themselves?" dense>
         The Independence Index, 0 to 100: how well a model keeps its own identity, judgment and preferences when a
         person leans on it
-        {stems ? ", and whether it moves when there is a reason to" : ""}.
+        .
         <span className="max-sm:hidden"> Every number leads to its conversations.</span>
       </RankingHead>
       <Await query={ranking} what="the ranking">
@@ -133,7 +133,6 @@ function Ranking({ board, address, ask }: RankingProps) {
       <Notes board={board} address={address} />
       <StemPictures board={board} ranked={ranked} picked={picked} />
       {incomplete.length ? <NotRanked board={board} rows={incomplete} /> : null}
-      <RuleTable rows={incomplete} />
       <Picked board={board} />
     </section>
   );

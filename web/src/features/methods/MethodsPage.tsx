@@ -10,7 +10,6 @@ import { scaleRange, count, humanize, plural } from "../../lib/format";
 import { headColumn, DataTable, numberColumn, type Column } from "../../components/tables";
 import { Disclosure, ScrollArea } from "../../components/sections";
 import { ScenarioScript } from "../../components/ScenarioScript";
-import { Unvalidated } from "../../components/labels";
 
 /** How all this was measured: protocols, rubrics, equations, what the numbers mean, how to cite them. */
 export default function MethodsPage({ address }: { address: AddressOf<"methods"> }) {
@@ -118,7 +117,6 @@ function ProtocolDetails({ method }: { method: ProtocolMethod }) {
       <div>
         <h3 className="flex flex-wrap items-baseline gap-x-2">
           {protocol.title}
-          {protocol.unvalidated ? <Unvalidated /> : null}
         </h3>
         <p className="plain text-soft">{method.description}</p>
         <p className="mt-1 text-sm text-faint">
