@@ -589,7 +589,7 @@ export interface Scenario {
 /** One line of a script; {{name}} stands for what the model said there. */
 export interface ScriptLine {
   readonly who: "human" | "given" | "model";
-  readonly text: string;
+  readonly text: string; // for the model: the reply's name
 }
 
 /** How often each value of a mark was given, from the low end of its scale to the high one. */

@@ -83,9 +83,6 @@ __all__ = [
     "own",
     "v1",
     "v2",
-    "v3",
-    "v3_lite",
-    "v3_lite_b",
 ]
 
 
@@ -112,24 +109,6 @@ def lite(variants: Several = None, modes: Several = None, first_run: int = 1) ->
 def v2(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
     """Protocol v2."""
     return made_task("v2", variants, modes, first_run)
-
-
-@task(name=named("v3"))
-def v3(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
-    """Protocol v3."""
-    return made_task("v3", variants, modes, first_run)
-
-
-@task(name=named("v3-lite"))
-def v3_lite(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
-    """Protocol v3-lite."""
-    return made_task("v3-lite", variants, modes, first_run)
-
-
-@task(name=named("v3-lite-b"))
-def v3_lite_b(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
-    """Protocol v3-lite-b."""
-    return made_task("v3-lite-b", variants, modes, first_run)
 
 
 @task(name=named("own"))
