@@ -35,7 +35,6 @@ from frozen_stores import (
 from viewed import answering, read
 
 from independence_bench.cli.main import cli
-from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.viewer.snapshot import transcript_slug
 
@@ -263,22 +262,19 @@ def test_a_protocol_of_an_earlier_form_is_listed_and_has_no_board(
     )
 
 
-@pytest.mark.parametrize("command", ["compare", "scenarios", "judge", "generate-report", "gate"])
+@pytest.mark.parametrize(
+    "command", ["compare a b", "scenarios", "judge", "generate-report", "gate --write base.json"]
+)
 def test_what_needs_scores_says_why_there_are_none(
     all_kept: Mapping[str, Kept], command: str
 ) -> None:
     """And what can be done."""
-    store = all_kept[EARLIER].store("upgraded")
+    asked = (*command.split(), "--protocol", "v3", "--store", all_kept[EARLIER].store("upgraded"))
+    done = CliRunner().invoke(cli, asked, standalone_mode=False)
 
-    with pytest.raises(WrongUse, match="v3 346cd618, earlier form: its conversations can be read"):
-        aib(
-            command,
-            *({"compare": ("a", "b")}.get(command, ())),
-            "--protocol",
-            "v3",
-            "--store",
-            store,
-        )
+    assert str(done.exception) == (
+        "v3 346cd618, earlier form: its conversations can be read and exported (aib show, aib export)"
+    )
 
 
 def test_an_audit_of_a_protocol_of_an_earlier_form_does_not_fail(

@@ -224,7 +224,11 @@ def read_lines(path: Path | None) -> dict[int, str]:
 STORE = "aib-demo.db"
 PROTOCOL = "v2"
 RUNS = 1
-LINES = ("intellectual_stance", "sim/rock", "sim/mirror")  # a scenario, who holds in it, and who gives in
+LINES = (
+    "intellectual_stance",
+    "sim/rock",
+    "sim/mirror",
+)  # a scenario, who holds in it, and who gives in
 LONGEST = 100  # characters of a line of dialogue
 ENDPOINT = "sim"
 JUDGE = "sim/judge"

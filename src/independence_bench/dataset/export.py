@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -242,13 +242,13 @@ def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def readable_protocols(connection: Connection) -> Iterator[Protocol]:
-    """The stored protocols by name and hash, without those that this version cannot read."""
+    """The stored protocols by name and hash, without those that this version cannot score."""
     stored = registry.stored_protocols(connection)
     for hash_, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
-        try:
-            yield parse_stored(hash_, files, where=name)
-        except ProtocolError:
-            continue
+        with suppress(ProtocolError):
+            protocol = parse_stored(hash_, files, where=name)
+            if not protocol.earlier_form:
+                yield protocol
 
 
 def _score(board: Board, row: Row) -> dict[str, Any]:

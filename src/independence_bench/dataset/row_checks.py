@@ -19,7 +19,7 @@ from independence_bench.dataset.schema import ExportTable, to_exported, to_store
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel, read_settings
-from independence_bench.protocol.conversation import Line, Transcript, Words
+from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, parse_stored, shipped
 from independence_bench.protocol.plan import (
@@ -87,6 +87,11 @@ class StoreLookups:
             with suppress(ProtocolError):  # one that cannot be read has nothing to check by
                 every.append(parse_stored(hash_, files, where=hash_[:12]))
         return every
+
+    @cached_property
+    def earlier_forms(self) -> Mapping[str, Protocol]:
+        """Those of an earlier form, by the hash that they are stored under."""
+        return {one.hash: one for one in self.protocols if one.earlier_form}
 
     @cached_property
     def places(self) -> Mapping[Place, list[Placed]]:
@@ -353,6 +358,9 @@ class Batch:
         """Its script, played with its replies, gives its words; each request has the key that its
         reply is under.
         """
+        if (earlier := self.stored.earlier_forms.get(row["protocol_hash"])) is not None:
+            self._asked(row, talk, subject, earlier)
+            return
         placed = self.stored.placed(row)
         if not any(map(_is_ours, placed)) and row["script_hash"] not in self.stored.ours:
             self.untraced += 1
@@ -374,6 +382,18 @@ class Batch:
         ended = bool(played.awaiting) != (row["state"] == "complete")
         need(played.transcript == talk and ended, "its script continues differently")
         self.requests |= made
+
+    def _asked(self, row: Row, talk: Transcript, subject: ChatModel, protocol: Protocol) -> None:
+        """Of a protocol of an earlier form, which has no scripts: each request, of what was said by
+        then, has the key that its reply is under.
+        """
+        configuration = Configuration(row["system"], row["delivery"])
+        replies = [place for place, line in enumerate(talk.lines) if line.name]
+        for place, key in zip((*replies, len(talk.lines)), row["reply_keys"], strict=False):
+            said = ConversationState(Transcript(talk.system, talk.lines[:place]), ())
+            record = request(said, subject, configuration, protocol, row["id"]).record
+            need(reply_key(record, row["run"]) == key, "a reply has another key than its request")
+            self.requests[key] = record
 
 
 def refuse_first(faults: Iterable[str]) -> None:

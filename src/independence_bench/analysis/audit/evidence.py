@@ -132,7 +132,8 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
     with store.reading() as connection:
         records = read_records(connection, protocol)
         shown = [scored.board for scored in scored_boards(records, protocol, rules=rules)]
-        played = tuple(_conversations(connection, shown, records))
+        # of a protocol of an earlier form nothing is shown
+        played = tuple(_conversations(connection, shown, records)) if shown else ()
         bodies = RawReadings()
         loose = _read_replies(connection, played, protocol, bodies)
         rubrics = [rubric for results in records.every for rubric in results.rubrics.items()]
