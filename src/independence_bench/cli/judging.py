@@ -262,7 +262,7 @@ async def have_answered(
     "rubrics",
     multiple=True,
     metavar="NAME",
-    help="Only this rubric. May be repeated.  [default: all nine]",
+    help="Only this rubric. May be repeated.  [default: all eight]",
 )
 @click.option(
     "--jury",
