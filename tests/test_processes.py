@@ -271,9 +271,7 @@ def test_two_processes_killed_at_random_moments_lose_nothing(
     either: str, names: tuple[str, ...], tmp_path: Path
 ) -> None:
     """The same, where each finds what the other one left."""
-    wanted = Round(
-        102, kills=3, names=names, processes=2, subjects=1, store=either
-    )
+    wanted = Round(102, kills=3, names=names, processes=2, subjects=1, store=either)
 
     found = play_round(tmp_path / "round", wanted)
 

@@ -26,8 +26,6 @@ from draw import Days, Floats, Generator, draw_boards, models, whole_index
 from gate_pairs import of_v2
 from methods import measured_boards, stacked
 from page import PAGE, markdown, percent, write_rows, write_section
-from stem_draws import PLACES as STEM_PLACES
-from stem_draws import design_of, play, shares_of
 
 from independence_bench.analysis.statistics.dispersion import Design, pairs_rerun
 from independence_bench.analysis.statistics.generalization import holm, pairs_of
@@ -107,11 +105,6 @@ def equal(rng: Generator, draws: int) -> Iterator[tuple[str, Floats]]:
                 f"v2, {place}; runs {days}",
                 looked(test.design, list(played[:, 0]), list(played[:, 1])),
             )
-    for name in ("0.5", "0.9"):
-        design, place = design_of(12), STEM_PLACES[name]
-        scores = play(rng, draws, [place, place], 12, MOST, 0.0, 0.0).scores
-        sides = ([shares_of(design, one) for one in scores[:, n]] for n in (0, 1))
-        yield f"v3-lite, {name}; runs independent", looked(design, *sides)
 
 
 def different(rng: Generator, draws: int) -> Iterator[tuple[str, Floats]]:
