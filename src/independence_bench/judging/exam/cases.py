@@ -330,7 +330,9 @@ def _injected(group: QuestionFile, name: str, first: Sequence[ExamCase]) -> Iter
     after the other.
     """
     kinds = list(families())
-    begin = SOME * list(questions()).index(name)  # so that all families are used over all rubrics
+    # so that all families are used over all rubrics; the first place was that of a rubric that is no
+    # longer asked, and stored answers count as long as the others keep theirs
+    begin = SOME * (1 + list(questions()).index(name))
     protocol, by_id = protocol_named(group.protocol), {case.question.id: case for case in first}
     could_be_better = [
         case.question for case in first if case.question.edition == 1 and room(group, case.question)
