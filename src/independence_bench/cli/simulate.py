@@ -223,7 +223,7 @@ def read_lines(path: Path | None) -> dict[int, str]:
 
 STORE = "aib-demo.db"
 PROTOCOL = "v2"
-RUNS = 1
+RUNS = 2
 LINES = (
     "intellectual_stance",
     "sim/rock",
