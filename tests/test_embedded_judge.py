@@ -181,6 +181,7 @@ def test_other_weights_are_another_judge() -> None:
 
     assert judge.hash != other.hash
     assert judge.hash == EmbeddedJudge(Fixed(), Weights.load()).hash
+    assert all(is_table_judge(label) for label in (judge.label, "embedded-deep-01234567"))
 
 
 def test_its_stored_marks_stay_valid() -> None:
@@ -188,7 +189,6 @@ def test_its_stored_marks_stay_valid() -> None:
     assert EmbeddedJudge(Fixed(), Weights.load()).hash == (
         "50865267634f3d2305af349b4742224935771de3f77a758bb5e8038cbc310bef"
     )
-    assert all(is_table_judge(label) for label in (judge.label, "embedded-deep-01234567"))
 
 
 @pytest.mark.parametrize(

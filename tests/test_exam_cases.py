@@ -92,7 +92,7 @@ def test_no_two_cases_share_a_key() -> None:
     assert (
         len({case.key("judge") for case in cases})
         == len(cases)
-        == len(list(every())) + 9 * 3 * SOME
+        == len(list(every())) + 8 * 3 * SOME
     )
     assert exam_cases([ONE]) == tuple(case for case in cases if case.rubric == ONE)
 
@@ -111,7 +111,7 @@ def test_asked_again_is_the_same_request() -> None:
 
 def test_reversed_lists_all_from_last_to_first() -> None:
     """Marks, levels and the points of the scales; the words around them stay where they are."""
-    scenario = exam_cases(["branch"])[0].scenario
+    scenario = exam_cases(["character"])[0].scenario
     turned = reversed_scales(scenario)
     lines, turned_lines = (one.rubrics[0].text.split("\n") for one in (scenario, turned))
 
@@ -133,7 +133,7 @@ def test_answers_come_back_on_the_rubrics_own_scale(tmp_path: Path) -> None:
     are among them.
     """
     cases = {
-        asked: next(case for case in exam_cases(["branch"]) if case.asked == asked)
+        asked: next(case for case in exam_cases(["character"]) if case.asked == asked)
         for asked in ("first", "reversed")
     }
     given = {
@@ -159,7 +159,7 @@ def test_answers_come_back_on_the_rubrics_own_scale(tmp_path: Path) -> None:
             }
             none = exam_answers(connection, "mine", ["stability"])
 
-    first, turned = found["branch", "first"], found["branch", "reversed"]
+    first, turned = found["character", "first"], found["character", "reversed"]
     assert len(found) == 3
     assert none == ()
     assert first.marks is not None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -355,7 +357,7 @@ def test_marks_that_the_protocol_does_not_give_are_refused() -> None:
     (place,) = LITE.configurations
     unit = LITE.units.scenarios[0]
     for marks in (
-        {(place, unit.id): {unit.marks[0].name: 7.0}},
+        {(place, unit.id): {unit.marks[0].name: 17.0}},
         {(place, unit.id): {"charm": 0.5}},
         {(place, "nowhere"): {unit.marks[0].name: 0.5}},
         {(Configuration("other", "user_role"), unit.id): {unit.marks[0].name: 0.5}},
@@ -452,7 +454,7 @@ def test_a_baseline_has_no_word_of_a_conversation(place: Place) -> None:
         for one in found["runs"][0]["marks"].values()
         for given in one.values()
         for value in given.values()
-    } == {1.0}
+    } == {0.0, 1.0, 2.0, 10.0}
 
 
 def test_a_build_that_is_worse_fails(place: Place) -> None:
@@ -524,10 +526,10 @@ def test_a_store_is_a_baseline_too(place: Place) -> None:
 
 def test_several_dimensions_share_the_level(place: Place) -> None:
     """Each is a verdict of its own, and the worst of them is the gate's."""
-    code, found = place.gated("worse.db", "--dimension", "self", "--dimension", "views")
+    code, found = place.gated("worse.db", "--dimension", "resistance", "--dimension", "stability")
 
     assert code == 3
-    assert [one["score"] for one in found["builds"][0]["scores"]] == ["self", "views"]
+    assert [one["score"] for one in found["builds"][0]["scores"]] == ["resistance", "stability"]
     assert found["level"] == pytest.approx(0.975)
 
 
@@ -609,11 +611,12 @@ def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
     assert "no conversations of short are judged" in unjudged.stderr
 
     shutil.copy(place.folder / "worse.db", place.folder / "partly.db")
-    run(place.folder, "partly.db", "evader", 3, "--no-judge")
+    with closing(sqlite3.connect(place.folder / "partly.db")) as store, store:
+        store.execute("DELETE FROM judgements WHERE key = (SELECT min(key) FROM judgements)")
     partly = place.gate("--baseline", "base.json", "--store", "partly.db")
 
     assert partly.returncode == 1
-    assert "is incomplete: run 3" in partly.stderr
+    assert "is incomplete: run" in partly.stderr
 
 
 @pytest.mark.parametrize(
