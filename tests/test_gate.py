@@ -537,12 +537,12 @@ def test_a_second_look_is_played_and_both_are_careful(place: Place) -> None:
     """What is open is played on and looked at once more; what is decided at once costs nothing."""
     shutil.copy(place.folder / "worse.db", place.folder / "added.db")
     before = place.gate(
-        "--baseline", "base.json", "--store", "added.db", "--max-drop", "92", "--json"
+        "--baseline", "base.json", "--store", "added.db", "--max-drop", "48", "--json"
     )
     assert json.loads(before.stdout)["verdict"] == "open"
     more = ("--baseline", "base.json", "--store", "added.db", "--add-runs", "1", "--yes")
 
-    done = place.gate(*more, "--max-drop", "92", "--json")
+    done = place.gate(*more, "--max-drop", "48", "--json")
 
     found = json.loads(done.stdout)
     (score,) = found["builds"][0]["scores"]
