@@ -286,7 +286,7 @@ def dialogue(options: RunOptions, store: Store) -> Iterator[Block]:
     scenario, *models = LINES
     yield Title("Two replies to the same words")
     for place, model in enumerate(models):
-        _, (talk,) = find_transcripts(
+        _, (talk, *_) = find_transcripts(
             store, options.protocol, options.configurations, model, scenario
         )
         *_, asked, reply = talk.transcript.lines
