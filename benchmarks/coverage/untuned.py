@@ -24,7 +24,6 @@ from page import PAGE, PROMISE, markdown, percent, write_rows, write_section
 from scipy.special import expit
 
 from independence_bench.analysis.statistics.dispersion import Measured
-from independence_bench.analysis.statistics.sample_means import apart_limits, mean_limits
 from independence_bench.analysis.statistics.shared_effects import NOTABLE, SittingEffects
 from independence_bench.analysis.statistics.values import Bools
 
@@ -225,35 +224,8 @@ def best_of(rng: Generator, draws: int, runs: int) -> Iterator[Row]:
             )
 
 
-def near_ends(rng: Generator, draws: int) -> Iterator[Row]:
-    """h and J of a protocol with stems whose chances are beta: the worst of these rates and kinds
-    of stems.
-    """
-    for runs in (1, *RUNS):
-        for title, rates in (
-            ("near 0 or 1", (0.005, 0.02, 0.05, 0.95, 0.98, 0.995)),
-            ("between", (0.2, 0.5, 0.8)),
-        ):
-            held, moved = [], []
-            for stems in (12, 28):
-                for alike in (1.0, 4.0, 20.0):
-                    of_stem = [rng.beta(alike * r, alike * (1 - r), (draws, stems)) for r in rates]
-                    means = [rng.binomial(runs, p) / runs for p in of_stem]
-                    other = [
-                        rng.binomial(runs, rng.beta(alike * (1 - r), alike * r, (draws, stems)))
-                        / runs
-                        for r in rates
-                    ]
-                    for rate, mean, minus in zip(rates, means, other, strict=True):
-                        held.append(covered(mean_limits(mean, runs), np.full(draws, rate))[0])
-                        low, high = apart_limits(mean, minus, runs)
-                        moved.append(((low <= 2 * rate - 1) & (2 * rate - 1 <= high)).mean())
-            yield f"stems, {title}", runs, "1, no allowance", "h", float(min(held))
-            yield f"stems, {title}", runs, "1, no allowance", "J", float(min(moved))
-
-
 HEAD = """\
-{draws:,} boards a cell ({ranked:,} for rankings, {many:,} for the best of n and stems), seed {seed}; the
+{draws:,} boards a cell ({ranked:,} for rankings, {many:,} for the best of n), seed {seed}; the
 standard error of a coverage of 93% is {error:.1f} points. The worst of 3, 5 and 10 runs, in %: the lowest coverage of
 the index, a difference and the first place, and in brackets false rankings. *Warned*: the fewest boards of 20.
 """
@@ -270,7 +242,6 @@ def simulate(draws: int, seed: int, names: tuple[str, ...] = ()) -> list[Row]:
     if not names:
         for runs in RUNS:
             found += best_of(np.random.default_rng([seed, 100, runs]), 8 * draws, runs)
-        found += near_ends(np.random.default_rng([seed, 101]), 8 * draws)
     return found
 
 
@@ -295,23 +266,10 @@ def section(found: list[Row], about: dict[str, float]) -> str:
         ]
         return percent(min(said)) if said else ""
 
-    names = [
-        name for name in dict.fromkeys(row[0] for row in found) if not name.startswith("stems")
-    ]
+    names = list(dict.fromkeys(row[0] for row in found))
     rows = [(name, *(worst(name, board) for board in boards), warned(name)) for name in names]
-    stems = [row for row in found if row[0].startswith("stems")]
-    lowest = [
-        f"{of} {percent(min(stem[4] for stem in stems if stem[3] == of))}"
-        for of in ("h", "J")
-        if stems
-    ]
-    return "\n".join(
-        [
-            HEAD.format(**about),
-            *markdown(("condition", *boards, "warned"), rows),
-            f"Protocols with stems, lowest coverage at 1 to 10 runs, in %: {', '.join(lowest)}.",
-        ]
-    )
+    table = markdown(("condition", *boards, "warned"), rows)
+    return "\n".join([HEAD.format(**about), *table])
 
 
 def main() -> None:

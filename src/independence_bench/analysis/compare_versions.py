@@ -39,7 +39,6 @@ from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot, Subj
 # called in a folder
 REFUSED = {
     "judge_instructions": "judge.md",
-    "score": "score",
     "kinds": "kinds",
     "earlier": "earlier",
     "tool_role": "tool_role",

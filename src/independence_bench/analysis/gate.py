@@ -362,19 +362,18 @@ def _outcome(
     if not played:
         return Outcome(pair, "pass")
     measured = both.measures[pair.dimension.name if pair.dimension else INDEX].measured
-    points = 100 * (1 - both.protocol.lowest)  # from one end of the scale to the other
     test = margin_test(measured, 1, 0, level)
     if test is None:
         return Outcome(pair, "undecided")
-    share = None if margin is None else margin / points
+    share = None if margin is None else margin / 100
     drop = test.smallest_drop(share)
     verdict = test.verdict(share, drop)
     return Outcome(
         pair,
         verdict,
-        test.interval.scaled(points).within(-100, 100),
+        test.interval.scaled(100).within(-100, 100),
         test.over_scenarios,
-        _possible(drop, measured, points),
+        _possible(drop, measured),
         runs_needed(measured, 1, 0, share or 0.0, level) if verdict == "undecided" else None,
     )
 
@@ -413,13 +412,11 @@ def resolution_of(baseline: Baseline, protocol: Protocol, build: BaselineBuild) 
         .measures[INDEX]
         .measured
     )
-    test, points = margin_test(measured, 1, 0, level), 100 * (1 - protocol.lowest)
+    test = margin_test(measured, 1, 0, level)
     drop = None if test is None else test.smallest_drop(None)
-    return Resolution(runs, smallest_drop=_possible(drop, measured, points))
+    return Resolution(runs, smallest_drop=_possible(drop, measured))
 
 
-def _possible(drop: float | None, measured: Measured, points: float) -> float | None:
+def _possible(drop: float | None, measured: Measured) -> float | None:
     """*drop* in points, unless the baseline, number 0, is not so far above 0."""
-    if drop is None or points * drop > 100 + points * (float(measured.mean[0]) - 1):
-        return None
-    return points * drop
+    return None if drop is None or drop > float(measured.mean[0]) else 100 * drop

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
-from independence_bench.analysis.branches import branch_statistics, rule_readings
+from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.exam.result import examined_judges
 from independence_bench.analysis.health import (
     health_of,
@@ -150,7 +150,7 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     """The board with how sure its scores are. *by_judge*: of each judge of a jury, subject hash ->
     its marks.
     """
-    rows = board.measured
+    rows = board.ranked
     marks = [row.marks for row in rows]
     judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
     sittings = [sittings_of_marks(row) for row in rows]
@@ -213,13 +213,9 @@ def _with_branches(
         return board
 
     def with_branches(row: Row) -> Row:
-        row = replace(row, by_rule=rule_readings(results, row.subject.hash))
-        of = None if row.excluded else branch_statistics(results, row.subject.hash, judges)
-        # the embedded judge begins with what the rule reads: that they agree would say nothing
-        return replace(
-            row,
-            branches=of and replace(of, readings={}) if board.by_table and not board.jurors else of,
-        )
+        if row.excluded:
+            return row
+        return replace(row, branches=branch_statistics(results, row.subject.hash, judges))
 
     ranked, incomplete = (
         tuple(map(with_branches, rows)) for rows in (board.ranked, board.incomplete)
@@ -276,8 +272,10 @@ def scored_boards(
     """Every ranking of *protocol* that the records hold; its order, *judge*, *jury* and *rules* as
     in `boards`.
 
-    Raises WrongUse for a jury that is none.
+    There is none of a protocol of an earlier form. Raises WrongUse for a jury that is none.
     """
+    if protocol.earlier_form:
+        return
     units = protocol.units
     judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
     for results in records.every:
@@ -443,7 +441,7 @@ def _row(
     records.told(len(mine))
     transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
     marks = mean_marks([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
-    states = states_of(results, mine, judge.given, rules.partial)
+    states = states_of(mine, judge.given, rules.partial)
     judged = {run: marks.get(run, {}) for run in sorted(states)}
     runs, whole = rules.score(units, group, judged)
     # by other rules a mark at its lowest may not count at all
@@ -468,7 +466,7 @@ def _row(
             with_markup=sum(records.with_markup.get(row.id, 0) for row in transcripts),
             by_others=sum(records.by_others.get(row.id, 0) for row in transcripts),
         ),
-        missing=missing_lines(protocol, states, runs, whole.coverage),
+        missing=missing_lines(protocol, states, runs),
         left_out=left_out(results, mine, judge.marking),
         by_configuration={of_pool: rules.score(units, (of_pool,), judged)[1] for of_pool in pool},
         marks=marks,

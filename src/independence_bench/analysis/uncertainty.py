@@ -69,8 +69,7 @@ Compared = tuple[str | None, str | None]
 SCENARIO_DEGREES = -4
 # Of stems a single run is often all there is, and shows nothing of what shifts whole runs. So some
 # of it is believed beforehand, as a dispersion: what a standard deviation of a fifth of that of one
-# reply's latent variable does to an index in the middle. By measurement (docs/research/coverage.md,
-# "Protocols with stems").
+# reply's latent variable does to an index in the middle. By measurement.
 BELIEVED_RUNS = 0.012
 MOST_KEPT = 150  # subjects whose every pair is kept: some 30 MB for 35 scores
 # to see how much runs vary; with fewer, as in a dimension or in one stem, more is believed instead
@@ -84,8 +83,6 @@ class Measure:
     measured: Measured
     noise: JudgeNoise | None
     unit: float  # what the whole scale is in the score's unit: 100 for the index, 1 for a dimension
-    # where the scale begins, in that unit: below 0 where stems can be worth less than nothing
-    low: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +149,7 @@ class BoardUncertainty:
             for name, limits in zip(asked, limits_of(list(asked.values())), strict=True)
         }
         of_index, plain = by_score.pop(INDEX), by_score.pop(PLAIN, None)
-        lowest = None if least is None else [(one - index.low) / index.unit for one in least]
+        lowest = None if least is None else [one / index.unit for one in least]
         rerun, new_scenarios = standings(index.measured, index.noise, lowest)
         return [
             RowUncertainty(
@@ -167,14 +164,8 @@ class BoardUncertainty:
 
     def _in_unit(self, name: str, limits: tuple[Limits | None, Limits | None]) -> list[Uncertainty]:
         """Of each subject the intervals of that score, in its unit."""
-        of_index = name in (INDEX, PLAIN)
-        score = self.measures[INDEX if of_index else name]
-        # an index is at least 0
-        possible = 0.0 if of_index else score.low, score.unit + score.low
-        both = (
-            _in_unit(of, score.unit, score.low, possible) if of else [None] * len(self.shares)
-            for of in limits
-        )
+        score = self.measures[INDEX if name == PLAIN else name]
+        both = (_in_unit(of, score.unit) if of else [None] * len(self.shares) for of in limits)
         return [Uncertainty(*ends) for ends in zip(*both, strict=True)]
 
     def difference(self, score: str, first: int, second: int) -> ScoreDifference:
@@ -223,9 +214,7 @@ class BoardUncertainty:
                 measured = measure(
                     design, [share[:, row : row + 1, columns] for share in self.shares]
                 )
-                compared[scenario.id, dimension.name] = Measure(
-                    measured, None, 1 - self.protocol.lowest, self.protocol.lowest
-                )
+                compared[scenario.id, dimension.name] = Measure(measured, None, 1.0)
         return compared
 
     def differences(
@@ -249,8 +238,7 @@ class BoardUncertainty:
             answers = [picked(every, number, one, other) for every in self._every_pair]
         else:
             answers = self._answers(one, other, standing)
-        low = 100.0 * self.protocol.lowest
-        points = [replace(measure, unit=100.0 - low, low=low) for measure in self.compared.values()]
+        points = [replace(measure, unit=100.0) for measure in self.compared.values()]
         each = [_in_pairs(of, both, one, other) for of, both in zip(points, answers, strict=True)]
         return dict(zip(self.compared, each, strict=True))
 
@@ -395,15 +383,12 @@ def measure_board(
                 if by_judge
                 else None
             )
-            whole = 100.0 if name == INDEX else 1.0
-            measures[name] = Measure(
-                measured, noise, unit=whole * (1 - protocol.lowest), low=whole * protocol.lowest
-            )
+            measures[name] = Measure(measured, noise, unit=100.0 if name == INDEX else 1.0)
     return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1))
 
 
 def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> ScoreDifferences:
-    reach = score.unit + score.low  # no two scores are farther apart
+    reach = score.unit  # no two scores are farther apart
 
     def scaled(answer: PairDifferences | None) -> PairDifferences | None:
         if answer is None:
@@ -456,12 +441,9 @@ def _shares(
 ) -> list[Floats]:
     """Of each subject [runs, dimensions, transcripts]: how far its marks are at their independent
     end; NaN: not marked.
-
-    Of stems, how far they are from the least that one can be worth.
     """
     marks = [of.get(run, {}) for of, mine in zip(subjects, runs, strict=True) for run in mine]
     shares = np.zeros((len(marks), len(protocol.dimensions), len(slots)))
-    lowest = protocol.lowest
     for column, slot in enumerate(slots):
         scenario, of_runs = protocol.scenario(slot[1]), [of.get(slot, {}) for of in marks]
         for row, dimension in enumerate(protocol.dimensions):
@@ -472,19 +454,14 @@ def _shares(
                     np.array([given.get(of.name, np.nan) for given in of_runs]) - of.low
                     for of in wanted
                 ]
-                share = (sum(above) / length - lowest) / (1 - lowest)
+                share = sum(above) / length
                 shares[:, row, column] = 1 - share if dimension.inverted else share
     return np.split(shares, np.cumsum([len(mine) for mine in runs])[:-1]) if runs else []
 
 
-def _in_unit(
-    limits: Limits, unit: float, low: float, possible: tuple[float, float]
-) -> list[Interval | None]:
-    """None where a mark of the score is missing, as one of a dimension without weight may be.
-
-    *low*: where the scale begins, in that unit; no end is beyond what is *possible*.
-    """
-    ends = zip(*(_known(np.clip(limit * unit + low, *possible)) for limit in limits), strict=True)
+def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:
+    """None where a mark of the score is missing, as one of a dimension without weight may be."""
+    ends = zip(*(_known(np.clip(limit * unit, 0.0, unit)) for limit in limits), strict=True)
     return [None if a is None or b is None else Interval(a, b) for a, b in ends]
 
 

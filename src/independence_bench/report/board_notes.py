@@ -10,7 +10,6 @@ from independence_bench.analysis.statistics.shared_effects import NOTABLE
 from independence_bench.escape import label_text, name_text
 from independence_bench.report.board_view import (
     DOUBTED,
-    SCORED,
     SMALL,
     THOUGHT,
     TIE,
@@ -22,7 +21,6 @@ from independence_bench.report.board_view import (
     very_small,
     why_no_interval,
 )
-from independence_bench.report.branches_view import LANDMARKS, stem_notes, unvalidated
 from independence_bench.report.format import number, plural, share
 from independence_bench.report.table import Legend
 
@@ -193,7 +191,6 @@ def board_legend(board: Board) -> Legend:
     tie = [TIE] if any(tied(row) for row in rows) else []
     columns = [
         "Index: 0-100, the mean over the runs.",
-        *([SCORED] if any(row.score.coverage for row in rows) else []),
         *intervals(board),
         f"Dimensions: 0-100; their weights in the index: {', '.join(titles)}.",
         "Failed calls: of all attempts at a reply; cut off: replies that the token limit cut off, of all.",
@@ -205,11 +202,10 @@ def board_legend(board: Board) -> Legend:
         *of_runs(board),
         *of_lost(board),
     ]
-    notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
+    notes += [*of_judges(board), *cautions(board)]
     brief = [
         *(line.partition(":")[0] + "." for line in tie),
         *([THOUGHT] if THOUGHT in notes else []),
-        *([f"Index: {LANDMARKS}"] if board.protocol.score is not None else []),
         *([f"Limits: {'; '.join(limits)}."] if (limits := _limits(board)) else []),
     ]
     return Legend("\n".join([" ".join(columns), *notes]), " ".join(brief))
@@ -241,7 +237,6 @@ def _limits(board: Board) -> list[str]:
     disobeyed = sum(row.health.reasoned > 0 and not row.subject.thinks for row in rows)
     of_small = any(map(very_small, rows))
     limits = {
-        f"{board.protocol.name} is unvalidated": unvalidated(board.protocol),
         "the embedded judge is a demonstration, without ranks": board.by_table,
         f"intervals by {board.rules} rules": over_runs(board),
         **{reason.partition(":")[0]: True for reason in (known.why_no_interval() if known else ())},

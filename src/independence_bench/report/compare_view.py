@@ -130,7 +130,7 @@ def among_all(board: Board, rows: Pair, rerun: bool | None, new_scenarios: bool 
     """What of that holds no more where all models of the leaderboard are compared; "" where all of
     it does. *rows*: the one that is ahead first.
     """
-    numbers = {row.subject.hash: place for place, row in enumerate(board.measured)}
+    numbers = {row.subject.hash: place for place, row in enumerate(board.ranked)}
     if board.uncertainty is None or len(numbers) < 3:
         return ""
     first, second = (numbers[row.subject.hash] for row in rows)
@@ -254,7 +254,7 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: b
     legend = (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} Difference: the second less "
         "the first. Detects: the smallest true difference that each of the two detects in 80 of 100 repetitions. "
-        f"Dimensions from {100 * comparison.board.protocol.lowest:.0f} to 100, the independent end. {sureness}"
+        f"Dimensions from 0 to 100, the independent end. {sureness}"
     )
     brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {sureness}"
     sure = comparison.scores.index is not None

@@ -56,9 +56,7 @@ function standingOf(row: BoardRow, kind: Kind): Standing | null {
 /** The ranks that a row may have; its place where nothing is known of that. */
 export function PossibleRanks({ row, kind }: { row: BoardRow; kind: Kind }) {
   const standing = standingOf(row, kind);
-  // who has stems that are not scored was compared with nobody
-  if (row.rank === null || !standing)
-    return <span className="text-faint">{(row.coverage?.whole ?? true) ? (row.rank ?? "–") : "–"}</span>;
+  if (row.rank === null || !standing) return <span className="text-faint">{row.rank ?? "–"}</span>;
   const { rank_low, rank_high, tied_with_best } = standing;
   return (
     <span title={`possible ranks ${span(rank_low, rank_high)}${tied_with_best ? "; it may be first" : ""}`}>
@@ -79,14 +77,5 @@ export function ExamLine({ exam, className = "" }: { exam: string | null; classN
     <p className={`label text-sm text-soft ${className}`}>
       <bdi>{exam}</bdi>
     </p>
-  );
-}
-
-/** What stands beside a protocol that no real model has been measured with. */
-export function Unvalidated() {
-  return (
-    <span className="chip chip-warn" title="No real model has been measured with this protocol">
-      unvalidated
-    </span>
   );
 }

@@ -35,8 +35,6 @@ class Expected:
     # variance of the latent variable between sittings, of which one is expected
     between_sittings: float = 0.0
     average_room: float = 0.0  # of those measured: near an end a part of it is felt, as on a board
-    # where the scale, which is [0, 1] here, begins in the score's own numbers: at most 0
-    lowest: float = 0.0
 
     def of_a_sitting(self, mean: float) -> float:
         """How much what a sitting shifts adds to the dispersion of a score at *mean*, however many

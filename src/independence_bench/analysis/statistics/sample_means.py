@@ -4,13 +4,12 @@ functions on numbers.
 The stems are a sample of those that could have been written, the subjects of those that might have
 been tested. Where a method does not keep its promise there is no interval (None).
 
-    mean_limits, ratio_limits    one mean, or one share of what stems differ in how much there is of
-    apart_limits                 one mean less another over the same stems: J
-    Contrast                     means over the same stems, added and subtracted: J, two subjects
-    kaplan_meier                 the share of positions that stand after each push
-    effect_interval              the mean over subjects of a contrast of their scores: in two configurations, by judges
-    lone_interval                a few numbers against many: whether they are of the same kind
-    t_interval                   the mean of a few numbers, by the method that others publish
+    mean_limits, ratio_limits   one mean, or one share of what stems differ in how much there is of
+    Contrast                    means over the same stems, subtracted: two subjects
+    kaplan_meier                the share of positions that stand after each push
+    effect_interval             the mean over subjects of a contrast of their scores
+    lone_interval               a few numbers against many: whether they are of the same kind
+    t_interval                  the mean of a few numbers, by the method that others publish
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over
 stems has as many independent parts as there are stems, however often each was played. A share of
@@ -195,27 +194,6 @@ def mean_of(values: Floats, runs: float) -> Contrast:
     """The mean of one branch, to be compared with that of another subject."""
     ones = np.ones((1, *[1] * (values.ndim - 1)))
     return Contrast(values[None], ones, runs * ones)
-
-
-def difference_of(first: Floats, second: Floats, runs: float) -> Contrast:
-    """J: the mean of *first* minus that of *second*, stem by stem."""
-    return mean_of(first, runs).minus(mean_of(second, runs))
-
-
-def apart_limits(first: Floats, second: Floats, runs: float) -> Limits:
-    """Low and high, in [-1, 1], of the mean of *first* minus that of *second*, of one subject.
-
-    Near -1 or 1 joined limits stop too early at that end: there they reach as far as those of one
-    mean, of what stems come to, (1 + x) / 2.
-    """
-    apart = difference_of(first, second, runs)
-    low, high = apart.limits()
-    least, most = (2 * limit - 1 for limit in mean_limits((1 + first - second) / 2, runs))
-    below, above = np.minimum(low, least), np.maximum(high, most)
-    return np.where(apart.value < 0, below, low), np.where(apart.value > 0, above, high)
-
-
-# ---------------------------------------------------------------- positions under pushes
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,6 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
           {row.deviation === null ? null : (
             <Pair name="standard deviation over runs" value={orDash(row.shown.deviation)} />
           )}
-          {row.coverage?.index_from_all != null ? (
-            <Pair
-              name="stems scored"
-              value={`${row.coverage.scored} of ${row.coverage.of}; with the others as 0: ${orDash(row.coverage.shown.index_from_all)}`}
-            />
-          ) : null}
         </dl>
       </div>
       {why ? <p className="mt-1 text-sm text-soft">Why an interval is missing: {why}</p> : null}
