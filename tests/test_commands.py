@@ -257,45 +257,6 @@ def small_folder(small: Path, tmp_path: Path) -> Iterator[tuple[Path, tuple[str,
         yield tmp_path, (*named("rock", "random"), *JUDGE, "--protocol", small.name)
 
 
-def test_before_a_run_it_is_said_what_can_be_told_apart(
-    small_folder: tuple[Path, tuple[str, ...]],
-) -> None:
-    """In an empty store from what is believed; the width asked for, with its runs and its price; 80
-    columns.
-    """
-    here, order = small_folder
-
-    done = aib(here, "estimate-cost", *order, "--width", "20")
-
-    assert done.returncode == 0, done.stderr
-    said = " ".join(done.stdout.split())
-    assert "assumed, cautiously: no stored subject has two runs" in said
-    assert "An interval of 20 at an index of 80.0 (assumed: no subject is stored) takes" in said
-    assert "Width of the new scenarios interval: not known" in said
-
-
-def test_with_stored_runs_it_is_said_from_those_and_what_is_paid_is_taken_off(
-    small_folder: tuple[Path, tuple[str, ...]],
-) -> None:
-    """The JSON holds the table: widths fall with runs, dollars rise from nothing."""
-    here, order = small_folder
-    assert aib(here, "run", *order, "--runs", "2").returncode == 0
-
-    done = aib(here, "estimate-cost", *order, "--runs", "12", "--resolve", "--json")
-
-    found = json.loads(done.stdout)["resolve"]
-    assert found["from_subjects"] == 2
-    assert [row["runs"] for row in found["runs"]] == [*range(1, 11), 12]
-    for column in range(3):
-        widths = [row["width"][column] for row in found["runs"]]
-        assert widths == sorted(widths, reverse=True)
-    dollars = [row["dollars"] for row in found["runs"]]
-    assert dollars[:2] == [0, 0]
-    assert dollars == sorted(dollars)
-    assert sum(row["calls"] == 0 for row in found["runs"]) == 2
-    assert found["for_width"] is None
-
-
 # ---------------------------------------------------------------- --exp
 
 

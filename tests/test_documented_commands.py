@@ -79,7 +79,7 @@ MEANT = {
         "lite", "user_role", "1/4", "november",
         "sim:kin/evader", "sim:kin/mirror", "sim:kin/judge", "sim:sim/judge-lenient", "sim:sim/judge-noisy",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
-        "logs", "inspect", "mine.csv", "above", "card.yaml", "card.json",
+        "logs", "inspect", "mine.csv", "above", "card.yaml", "card.json", "prompt.md",
         "cc-by-4.0", "unknown", "ada/independence",
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
         "new", "run", "check", "write", "mira.yaml", "pebble.yaml", "companion", "mascot", "persona-mira",
@@ -342,6 +342,7 @@ def session(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     Path("card.json").write_text(
         '{"name": "Mira", "description": "Mira likes rain."}', encoding="utf-8"
     )
+    Path("prompt.md").write_text("You are Mira. You like rain.\n", encoding="utf-8")
     return tmp_path
 
 
