@@ -186,7 +186,7 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
     with store.reading() as connection:
         labels = registry.stored_judges(connection)
         chosen = {find_judge(labels, name) for name in names} or labels.keys()
-        compared = {judge: label for judge, label in labels.items() if judge in chosen}
+        compared = {judge: labels[judge] for judge in sorted(chosen, key=labels.__getitem__)}
         every = results_of(connection, protocol)
         judgements = judgements_of(connection, every)
         specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
@@ -197,63 +197,51 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
             for mark in scenario.marks
         }
         for results in every:
+            places = _complete(results, unique_labels(subjects))
+            given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
+            by_anybody: dict[Key, list[tuple[str, Judgement]]] = defaultdict(list)
+            for judgement in judgements:
+                if judgement.about in places:
+                    label = labels[judgement.judge_hash]
+                    by_anybody[judgement.about].append((label, judgement))
+                    if judgement.judge_hash in compared:
+                        given[judgement.judge_hash][judgement.about] = judgement
+            if not given:
+                continue
             mine = [
                 board for board in every_board if board.configurations == results.configurations
             ]
-            places = _complete(results, unique_labels(subjects))
-            here = [judgement for judgement in judgements if judgement.about in places]
-            given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
-            for judgement in here:
-                if judgement.judge_hash in compared:
-                    given[judgement.judge_hash][judgement.about] = judgement
-            if given:
-                indices = {
-                    judge: {
+            judged = {key for of in given.values() for key in of}
+            material = _Material(
+                labels={judge: label for judge, label in compared.items() if judge in given},
+                specs=specs,
+                subjects=subjects,
+                places={key: place for key, place in places.items() if key in judged},
+                times=Counter(
+                    played.key
+                    for played in results.conversations
+                    if played.row.state == "complete" and played.key in judged
+                ),
+                given=given,
+                embedded={
+                    about: found
+                    for about, by in by_anybody.items()
+                    if (found := embedded_of(by)) is not None
+                },
+                indices={
+                    board.judge_hashes[0]: {
                         row.subject.hash: row.score.index
                         for row in board.ranked
                         if row.score.index is not None
                     }
-                    for judge in compared
                     for board in mine
-                    if board.judge_hashes == (judge,)
-                }
-                there = dict(
-                    sorted(
-                        ((judge, compared[judge]) for judge in given),
-                        key=lambda labelled: labelled[1],
-                    )
-                )
-                judged = {
-                    key: place
-                    for key, place in places.items()
-                    if any(key in of for of in given.values())
-                }
-                judged_by = defaultdict(list)
-                for judgement in here:
-                    judged_by[judgement.about].append((labels[judgement.judge_hash], judgement))
-                read = {about: embedded_of(by) for about, by in judged_by.items()}
-                embedded = {
-                    about: judgement for about, judgement in read.items() if judgement is not None
-                }
-                complete = [
-                    played.key for played in results.conversations if played.row.state == "complete"
-                ]
-                times = Counter(key for key in complete if key in judged)
-                exams = {board.judge: board.exam for board in mine if board.judge is not None}
-                material = _Material(
-                    there,
-                    specs,
-                    subjects,
-                    judged,
-                    times,
-                    given,
-                    embedded,
-                    indices,
-                    tries,
-                    scales,
-                    exams,
-                )
-                compared_in.append(_validate(connection, mine[0], material))
+                    if len(board.judge_hashes) == 1 and board.judge_hashes[0] in compared
+                },
+                tries=tries,
+                scales=scales,
+                exams={board.judge: board.exam for board in mine if board.judge is not None},
+            )
+            compared_in.append(_validate(connection, mine[0], material))
     return compared_in
 
 
@@ -322,9 +310,10 @@ def _judge_row(
     compared: Mapping[str, tuple[float, float]],
 ) -> JudgeRow:
     label, given = material.labels[judge], material.given[judge]
-    kind: Literal["model", "table", "person"] = "table" if is_table_judge(label) else "model"
-    if material.specs.get(judge, {}).get("kind") == "person":
-        kind = "person"
+    person = material.specs.get(judge, {}).get("kind") == "person"
+    kind: Literal["model", "table", "person"] = (
+        "person" if person else "table" if is_table_judge(label) else "model"
+    )
     verdicts = material.count(key for key, judgement in given.items() if judgement.reason is None)
     failed = material.count(key for key, judgement in given.items() if judgement.reason is not None)
     tries: dict[str, list[Sequence[AttemptCost]]] = {
@@ -453,8 +442,6 @@ def _first_to_read(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
     furthest first.
     """
     place, flags = flagged.place, flagged.flags
-    furthest, own = (
-        max(flag.distance for flag in flags),
-        any(flag.kind == "reasoning" for flag in flags),
-    )
+    furthest = max(flag.distance for flag in flags)
+    own = any(flag.kind == "reasoning" for flag in flags)
     return (not own, -furthest, place.subject, place.scenario.id, place.run, flagged.judge)

@@ -107,9 +107,8 @@ def leniency(compared: Mapping[str, tuple[float, float]]) -> tuple[float | None,
     """The mean of one judge's indices minus the others', and its interval over subjects like these."""
     pairs = list(compared.values())
     sampled = effect_interval(np.array(pairs).reshape(-1, 2) / 100, (1.0, -1.0))
-    return mean_of([own - others for own, others in pairs]), sampled.scaled(
-        100
-    ) if sampled else None
+    interval = None if sampled is None else sampled.scaled(100)
+    return mean_of([own - others for own, others in pairs]), interval
 
 
 def self_preferences(

@@ -50,13 +50,8 @@ MOST = 10  # conversations listed to be read; all of them are in the JSON
 
 def validation_view(validation: Validation) -> Iterator[Block]:
     """All figures of one configuration, and the conversations to read."""
-    letters = dict(
-        zip(
-            (row.label for row in validation.judges),
-            letters_of(len(validation.judges)),
-            strict=True,
-        )
-    )
+    labels = [row.label for row in validation.judges]
+    letters = dict(zip(labels, letters_of(len(labels)), strict=True))
     where = " + ".join(str(c) for c in validation.configurations)
     conversations = plural(validation.conversations, "conversation")
     aside = f" · {where} · {conversations} judged" + ("" if validation.main else "\n")
@@ -100,17 +95,16 @@ def _judges(validation: Validation, letters: Letters) -> Table:
     sampled = any(row.leniency_interval for row in validation.judges)
     rows: list[Cells] = [
         (
-            *(
-                letter,
-                Name(row.label),
-                "embedded" if row.kind == "table" else row.kind,
-                f"{row.judged:,}",
-            ),
-            *("–" if row.failed_share is None else share(row.failed_share), signed(row.leniency)),
+            letters[row.label],
+            Name(row.label),
+            "embedded" if row.kind == "table" else row.kind,
+            f"{row.judged:,}",
+            "–" if row.failed_share is None else share(row.failed_share),
+            signed(row.leniency),
             *([from_to(row.leniency_interval)] if sampled else []),
             share(row.flagged / row.judged) if row.judged else "–",
         )
-        for letter, row in zip(letters.values(), validation.judges, strict=True)
+        for row in validation.judges
     ]
     at = ["95% CI"] if sampled else []
     return Table(
@@ -253,15 +247,11 @@ def _disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
         yield Note(_at(dispute.place, validation), "")
         levels = {mark.name: mark.levels for mark in dispute.place.scenario.marks}
         for mark, values in dispute.marks:
-            marked = [
-                (letter, value)
-                for letter, value in zip(letters.values(), values, strict=True)
-                if value is not None
-            ]
             names = levels[mark]
             shown = [
                 f"{letter} {names[int(value)] if names else given(value)}"
-                for letter, value in marked
+                for letter, value in zip(letters.values(), values, strict=True)
+                if value is not None
             ]
             yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
     many = len(validation.disputes)
@@ -302,13 +292,9 @@ def _at(place: JudgedConversation, validation: Validation) -> str:
     """The command that shows it."""
     words = ["aib", "show", label_text(place.subject), place.scenario.id, "--run", str(place.run)]
     words += ["--protocol", label_text(validation.protocol.called)]
-    if validation.protocol.configurations != (place.configuration,):
-        words += [
-            "--variants",
-            place.configuration.system,
-            "--delivery",
-            place.configuration.delivery,
-        ]
+    at = place.configuration
+    if validation.protocol.configurations != (at,):
+        words += ["--variants", at.system, "--delivery", at.delivery]
     return shlex.join(words)
 
 

@@ -92,7 +92,7 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
   return (
     <TableSection
       title="The judges"
-      description={`${plural(panel.conversations, "conversation")}, each counted once, even where several runs said the same words. Leniency: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
+      description={`${plural(panel.conversations, "conversation")}. Leniency: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
       rows={panel.judges}
       columns={columns}
       rowKey={(row) => row.label}
@@ -117,15 +117,15 @@ export function AgreementTable({ panel, letterOf }: PanelProps) {
     column(
       "kappas",
       "Kappa of each pair",
-      ({ measurement, shown: { kappas } }) => {
-        if (measurement === "nominal") return "";
-        const first = kappas.slice(0, KAPPAS);
-        const more = kappas.length > KAPPAS ? ` … ${kappas.length - KAPPAS} more in the JSON` : "";
-        return (
-          first.map(([one, other, kappa]) => `${letterOf(one)}${letterOf(other)} ${orDash(kappa)}`).join(" · ") + more
-        );
+      ({ shown: { kappas } }) => {
+        const known = kappas.filter(([, , kappa]) => kappa !== null);
+        const first = known
+          .slice(0, KAPPAS)
+          .map(([one, other, kappa]) => `${letterOf(one)}${letterOf(other)} ${kappa}`);
+        const more = known.length > KAPPAS ? ` … ${known.length - KAPPAS} more in the JSON` : "";
+        return first.join(" · ") + more || "–";
       },
-      { cellClass: "text-sm text-soft" },
+      { cellClass: "text-sm text-soft min-w-44" },
     ),
   ];
   return (
@@ -148,6 +148,7 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
       title: "Subject",
       rowHeader: true,
       ascendingFirst: true,
+      cellClass: "min-w-40",
       sortValue: (row) => row.label,
       cell: (row) => (
         <a
