@@ -286,7 +286,7 @@ def test_what_a_run_takes_is_not_known_where_a_scenario_is_not() -> None:
 def paid(dollars: float | None, outcome: str = "answered") -> AttemptCost:
     """An attempt of two seconds."""
     return AttemptCost(
-        "key", "judgement", "e", "m", "o", 0.0, outcome, dollars, None, None, None, "Acme", 2.0
+        "key", "judgement", "e", "m", "o", 0.0, outcome, dollars, None, None, "Acme", 2.0
     )
 
 
