@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,12 +32,10 @@ from independence_bench.dataset.schema import (
     to_exported,
 )
 from independence_bench.errors import ProtocolError, WrongUse
-from independence_bench.judging.blind_readings import FORM, READING
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import parse
-from independence_bench.store import bulk, registry, results
+from independence_bench.protocol.loader import parse_stored
+from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
-from independence_bench.store.rows import in_chunks
 from independence_bench.store.staging import staging, take_away_leftovers
 
 Form = Literal["jsonl", "parquet"]
@@ -121,7 +119,6 @@ class ExportSource:
 
     def __init__(self, connection: Connection, raw: bool) -> None:
         self.connection, self.raw = connection, raw
-        self.readings = keys_of_readings(connection)
         # an attempt's id -> its number at its call
         self.numbers: dict[int | None, int | None] = {None: None}
         label_of = {"subjects": "label", "judges": "label", "protocols": "name"}
@@ -143,8 +140,6 @@ class ExportSource:
         blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
         call, number = None, 0
         for row in bulk.dump(self.connection, table.name, blobs):
-            if row.get("call_key" if table.name == "attempts" else "key") in self.readings:
-                continue
             labels: dict[str, Any] = {}
             if table.name == "attempts":
                 call, number = row["call_key"], number + 1 if row["call_key"] == call else 1
@@ -162,21 +157,6 @@ class ExportSource:
             yield {column.name: whole[column.name] for column in columns}
 
 
-def keys_of_readings(connection: Connection) -> set[str]:
-    """The calls of blind readings of stems, which are kept in a folder of their own."""
-    keys = {judgement.key for judgement in results.judgement_rows(connection, {READING})}
-    judged_by_call = {row["key"] for row in bulk.dump(connection, "judgements")}
-    unanswered = [
-        row["key"]
-        for row in bulk.dump(connection, "calls")
-        if row["kind"] == "judgement" and row["key"] not in judged_by_call
-    ]
-    for some in in_chunks(unanswered):
-        calls = bulk.find(connection, "calls", "key", some, {"request"})
-        keys.update(row["key"] for row in calls if FORM in row["request"])
-    return keys
-
-
 # ---------------------------------------------------------------- scores
 
 
@@ -191,13 +171,13 @@ def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def readable_protocols(connection: Connection) -> Iterator[Protocol]:
-    """The stored protocols by name and hash, without those that this version cannot read."""
+    """The stored protocols by name and hash, without those that this version cannot score."""
     stored = registry.stored_protocols(connection)
-    for _, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
-        try:
-            yield parse(files, where=name)
-        except ProtocolError:
-            continue
+    for hash_, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
+        with suppress(ProtocolError):
+            protocol = parse_stored(hash_, files, where=name)
+            if not protocol.earlier_form:
+                yield protocol
 
 
 def _score(board: Board, row: Row) -> dict[str, Any]:

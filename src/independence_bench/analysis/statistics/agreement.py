@@ -8,7 +8,7 @@ In both 1 is perfect agreement and 0 is what chance gives; below 0 is worse.
 Conversations of one subject resemble each other, so the subjects are what is sampled: the interval
 of alpha says where it lies for subjects like these, under the same judges, from what it would be
 without each of them. It holds from `FEWEST_MARKED` subjects on. Such an interval of kappa does not
-hold where marks pile up at the end of their scale (docs/statistics-methods.md), so kappa has none.
+hold where marks pile up at the end of their scale (docs/research/statistics.md), so kappa has none.
 """
 
 from __future__ import annotations
