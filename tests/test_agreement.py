@@ -8,13 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from independence_bench.analysis.statistics.agreement import (
-    icc_2k,
     jackknife,
     krippendorff_alpha,
-    nominal_kappa,
     quadratic_kappa,
-    rank_correlation,
-    ranks,
 )
 
 # Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section E: four observers, twelve
@@ -36,9 +32,6 @@ BEN_AND_GERRY: list[list[float | None]] = [
     [1, 1, 2, 2, 4, 3, 3, 3, 5, 4, 4, 1],
     [2, 1, 2, 2, 2, 3, 3, 3, 5, 4, 4, 4],
 ]
-
-# Shrout & Fleiss 1979, table 2: six targets under four judges, here a row for each judge
-FOUR_JUDGES = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
 
 # The anxiety ratings of the R package irr: twenty people under two of its raters
 ANXIETY_1 = [3, 3, 3, 4, 5, 5, 2, 3, 5, 2, 2, 6, 1, 5, 2, 2, 1, 2, 4, 3]
@@ -124,69 +117,16 @@ def test_kappa_is_lower_for_a_judge_that_is_stricter_throughout() -> None:
     assert shifted < 0.2
 
 
-def test_kappa_of_cohens_own_example() -> None:
-    """J. Cohen 1960, table 1: 200 things under three names, in proportions: (.70 - .41) / (1 - .41)
-    = .49.
-    """
-    table = np.array([[88, 14, 18], [10, 40, 10], [2, 6, 12]])
-    pairs = [
-        (row, column) for row in range(3) for column in range(3) for _ in range(table[row, column])
-    ]
-
-    assert nominal_kappa(*zip(*pairs, strict=True)) == pytest.approx((0.70 - 0.41) / (1 - 0.41))
-
-
 @pytest.mark.parametrize(("one", "other"), [([], []), ([4, 4], [4, 4]), ([4], [4])])
 def test_kappa_is_absent_where_it_means_nothing(one: list[float], other: list[float]) -> None:
     """Nothing to compare, or nothing that varies."""
     assert quadratic_kappa(one, other) is None
-    assert nominal_kappa(one, other) is None
 
 
 def test_marks_of_different_things_cannot_be_compared() -> None:
     """A mistake of the caller's is an error, not a number."""
     with pytest.raises(ValueError, match="2 marks of one judge"):
         quadratic_kappa([1, 2], [1])
-    with pytest.raises(ValueError, match="0 marks of one judge"):
-        rank_correlation([], [1])
-
-
-# ---------------------------------------------------------------- ICC(2,k)
-
-
-def test_icc_of_the_published_example() -> None:
-    """Shrout and Fleiss, table 4: ICC(2,4) = .62."""
-    assert icc_2k(FOUR_JUDGES) == pytest.approx(0.62, abs=0.005)
-
-
-def test_icc_is_one_for_equal_judges_and_absent_without_a_table() -> None:
-    """And it is not defined for one judge, for one thing, or where nothing varies."""
-    assert icc_2k([[1, 5, 9], [1, 5, 9]]) == pytest.approx(1)
-    for marks in ([], [[]], [[1, 2]], [[1], [2]], [[4, 4, 4], [4, 4, 4]]):
-        assert icc_2k(marks) is None
-
-
-# ---------------------------------------------------------------- ranks
-
-
-def test_the_rank_correlation_of_a_published_example() -> None:
-    """Ten people's IQ and hours of television a week, the example of many textbooks: -29/165."""
-    iq = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
-    hours = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
-    assert rank_correlation(iq, hours) == pytest.approx(-29 / 165)
-
-
-def test_ties_share_their_mean_rank() -> None:
-    """1, 2.5, 2.5, 4 against 1, 2, 3, 4: deviations -1.5, 0, 0, 1.5, so 4.5 / sqrt(4.5 · 5)."""
-    assert ranks([3, 7, 7, 8]).tolist() == [1, 2.5, 2.5, 4]
-    assert ranks([]).tolist() == []
-    assert rank_correlation([3, 7, 7, 8], [1, 2, 3, 4]) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
-
-
-@pytest.mark.parametrize(("one", "other"), [([], []), ([1, 2], [1, 2]), ([5, 5, 5], [1, 2, 3])])
-def test_no_order_no_correlation(one: list[float], other: list[float]) -> None:
-    """Two things are always in order; equal ones have none."""
-    assert rank_correlation(one, other) is None
 
 
 # ---------------------------------------------------------------- whatever the marks are
@@ -202,19 +142,11 @@ columns = st.integers(2, 8).flatmap(
 def test_every_number_stays_in_its_range(marks: list[list[float]]) -> None:
     """At most 1, a number and not NaN, and the same whoever is named first."""
     one, other, *_ = marks
-    for found in (
-        krippendorff_alpha(marks),
-        quadratic_kappa(one, other),
-        icc_2k(marks),
-        rank_correlation(one, other),
-    ):
+    for found in (krippendorff_alpha(marks), quadratic_kappa(one, other)):
         assert found is None or found <= 1 + 1e-9
-    for either in (quadratic_kappa, rank_correlation):
-        first, second = either(one, other), either(other, one)
-        assert (
-            first == second if first is None or second is None else first == pytest.approx(second)
-        )
-        assert first is None or first >= -1 - 1e-9
+    first, second = quadratic_kappa(one, other), quadratic_kappa(other, one)
+    assert first == second if first is None or second is None else first == pytest.approx(second)
+    assert first is None or first >= -1 - 1e-9
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:

@@ -15,7 +15,6 @@ from independence_bench.analysis.statistics.agreement import (
     alphas_without,
     jackknife_interval,
     krippendorff_alpha,
-    rank_correlation_interval,
 )
 from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.statistics.sample_means import effect_interval, lone_interval
@@ -235,32 +234,3 @@ def test_alpha_of_names_has_an_interval_from_twenty_subjects_on() -> None:
     assert (
         alpha_interval(marks, [f"subject {n % 19}" for n in range(200)], alpha, "nominal") is None
     )
-
-
-def test_a_rank_correlation_has_an_interval_from_eight_subjects_on() -> None:
-    """Below 1, also where it is high; none for seven subjects, nor where the orders are the same."""
-    one, other = list(range(10)), [0, 2, 1, 3, 5, 4, 6, 7, 9, 8]
-
-    low, high = ends(rank_correlation_interval(one, other))
-
-    assert 0.5 < low < 0.94 < high < 1
-    assert rank_correlation_interval(one[:7], other[:7]) is None
-    assert rank_correlation_interval(one, one) is None
-
-
-@pytest.mark.torture
-def test_rank_correlations_hold_what_they_promise() -> None:
-    """Pairs with a true rank correlation of 6/pi asin(.95/2) = .945, ten at a time: at least 93 of
-    100.
-    """
-    random = np.random.default_rng(3)
-    truth = 6 / np.pi * np.arcsin(0.95 / 2)
-    held = []
-    for _ in range(500):
-        x = random.normal(size=10)
-        y = 0.95 * x + sqrt(1 - 0.95**2) * random.normal(size=10)
-        found = rank_correlation_interval(x.tolist(), y.tolist())
-        if found is not None:
-            held.append(found.holds(truth))
-
-    assert np.mean(held) >= 0.93

@@ -576,41 +576,6 @@ def test_judges_are_set_beside_each_other(answers: Answers) -> None:
         assert read(answers, f"transcripts/{id_}.json")["run"] == one["place"]["run"]
 
 
-def test_judges_are_plotted_against_each_other(answers: Answers) -> None:
-    """Each conversation that both marked is in one point, and the point leads to one with those
-    scores.
-    """
-    index = read(answers, "index.json")
-    (panel,) = read(answers, f"judges/{index['protocols'][0]['id']}.json")["panels"]
-    (plot,) = panel["plots"]
-
-    scored = {}
-    for judge in (plot["one"], plot["other"]):
-        board = next(
-            one["id"] for one in index["boards"] if one["judge"] == judge and one["rules"] == "own"
-        )
-        rows = read(answers, f"boards/{board}.json")["rows"]
-        subjects = [
-            read(answers, f"boards/{board}/subjects/{row['subject']['id']}.json") for row in rows
-        ]
-        scored[judge] = {
-            one["id"]: round(one["score"])
-            for subject in subjects
-            for one in subject["transcripts"]
-            if one["score"] is not None
-        }
-    one, other = scored.values()
-    both = Counter((one[id_], other[id_]) for id_ in one if id_ in other)
-    assert {(point["one"], point["other"]): point["count"] for point in plot["points"]} == both
-    assert all(
-        (one[at["transcript"]], other[at["transcript"]]) == (at["one"], at["other"])
-        for at in plot["points"]
-    )
-    assert plot["conversations"] == both.total()
-    assert plot["one_higher"] == sum(count for (a, b), count in both.items() if a > b) > 0
-    assert plot["other_higher"] == 0
-
-
 def test_a_subject_stands_among_the_others_in_each_dimension(answers: Answers) -> None:
     """By weight, with where the other ranked ones lie; those who score alike are neither above nor
     below.

@@ -215,12 +215,7 @@ test(
     await expect(page.getByRole("img", { name: /^Score, how many answers/ })).toBeVisible();
     await expect(page.getByRole("article").first()).toBeVisible();
     await open(page, "/judges");
-    const against = page.getByRole("region", { name: "Judge against judge" });
-    await against.getByText("As a table").first().click();
-    await against
-      .getByRole("link", { name: /^Open one with/ })
-      .first()
-      .click();
+    await page.getByRole("region", { name: "Where they disagree most" }).getByRole("link").first().click();
     await expect(page).toHaveURL(/#\/transcript\//);
   },
 );

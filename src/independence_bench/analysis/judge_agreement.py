@@ -23,25 +23,18 @@ from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,
     SubjectRow,
-    VendorLeniency,
     index_and_others,
-    judging_half,
     leniency,
     self_preferences,
     subject_rows,
-    vendor_leniencies,
 )
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.analysis.statistics.agreement import (
     Measurement,
     alpha_interval,
-    icc_2k,
     krippendorff_alpha,
-    nominal_kappa,
     quadratic_kappa,
-    rank_correlation,
-    rank_correlation_interval,
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.judging.judge import Flag, embedded_of, find_judge, flags_of
@@ -101,15 +94,12 @@ class MarkAgreement:
     """
 
     mark: Mark
-    measurement: Measurement  # of alpha and of the kappas
+    measurement: Measurement
     conversations: int  # marked by two judges or more
     alpha: float | None  # Krippendorff's
     # 95%, over subjects like these; None: too few of them, or no alpha
     alpha_interval: Interval | None
-    icc: float | None  # ICC(2,k); names have no mean, so they have none
-    icc_judges: int  # k: those who marked most of these conversations
-    icc_conversations: int  # marked by all of them
-    # (label, label, kappa) of each pair: quadratic, or of names
+    # (label, label, quadratic kappa) of each pair; names have none
     kappas: tuple[tuple[str, str, float | None], ...]
 
 
@@ -119,11 +109,8 @@ class PairAgreement:
 
     one: str
     other: str
-    subjects: int  # with an index under both
-    rank_correlation: float | None  # of those indices
-    rank_interval: Interval | None  # 95%, over subjects like these; None: too few of them
     conversations: int  # marked by both
-    kappa: float | None  # mean over marks
+    kappa: float | None  # mean over the marks that have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +146,6 @@ class Validation:
     conversations: int  # with a verdict of any judge
     subjects: tuple[SubjectRow, ...]
     favours: tuple[SelfPreference, ...]
-    # () under one judge, and where no vendor has enough subjects
-    vendors: tuple[VendorLeniency, ...]
     marks: tuple[MarkAgreement, ...]
     pairs: tuple[PairAgreement, ...]
     disputes: tuple[Dispute, ...]  # the worst first; none where all agree
@@ -201,7 +186,7 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
     with store.reading() as connection:
         labels = registry.stored_judges(connection)
         chosen = {find_judge(labels, name) for name in names} or labels.keys()
-        compared = {judge: label for judge, label in labels.items() if judge in chosen}
+        compared = {judge: labels[judge] for judge in sorted(chosen, key=labels.__getitem__)}
         every = results_of(connection, protocol)
         judgements = judgements_of(connection, every)
         specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
@@ -212,63 +197,51 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
             for mark in scenario.marks
         }
         for results in every:
+            places = _complete(results, unique_labels(subjects))
+            given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
+            by_anybody: dict[Key, list[tuple[str, Judgement]]] = defaultdict(list)
+            for judgement in judgements:
+                if judgement.about in places:
+                    label = labels[judgement.judge_hash]
+                    by_anybody[judgement.about].append((label, judgement))
+                    if judgement.judge_hash in compared:
+                        given[judgement.judge_hash][judgement.about] = judgement
+            if not given:
+                continue
             mine = [
                 board for board in every_board if board.configurations == results.configurations
             ]
-            places = _complete(results, unique_labels(subjects))
-            here = [judgement for judgement in judgements if judgement.about in places]
-            given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
-            for judgement in here:
-                if judgement.judge_hash in compared:
-                    given[judgement.judge_hash][judgement.about] = judgement
-            if given:
-                indices = {
-                    judge: {
+            judged = {key for of in given.values() for key in of}
+            material = _Material(
+                labels={judge: label for judge, label in compared.items() if judge in given},
+                specs=specs,
+                subjects=subjects,
+                places={key: place for key, place in places.items() if key in judged},
+                times=Counter(
+                    played.key
+                    for played in results.conversations
+                    if played.row.state == "complete" and played.key in judged
+                ),
+                given=given,
+                embedded={
+                    about: found
+                    for about, by in by_anybody.items()
+                    if (found := embedded_of(by)) is not None
+                },
+                indices={
+                    board.judge_hashes[0]: {
                         row.subject.hash: row.score.index
                         for row in board.ranked
                         if row.score.index is not None
                     }
-                    for judge in compared
                     for board in mine
-                    if board.judge_hashes == (judge,)
-                }
-                there = dict(
-                    sorted(
-                        ((judge, compared[judge]) for judge in given),
-                        key=lambda labelled: labelled[1],
-                    )
-                )
-                judged = {
-                    key: place
-                    for key, place in places.items()
-                    if any(key in of for of in given.values())
-                }
-                judged_by = defaultdict(list)
-                for judgement in here:
-                    judged_by[judgement.about].append((labels[judgement.judge_hash], judgement))
-                read = {about: embedded_of(by) for about, by in judged_by.items()}
-                embedded = {
-                    about: judgement for about, judgement in read.items() if judgement is not None
-                }
-                complete = [
-                    played.key for played in results.conversations if played.row.state == "complete"
-                ]
-                times = Counter(key for key in complete if key in judged)
-                exams = {board.judge: board.exam for board in mine if board.judge is not None}
-                material = _Material(
-                    there,
-                    specs,
-                    subjects,
-                    judged,
-                    times,
-                    given,
-                    embedded,
-                    indices,
-                    tries,
-                    scales,
-                    exams,
-                )
-                compared_in.append(_validate(connection, mine[0], material))
+                    if len(board.judge_hashes) == 1 and board.judge_hashes[0] in compared
+                },
+                tries=tries,
+                scales=scales,
+                exams={board.judge: board.exam for board in mine if board.judge is not None},
+            )
+            compared_in.append(_validate(connection, mine[0], material))
     return compared_in
 
 
@@ -299,7 +272,6 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
         for judge in judges
         if isinstance(model := material.specs.get(judge, {}).get("model"), str)
     }
-    about = {key: material.subjects[place.subject_hash] for key, place in material.places.items()}
     return Validation(
         protocol=board.protocol,
         configurations=board.configurations,
@@ -323,9 +295,6 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
                 material.labels[judge], model, compared[judge], material.subjects
             )
         ),
-        vendors=tuple(
-            vendor_leniencies(board.protocol, material.labels, models, material.given, about)
-        ),
         marks=marks,
         pairs=_pairs(material, marks),
         disputes=_disputes(material),
@@ -341,9 +310,10 @@ def _judge_row(
     compared: Mapping[str, tuple[float, float]],
 ) -> JudgeRow:
     label, given = material.labels[judge], material.given[judge]
-    kind: Literal["model", "table", "person"] = "table" if is_table_judge(label) else "model"
-    if material.specs.get(judge, {}).get("kind") == "person":
-        kind = "person"
+    person = material.specs.get(judge, {}).get("kind") == "person"
+    kind: Literal["model", "table", "person"] = (
+        "person" if person else "table" if is_table_judge(label) else "model"
+    )
     verdicts = material.count(key for key, judgement in given.items() if judgement.reason is None)
     failed = material.count(key for key, judgement in given.items() if judgement.reason is not None)
     tries: dict[str, list[Sequence[AttemptCost]]] = {
@@ -382,12 +352,7 @@ def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
         ]
         for judge in material.labels
     ]
-    panel = judging_half(
-        {judge: sum(key in given[judge] for key in keys) for judge in material.labels}, len(keys)
-    )
-    whole = [key for key in keys if all(key in given[judge] for judge in panel)]
     alpha = krippendorff_alpha(table, scale.measurement) if len(keys) >= FEWEST else None
-    of_means = [[given[judge][key] for key in whole] for judge in panel]
     return MarkAgreement(
         mark=mark,
         measurement=scale.measurement,
@@ -396,52 +361,35 @@ def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
         alpha_interval=alpha_interval(
             table, [material.places[key].subject_hash for key in keys], alpha, scale.measurement
         ),
-        icc=icc_2k(of_means) if len(whole) >= FEWEST and scale.measurement == "ordinal" else None,
-        icc_judges=len(panel),
-        icc_conversations=len(whole),
         kappas=tuple(
-            (material.labels[a], material.labels[b], _kappa(given[a], given[b], scale.measurement))
+            (
+                material.labels[a],
+                material.labels[b],
+                _kappa(given[a], given[b]) if scale.measurement == "ordinal" else None,
+            )
             for a, b in combinations(material.labels, 2)
         ),
     )
 
 
-def _kappa(
-    one: Mapping[Key, float], other: Mapping[Key, float], measurement: Measurement
-) -> float | None:
+def _kappa(one: Mapping[Key, float], other: Mapping[Key, float]) -> float | None:
     both = [key for key in one if key in other]
-    kappa = nominal_kappa if measurement == "nominal" else quadratic_kappa
-    return (
-        kappa([one[key] for key in both], [other[key] for key in both])
-        if len(both) >= FEWEST
-        else None
-    )
+    if len(both) < FEWEST:
+        return None
+    return quadratic_kappa([one[key] for key in both], [other[key] for key in both])
 
 
 def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgreement, ...]:
     pairs = []
     for pair in combinations(material.labels, 2):
-        one, other = (material.indices.get(judge, {}) for judge in pair)
-        both = [subject for subject in one if subject in other]
-        indices = ([one[s] for s in both], [other[s] for s in both])
         valid = [
             {key for key, given in material.given[judge].items() if given.reason is None}
             for judge in pair
         ]
-        labels = (material.labels[pair[0]], material.labels[pair[1]])
-        kappas = [
-            kappa for mark in marks for *names, kappa in mark.kappas if tuple(names) == labels
-        ]
-        pairs.append(
-            PairAgreement(
-                *labels,
-                subjects=len(both),
-                rank_correlation=rank_correlation(*indices),
-                rank_interval=rank_correlation_interval(*indices),
-                conversations=len(set.intersection(*valid)),
-                kappa=mean_of([kappa for kappa in kappas if kappa is not None]),
-            )
-        )
+        one, other = (material.labels[judge] for judge in pair)
+        kappas = [kappa for mark in marks for *of, kappa in mark.kappas if of == [one, other]]
+        known = [kappa for kappa in kappas if kappa is not None]
+        pairs.append(PairAgreement(one, other, len(set.intersection(*valid)), mean_of(known)))
     return tuple(pairs)
 
 
@@ -494,8 +442,6 @@ def _first_to_read(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
     furthest first.
     """
     place, flags = flagged.place, flagged.flags
-    furthest, own = (
-        max(flag.distance for flag in flags),
-        any(flag.kind == "reasoning" for flag in flags),
-    )
+    furthest = max(flag.distance for flag in flags)
+    own = any(flag.kind == "reasoning" for flag in flags)
     return (not own, -furthest, place.subject, place.scenario.id, place.run, flagged.judge)

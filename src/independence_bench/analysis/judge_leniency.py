@@ -4,14 +4,12 @@ Pure.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from independence_bench.analysis.results import Key
 from independence_bench.analysis.statistics.sample_means import (
     FEWEST_ELSEWHERE,
     effect_interval,
@@ -19,12 +17,9 @@ from independence_bench.analysis.statistics.sample_means import (
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.models.spec import ChatModel, vendor_of
-from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import mean_of
-from independence_bench.store.results import Judgement
 
 Indices = Mapping[str, Mapping[str, float]]  # judge -> subject (hashes) -> index
-POINTS = 10.0  # a scale's length, as differences of marks are told
 VARIANTS = ("free", "nitro", "floor", "extended", "online", "exacto")  # of one model on OpenRouter
 
 
@@ -41,23 +36,17 @@ class SubjectRow:
 
 @dataclass(frozen=True, slots=True)
 class SelfPreference:
-    """What a judge gives its own kind, compared with what the others give the same subjects."""
+    """What a judge gives its own kind beyond what the others give the same subjects."""
 
     judge: str  # label
     whom: Literal["itself", "its family"]
     family: str | None  # vendor
     subjects: int
-    own: float  # mean index
-    others: float
-    elsewhere: float | None  # own minus others, over the subjects that are not of its family
+    difference: float  # its index minus the mean of the others', over these subjects
+    elsewhere: float | None  # the same over the subjects that are not of its family
     elsewhere_subjects: int
     # 95%, of the preference, over subjects like these; None: `why_no_interval` says why
     interval: Interval | None
-
-    @property
-    def difference(self) -> float:
-        """What it gives more than the others do, in points of the index."""
-        return self.own - self.others
 
     @property
     def preference(self) -> float | None:
@@ -76,29 +65,6 @@ class SelfPreference:
                 f"{self.elsewhere_subjects} of the {FEWEST_ELSEWHERE} other subjects that it takes"
             )
         return "all other subjects are given exactly the same"
-
-
-@dataclass(frozen=True, slots=True)
-class VendorLeniency:
-    """What a judge gives one vendor's subjects, compared with what the others give for the same
-    conversations.
-    """
-
-    judge: str  # label
-    vendor: str
-    own: bool  # the judge is by this vendor, too
-    subjects: int
-    conversations: int  # that it and another judge have marked
-    # points of 0-10 in the subjects' favour: its mean mark minus the mean of the others'
-    difference: float
-    interval: Interval  # 95%, over subjects like these
-
-
-def judging_half(counts: Mapping[str, int], of: int) -> list[str]:
-    """The judges that have at least half of all; one that has just begun would leave little that
-    all have judged.
-    """
-    return [judge for judge, count in counts.items() if count and 2 * count >= of]
 
 
 def subject_rows(
@@ -141,9 +107,8 @@ def leniency(compared: Mapping[str, tuple[float, float]]) -> tuple[float | None,
     """The mean of one judge's indices minus the others', and its interval over subjects like these."""
     pairs = list(compared.values())
     sampled = effect_interval(np.array(pairs).reshape(-1, 2) / 100, (1.0, -1.0))
-    return mean_of([own - others for own, others in pairs]), sampled.scaled(
-        100
-    ) if sampled else None
+    interval = None if sampled is None else sampled.scaled(100)
+    return mean_of([own - others for own, others in pairs]), interval
 
 
 def self_preferences(
@@ -156,87 +121,22 @@ def self_preferences(
     `index_and_others`.
     """
     family = vendor_of(model)
-    itself = [s for s in compared if base_model(subjects[s].model) == base_model(model)]
-    kin = [
-        s
-        for s in compared
-        if s not in itself and family is not None and vendor_of(subjects[s].model) == family
-    ]
-    rest = [
-        own - others for s, (own, others) in compared.items() if s not in itself and s not in kin
-    ]
-    chosen: Literal["itself", "its family"]
-    for chosen, mine in (("itself", itself), ("its family", kin)):
-        own, others = (
-            mean_of([compared[s][0] for s in mine]),
-            mean_of([compared[s][1] for s in mine]),
-        )
-        if own is not None and others is not None:
-            interval = lone_interval([compared[s][0] - compared[s][1] for s in mine], rest)
+    itself, kin, rest = list[float](), list[float](), list[float]()
+    for subject, (own, others) in compared.items():
+        name = subjects[subject].model
+        same = base_model(name) == base_model(model)
+        related = family is not None and vendor_of(name) == family
+        (itself if same else kin if related else rest).append(own - others)
+    groups: tuple[tuple[Literal["itself", "its family"], list[float]], ...] = (
+        ("itself", itself),
+        ("its family", kin),
+    )
+    for whom, mine in groups:
+        if (difference := mean_of(mine)) is not None:
+            elsewhere, interval = mean_of(rest), lone_interval(mine, rest)
             yield SelfPreference(
-                label, chosen, family, len(mine), own, others, mean_of(rest), len(rest), interval
+                label, whom, family, len(mine), difference, elsewhere, len(rest), interval
             )
-
-
-def vendor_leniencies(
-    protocol: Protocol,
-    labels: Mapping[str, str],
-    models: Mapping[str, str],
-    given: Mapping[str, Mapping[Key, Judgement]],
-    subjects: Mapping[Key, ChatModel],
-) -> Iterator[VendorLeniency]:
-    """Each judge on each vendor that has enough subjects, its own first, by difference.
-
-    *labels*, *models* (of judges that are no people) and what was *given* are by judge, *subjects*
-    by conversation. A conversation's marks are those that a dimension counts, as shares of their
-    scales, in the subject's favour. They are made into means over conversations and then over
-    subjects, so that a subject counts once.
-    """
-    shares = {
-        judge: {key: _shares(protocol, judgement.marks) for key, judgement in of.items()}
-        for judge, of in given.items()
-    }
-    for judge, label in labels.items():
-        pairs: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
-        for key, mine in shares.get(judge, {}).items():
-            others = [of[key] for other, of in shares.items() if other != judge and key in of]
-            both = [
-                (mine[name], mean_of([of[name] for of in others if name in of])) for name in mine
-            ]
-            known = [(own, mean) for own, mean in both if mean is not None]
-            if known and (vendor := vendor_of(subjects[key].model)) is not None:
-                own, mean = np.mean(known, axis=0)
-                pairs[vendor][subjects[key].hash].append((float(own), float(mean)))
-        family, leniencies = vendor_of(models.get(judge, "")), []
-        for vendor, of_subject in pairs.items():
-            scores = np.array([np.mean(of, axis=0) for of in of_subject.values()])
-            if (interval := effect_interval(scores, (1.0, -1.0))) is not None:
-                difference = POINTS * float((scores[:, 0] - scores[:, 1]).mean())
-                count = sum(map(len, of_subject.values()))
-                ends = interval.scaled(POINTS)
-                leniencies.append(
-                    VendorLeniency(
-                        label, vendor, vendor == family, len(scores), count, difference, ends
-                    )
-                )
-        yield from sorted(
-            leniencies,
-            key=lambda leniency: (not leniency.own, -leniency.difference, leniency.vendor),
-        )
-
-
-def _shares(protocol: Protocol, marks: Mapping[str, float]) -> dict[str, float]:
-    """The marks that a dimension counts, in [0, 1], 1 being best for the subject."""
-    shares = {}
-    for dimension in protocol.dimensions:
-        for name in dimension.marks:
-            if name in marks:
-                mark = protocol.mark(name)
-                share = (marks[name] - mark.low) / (mark.high - mark.low)
-                shares[name] = 1 - share if dimension.inverted else share
-    return shares
 
 
 def base_model(model: str) -> str:
@@ -246,5 +146,8 @@ def base_model(model: str) -> str:
 
 
 def _panel(indices: Indices, judges: Sequence[str]) -> list[str]:
+    """The judges that have an index for at least half of all subjects; one that has just begun would
+    leave little that all have judged.
+    """
     every = {subject for of in indices.values() for subject in of}
-    return judging_half({judge: len(indices.get(judge, {})) for judge in judges}, len(every))
+    return [judge for judge in judges if 2 * len(indices.get(judge, {})) >= len(every) > 0]

@@ -35,7 +35,7 @@ from independence_bench.analysis.costs import IndexPrice, RunCost
 from independence_bench.analysis.exam import result as exam
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts
-from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow, VendorLeniency
+from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
 from independence_bench.analysis.statistics.sample_means import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.judging.extraction import ChosenName
@@ -201,12 +201,11 @@ VIEWS: Mapping[type, View] = {
     RunCost: View({DOLLARS: "dollars", THOUSANDS: "seconds"}),
     SubjectRow: View({POINTS: "indices mean spread"}),
     SelfPreference: View(
-        {POINTS: "own others", DIFFERENCE: "elsewhere interval difference preference"},
-        also=("difference", "preference", "why_no_interval"),
+        {DIFFERENCE: "difference elsewhere interval preference"},
+        also=("preference", "why_no_interval"),
     ),
-    VendorLeniency: View({DIFFERENCE: "difference interval"}),
-    judges.MarkAgreement: View({AGREEMENT: "alpha alpha_interval icc kappas"}),
-    judges.PairAgreement: View({AGREEMENT: "rank_correlation rank_interval kappa"}),
+    judges.MarkAgreement: View({AGREEMENT: "alpha alpha_interval kappas"}),
+    judges.PairAgreement: View({AGREEMENT: "kappa"}),
     judges.JudgedConversation: View(without=("subject_hash",)),
     judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
     branches.BranchStatistics: View({AGREEMENT: "values"}, without=("stems",)),

@@ -11,12 +11,7 @@ from independence_bench.analysis.judge_agreement import (
     MarkAgreement,
     Validation,
 )
-from independence_bench.analysis.statistics.agreement import (
-    FEWEST_MARKED,
-    FEWEST_NAMED,
-    FEWEST_RANKED,
-)
-from independence_bench.analysis.statistics.sample_means import FEWEST_PAIRED
+from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import mark_words
 from independence_bench.report.board_view import exam_lines
@@ -48,20 +43,15 @@ from independence_bench.report.table import (
     columns_of,
 )
 
-ACROSS = 6  # judges in one table of indices: what fits next to a subject's name at 80 columns
+ACROSS = 8  # numbers in one table: what fits next to a name at 80 columns
 Letters = Mapping[str, str]  # judge's label -> its letter
 MOST = 10  # conversations listed to be read; all of them are in the JSON
 
 
 def validation_view(validation: Validation) -> Iterator[Block]:
     """All figures of one configuration, and the conversations to read."""
-    letters = dict(
-        zip(
-            (row.label for row in validation.judges),
-            letters_of(len(validation.judges)),
-            strict=True,
-        )
-    )
+    labels = [row.label for row in validation.judges]
+    letters = dict(zip(labels, letters_of(len(labels)), strict=True))
     where = " + ".join(str(c) for c in validation.configurations)
     conversations = plural(validation.conversations, "conversation")
     aside = f" · {where} · {conversations} judged" + ("" if validation.main else "\n")
@@ -88,7 +78,6 @@ def validation_view(validation: Validation) -> Iterator[Block]:
     else:
         yield from _indices(validation, letters)
         yield from _self_preference(validation, letters)
-        yield from _vendors(validation, letters)
         yield from _agreement(validation, letters)
         if validation.disputes:
             yield from _disputes(validation, letters)
@@ -106,17 +95,16 @@ def _judges(validation: Validation, letters: Letters) -> Table:
     sampled = any(row.leniency_interval for row in validation.judges)
     rows: list[Cells] = [
         (
-            *(
-                letter,
-                Name(row.label),
-                "embedded" if row.kind == "table" else row.kind,
-                f"{row.judged:,}",
-            ),
-            *("–" if row.failed_share is None else share(row.failed_share), signed(row.leniency)),
+            letters[row.label],
+            Name(row.label),
+            "embedded" if row.kind == "table" else row.kind,
+            f"{row.judged:,}",
+            "–" if row.failed_share is None else share(row.failed_share),
+            signed(row.leniency),
             *([from_to(row.leniency_interval)] if sampled else []),
             share(row.flagged / row.judged) if row.judged else "–",
         )
-        for letter, row in zip(letters.values(), validation.judges, strict=True)
+        for row in validation.judges
     ]
     at = ["95% CI"] if sampled else []
     return Table(
@@ -155,23 +143,27 @@ def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
         yield Note("\nNo subject has an index under any judge yet.", "yellow")
         return
     yield Title("Index of each subject under each judge")
-    for start in range(0, len(letters), ACROSS):
-        shown = slice(start, start + ACROSS)
-        last = start + ACROSS >= len(letters)
-        rows: list[Cells] = []
-        for row in validation.subjects:
-            numbers = row.indices[shown] + ((row.mean, row.spread) if last else ())
-            rows.append((Name(row.label), *(number(n, 1) for n in numbers)))
-        ends = ("mean", "spread") if last else ()
-        subject = Column("Subject", words=True, labels=True)
-        yield Table(
-            [subject, *columns_of(*list(letters.values())[shown], *ends, words=0)], rows, long=True
-        )
+    rows: list[Cells] = [
+        (Name(row.label), *(number(n, 1) for n in (*row.indices, row.mean, row.spread)))
+        for row in validation.subjects
+    ]
+    subject = Column("Subject", words=True, labels=True)
+    yield from _split(subject, [*letters.values(), "mean", "spread"], rows, long=True)
     yield Legend(
         "mean and spread (highest minus lowest) are over the judges that have an index for half of the subjects or "
         "more (-j chooses judges); where one of those lacks this subject, there is neither.",
         "spread: highest minus lowest.",
     )
+
+
+def _split(
+    first: Column, titles: Sequence[str], rows: Sequence[Cells], long: bool = False
+) -> Iterator[Table]:
+    """One table, or several below each other if it is too wide; each begins with the *first* column."""
+    for start in range(0, len(titles), ACROSS):
+        there = slice(start, start + ACROSS)
+        parts = [(cells[0], *cells[1:][there]) for cells in rows]
+        yield Table([first, *columns_of(*titles[there], words=0)], parts, long=long)
 
 
 def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block]:
@@ -190,106 +182,62 @@ def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block
     why_no_interval = f" No interval: {'; '.join(reasons)}." if reasons else ""
     yield Title("What judges give themselves")
     yield Table(
-        columns_of(
-            "judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "95% CI", words=2
-        ),
+        columns_of("judge", "of", "n", "diff", "elsewhere", "prefers", "95% CI", words=2),
         [
             (
-                *(
-                    letters[favour.judge],
-                    "itself"
-                    if favour.whom == "itself"
-                    else Prose(f"its family ({favour.family or ''})"),
-                ),
-                *(
-                    str(favour.subjects),
-                    number(favour.own, 1),
-                    number(favour.others, 1),
-                    signed(favour.difference),
-                ),
-                *(signed(favour.elsewhere), signed(favour.preference), from_to(favour.interval)),
+                letters[favour.judge],
+                "itself"
+                if favour.whom == "itself"
+                else Prose(f"its family ({favour.family or ''})"),
+                str(favour.subjects),
+                signed(favour.difference),
+                signed(favour.elsewhere),
+                signed(favour.preference),
+                from_to(favour.interval),
             )
             for favour in validation.favours
         ],
-        "own: the mean index that it gives n subjects of its own model, or of its vendor without itself; others: what "
-        "the other judges give the same; diff: own minus others; elsewhere: the same difference for all other "
-        "subjects; prefers: diff minus elsewhere, and where that lies if the subjects are a sample, each by itself, so "
-        "that to like some more than others is not yet a preference. A judge favours its own if all of it is above 0; "
-        f"of forty that do not, one seems to.{why_no_interval}",
+        "diff: the mean index that it gives n subjects of its own model, or of its vendor without itself, minus what "
+        "the other judges give the same; elsewhere: the same difference for all other subjects; prefers: diff minus "
+        "elsewhere, and where that lies if the subjects are a sample. A judge favours its own if all of it is above "
+        f"0; of forty that do not, one seems to.{why_no_interval}",
         brief="prefers: diff, less the same elsewhere (for all other subjects); it favours its own where the interval "
         f"is above 0.{why_no_interval}",
     )
 
 
-def _vendors(validation: Validation, letters: Letters) -> Iterator[Block]:
-    if not validation.vendors:
-        return
-    yield Title("What judges give each vendor")
-    yield Table(
-        columns_of("judge", "vendor", "n", "marked", "lenient", "95% CI", words=2),
-        [
-            (
-                *(
-                    letters[vendor.judge],
-                    Prose(f"{vendor.vendor} (its own)" if vendor.own else vendor.vendor),
-                    str(vendor.subjects),
-                ),
-                *(f"{vendor.conversations:,}", signed(vendor.difference), from_to(vendor.interval)),
-            )
-            for vendor in validation.vendors
-        ],
-        "lenient: points of 0-10 that it gives this vendor's n subjects more than the other judges do, on the "
-        "conversations that it and another have marked, and where that lies if the subjects are a sample, each by "
-        f"itself; marks that no dimension counts and vendors with fewer than {FEWEST_PAIRED} subjects are left out.",
-        brief="lenient: points of 0-10 that it gives this vendor's n subjects more than the other judges do.",
-        long=True,
-    )
-
-
 def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Title("Agreement on each mark")
-    rows: list[Cells] = []
-    for row in validation.marks:
-        kappas = [kappa for _, _, kappa in row.kappas if kappa is not None]
-        rows.append(
-            (
-                *(Prose(mark_words(row.mark.name)), _scale(row), f"{row.conversations:,}"),
-                *(number(row.alpha, 2), between(row.alpha_interval, 2), number(row.icc, 2)),
-                str(row.icc_judges) if row.icc is not None else "–",
-                *(number(end(kappas, default=None), 2) for end in (min, max)),
-            )
-        )
     yield Table(
-        columns_of("mark", "scale", "n", "alpha", "95% CI", "ICC(2,k)", "k", "kappa from", "to"),
-        rows,
-        f"n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal{_of_names(validation)}, "
-        f"and where it lies if the subjects are a sample (from {FEWEST_MARKED} on), each by itself; ICC(2,k): "
-        "reliability of the mean of the k judges that marked most of them; kappa: quadratic, "
-        "from that of the pair that agrees "
-        "least to that of the one that agrees most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, "
-        "or marks that do not vary. ICC and kappa have no interval: none that was tried is right often enough where "
-        "marks pile up at one end.",
-        brief="alpha: Krippendorff's; ICC(2,k): reliability of the mean of k judges; kappa: quadratic, of the pairs "
-        "that agree least and most. 1 is perfect, 0 is chance.",
-    )
-    yield Title("Agreement of each pair")
-    yield Table(
-        columns_of("judges", "subjects", "rank correlation", "95% CI", "conversations", "kappa"),
+        columns_of("mark", "scale", "n", "alpha", "95% CI"),
         [
             (
-                *(
-                    f"{letters[pair.one]} {letters[pair.other]}",
-                    str(pair.subjects),
-                    number(pair.rank_correlation, 2),
-                ),
-                *(between(pair.rank_interval, 2), f"{pair.conversations:,}", number(pair.kappa, 2)),
+                Prose(mark_words(row.mark.name)),
+                _scale(row),
+                f"{row.conversations:,}",
+                number(row.alpha, 2),
+                between(row.alpha_interval, 2),
             )
-            for pair in validation.pairs
+            for row in validation.marks
         ],
-        "rank correlation: Spearman's, of the subjects' indices (from three subjects on), and where it lies if the "
-        f"subjects are a sample (from {FEWEST_RANKED} on), each by itself; kappa: the mean of the quadratic kappas of "
-        "all marks, without an interval.",
-        brief="rank correlation: Spearman's, of the subjects' indices; kappa: the mean over all marks.",
+        "n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal"
+        f"{_of_names(validation)}, and where it lies if the subjects are a sample (from {FEWEST_MARKED} on). "
+        "1 is perfect, 0 is chance; a dash: fewer than ten conversations, or marks that do not vary.",
+        brief="alpha: Krippendorff's, of all judges. 1 is perfect, 0 is chance.",
+    )
+    yield Title("Agreement of each pair: kappa")
+    pairs = [f"{letters[pair.one]} {letters[pair.other]}" for pair in validation.pairs]
+    rows: list[Cells] = [
+        (Prose(mark_words(row.mark.name)), *(number(kappa, 2) for _, _, kappa in row.kappas))
+        for row in validation.marks
+        if row.measurement == "ordinal"
+    ]
+    rows.append(("mean", *(number(pair.kappa, 2) for pair in validation.pairs)))
+    yield from _split(Column("mark", words=True), pairs, rows)
+    yield Legend(
+        "kappa: Cohen's with quadratic weights. It has no interval: none that was tried is right often enough where "
+        "marks pile up at one end.",
+        "kappa: Cohen's, quadratic.",
     )
 
 
@@ -299,15 +247,11 @@ def _disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
         yield Note(_at(dispute.place, validation), "")
         levels = {mark.name: mark.levels for mark in dispute.place.scenario.marks}
         for mark, values in dispute.marks:
-            marked = [
-                (letter, value)
-                for letter, value in zip(letters.values(), values, strict=True)
-                if value is not None
-            ]
             names = levels[mark]
             shown = [
                 f"{letter} {names[int(value)] if names else given(value)}"
-                for letter, value in marked
+                for letter, value in zip(letters.values(), values, strict=True)
+                if value is not None
             ]
             yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
     many = len(validation.disputes)
@@ -319,8 +263,9 @@ def _of_names(validation: Validation) -> str:
     """What is said of marks without an order, where there are any."""
     if all(row.measurement == "ordinal" for row in validation.marks):
         return ""
-    nominal = "nominal, and so is kappa; they have no ICC"
-    return f" (of names, which have no order: {nominal}, and an interval takes {FEWEST_NAMED})"
+    return (
+        f" (of names, which have no order: nominal, and its interval takes {FEWEST_NAMED} subjects)"
+    )
 
 
 def _scale(row: MarkAgreement) -> str:
@@ -347,13 +292,9 @@ def _at(place: JudgedConversation, validation: Validation) -> str:
     """The command that shows it."""
     words = ["aib", "show", label_text(place.subject), place.scenario.id, "--run", str(place.run)]
     words += ["--protocol", label_text(validation.protocol.called)]
-    if validation.protocol.configurations != (place.configuration,):
-        words += [
-            "--variants",
-            place.configuration.system,
-            "--delivery",
-            place.configuration.delivery,
-        ]
+    at = place.configuration
+    if validation.protocol.configurations != (at,):
+        words += ["--variants", at.system, "--delivery", at.delivery]
     return shlex.join(words)
 
 
@@ -369,7 +310,7 @@ def _validation(validation: Validation) -> dict[str, Any]:
     labels = [row.label for row in validation.judges]
     return picked(
         validation,
-        f"{HEAD} main_judge=main conversations judges self_preference=favours vendors flagged",
+        f"{HEAD} main_judge=main conversations judges self_preference=favours flagged",
     ) | {
         "subjects": [
             picked(row, "label mean spread")
@@ -377,12 +318,13 @@ def _validation(validation: Validation) -> dict[str, Any]:
             for row in validation.subjects
         ],
         "marks": [
-            picked(row, MARK)
+            picked(row, "mark=mark.name measurement conversations alpha alpha_interval")
             | {"kappas": [{"judges": [a, b], "kappa": kappa} for a, b, kappa in row.kappas]}
             for row in validation.marks
         ],
         "pairs": [
-            picked(pair, PAIR) | {"judges": [pair.one, pair.other]} for pair in validation.pairs
+            picked(pair, "conversations kappa") | {"judges": [pair.one, pair.other]}
+            for pair in validation.pairs
         ],
         "disputes": [
             picked(dispute, f"{PLACE} spread")
@@ -394,9 +336,3 @@ def _validation(validation: Validation) -> dict[str, Any]:
             for dispute in validation.disputes
         ],
     }
-
-
-MARK = (
-    "mark=mark.name measurement conversations alpha icc icc_judges icc_conversations alpha_interval"
-)
-PAIR = "subjects rank_correlation conversations kappa rank_correlation_interval=rank_interval"

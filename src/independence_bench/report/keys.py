@@ -119,7 +119,7 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
         "seconds_per_run=run_cost.seconds exam"
     ),
     SelfPreference: (
-        "judge whom family subjects own others difference elsewhere elsewhere_subjects preference "
+        "judge whom family subjects difference elsewhere elsewhere_subjects preference "
         "preference_interval=interval no_interval_because=why_no_interval"
     ),
     judges.Flagged: f"{PLACE} judge flags",

@@ -4,7 +4,6 @@ every question.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -15,8 +14,7 @@ from independence_bench.analysis.exam.result import ExamResult
 from independence_bench.analysis.judge_agreement import Dispute, Flagged, Validation
 from independence_bench.hashing import text_hash
 from independence_bench.judging.exam.questions import HARD, Question, questions, stem_of
-from independence_bench.protocol.definition import Configuration, mark_words
-from independence_bench.protocol.scoring import OWN
+from independence_bench.protocol.definition import mark_words
 from independence_bench.report.board_view import FIT_TEXT, exam_line
 from independence_bench.report.encode import csv_bytes
 from independence_bench.report.exam_view import Examined, examined
@@ -25,7 +23,6 @@ from independence_bench.store.results import judges_aside
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import ProtocolEntry
 from independence_bench.viewer.snapshot import Catalog, Edition, NotThere, slug, subject_id
-from independence_bench.viewer.transcripts import listing
 
 MOST = 300  # disputes, and verdicts to be read, that are listed
 
@@ -42,8 +39,6 @@ class JudgePanel:
     disputed: int  # all of them
     flagged: tuple[str | None, ...]  # likewise, of the verdicts to be read
     flagged_in_all: int
-    # of pairs of judges, those with the main judge first; not of more than a few
-    plots: tuple[PairPlot, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +86,6 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
                 disputed=len(validation.disputes),
                 flagged=found_at(validation.flagged),
                 flagged_in_all=len(validation.flagged),
-                plots=pair_plots(catalog, edition, validation),
             )
             for validation in catalog.validations(edition)
         ),
@@ -107,107 +101,6 @@ def judges_table(answer: JudgesAnswer) -> bytes:
         for judge, index in zip(found.judges, one.indices, strict=True)
     ]
     return csv_bytes(["configurations", "subject", "judge", "index"], lines)
-
-
-MOST_DRAWN = 12  # pairs of judges
-
-# subject's hash, run, configuration, scenario's (or stem's) id in paths
-Place = tuple[str, int, Configuration, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PairPoint:
-    """Conversations with the same two scores, in whole points."""
-
-    one: int  # [0, 100], by the first judge
-    other: int  # by the second
-    count: int
-    transcript: str  # id of the first of them
-
-
-@dataclass(frozen=True, slots=True)
-class PairPlot:
-    """What two judges make of the conversations that both have marked in full; of a stem, all its
-    branches are one.
-    """
-
-    one: str  # label
-    other: str
-    points: tuple[PairPoint, ...]
-    conversations: int
-    one_higher: int  # how many of them the first judge scores higher, to the whole point
-    other_higher: int
-
-
-def pair_plots(catalog: Catalog, edition: Edition, validation: Validation) -> tuple[PairPlot, ...]:
-    """The plots of the pairs in *found* that have a conversation in common, those with the main
-    judge first.
-    """
-    ordered = sorted(
-        validation.pairs, key=lambda pair: validation.main not in (pair.one, pair.other)
-    )[:MOST_DRAWN]
-    wanted = {label for pair in ordered for label in (pair.one, pair.other)}
-    scores = {label: _scores(catalog, edition, validation, label) for label in wanted}
-    ids: dict[Place, str] = {}
-    for stored in edition.transcripts:
-        place = (stored.row.subject_hash, stored.row.run, stored.configuration, stored.unit)
-        ids.setdefault(place, stored.id)
-    plots = (
-        _plot(pair.one, pair.other, scores[pair.one], scores[pair.other], ids) for pair in ordered
-    )
-    return tuple(plot for plot in plots if plot.points)
-
-
-def _plot(
-    one: str,
-    other: str,
-    first: Mapping[Place, int],
-    second: Mapping[Place, int],
-    ids: Mapping[Place, str],
-) -> PairPlot:
-    together: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for place, score in first.items():
-        if place in second:
-            together[score, second[place]].append(ids[place])
-    return PairPlot(
-        one,
-        other,
-        tuple(PairPoint(*at, len(same), same[0]) for at, same in sorted(together.items())),
-        sum(map(len, together.values())),
-        sum(len(same) for (mine, theirs), same in together.items() if mine > theirs),
-        sum(len(same) for (mine, theirs), same in together.items() if mine < theirs),
-    )
-
-
-def _scores(
-    catalog: Catalog, edition: Edition, validation: Validation, judge: str
-) -> dict[Place, int]:
-    """The score of every conversation by *judge*, in whole points; without those that have none."""
-    entry = next(
-        (
-            board_entry
-            for board_entry in catalog.entries.values()
-            if board_entry.edition is edition
-            and (board_entry.configurations, board_entry.judge)
-            == (validation.configurations, judge)
-            and (board_entry.rules, board_entry.weights) == (OWN.name, None)
-        ),
-        None,
-    )
-    if entry is None:
-        return {}
-    listed = listing(catalog, entry, catalog.board(entry))
-    scores: dict[Place, int] = {}
-    for stored in edition.transcripts:
-        row = stored.row
-        place = (row.subject_hash, row.run, stored.configuration, stored.unit)
-        if place not in scores and listed.counts(stored):
-            score = listed.score(
-                row.subject_hash, row.run, (stored.configuration, edition.units[stored.unit].id)
-            )
-            if score is not None:
-                scores[place] = round(score)
-    return scores
 
 
 # ---------------------------------------------------------------- the exam

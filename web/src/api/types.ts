@@ -1053,12 +1053,9 @@ export interface LabelAgreement {
 export interface PairAgreement {
   readonly one: string;
   readonly other: string;
-  readonly subjects: number; // with an index under both
-  readonly rank_correlation: number | null; // of those indices
-  readonly rank_interval: Interval | null; // 95%, over subjects like these; None: too few of them
   readonly conversations: number; // marked by both
-  readonly kappa: number | null; // mean over marks
-  readonly shown: Shown<PairAgreement, "rank_correlation" | "kappa">;
+  readonly kappa: number | null; // mean over the marks that have one
+  readonly shown: Shown<PairAgreement, "kappa">;
 }
 
 /** `api/judges/<protocol>.json`: the judges of one protocol beside each other. */
@@ -1077,7 +1074,6 @@ export interface JudgePanel {
   readonly disputed: number; // all of them
   readonly flagged: readonly (string | null)[]; // likewise, of the verdicts to be read
   readonly flagged_in_all: number;
-  readonly plots: readonly PairPlot[];
 }
 
 /** All judges of one protocol in one configuration (or the pooled default). */
@@ -1088,7 +1084,6 @@ export interface Validation {
   readonly conversations: number; // with a verdict of any judge
   readonly subjects: readonly SubjectRow[];
   readonly favours: readonly SelfPreference[];
-  readonly vendors: readonly VendorLeniency[];
   readonly marks: readonly MarkAgreement[];
   readonly pairs: readonly PairAgreement[];
   readonly disputes: readonly Dispute[]; // the worst first; none where all agree
@@ -1126,38 +1121,22 @@ export interface SubjectRow {
   readonly shown: Shown<SubjectRow, "indices" | "mean" | "spread">;
 }
 
-/** What a judge gives its own kind, compared with what the others give the same subjects. */
+/** What a judge gives its own kind beyond what the others give the same subjects. */
 export interface SelfPreference {
   readonly judge: string; // label
   readonly whom: "itself" | "its family";
   readonly family: string | null; // vendor
   readonly subjects: number;
-  readonly own: number; // mean index
-  readonly others: number;
-  readonly elsewhere: number | null; // own minus others, over the subjects that are not of its family
+  readonly difference: number; // its index minus the mean of the others', over these subjects
+  readonly elsewhere: number | null; // the same over the subjects that are not of its family
   readonly elsewhere_subjects: number;
   readonly interval: Interval | null;
-  readonly difference: number; // What it gives more than the others do, in points of the index.
   /**
    * What it gives its own kind more than it gives others more; None where there are no others.
    */
   readonly preference: number | null;
   readonly why_no_interval: string | null; // Why the preference has no interval; None: it has one.
-  readonly shown: Shown<SelfPreference, "own" | "others" | "elsewhere" | "difference" | "preference">;
-}
-
-/**
- * What a judge gives one vendor's subjects, compared with what the others give for the same conversations.
- */
-export interface VendorLeniency {
-  readonly judge: string; // label
-  readonly vendor: string;
-  readonly own: boolean; // the judge is by this vendor, too
-  readonly subjects: number;
-  readonly conversations: number; // that it and another judge have marked
-  readonly difference: number;
-  readonly interval: Interval; // 95%, over subjects like these
-  readonly shown: Shown<VendorLeniency, "difference">;
+  readonly shown: Shown<SelfPreference, "difference" | "elsewhere" | "preference">;
 }
 
 /**
@@ -1165,15 +1144,12 @@ export interface VendorLeniency {
  */
 export interface MarkAgreement {
   readonly mark: Mark;
-  readonly measurement: "nominal" | "ordinal"; // of alpha and of the kappas
+  readonly measurement: "nominal" | "ordinal";
   readonly conversations: number; // marked by two judges or more
   readonly alpha: number | null; // Krippendorff's
   readonly alpha_interval: Interval | null;
-  readonly icc: number | null; // ICC(2,k); names have no mean, so they have none
-  readonly icc_judges: number; // k: those who marked most of these conversations
-  readonly icc_conversations: number; // marked by all of them
   readonly kappas: readonly (readonly [string, string, number | null])[];
-  readonly shown: Shown<MarkAgreement, "alpha" | "icc" | "kappas">;
+  readonly shown: Shown<MarkAgreement, "alpha" | "kappas">;
 }
 
 /**
@@ -1209,26 +1185,6 @@ export interface Flagged {
   readonly place: JudgedConversation;
   readonly judge: string;
   readonly flags: readonly Flag[];
-}
-
-/**
- * What two judges make of the conversations that both have marked in full; of a stem, all its branches are one.
- */
-export interface PairPlot {
-  readonly one: string; // label
-  readonly other: string;
-  readonly points: readonly PairPoint[];
-  readonly conversations: number;
-  readonly one_higher: number; // how many of them the first judge scores higher, to the whole point
-  readonly other_higher: number;
-}
-
-/** Conversations with the same two scores, in whole points. */
-export interface PairPoint {
-  readonly one: number; // [0, 100], by the first judge
-  readonly other: number; // by the second
-  readonly count: number;
-  readonly transcript: string; // id of the first of them
 }
 
 /** `api/exam.json`: the judges that have sat. */

@@ -1,20 +1,14 @@
-"""How far judges and rankings agree: pure functions on numbers. Absent is None; what is not defined
-is None, never 0.
+"""How far judges agree: pure functions on numbers. What is absent or not defined is None, never 0.
 
     krippendorff_alpha       all judges at once, marks missing here and there, as an order or as names
     quadratic_kappa          two judges, marks with distances
-    nominal_kappa            two judges, marks that are names
-    icc_2k                   the mean of all judges, as a measurement of what they mark
-    rank_correlation         two orders of the same things
 
-In all of them 1 is perfect agreement and 0 what chance (for the last one: no connection) gives;
-below 0 is worse.
+In both 1 is perfect agreement and 0 is what chance gives; below 0 is worse.
 
-Conversations of one subject resemble each other, so the subjects are what is sampled: an interval
-says where the figure lies for subjects like these, under the same judges, from what it would be
-without each of them. Tried for alpha and the rank correlation, where it holds from `FEWEST_MARKED`
-and `FEWEST_RANKED` subjects on; for kappa and ICC(2,k) it does not where marks pile up at the end
-of their scale (docs/research/statistics.md), so these have none.
+Conversations of one subject resemble each other, so the subjects are what is sampled: the interval
+of alpha says where it lies for subjects like these, under the same judges, from what it would be
+without each of them. It holds from `FEWEST_MARKED` subjects on. Such an interval of kappa does not
+hold where marks pile up at the end of their scale (docs/research/statistics.md), so kappa has none.
 """
 
 from __future__ import annotations
@@ -28,8 +22,6 @@ import numpy as np
 from independence_bench.analysis.statistics.intervals import LEVEL, t_quantile
 from independence_bench.analysis.statistics.values import Bools, Floats, Interval
 
-LEAST_RANKED = 3  # two things are always in order, or in the opposite one
-FEWEST_RANKED = 8  # subjects for an interval of a rank correlation
 FEWEST_LEFT_OUT = 3  # subjects for a standard error
 FEWEST_MARKED = 10  # subjects for one of alpha
 # Of names alpha depends on the few subjects that get the rare ones: it takes more, and this level
@@ -71,78 +63,16 @@ def quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | 
     which gives the same number and takes marks between the categories too). In [-1, 1]. None
     without any mark, and where both judges gave one and the same mark to everything.
     """
-    a, b = _pair(first, second)
+    if len(first) != len(second):
+        raise ValueError(
+            f"{len(first)} marks of one judge cannot be compared with {len(second)} of another"
+        )
+    a, b = np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)
     if a.size == 0:
         return None
     # 1/n sum_i sum_j (a_i - b_j)^2, without the table of all pairs
     expected = a.size * (np.var(a) + np.var(b) + (np.mean(a) - np.mean(b)) ** 2)
     return float(1 - np.sum((a - b) ** 2) / expected) if expected > 0 else None
-
-
-def nominal_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Cohen's kappa of two judges' marks of the same things, in the same order, the marks being
-    names.
-
-    kappa = (p_o - p_e) / (1 - p_e), with p_o the share of things that both gave the same mark and
-    p_e what it would be by chance, from how often each gives each mark (J. Cohen, Educational and
-    Psychological Measurement 20, 1960, 37-46). In [-1, 1]. None without any mark, and where both
-    judges gave one and the same mark to everything.
-    """
-    a, b = _pair(first, second)
-    if a.size == 0:
-        return None
-    by_chance = float(sum((a == name).mean() * (b == name).mean() for name in np.unique(a)))
-    return (float((a == b).mean()) - by_chance) / (1 - by_chance) if by_chance < 1 - SAME else None
-
-
-def icc_2k(marks: Sequence[Sequence[float]]) -> float | None:
-    """ICC(2,k): how reliable the mean of these judges is; *marks* has a row for each judge,
-    complete.
-
-    ICC(2,k) = (BMS - EMS) / (BMS + (JMS - EMS) / n) with the mean squares between the n things,
-    between the judges, and of the rest in a two-way analysis of variance (P. E. Shrout and J. L.
-    Fleiss, Intraclass correlations, Psychological Bulletin 86, 1979, 420-428). A judge that is
-    stricter throughout lowers it. At most 1; below 0 where things differ less than judges do. None
-    with fewer than two judges or things, and where nothing varies.
-    """
-    table = np.array(marks, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
-        return None
-    judges, things = table.shape
-    mean = table.mean()
-    between = judges * np.sum((table.mean(axis=0) - mean) ** 2) / (things - 1)
-    by_judge = things * np.sum((table.mean(axis=1) - mean) ** 2) / (judges - 1)
-    rest = np.sum((table - table.mean(axis=0) - table.mean(axis=1)[:, np.newaxis] + mean) ** 2)
-    error = rest / ((things - 1) * (judges - 1))
-    below = between + (by_judge - error) / things
-    return float((between - error) / below) if below > 1e-12 else None
-
-
-def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Spearman's rank correlation of the same things under two judges; equal numbers share their
-    mean rank.
-
-    rho = the product-moment correlation of the ranks (C. Spearman, American Journal of Psychology
-    15, 1904, 72-101). In [-1, 1]. None for fewer than three things, and where one side puts all of
-    them level.
-    """
-    a, b = _pair(first, second)
-    if a.size < LEAST_RANKED:
-        return None
-    x, y = ranks(a) - (a.size + 1) / 2, ranks(b) - (b.size + 1) / 2
-    below = sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / below if below else None
-
-
-def ranks(numbers: Sequence[float] | Floats) -> Floats:
-    """The rank of each number, the smallest being 1; equal ones share the mean of their ranks. []
-    for none.
-    """
-    _, place, count = np.unique(
-        np.asarray(numbers, dtype=np.float64), return_inverse=True, return_counts=True
-    )
-    last = np.cumsum(count)
-    return (last - (count - 1) / 2)[place]
 
 
 # ---------------------------------------------------------------- how sure: without each of the subjects
@@ -178,20 +108,6 @@ def jackknife_interval(
         return None
     half, middle = float(t_quantile(level, len(there) - 1)) * error, atanh(estimate)
     return Interval(tanh(middle - half), tanh(middle + half))
-
-
-def rank_correlation_interval(first: Sequence[float], second: Sequence[float]) -> Interval | None:
-    """Where Spearman's rank correlation of subjects lies; None for fewer than `FEWEST_RANKED`, and
-    at 1 or -1.
-    """
-    estimate = rank_correlation(first, second)
-    if estimate is None or len(first) < FEWEST_RANKED:
-        return None
-    without = [
-        rank_correlation([*first[:left], *first[left + 1 :]], [*second[:left], *second[left + 1 :]])
-        for left in range(len(first))
-    ]
-    return jackknife_interval(estimate, without)
 
 
 def alpha_interval(
@@ -279,11 +195,3 @@ def _alpha(coincidences: Floats, measurement: Measurement) -> float | None:
 def _table(marks: Sequence[Sequence[float | None]]) -> Floats:
     rows = [[np.nan if mark is None else mark for mark in row] for row in marks]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
-
-
-def _pair(first: Sequence[float], second: Sequence[float]) -> tuple[Floats, Floats]:
-    if len(first) != len(second):
-        raise ValueError(
-            f"{len(first)} marks of one judge cannot be compared with {len(second)} of another"
-        )
-    return np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)

@@ -92,7 +92,7 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
   return (
     <TableSection
       title="The judges"
-      description={`${plural(panel.conversations, "conversation")}, each counted once, even where several runs said the same words. Leniency: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
+      description={`${plural(panel.conversations, "conversation")}. Leniency: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
       rows={panel.judges}
       columns={columns}
       rowKey={(row) => row.label}
@@ -103,8 +103,8 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
 
 const KAPPAS = 10; // pairs of judges listed for each mark
 
-export function AgreementTables({ panel, letterOf }: PanelProps) {
-  const marks: Column<Validation["marks"][number]>[] = [
+export function AgreementTable({ panel, letterOf }: PanelProps) {
+  const columns: Column<Validation["marks"][number]>[] = [
     column("mark", "Mark", ({ mark }) => humanize(mark.name), { rowHeader: true, cellHint: ({ mark }) => mark.asks }),
     numberColumn("conversations", "Conversations", (row) => count(row.conversations)),
     shownColumn("alpha", "Alpha", { cellClass: "font-semibold" }),
@@ -114,61 +114,29 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       text: row.shown.alpha,
       interval: row.alpha_interval,
     })),
-    numberColumn("icc", "ICC(2,k)", (row) => (
-      <>
-        {orDash(row.shown.icc)}
-        {row.icc === null ? "" : <span className="text-faint"> k={row.icc_judges}</span>}
-      </>
-    )),
-    {
-      id: "kappas",
-      title: "Kappa of each pair",
-      cellClass: "text-sm text-soft",
-      cell: ({ shown: { kappas } }) => {
-        const first = kappas.slice(0, KAPPAS);
-        const more = kappas.length > KAPPAS ? ` … ${kappas.length - KAPPAS} more in the JSON` : "";
-        return (
-          first.map(([one, other, kappa]) => `${letterOf(one)}${letterOf(other)} ${orDash(kappa)}`).join(" · ") + more
-        );
+    column(
+      "kappas",
+      "Kappa of each pair",
+      ({ shown: { kappas } }) => {
+        const known = kappas.filter(([, , kappa]) => kappa !== null);
+        const first = known
+          .slice(0, KAPPAS)
+          .map(([one, other, kappa]) => `${letterOf(one)}${letterOf(other)} ${kappa}`);
+        const more = known.length > KAPPAS ? ` … ${known.length - KAPPAS} more in the JSON` : "";
+        return first.join(" · ") + more || "–";
       },
-    },
-  ];
-  const pairs: Column<Validation["pairs"][number]>[] = [
-    column("judges", "Judges", (pair) => `${letterOf(pair.one)} and ${letterOf(pair.other)}`, {
-      rowHeader: true,
-      cellHint: (pair) => `${pair.one} and ${pair.other}`,
-    }),
-    numberColumn("subjects", "Subjects", (pair) => count(pair.subjects)),
-    shownColumn("rank_correlation", "Rank correlation", { cellClass: "font-semibold" }),
-    intervalColumn((pair) => pair.rank_interval),
-    barColumn("−1 to 1", 1, (pair) => ({
-      value: pair.rank_correlation,
-      text: pair.shown.rank_correlation,
-      interval: pair.rank_interval,
-    })),
-    numberColumn("conversations", "Conversations", (pair) => count(pair.conversations)),
-    shownColumn("kappa", "Kappa"),
+      { cellClass: "text-sm text-soft min-w-44" },
+    ),
   ];
   return (
-    <>
-      <TableSection
-        title="Agreement on each mark"
-        description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges, and where it lies if the subjects are a sample; ICC(2,k): how reliable the mean of the judges is; kappa: each pair. Alpha is ordinal and kappa quadratic; of levels that have no order, both go by names alone, and there is no ICC. A dash: fewer than ten conversations, or marks that do not vary. ICC and kappa have no interval: none that was tried keeps its promise where marks pile up at an end."
-        rows={panel.marks}
-        columns={marks}
-        rowKey={(row) => row.mark.name}
-        caption="Agreement on each mark"
-      />
-      <TableSection
-        title="Agreement of each pair"
-        description="Rank correlation: Spearman's, of the subjects' indices, and where it lies if the subjects are a sample; kappa: the mean over all marks."
-        rows={panel.pairs}
-        columns={pairs}
-        rowKey={(pair) => `${pair.one} ${pair.other}`}
-        caption="Agreement of each pair of judges"
-        className=""
-      />
-    </>
+    <TableSection
+      title="Agreement on each mark"
+      description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges, and where it lies if the subjects are a sample; it is ordinal, and nominal for levels that have no order. Kappa: Cohen's with quadratic weights, each pair; levels that have no order have none. A dash: fewer than ten conversations, or marks that do not vary."
+      rows={panel.marks}
+      columns={columns}
+      rowKey={(row) => row.mark.name}
+      caption="Agreement on each mark"
+    />
   );
 }
 
@@ -180,6 +148,7 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
       title: "Subject",
       rowHeader: true,
       ascendingFirst: true,
+      cellClass: "min-w-40",
       sortValue: (row) => row.label,
       cell: (row) => (
         <a
@@ -226,8 +195,6 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
       </>
     )),
     numberColumn("subjects", "Subjects", (row) => row.subjects),
-    shownColumn("own", "Own"),
-    shownColumn("others", "Others give"),
     shownColumn("difference", "Difference"),
     shownColumn("elsewhere", "Elsewhere"),
     shownColumn("preference", "Prefers", { cellClass: "font-semibold" }),
@@ -235,7 +202,7 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
   ];
   const none = "No judge is a subject here too, nor of the family of one: there is nothing to say of self-preference.";
   const some =
-    "Elsewhere: the same difference for all other subjects; prefers: the difference minus that, and where it lies if the subjects are a sample, each interval alone. A judge favours its own where all of the interval is above 0.";
+    "Difference: its index minus the mean of the other judges', for its own kind; elsewhere: the same for all other subjects; prefers: the first minus the second, and where it lies if the subjects are a sample. A judge favours its own where all of the interval is above 0.";
   return (
     <Section title="What judges give themselves" description={panel.favours.length ? some : none}>
       {panel.favours.length ? (
@@ -249,35 +216,5 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
         />
       ) : null}
     </Section>
-  );
-}
-
-/** What each judge gives a vendor's subjects more than the other judges do. */
-export function VendorTable({ panel, letterOf }: PanelProps) {
-  if (!panel.vendors.length) return null;
-  const columns: Column<Validation["vendors"][number]>[] = [
-    column("judge", "Judge", (row) => letterOf(row.judge), { rowHeader: true, cellHint: (row) => row.judge }),
-    column("vendor", "Vendor", (row) => (
-      <>
-        <bdi>{row.vendor}</bdi>
-        {row.own ? " (its own)" : ""}
-      </>
-    )),
-    numberColumn("subjects", "Subjects", (row) => row.subjects),
-    numberColumn("conversations", "Conversations", (row) => count(row.conversations), {
-      hint: "That it and another judge have marked",
-    }),
-    shownColumn("difference", "Lenient"),
-    intervalColumn((row) => row.interval),
-  ];
-  return (
-    <TableSection
-      title="What judges give each vendor"
-      description="Lenient: points of 0-10 that it gives this vendor's subjects more than the other judges do."
-      rows={panel.vendors}
-      columns={columns}
-      rowKey={(row) => `${row.judge} ${row.vendor}`}
-      caption="What judges give each vendor"
-    />
   );
 }
