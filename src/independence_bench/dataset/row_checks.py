@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
+from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
 from independence_bench.dataset.schema import ExportTable, to_exported, to_store
@@ -142,26 +143,18 @@ def _is_ours(placed: Placed) -> bool:
     return not placed[0].name.startswith(ELSEWHERE)
 
 
+SETTINGS = TypeAdapter(ChatModel)
+
+
 def model_of(spec: str) -> ChatModel | None:
     """The model that *spec* describes; None where it is another kind of judge, or nothing."""
     try:
+        SETTINGS.validate_json(spec, strict=True)
         given = json.loads(spec)
         model = read_settings(given)
-        model.label  # noqa: B018 - a setting of the wrong type shows here
-        texts = (model.model, model.endpoint, model.identity, model.provider or "")
-        is_typed = (
-            all(isinstance(text, str) for text in texts)
-            and isinstance(model.accept_cut_off, bool)
-            and isinstance(model.own_limit, bool)
-            and isinstance(model.stateful, bool)
-            and type(model.max_tokens) is int
-            and type(model.temperature) in (int, float)
-        )
         # a setting that it lacks, of a version before there was such a setting, has its default
-        return (
-            model if is_typed and model.spec == canonical(json.loads(model.spec) | given) else None
-        )
-    except (ValueError, TypeError, KeyError, RecursionError, AttributeError):
+        return model if model.spec == canonical(json.loads(model.spec) | given) else None
+    except (ValueError, TypeError, RecursionError):
         return None
 
 
