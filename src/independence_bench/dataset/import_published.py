@@ -15,7 +15,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -23,15 +22,15 @@ from independence_bench.dataset.archive import File, Files, open_files, tars_in
 from independence_bench.dataset.published_conversations import (
     NAME_OF_PROTOCOL,
     SCENARIO_BY_STEM,
-    Known,
     Place,
     PublishedConversation,
     Source,
     Votes,
+    Wording,
     assemble,
+    merged,
     protocol_of,
     variant_of,
-    weight,
     wording_of,
 )
 from independence_bench.dataset.published_format import (
@@ -207,29 +206,16 @@ def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) 
 def _settle(
     store: Store, votes: Votes, groups: Mapping[Group, Parts]
 ) -> tuple[Protocol, ProtocolFiles]:
-    """The protocol that says what the data and the store know; where they differ, what more
-    conversations say.
-    """
-    new, old = votes.result(), _stored_wording(store)
+    """The protocol that says what the data and the store know."""
     here = Counter(
         (variant, delivery) for (_, _, variant, delivery, _), parts in groups.items() if parts
     )
-    better = {
-        place: text
-        for place, text in new.items()
-        if place not in old.texts or weight(place, here) > weight(place, old.complete)
-    }
-    return protocol_of({**old.texts, **better})
+    stored, complete = _stored_wording(store)
+    return protocol_of(merged(stored, votes.result(), complete, here))
 
 
-class _Stored(NamedTuple):
+def _stored_wording(store: Store) -> tuple[Wording, Counter[Place]]:
     """What the stored protocol knows, and how many complete conversations say so."""
-
-    texts: Known
-    complete: Counter[Place]
-
-
-def _stored_wording(store: Store) -> _Stored:
     with store.reading() as connection:
         stored = [
             files
@@ -237,7 +223,7 @@ def _stored_wording(store: Store) -> _Stored:
             if name == NAME_OF_PROTOCOL
         ]
         if not stored:
-            return _Stored({}, Counter())
+            return Wording(), Counter()
         protocol = parse(stored[0], NAME_OF_PROTOCOL)
         scripts = {
             script
@@ -252,7 +238,7 @@ def _stored_wording(store: Store) -> _Stored:
             place = (variant_of(protocol, system, delivery), delivery)
             played.add(place)
             complete[place] += count if state == "complete" else 0
-    return _Stored(wording_of(protocol, played), complete)
+    return wording_of(protocol, played), complete
 
 
 def _conversation(

@@ -22,21 +22,19 @@ was another one, as a reply of its own.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import TypeAdapter
 
 from independence_bench.dataset.published_format import Trajectory
 from independence_bench.escape import printable
-from independence_bench.hashing import canonical
 from independence_bench.models.messages import ChatRequest, Message, Tool
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript, play
@@ -55,10 +53,21 @@ NAME_OF_PROTOCOL = "published-v2"
 PARAGRAPH = "\n\n"
 IN_USER_ROLE = "_user_role"  # after the name of a prompt that is user_role's alone
 
-Known = Mapping[str, str]
-"""A place -> its text: steps/<stem>, tool_role/<what>, and of system messages, as they were sent,
-system/<delivery>/<variant> and, where a scenario has more in it, system/<delivery>/<variant>/<scenario>."""
+TOOL = ("opening", "greeting", "name", "argument")  # what is known of tool_role
+T = TypeVar("T")
+V = TypeVar("V", str, "Said")
 Place = tuple[str, Delivery]  # a variant and how it was delivered
+Said = tuple[tuple[str, str], ...]  # (speaker, text), one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What models were told, as far as it is known."""
+
+    tool: Mapping[str, str] = field(default_factory=dict)  # those of `TOOL`
+    steps: Mapping[str, Said] = field(default_factory=dict)  # stem -> what comes before its reply
+    # scenario -> its system message, as it was sent; "": that of all others
+    systems: Mapping[Place, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +109,19 @@ def own_system(variant: str, scenario: str) -> str:
 # ---------------------------------------------------------------- learning
 
 
+def _counters() -> defaultdict[Any, Counter[Any]]:
+    return defaultdict(Counter)
+
+
 @dataclass(slots=True)
 class Votes:
     """How often each text stands in each place."""
 
     files: int = 0
-    texts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    systems: dict[tuple[Place, str], Counter[str]] = field(
-        default_factory=lambda: defaultdict(Counter)
+    tool: dict[str, Counter[str]] = field(default_factory=_counters)
+    steps: dict[str, Counter[Said]] = field(default_factory=_counters)
+    systems: dict[Place, dict[str, Counter[str]]] = field(
+        default_factory=lambda: defaultdict(_counters)
     )
 
     def count(self, file: Trajectory) -> None:
@@ -115,112 +129,110 @@ class Votes:
         self.files += 1
         path, request = file.path, file.request
         layout = SCENARIO_BY_STEM[path.stem]
-        self.systems[(path.variant, path.delivery), layout.scenario][request.system.strip()] += 1
+        self.systems[path.variant, path.delivery][layout.scenario][request.system.strip()] += 1
         if path.delivery == "tool_role":
             by_tool = (request.opening, request.greeting, *request.tool)
-            for name, text in zip(
-                ("opening", "greeting", "name", "argument"), by_tool, strict=True
-            ):
-                self.texts[f"tool_role/{name}"][text.strip()] += 1
-        turns = [[turn.speaker, turn.text.strip()] for turn in request.turns]
+            for name, text in zip(TOOL, by_tool, strict=True):
+                self.tool[name][text.strip()] += 1
+        said = tuple((turn.speaker, turn.text.strip()) for turn in request.turns)
         if len(layout.stems) == 1:
-            self.texts[f"steps/{path.stem}"][canonical(turns)] += 1
+            self.steps[path.stem][said] += 1
         else:  # a history tells the earlier questions too
-            for stem, question in zip(layout.stems, turns[::2], strict=False):
-                self.texts[f"steps/{stem}"][canonical([question])] += 1
+            for stem, question in zip(layout.stems, said[::2], strict=False):
+                self.steps[stem][question,] += 1
 
-    def result(self) -> Known:
+    def result(self) -> Wording:
         """The most frequent text of each place, of those that can stand in a protocol."""
-        texts = {
-            place: text
-            for place, votes in self.texts.items()
-            if (text := _most(votes, place)) is not None
+        tool = {
+            name: text
+            for name, votes in self.tool.items()
+            if (text := _most(votes, NAME.fullmatch if name in ("name", "argument") else _sayable))
         }
-        for place in {place for place, _ in self.systems}:
-            variant, delivery = place
-            apart = {
-                scenario: votes for (of, scenario), votes in self.systems.items() if of == place
-            }
-            common = _most(sum(apart.values(), Counter[str]()), "system")
+        steps = {
+            stem: said for stem, votes in self.steps.items() if (said := _most(votes, _sayable))
+        }
+        systems: dict[Place, dict[str, str]] = {}
+        for place, by_scenario in self.systems.items():
+            common = _most(sum(by_scenario.values(), Counter[str]()), _sayable)
             if common is None:
                 continue
-            texts[f"system/{delivery}/{variant}"] = common
-            for scenario, votes in apart.items():
-                own = _most(votes, "system")
-                named = NAME.fullmatch(own_system(variant, scenario))
+            systems[place] = {"": common}
+            for scenario, votes in by_scenario.items():
+                own = _most(votes, _sayable)
+                named = NAME.fullmatch(own_system(place[0], scenario))
                 if own is not None and named and own.startswith(common + PARAGRAPH):
-                    texts[f"system/{delivery}/{variant}/{scenario}"] = own
-        return texts
+                    systems[place][scenario] = own
+        return Wording(tool, steps, systems)
 
 
-def weight(place: str, conversations: Mapping[Place, int]) -> int:
-    """How many of the *conversations* there are in each variant and delivery speak for a text in
-    *place*.
-    """
-    kind, *of = place.split("/")
-    if kind == "system":
-        return sum(
-            count
-            for (variant, delivery), count in conversations.items()
-            if of[:2] == [delivery, variant]
-        )
-    return sum(
-        count
-        for (_, delivery), count in conversations.items()
-        if kind != "tool_role" or delivery == "tool_role"
-    )
+def _most(votes: Counter[V], usable: Callable[[V], object]) -> V | None:
+    """What has the most votes, the first by alphabet of several; None where none can be used."""
+    every = [(-count, said) for said, count in votes.items() if usable(said)]
+    return min(every)[1] if every else None
 
 
-def _most(votes: Counter[str], place: str) -> str | None:
-    """The text with the most votes, the first of them by alphabet; None where none can be used."""
-    usable = [(-count, text) for text, count in votes.items() if _usable(text, place)]
-    return min(usable)[1] if usable else None
-
-
-def _usable(text: str, place: str) -> bool:
-    """Whether a protocol can hold *text*."""
-    if place in ("tool_role/name", "tool_role/argument"):
-        return NAME.fullmatch(text) is not None
-    spoken = [words for _, words in json.loads(text)] if place.startswith("steps/") else [text]
+def _sayable(said: str | Said) -> bool:
+    """Whether a protocol can hold it."""
     try:
         return all(
-            printable(words).strip() and "{{" not in words and "}}" not in words for words in spoken
+            printable(text).strip() and "{{" not in text and "}}" not in text
+            for text in ([said] if isinstance(said, str) else [text for _, text in said])
         )
     except ValueError:
         return False
 
 
-def wording_of(protocol: Protocol, played: Collection[Place]) -> Known:
+def merged(
+    old: Wording, new: Wording, before: Mapping[Place, int], here: Mapping[Place, int]
+) -> Wording:
+    """What both know; where they differ, what more conversations say: *before* of the *old* one,
+    *here* of the *new* one, each by variant and delivery.
+    """
+
+    def better(
+        old: Mapping[str, T], new: Mapping[str, T], places: Collection[Place]
+    ) -> Mapping[str, T]:
+        counts = [sum(of.get(place, 0) for place in places) for of in (before, here)]
+        return {**old, **new} if counts[1] > counts[0] else {**new, **old}
+
+    every = before.keys() | here.keys()
+    by_tool = [place for place in every if place[1] == "tool_role"]
+    return Wording(
+        better(old.tool, new.tool, by_tool),
+        better(old.steps, new.steps, every),
+        {
+            place: better(old.systems.get(place, {}), new.systems.get(place, {}), [place])
+            for place in old.systems.keys() | new.systems.keys()
+        },
+    )
+
+
+def wording_of(protocol: Protocol, played: Collection[Place]) -> Wording:
     """What a protocol made here knows of what was *played* by it: the inverse of `protocol_of`."""
-    tool = protocol.tool_role
-    texts = {
-        f"tool_role/{name}": getattr(tool, name)
-        for name in ("opening", "greeting", "name", "argument")
-    }
+    tool = {name: getattr(protocol.tool_role, name) for name in TOOL}
+    systems: dict[Place, dict[str, str]] = {}
     for variant, delivery in played:
         common = system_sent(protocol, variant, delivery)
-        if common is None:
+        if common is None or UNKNOWN in common:
             continue
-        place = f"system/{delivery}/{variant}"
-        texts[place] = common
-        sent = {
-            layout.scenario: system_sent(protocol, variant, delivery, layout.scenario)
-            for layout in SCENARIOS
-        }
-        texts |= {
-            f"{place}/{scenario}": own
-            for scenario, own in sent.items()
-            if own is not None and own != common
-        }
+        systems[variant, delivery] = {"": common}
+        for layout in SCENARIOS:
+            own = system_sent(protocol, variant, delivery, layout.scenario)
+            if own is not None and own != common:
+                systems[variant, delivery][layout.scenario] = own
+    steps: dict[str, Said] = {}
     for layout in SCENARIOS:
-        said: list[list[str]] = []  # since the reply before
+        said: list[tuple[str, str]] = []  # since the reply before
         for who, text in spelled_out(protocol.scenario(layout.scenario).script):
             if who == "model":
-                texts[f"steps/{layout.stem(text)}"] = canonical(said)
-                said = []
+                steps[layout.stem(text)], said = tuple(said), []
             else:
-                said.append(["human" if who == "human" else "model", text])
-    return {place: text for place, text in texts.items() if UNKNOWN not in text}
+                said.append(("human" if who == "human" else "model", text))
+    return Wording(
+        {name: text for name, text in tool.items() if text != UNKNOWN},
+        {stem: said for stem, said in steps.items() if all(text != UNKNOWN for _, text in said)},
+        systems,
+    )
 
 
 # ---------------------------------------------------------------- system messages, as they were sent
@@ -260,48 +272,37 @@ def system_sent(
     return common + own.removeprefix(systems[variant]) if own.startswith(systems[variant]) else own
 
 
-def _prompts(known: Known) -> tuple[dict[str, str], str]:
+def _prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str, str], str]:
     """(system prompts by their names, what tool_role adds to each of them) that were sent as
-    *known*.
+    *systems*.
 
     Where tool_role adds the same to every variant, a prompt has one name in both deliveries. Else
     nothing is added, and a variant that was sent otherwise in user_role has a prompt of its own for
     it.
     """
-    sent = {
-        tuple(place.split("/")[1:]): text
-        for place, text in known.items()
-        if place.startswith("system/")
-    }
-    variants = sorted({variant for _, variant, *_ in sent})
-    added = _added_to_all(
-        [
-            (sent.get(("user_role", variant)), sent.get(("tool_role", variant)))
-            for variant in variants
-        ]
+    in_user, in_tool = (
+        {variant: sent for (variant, delivery), sent in systems.items() if delivery == of}
+        for of in ("user_role", "tool_role")
     )
+    variants = sorted(in_user.keys() | in_tool.keys())
+    common = {v: (in_user.get(v, {}).get(""), in_tool.get(v, {}).get("")) for v in variants}
+    added = _added_to_all(common.values())
     prompts: dict[str, str] = {}
-    for variant in variants:
-        user, tool = sent.get(("user_role", variant)), sent.get(("tool_role", variant))
-        plain = (
-            tool
-            if tool is None or added is None
-            else tool.removesuffix(PARAGRAPH + added if added else "")
-        )
-        if (prompt := plain or user) is None:
+    for variant, (user, tool) in common.items():
+        prompt = tool.removesuffix(PARAGRAPH + added) if tool and added else tool or user
+        if prompt is None:
             continue
         prompts[variant] = prompt
         if user is not None and user != prompt:
             prompts[variant + IN_USER_ROLE] = user
-        for scenario in sorted({of[2] for of in sent if len(of) == 3 and of[1] == variant}):
-            more = [
-                own.removeprefix(common)
-                for delivery in ("tool_role", "user_role")
-                if (own := sent.get((delivery, variant, scenario)))
-                and (common := sent.get((delivery, variant)))
-                if own.startswith(common)
-            ]
-            for name, text in zip(("", IN_USER_ROLE), dict.fromkeys(more), strict=False):
+        sent = [in_tool.get(variant, {}), in_user.get(variant, {})]
+        for scenario in sorted({*sent[0], *sent[1]} - {""}):
+            more = dict.fromkeys(
+                of[scenario].removeprefix(of[""])
+                for of in sent
+                if scenario in of and of[scenario].startswith(of[""])
+            )
+            for name, text in zip(("", IN_USER_ROLE), more, strict=False):
                 base = prompts.get(variant + name, prompt)
                 prompts[own_system(variant, scenario) + name] = base + text
     return {name: text for name, text in prompts.items() if NAME.fullmatch(name)}, added or ""
@@ -335,46 +336,42 @@ def _added_to_all(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
 # ---------------------------------------------------------------- writing it down
 
 
-def protocol_of(known: Known) -> tuple[Protocol, Files]:
+def protocol_of(known: Wording) -> tuple[Protocol, Files]:
     """The protocol that says what is *known*, and its files."""
     paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
     files = {
         path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths
     }
     top: dict[str, Any] = read_own(files["protocol.yaml"])
-    prompts, added = _prompts(known)
+    prompts, added = _prompts(known.systems)
     top["tool_role"] = {
-        "name": known.get("tool_role/name", "unknown"),
+        "name": known.tool.get("name", "unknown"),
         "description": UNKNOWN,
-        "argument": known.get("tool_role/argument", "unknown"),
+        "argument": known.tool.get("argument", "unknown"),
         "argument_description": UNKNOWN,
         "instructions": added,
-        "opening": known.get("tool_role/opening", UNKNOWN),
-        "greeting": known.get("tool_role/greeting", UNKNOWN),
+        "opening": known.tool.get("opening", UNKNOWN),
+        "greeting": known.tool.get("greeting", UNKNOWN),
     }
     files["protocol.yaml"] = _yaml(top)
     for configuration in top["configurations"]:
         files[f"system/{configuration['system']}.md"] = f"{UNKNOWN}\n"
     files |= {f"system/{name}.md": f"{text}\n" for name, text in prompts.items()}
-    files |= {
-        f"scenarios/{layout.scenario}.yaml": _yaml(_scenario(layout, known)) for layout in SCENARIOS
-    }
+    for layout in SCENARIOS:
+        steps: list[dict[str, str]] = []
+        for stem, reply in zip(layout.stems, layout.replies, strict=True):
+            said = known.steps.get(stem, (("human", UNKNOWN),))
+            steps += [{"human" if who == "human" else "given": text} for who, text in said]
+            steps.append({"reply": reply})
+        files[f"scenarios/{layout.scenario}.yaml"] = _yaml(
+            {
+                "title": layout.title,
+                "steps": steps,
+                "judged": list(layout.judged),
+                "rubrics": list(layout.rubrics),
+            }
+        )
     return parse(files, NAME_OF_PROTOCOL), files
-
-
-def _scenario(layout: PublishedScenario, known: Known) -> dict[str, Any]:
-    steps: list[dict[str, str]] = []
-    unknown = canonical([["human", UNKNOWN]])
-    for stem, reply in zip(layout.stems, layout.replies, strict=True):
-        said = json.loads(known.get(f"steps/{stem}", unknown))
-        steps += [{"human" if speaker == "human" else "given": text} for speaker, text in said]
-        steps.append({"reply": reply})
-    return {
-        "title": layout.title,
-        "steps": steps,
-        "judged": list(layout.judged),
-        "rubrics": list(layout.rubrics),
-    }
 
 
 def _yaml(content: dict[str, Any]) -> str:
