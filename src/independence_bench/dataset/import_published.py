@@ -20,18 +20,9 @@ from sqlalchemy import Connection
 
 from independence_bench.dataset.archive import File, Files, open_files, tars_in
 from independence_bench.dataset.published_conversations import (
-    NAME_OF_PROTOCOL,
-    SCENARIO_BY_STEM,
-    Place,
     PublishedConversation,
     Source,
-    Votes,
-    Wording,
     assemble,
-    merged,
-    protocol_of,
-    variant_of,
-    wording_of,
 )
 from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
@@ -47,6 +38,17 @@ from independence_bench.dataset.published_format import (
     read_trajectory,
     reply_path,
     subject_of,
+)
+from independence_bench.dataset.published_protocol import (
+    NAME_OF_PROTOCOL,
+    SCENARIO_BY_STEM,
+    Place,
+    Votes,
+    Wording,
+    merged,
+    protocol_of,
+    variant_of,
+    wording_of,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
