@@ -257,8 +257,8 @@ def to_exported(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
         row["system_prompt"], lines = json.loads(row["lines"])
         row["lines"] = [{part: line[part] for part in KINDS["lines"].feature} for line in lines]
     elif table.name == "attempts":
-        before, imported, origin = row["owner"].partition(IMPORTED)
-        row["origin"] = origin or None if imported and not before else None
+        imported = row["owner"].startswith(IMPORTED)
+        row["origin"] = (row["owner"].removeprefix(IMPORTED) or None) if imported else None
     return {column.name: row[column.name] for column in table.columns if column.name in row}
 
 
