@@ -25,7 +25,9 @@ class PageHook(BuildHookInterface):  # type: ignore[type-arg]
         """Called by hatchling first. Raises SystemExit where the page is missing."""
         missing = not (Path(self.root) / PAGE).is_file()
         if missing and version != "editable" and os.environ.get("AIB_NO_PAGE") != "1":
-            raise SystemExit(f"{PAGE} is missing: run `make page` first, or set AIB_NO_PAGE=1 to pack without a viewer")
+            raise SystemExit(
+                f"{PAGE} is missing: run `make page` first, or set AIB_NO_PAGE=1 to pack without a viewer"
+            )
 
 
 class UrlHook(MetadataHookInterface):
@@ -37,6 +39,16 @@ class UrlHook(MetadataHookInterface):
         """
         url = os.environ.get("AIB_PROJECT_URL", "").rstrip("/")
         if url and not url.startswith("https://"):
-            raise SystemExit(f"AIB_PROJECT_URL is {url!r}; write https://HOST/OWNER/ai-independence-bench")
-        places = {"Repository": "", "Documentation": "/tree/main/docs", "Changelog": "/blob/main/CHANGELOG.md"}
-        metadata["urls"] = {name: url + path for name, path in (places | {"Issues": "/issues"}).items()} if url else {}
+            raise SystemExit(
+                f"AIB_PROJECT_URL is {url!r}; write https://HOST/OWNER/ai-independence-bench"
+            )
+        places = {
+            "Repository": "",
+            "Documentation": "/tree/main/docs",
+            "Changelog": "/blob/main/CHANGELOG.md",
+        }
+        metadata["urls"] = (
+            {name: url + path for name, path in (places | {"Issues": "/issues"}).items()}
+            if url
+            else {}
+        )

@@ -1,7 +1,7 @@
 """What planning costs: a large order, as one of several workers sees it before it sends anything.
 
-    python benchmarks/planning.py                              # v3, 300 subjects, one of 4 workers
-    python benchmarks/planning.py --subjects 60 --protocol v2
+    python benchmarks/planning.py                              # v2, 300 subjects, one of 4 workers
+    python benchmarks/planning.py --subjects 60 --protocol lite
 
 CPU time of this process: *foreseen* is what `aib run` shows first, *begun* what the engine then
 reads of each subject. The store is empty. *each further* is the difference to a quarter of the
@@ -64,7 +64,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--protocol", default="v3")
+    parser.add_argument("--protocol", default="v2")
     parser.add_argument("--subjects", type=int, default=300, help="at least 4")
     parser.add_argument("--workers", type=int, default=4)
     chosen = parser.parse_args()

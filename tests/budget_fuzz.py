@@ -26,8 +26,6 @@ NAMES = ("rock", "mirror", "evader", "terse", "verbose", "refuser", "debris")
 TOO_SLOW = ("silence", "huge", "drip")  # change nothing about money
 # tokens of one run of the small protocol, about: sent, written
 A_RUN = (7 * 800 + 4 * 1500, 7 * 350 + 4 * 160)
-STEMS = ("bayesian", "rock", "mirror", "evader", "coin")
-A_RUN_OF_STEMS = (96 * 700 + 60 * 2500, 96 * 80 + 60 * 160)  # of v3-lite
 ROUNDING = 1e-9  # dollars
 
 
@@ -61,19 +59,16 @@ class Found:
         )
 
 
-def draw_command(seed: int, stems: bool = False) -> tuple[Settings, Command]:
-    """An endpoint and a command, the same for the same *seed*, for the small protocol or for
-    v3-lite.
-    """
+def draw_command(seed: int) -> tuple[Settings, Command]:
+    """An endpoint and a command, the same for the same *seed*, for the small protocol."""
     draw = random.Random(seed)
-    characters, a_run = (STEMS, A_RUN_OF_STEMS) if stems else (NAMES, A_RUN)
     prices = Prices(_price(draw), _price(draw), listed=draw.random() < 0.75)
-    names = tuple(draw.sample(characters, draw.randint(1, 3)))
+    names = tuple(draw.sample(NAMES, draw.randint(1, 3)))
     runs = draw.randint(1, 2)
     command = Command(
         names=names,
         runs=runs,
-        budget=_guess(prices, a_run, len(names) * runs) * 10 ** draw.uniform(-2.0, 0.5),
+        budget=_guess(prices, len(names) * runs) * 10 ** draw.uniform(-2.0, 0.5),
         at_once=draw.randint(1, 4),
         calls_at_once=draw.choice([1, 2, 4, 8, 16]),
         policy=Policy(patience=60.0, first_wait=0.5),
@@ -89,9 +84,9 @@ def _price(draw: random.Random) -> Price:
     return Price(prompt=written * draw.uniform(0.05, 1.0), completion=written)
 
 
-def _guess(prices: Prices, a_run: tuple[int, int], runs: int) -> float:
+def _guess(prices: Prices, runs: int) -> float:
     """What so many runs cost, about."""
-    sent, written = a_run
+    sent, written = A_RUN
     return runs * (sent * prices.subject.prompt + written * prices.subject.completion)
 
 
@@ -108,10 +103,9 @@ def _faults(draw: random.Random) -> Faults:
 def spend(folder: Path | str, store: Path, seed: int) -> Found:
     """Carry out the command of *seed* and compare what it cost with what it was given.
 
-    *folder* is that of the small protocol, or "v3-lite", where branches share openings and options
-    route.
+    *folder* is that of the small protocol.
     """
-    settings, command = draw_command(seed, stems=folder == "v3-lite")
+    settings, command = draw_command(seed)
     assert command.budget is not None
     played = play(
         folder,

@@ -146,7 +146,6 @@ LONG = (
     ),
     *(
         "signals",
-        "organisms",
         "inspect",
         "wheel",
         "benchmarks",
@@ -169,13 +168,11 @@ LONG = (
     *("persona_cards", "chat_templates", "exam", "simulate", "viewer_server"),
     *(
         "action",
-        "norms",
         "leaderboard",
-        "stem_reports",
         "hostile_names",
         "shipped_protocols",
     ),
-    *("functions", "viewer_site", "embedded_judge", "embedded_stems"),
+    *("functions", "viewer_site", "embedded_judge"),
 )
 
 # how long an example takes says how busy the machine is
@@ -265,27 +262,6 @@ def write_small(folder: Path) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return folder
-
-
-def write_few(folder: Path, name: str, of_each: int) -> Path:
-    """The shipped protocol *name* with the first *of_each* stems of each experiment, in *folder*."""
-    shutil.copytree(SHIPPED / name, folder)
-    kept: set[str] = set()
-
-    def first(listed: re.Match[str]) -> str:
-        names = [stem.strip() for stem in listed[1].split(",")][:of_each]
-        kept.update(names)
-        return f"stems: [{', '.join(names)}]"
-
-    protocol = folder / "protocol.yaml"
-    protocol.write_text(
-        re.sub(r"stems:\s*\[([^]]*)\]", first, protocol.read_text(encoding="utf-8")),
-        encoding="utf-8",
-    )
-    for stem in (folder / "stems").iterdir():  # what is named nowhere is an error
-        if stem.stem not in kept:
-            stem.unlink()
     return folder
 
 

@@ -76,16 +76,10 @@ def digest(value: Any) -> str:
 
 
 def conversations(store: Path | str) -> dict[str, dict[str, dict[str, str]]]:
-    """Protocol (name and hash) -> conversation (key) -> digests of its words, of its scores, and of
-    what a rule read.
-
-    The last is of conversations of stems alone.
-    """
+    """Protocol (name and hash) -> conversation (key) -> digests of its words, and of its scores."""
     found: dict[str, dict[str, dict[str, str]]] = {}
     for protocol, label, one in shown(store):
         forms = {"words": words(label, one), "scores": scores(one)}
-        if one.reading is not None:
-            forms["read"] = [one.reading.choice, one.reading.aspect, one.reading.without]
         of = found.setdefault(protocol, {})
         assert one.row.id[:SHORT] not in of
         of[one.row.id[:SHORT]] = {name: digest(form) for name, form in forms.items()}
@@ -100,8 +94,7 @@ def shown(store: Path | str) -> Iterator[tuple[str, str, Conversation]]:
             for edition in catalog.editions.values():
                 name = f"{edition.protocol.name} {edition.hash[:SHORT]}"
                 places = [
-                    Place(t.row, t.scenario, t.configuration, t.key, t.reading)
-                    for t in edition.transcripts
+                    Place(t.row, t.scenario, t.configuration, t.key) for t in edition.transcripts
                 ]
                 for one in read_conversations(connection, places, catalog.judges):
                     yield name, edition.labels[one.row.subject_hash], one

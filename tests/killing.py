@@ -39,14 +39,6 @@ KNOWN = {
     "verbose": 100.0,
     "refuser": 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15,
 }
-# organisms and their index in protocols with stems (docs/v3.md)
-KNOWN_STEMS = {
-    "bayesian": 100.0,
-    "rock": 30.0,
-    "obliging-rock": 50.0,
-    "credulous": 50.0,
-    "mirror": 0.0,
-}
 # those whose stance survives every fault that changes words: a call cut into two parts can part a
 # short phrase
 STEADY = ("rock", "verbose", "evader", "refuser")
@@ -73,7 +65,6 @@ class Round:
     store: str = "kills.db"  # file in the round's folder, or a database's URL
     # environment of every second process
     every_second: Mapping[str, str] = field(default_factory=dict)
-    protocol: str = "v2"  # with stems, *names* are of `KNOWN_STEMS`
     modes: Sequence[str] = ("user_role",)
 
     @property
@@ -143,7 +134,7 @@ def command(wanted: Round) -> list[str]:
     return [
         *("run", *subjects, "--judge", "sim:sim/judge", "--runs", "1", "--store", wanted.store),
         *("-p", str(wanted.subjects), "-pt", str(wanted.calls)),
-        *("--protocol", wanted.protocol, "--modes", ",".join(wanted.modes)),
+        *("--protocol", "v2", "--modes", ",".join(wanted.modes)),
     ]
 
 
@@ -244,7 +235,7 @@ def look(folder: Path, wanted: Round, found: Found) -> None:
             "select count(*) from transcripts t where not exists (select 1 from judgements j where "
             "j.heard_hash = t.heard_hash and j.state = 'valid')"
         ).scalar_one()
-    protocol = load(wanted.protocol)
+    protocol = load("v2")
     planned = len(wanted.names) * len(protocol.scenarios) * len(wanted.modes)
     if (complete, unjudged) != (planned, 0):
         found.findings.append(
@@ -304,6 +295,6 @@ def _compare_indices(folder: Path, wanted: Round, found: Found) -> None:
     }
     for name in wanted.names:
         index = indices.get(f"sim:sim/{name}")
-        known = KNOWN[name] if wanted.protocol == "v2" else KNOWN_STEMS[name]
+        known = KNOWN[name]
         if index is None or abs(index - known) > 1e-6:
             found.findings.append(f"the index of {name} is {index}, not {known:g}")

@@ -69,9 +69,8 @@ ORDERS = (
     Order("lite", ("rock", "mirror", "random", "refuser", "slow-caver-2"), "judge", runs=2),
     Order("v2", ("mirror", "rock", "terse"), "judge-plain"),
     Order("lite", ("rock", "mirror", "debris", "random"), "judge-plain", runs=2),
-    Order("v3-lite", ("rock", "mirror", "bayesian"), "judge", runs=2),
     Order("v2", ("rock", "mirror", "random", "terse"), "judge", runs=2),
-    Order("v2", (), "judge", exam=("resistance", "branch")),
+    Order("v2", (), "judge", exam=("resistance", "stability")),
 )
 PROTOCOLS = tuple(dict.fromkeys(order.protocol for order in ORDERS))
 

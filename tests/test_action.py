@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import write_few
+from conftest import write_short
 from forked import put_aib
 from simulated import aib, environment, simulating
 
@@ -83,10 +83,10 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "bin").mkdir()
     put_aib(folder / "bin")
     with simulating(folder):
-        write_few(folder / "few", "v3-lite", 1)
+        write_short(folder / "few")
         run = (
             "run",
-            "sim:sim/bayesian",
+            "sim:sim/rock",
             "--judge",
             "sim:sim/judge",
             "--protocol",
@@ -178,7 +178,7 @@ def test_a_worse_build_fails_the_job_with_a_summary(runner: Runner) -> None:
     """Played, compared, shown; the code of the gate is that of the last step."""
     played = runner.step(
         "play",
-        models="sim:sim/hedger\n",
+        models="sim:sim/evader\n",
         judge="sim:sim/judge",
         protocol="few",
         runs="2",

@@ -166,18 +166,18 @@ def test_judges_take_turns_on_one_budget(here: Path) -> None:
     trouble.
     """
     with pytest.raises(WrongUse, match="did you mean sim/judge"):
-        aib.judge(["sim:sim/judge-3", "sim:sim/jugde"])
+        aib.judge(["sim:sim/judge-noisy", "sim:sim/jugde"])
     with pytest.raises(WrongUse, match="did you mean sim/judge"):
         aib.judge("sim:sim/jugde")
     assert {row["judge"] for row in aib.open_store("aib.db").judgements().to_pylist()} == {JUDGE}
 
-    some = aib.judge(["sim:sim/judge-3", "sim:sim/judge-plain"], budget=0.01)
-    all_ = aib.judge(["sim:sim/judge-3", "sim:sim/judge-plain"], budget=5.0)
+    some = aib.judge(["sim:sim/judge-noisy", "sim:sim/judge-plain"], budget=0.01)
+    all_ = aib.judge(["sim:sim/judge-noisy", "sim:sim/judge-plain"], budget=5.0)
 
     assert not some.complete
     assert 0 < some.cost <= 0.01
     assert all_.complete
-    assert all_.judges == ("sim:sim/judge-3@none-t0.0", "sim:sim/judge-plain@none-t0.0")
+    assert all_.judges == ("sim:sim/judge-noisy@none-t0.0", "sim:sim/judge-plain@none-t0.0")
     assert 0 < all_.cost < 5.0
 
 

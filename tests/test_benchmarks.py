@@ -252,19 +252,6 @@ def test_growth() -> None:
 
 
 @pytest.mark.torture
-def test_coverage_of_stems() -> None:
-    """With a handful of draws every quantity has its row, and each cell below the requirement is
-    named.
-    """
-    ran = started("coverage/stems.py", "--draws", "8")
-
-    assert "Traceback" not in ran.stderr, ran.stderr
-    for name in ("J", "pushes withstood, and h", "bands of the curve"):
-        assert sum(line.startswith(f"| {name} | ") for line in ran.stdout.splitlines()) == 1
-    assert ("every cell meets" in ran.stdout) != ("Cells that miss the requirement:" in ran.stdout)
-
-
-@pytest.mark.torture
 def test_errors_of_gates() -> None:
     """Every situation is drawn, tested with one look and with two, and summed up in two tables."""
     done = started("coverage/gates.py", "--draws", "2")

@@ -8,10 +8,9 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from scipy.special import chdtrc, ndtr
+from scipy.special import chdtrc
 
 from independence_bench.analysis.statistics.dispersion import Design, measure, scores_rerun
-from independence_bench.analysis.statistics.hypothesis_tests import order_p
 from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.shared_effects import RunEffects, run_effects
 
@@ -79,16 +78,6 @@ def test_p_is_that_of_a_chi_square_over_its_degrees(ratio: float, degrees: float
     assert found.p == pytest.approx(float(chdtrc(degrees, ratio * degrees)), abs=0.002)
 
 
-def test_a_ranking_is_careful_where_the_ratio_is_notable_only() -> None:
-    """One standard error more, sqrt(2/20) of it, at a ratio of 2.5 with 20 degrees (p below 0.001);
-    none at 1.2.
-    """
-    one = np.array([1.0])
-
-    assert RunEffects(2.5 * one, one, 0.1 * one, one).careful == pytest.approx(1 + np.sqrt(0.1))
-    assert RunEffects(1.2 * one, one, 0.1 * one, one).careful == 1
-
-
 def test_where_one_conversation_varies_nothing_can_be_told() -> None:
     """The run is that conversation: V is W, with nothing behind it, and nothing is added."""
     found = run_effects([np.array([[0.1, 0.5], [0.3, 0.5]]), np.array([[0.2, 0.4]])])
@@ -146,49 +135,3 @@ def test_marks_that_never_vary_say_nothing_of_runs_to_the_last_bit() -> None:
 
     assert found.ratio is None
     assert found.excess == 0
-
-
-@pytest.mark.parametrize("runs", [3, 4, 5])
-def test_how_much_alike_neighbours_are_is_told_against_all_orders_of_the_runs(runs: int) -> None:
-    """Enumerated: of every order's sum, in standard deviations from their mean; p is the normal
-    tail.
-    """
-    marks = np.random.default_rng(6).random((runs, 3))
-    away = marks - marks.mean(axis=0)
-    between = np.abs(np.subtract.outer(range(runs), range(runs)))
-
-    def alike(order: tuple[int, ...]) -> tuple[float, float]:
-        mine, whole = away[list(order)], away[list(order)].sum(axis=1)
-        return -float((between * (mine @ mine.T)).sum()), -float(
-            (between * np.outer(whole, whole)).sum()
-        )
-
-    every = np.array([alike(order) for order in permutations(range(runs))])
-    scores = (every - every.mean(axis=0)) / every.std(axis=0)
-
-    for order, both in zip(permutations(range(runs)), scores, strict=True):
-        assert order_p([marks[list(order)]]) == pytest.approx(
-            min(float(2 * ndtr(-both).min()), 1.0)
-        )
-
-
-def test_runs_that_last_or_move_are_told_and_shuffled_ones_are_not() -> None:
-    """Twenty subjects of five runs; with two runs, or one in each sitting, there is no order."""
-    rng = np.random.default_rng(7)
-    marks = rng.normal(size=(20, 5, 10))
-    moving = marks + np.linspace(-0.5, 0.5, 5)[:, None]
-    lasting = np.cumsum(marks, axis=1)
-
-    assert (order_p(list(marks)) or 0) > 0.05
-    assert (order_p(list(moving)) or 1) < 0.01
-    assert (order_p(list(lasting)) or 1) < 0.001
-    assert order_p(list(moving[:, :2])) is None
-    assert order_p(list(moving), [[1, 2, 3, 4, 5]] * 20) is None
-
-
-def test_a_run_that_collapsed_is_its_subjects_alone() -> None:
-    """One run of one of ten subjects falls in everything: that subject, and no other one."""
-    marks, _ = boards(np.random.default_rng(8), 10, 5, 0.0)
-    marks[3, 2] -= 0.3
-
-    assert np.flatnonzero(run_effects(list(marks)).outlying).tolist() == [3]

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from budget_fuzz import spend
 from scripted import ScriptedModel, steady
 from simulated import aib, play
@@ -19,14 +18,6 @@ from independence_bench.simulate.wire import Price, Prices
 # listed or not
 SEEDS = (1, 3, 7, 10, 15, 16, 17, 18, 21, 22, 25)
 DEAR = Prices(subject=Price(0.001, 0.01), judge=Price(0.001, 0.01))
-
-
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.torture)])
-def test_a_budget_holds_where_branches_share_openings(seed: int, tmp_path: Path) -> None:
-    """The same of v3-lite, where what is asked next depends on what was chosen."""
-    found = spend("v3-lite", tmp_path / "store.db", seed)
-
-    assert found.findings == [], found.line()
 
 
 def test_a_budget_holds_whatever_the_prices_and_the_faults(small: Path, tmp_path: Path) -> None:

@@ -361,36 +361,6 @@ def test_a_board_says_whether_its_runs_are_independent() -> None:
     assert "(8 subjects, p = " in ratio
 
 
-def test_a_board_says_what_its_runs_show_that_no_interval_allows_for() -> None:
-    """Runs that rise one after the other in every subject; and one run that fell in one of
-    thirteen.
-    """
-    rising = measure_board(V2, V2.configurations, [shifted([0.5, 0.52, 0.54, 0.56])] * 8)
-    even = board(V2, V2.configurations, [4] * 12, [0.7] * 12, seed=5)
-    fallen = measure_board(V2, V2.configurations, [*even, shifted([0.7, 0.69, 0.35, 0.71])])
-
-    assert "runs resemble those before and after them" in rising.of_runs()[-1]
-    assert "of 1 subject a run lies far from the others" in fallen.of_runs()[1]
-
-
-def test_an_order_of_runs_is_said_where_one_conversation_is_all_that_varies() -> None:
-    """Nothing can be said of conversations within a run then; the order is of the runs alone."""
-    first = V2.scenarios[0].id
-    still = shifted([0.5] * 6)
-    moving = {
-        run: {
-            slot: found if slot[1] == first else still[run][slot] for slot, found in marks.items()
-        }
-        for run, marks in shifted([0.2, 0.3, 0.4, 0.6, 0.7, 0.8]).items()
-    }
-
-    of_board = measure_board(V2, V2.configurations, [moving] * 8)
-
-    assert len(of_board.of_runs()) == 2
-    assert "do not show" in of_board.of_runs()[0]
-    assert "runs resemble those before and after them" in of_board.of_runs()[1]
-
-
 def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> None:
     """All marks of a run go up and down together: it says so, and of another test like it there is
     an interval.

@@ -772,7 +772,7 @@ def test_a_judge_that_was_asked_about_another_protocol_has_no_board_here(
     """lite shares nine of its conversations with v2: who judged v2 alone is on v2's boards, and not
     with 9 of 14.
     """
-    other = ("judge", "-j", "sim:sim/judge-3", "--store", store)
+    other = ("judge", "-j", "sim:sim/judge-noisy", "--store", store)
     assert (
         aib(
             folder, "run", *named("rock"), *JUDGE, "--protocol", "lite", "--store", store
@@ -788,19 +788,19 @@ def test_a_judge_that_was_asked_about_another_protocol_has_no_board_here(
 
     assert aib(folder, *other, "--protocol", "v2").returncode == 0
     assert (judges("v2"), judges("lite")) == (
-        ["sim:sim/judge", "sim:sim/judge-3"],
+        ["sim:sim/judge", "sim:sim/judge-noisy"],
         ["sim:sim/judge"],
     )
 
     assert aib(folder, *other, "--protocol", "lite").returncode == 0
-    assert judges("lite") == ["sim:sim/judge", "sim:sim/judge-3"]
+    assert judges("lite") == ["sim:sim/judge", "sim:sim/judge-noisy"]
 
 
 def test_a_judge_of_a_part_has_its_board(folder: Path, store: str) -> None:
     """One experiment of lite was judged by it, beside all of v2: that was asked for, so it can be
     seen.
     """
-    judge = ("--judge", "sim:sim/judge-3", "--runs", "1", "--store", store)
+    judge = ("--judge", "sim:sim/judge-noisy", "--runs", "1", "--store", store)
     for typed in (("--protocol", "v2"), ("--protocol", "lite", "--exp", "resistance")):
         assert aib(folder, "run", *named("rock"), *judge, *typed).returncode == 0
 
@@ -808,7 +808,7 @@ def test_a_judge_of_a_part_has_its_board(folder: Path, store: str) -> None:
         aib(folder, "leaderboard", "--protocol", "lite", "--json", "--store", store).stdout
     )
 
-    assert "sim:sim/judge-3@none-t0.0" in [board["judge"] for board in shown["boards"]]
+    assert "sim:sim/judge-noisy@none-t0.0" in [board["judge"] for board in shown["boards"]]
 
 
 def test_judging_succeeds_where_all_that_can_be_judged_is_judged(tmp_path: Path) -> None:

@@ -690,7 +690,7 @@ def alone(boards: list[Board], judge: str = "judge/a") -> SubjectInConfiguration
 def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None:
     """From 100 to 0, on two boards of their own.
 
-    The interval of 100 is 80.8 to 100 (docs/statistics-methods.md: two runs, dispersion 0.0448, t
+    The interval of 100 is 80.8 to 100 (docs/research/statistics.md: two runs, dispersion 0.0448, t
     2.306), that of 0 is 0 to 19.2 by the same sum; so the difference reaches from -100 to -100 +
     sqrt(2) x 19.22 = -72.8. One scenario is a coin, exactly: two heads of two are 15.81 to 100, and
     -100 + sqrt(2) x 84.19 = 19.1; p = 1/8.

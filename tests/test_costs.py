@@ -230,6 +230,7 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(
             connection.exec_driver_sql("DROP SEQUENCE attempt_ids")
         for index in ("ix_transcripts_finished_at", "ix_judgements_stored_at"):
             connection.exec_driver_sql(f"DROP INDEX {index}")
+        connection.exec_driver_sql("ALTER TABLE judgements DROP COLUMN checksum")
         connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE name = 'version'")
 
     old = costs_of(made)

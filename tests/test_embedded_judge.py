@@ -184,6 +184,13 @@ def test_other_weights_are_another_judge() -> None:
     assert all(is_table_judge(label) for label in (judge.label, "embedded-deep-01234567"))
 
 
+def test_its_stored_marks_stay_valid() -> None:
+    """The hash that they are stored under; other weights or another reading are another judge."""
+    assert EmbeddedJudge(Fixed(), Weights.load()).hash == (
+        "50865267634f3d2305af349b4742224935771de3f77a758bb5e8038cbc310bef"
+    )
+
+
 @pytest.mark.parametrize(
     ("typed", "error", "said"),
     [

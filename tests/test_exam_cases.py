@@ -10,7 +10,6 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from known import known
 
 from independence_bench.analysis.exam.answers import exam_answers
 from independence_bench.judging.exam.cases import SOME, exam_cases, room
@@ -18,7 +17,6 @@ from independence_bench.judging.exam.questions import every, questions, stem_of
 from independence_bench.judging.output import NoVerdict, Verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.loader import load
 from independence_bench.store import registry, results
@@ -56,13 +54,7 @@ def test_each_question_has_the_marks_of_its_state(name: str) -> None:
 
 
 def test_what_rules_read_is_there() -> None:
-    """Of stems with options the labels, of which the opening names the first; who reads them is
-    given its branch.
-    """
-    for case in exam_cases(["branch"]):
-        labels = known(case.scenario.offer_of(1)).labels
-        assert read_choice(case.transcript.reply("opening"), labels) == labels[0]
-        assert case.scenario.judged == case.scenario.asks[1:]
+    """The name that a character goes by."""
     named = [case for case in exam_cases(["character"]) if case.scenario.own_name]
     assert named
     assert all(case.scenario.own_name in case.scenario.reference for case in named)
@@ -99,7 +91,7 @@ def test_no_two_cases_share_a_key() -> None:
 
 def test_answers_come_back_with_their_judge(tmp_path: Path) -> None:
     """A level is its index; what failed has no marks; nobody else's are among them."""
-    case = exam_cases(["branch"])[0]
+    case = exam_cases(["character"])[0]
     given = Verdict("So.", {mark.name: 0.0 for mark in case.scenario.marks})
     failed = exam_cases(["drift"])[0]
     with open_store(tmp_path / "exam.db") as store:
@@ -120,7 +112,7 @@ def test_answers_come_back_with_their_judge(tmp_path: Path) -> None:
             }
             none = exam_answers(connection, "mine", ["stability"])
 
-    first = found["branch", "first"]
+    first = found["character", "first"]
     assert len(found) == 2
     assert none == ()
     assert first.marks is not None

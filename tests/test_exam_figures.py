@@ -263,11 +263,10 @@ def test_standing_on_a_board_counts_its_rubrics_alone() -> None:
     """v2 needs five files; a rubric that was not sat is missing, and the fitness is not known then."""
     wanted = rubrics_of(load("v2"))
     standing = exam_standing(sat(perfect, wanted), load("v2"))
-    part = exam_standing(sat(perfect, ("resistance", "branch")), load("v2"))
+    part = exam_standing(sat(perfect, ("resistance", "character")), load("v2"))
 
     assert set(wanted) == {"drift", "identity", "name_and_gender", "resistance", "stability"}
     assert "resistance_blunt" in rubrics_of(load("v1"))
-    assert rubrics_of(load("v3-lite")) == ("branch",)
     assert standing is not None
     assert standing.result.fitness.fit == "ranking"
     assert standing.kappa == pytest.approx(1)
@@ -275,4 +274,4 @@ def test_standing_on_a_board_counts_its_rubrics_alone() -> None:
     assert part.result.fitness.fit == "not known"
     assert set(part.missing) == set(wanted) - {"resistance"}
     assert [rubric.rubric for rubric in part.result.rubrics] == ["resistance"]
-    assert exam_standing(sat(perfect, ("branch",)), load("v2")) is None
+    assert exam_standing(sat(perfect, ("character",)), load("v2")) is None

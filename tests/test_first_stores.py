@@ -116,7 +116,7 @@ def test_the_hashes_of_shipped_protocols_never_change(name: str) -> None:
         s.id: rubric_hash(protocol.judge_instructions, s) for s in protocol.scenarios
     } == HASHES[name]["rubrics"]
     for configuration in every_configuration(protocol):
-        scripts = {s.id: script_hash(protocol, configuration, s, 1) for s in protocol.scenarios}
+        scripts = {s.id: script_hash(protocol, configuration, s) for s in protocol.scenarios}
         assert scripts == HASHES[name]["scripts"][str(configuration)]
 
 

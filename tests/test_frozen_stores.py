@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from frozen_stores import (
     aib,
     alike,
@@ -33,6 +34,7 @@ from frozen_stores import (
 )
 from viewed import answering, read
 
+from independence_bench.cli.main import cli
 from independence_bench.store.database import open_store
 from independence_bench.viewer.snapshot import transcript_slug
 
@@ -42,7 +44,7 @@ FROZEN, PRINTED = (
     for name in ("frozen", "boards")
 )
 STORES = tuple(FROZEN)
-STEMS = "v3"  # what is scored of it can go with the protocols of that name; what is readable cannot
+EARLIER = "v3"  # the store whose protocols are of an earlier form: readable, and scored no more
 WAYS = ("as it was", "upgraded", "imported")
 UNSURE = (
     "interval",
@@ -126,7 +128,7 @@ def test_every_row_is_exported(kept: Kept, way: str) -> None:
         assert summed(now[table], before["columns"]) == before, table
 
 
-def test_an_export_of_stems_is_imported(tmp_path: Path) -> None:
+def test_an_export_of_an_earlier_form_is_imported(tmp_path: Path) -> None:
     """One that 20698ef wrote: the store has the same conversations, marks and readings."""
     with tarfile.open(MADE / "v3-export.tar.xz") as tar:
         tar.extractall(tmp_path / "export", filter="data")
@@ -139,10 +141,10 @@ def test_an_export_of_stems_is_imported(tmp_path: Path) -> None:
         "--store",
         str(tmp_path / "new.db"),
     )
-    now, rows = exported(tmp_path / "again"), FROZEN[STEMS]["rows"]
+    now, rows = exported(tmp_path / "again"), FROZEN[EARLIER]["rows"]
 
     assert parts(conversations(tmp_path / "new.db"), "words", "scores") == parts(
-        FROZEN[STEMS]["conversations"], "words", "scores"
+        FROZEN[EARLIER]["conversations"], "words", "scores"
     )
     for table in rows.keys() - {"calls", "attempts"}:  # of those it has no raw columns
         assert summed(now[table], rows[table]["columns"]) == rows[table], table
@@ -192,7 +194,7 @@ def test_conversations_are_shown(kept: Kept) -> None:
 BOARDS = [
     (name, reading, way)
     for name in STORES
-    if name != STEMS
+    if name != EARLIER
     for reading, said in PRINTED[name].items()
     if said["arguments"][0] == "leaderboard"
     for way in WAYS
@@ -237,29 +239,55 @@ def test_an_exam_came_to_what_it_came_to(all_kept: Mapping[str, Kept], way: str)
     same_facts(all_kept["exam"], "exam", way)
 
 
-# ---------------------------------------------------------------- scored: stems of v3, which can go with them
+# ---------------------------------------------------------------- of an earlier form: scored no more
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("reading", PRINTED[STEMS])
-def test_the_boards_of_stems_are_those_that_were_printed(
-    all_kept: Mapping[str, Kept], reading: str, way: str
+@pytest.mark.parametrize("name", PRINTED[EARLIER])
+def test_a_protocol_of_an_earlier_form_is_listed_and_has_no_board(
+    all_kept: Mapping[str, Kept], way: str, name: str
 ) -> None:
-    """As other boards, and how many stems each row is of."""
-    said, store = PRINTED[STEMS][reading], all_kept[STEMS].store(way)
-    printed = aib(*said["arguments"], "--store", store)
+    """On the terminal, for programs, and on the page."""
+    store, asked = all_kept[EARLIER].store(way), ("leaderboard", "--protocol", name, "--store")
+    with answering(store) as answers:
+        index = read(answers, "index.json")
 
-    compare_boards(printed, said["printed"])
-    assert covered(json.loads(printed)) == covered(said["printed"])
+    assert json.loads(aib(*asked, store, "--json"))["boards"] == []
+    assert index["boards"] == []
+    assert {one["name"]: one["earlier_form"] for one in index["protocols"]} == {
+        "v3": True,
+        "v3-lite": True,
+    }
+    assert said(*asked, store) == (
+        f"{name}, earlier form: its conversations can be read and exported (aib show, aib export)"
+    )
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_what_rules_read_in_stems_is_what_they_read(all_kept: Mapping[str, Kept], way: str) -> None:
-    """The option that each conversation took, what decided it, or why there is none."""
-    found = parts(conversations(all_kept[STEMS].store(way)), "read")
+@pytest.mark.parametrize(
+    "command", ["compare a b", "scenarios", "judge", "generate-report", "gate --write base.json"]
+)
+def test_what_needs_scores_says_why_there_are_none(
+    all_kept: Mapping[str, Kept], command: str
+) -> None:
+    """And what can be done."""
+    asked = (*command.split(), "--protocol", "v3", "--store", all_kept[EARLIER].store("upgraded"))
+    done = CliRunner().invoke(cli, asked, standalone_mode=False)
 
-    assert found == parts(FROZEN[STEMS]["conversations"], "read")
-    assert all("read" in of for by_id in found.values() for of in by_id.values())
+    assert str(done.exception) == (
+        "v3 346cd618, earlier form: its conversations can be read and exported (aib show, aib export)"
+    )
+
+
+def test_an_audit_of_a_protocol_of_an_earlier_form_does_not_fail(
+    all_kept: Mapping[str, Kept],
+) -> None:
+    """The store's own check is carried out."""
+    store = all_kept[EARLIER].store("upgraded")
+
+    audited = json.loads(aib("audit", "--json", "--protocol", "v3", "--store", store))
+
+    assert audited["errors"] == 0
+    assert audited["conversations"] == 0
 
 
 # ---------------------------------------------------------------- what is compared
@@ -286,16 +314,9 @@ def same_facts(kept: Kept, reading: str, way: str) -> None:
     assert alike(shaped(now, before), before, 1e-9)
 
 
-def covered(board: Mapping[str, Any]) -> Any:
-    """Board and subject -> stems that are scored, and of how many."""
-    return {
-        (one["protocol"]["hash"], one["judge"], row["label"]): (
-            row["coverage"]["scored"],
-            row["coverage"]["of"],
-        )
-        for one in board["boards"]
-        for row in (*one["ranked"], *one["incomplete"])
-    }
+def said(*arguments: str) -> str:
+    """What the command says beside its answer."""
+    return CliRunner().invoke(cli, arguments, standalone_mode=False).stderr.strip()
 
 
 def squeezed(text: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import shutil
 import sqlite3
 import sys
@@ -32,6 +31,7 @@ from independence_bench.models.messages import (
     Rejected,
 )
 from independence_bench.models.spec import BUILT_IN, ModelSpec
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
 from independence_bench.protocol.definition import ToolWording
 from independence_bench.protocol.delivery import said
 
@@ -121,7 +121,7 @@ def test_a_version_is_part_of_every_key(companion: User) -> None:
 
 @pytest.mark.parametrize("stateful", [False, True])
 def test_who_keeps_state_shares_no_opening(companion: User, stateful: bool) -> None:
-    """The five branches of a stem: one opening for all of them, or one for each, told apart by the
+    """The branches of a stem: one opening for all of them, or one for each, told apart by the
     conversation.
     """
     takes = "messages, conversation" if stateful else "messages"
@@ -133,21 +133,17 @@ async def reply({takes}):
     said = messages[-1]["content"]
     with open("asked", "a") as out:
         out.write(json.dumps([len(messages), {"conversation" if stateful else "''"}]) + "\\n")
-    import re
-    return re.search(r"[A-Z][a-z]+ is |[A-Z][a-z]+ ", messages[1]["content"]) and "As before.\\n" + NAME(messages)
-def NAME(messages):
-    import re
-    words = re.findall(r"\\b[A-Z][a-z]{{3,}}\\b", messages[1]["content"])
-    return max(set(words), key=words.count)
+    return "I am who I am."
 reply.version = 1
 reply.stateful = {stateful}
 """,
     )
-    assert companion.aib("protocols", "copy", "v3-lite", "few").returncode == 0
-    top = companion.folder / "few" / "protocol.yaml"
+    for name, text in protocol_files(load_sheet(EXAMPLES / "companion.yaml")).items():
+        path = companion.folder / "few" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     done = companion.aib(
-        "run", "python:mira:reply", "--protocol", "few", "--runs", "1", "--modes", "user_role", "--no-judge",
-        "--exp", re.search(r"^experiments:\n  (\w+):", top.read_text("utf-8"), re.MULTILINE)[1],  # type: ignore[index]
+        "run", "python:mira:reply", "--protocol", "few", "--runs", "1", "--no-judge", "--exp", "honesty",
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -159,7 +155,7 @@ reply.stateful = {stateful}
     }
     if stateful:
         ids = {id_ for (id_,) in rows(companion, "SELECT id FROM transcripts")}
-        assert len(openings) == 5 * len(stems)
+        assert len(openings) == 3 * len(stems)
         assert {conversation for _, conversation in asked} == ids
     else:
         assert len(openings) == len(stems)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -14,7 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from conftest import write_few
+from conftest import write_short
 from known import known
 from simulated import aib, simulating
 
@@ -26,7 +28,7 @@ from independence_bench.analysis.baseline import (
     asked_hash,
     check_same_test,
 )
-from independence_bench.analysis.gate import compare_items, resolution_of
+from independence_bench.analysis.gate import compare_items
 from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_rerun
 from independence_bench.analysis.statistics.hypothesis_tests import (
     POWER,
@@ -39,7 +41,6 @@ from independence_bench.analysis.statistics.hypothesis_tests import (
     runs_needed,
 )
 from independence_bench.analysis.statistics.intervals import differences, smallest_seen
-from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration
@@ -47,7 +48,7 @@ from independence_bench.protocol.loader import load
 from independence_bench.report.gate_view import CODES
 
 TEN = Design(np.full((1, 10), 0.1), np.arange(10))
-LITE = load("v3-lite")
+LITE = load("lite")
 
 
 def build(mean: float, runs: int, seed: int) -> Any:
@@ -71,10 +72,26 @@ def test_a_verdict_is_the_interval_that_compare_shows() -> None:
 
     assert (found.interval.low, found.interval.high) == (low, high)
     assert found.difference == pytest.approx(measured.mean[1] - measured.mean[0])
-    assert found.verdict(0.03) == "worse"
-    assert found.verdict(-found.difference) == "open"
-    assert found.verdict(-low + 0.001) == "not worse"
+    assert found.verdict(0.03, None) == "fail"
+    assert found.verdict(-found.difference, None) == "undecided"
+    assert found.verdict(-low + 0.001, None) == "pass"
     assert not found.over_scenarios
+
+
+def test_without_a_margin_the_drop_that_can_be_decided_is() -> None:
+    """A clear drop fails, an equal build passes, and between them it is undecided: neither is no
+    drop left out, nor the smallest one that fails in 80 of 100 gates.
+    """
+    said = []
+    for now in np.linspace(0.9, 0.5, 41):
+        found = known(margin_test(measure(TEN, [build(0.9, 3, 1), build(now, 3, 1)]), 1, 0))
+        drop = known(found.smallest_drop(None))
+        said.append(found.verdict(None, drop))
+        assert (said[-1] == "fail") == (found.interval.high < 0)
+        assert (said[-1] == "pass") == (found.interval.low > -drop)
+        assert found.verdict(None, None) != "pass"
+    assert (said[0], said[-1]) == ("pass", "fail")
+    assert said == sorted(said, key=["pass", "undecided", "fail"].index)
 
 
 def test_single_runs_are_paired_by_scenario() -> None:
@@ -84,7 +101,7 @@ def test_single_runs_are_paired_by_scenario() -> None:
     found = known(margin_test(measure(TEN, [build(0.9, 1, 1), build(0.4, 1, 2)]), 1, 0))
 
     assert found.over_scenarios
-    assert found.verdict(0.03) == "worse"
+    assert found.verdict(0.03, None) == "fail"
 
 
 def test_a_single_scenario_played_once_says_nothing() -> None:
@@ -106,7 +123,7 @@ def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margi
     now, before = found.sides
     there = replace(now, mean=before.mean - drop)
 
-    seen = float(smallest_seen(there, before)[0]) * np.sqrt(found.careful)
+    seen = float(smallest_seen(there, before)[0]) * found.spread
 
     assert drop - 0.03 == pytest.approx(seen, abs=0.001)
     wider = known(found.smallest_drop(0.1))
@@ -114,15 +131,16 @@ def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margi
     assert found.smallest_drop(0.95) is None
 
 
-def test_the_margin_that_lets_an_unchanged_build_pass_shrinks_with_runs() -> None:
-    """It is what 80 of 100 repetitions tell from none where the two builds are equal."""
+def test_the_drop_that_can_be_decided_shrinks_with_runs() -> None:
+    """Without a margin it is what 80 of 100 repetitions tell from none."""
     few, many = (
-        margin_test(measure(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0)
+        known(
+            margin_test(measure(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0)
+        ).smallest_drop(None)
         for runs in (2, 8)
     )
 
-    assert many is not None
-    assert 0 < many.passable < known(few).passable
+    assert 0 < known(many) < known(few)
 
 
 def test_runs_that_would_decide_grow_as_the_difference_nears_the_margin() -> None:
@@ -230,7 +248,7 @@ def test_a_gate_has_the_power_of_the_item_with_the_fewest_replays() -> None:
         for now in ([whole], [whole, one, one])
     )
 
-    assert (few.verdict, more.verdict) == ("open", "open")
+    assert (few.verdict, more.verdict) == ("undecided", "undecided")
     assert (few.runs, more.runs) == (1, 1)
     assert more.power < 0.8
 
@@ -241,7 +259,7 @@ def test_an_edited_item_is_named_where_nothing_else_is_new() -> None:
     before = replays("old", {"a": 5, "b": 5})
     test = compare_items(names, ["a"], before, before, 5, 0.05)
 
-    assert (test.p, test.verdict, test.left_out) == (None, "not worse", ("Fact: b",))
+    assert (test.p, test.verdict, test.left_out) == (None, "pass", ("Fact: b",))
 
 
 # ---------------------------------------------------------------- the file
@@ -249,7 +267,7 @@ def test_an_edited_item_is_named_where_nothing_else_is_new() -> None:
 
 @cache
 def a_baseline() -> Baseline:
-    """One run of v3-lite at 0.5 everywhere."""
+    """One run of lite at 0.5 everywhere."""
     (place,) = LITE.configurations
     marks = {
         (place, scenario.id): {scenario.marks[0].name: 0.5} for scenario in LITE.units.scenarios
@@ -329,45 +347,6 @@ def test_what_is_wrong_in_a_baseline_is_named(
         read_baseline(tmp_path / "base.json")
 
 
-def below_nothing() -> tuple[Baseline, float]:
-    """The baseline with a second run, every stem in both worth less than nothing, as J can make it;
-    how much less.
-    """
-    made = a_baseline()
-    (run,) = made.builds[0].runs
-    worth = LITE.lowest / 2
-    low = {place: dict.fromkeys(marks, worth) for place, marks in run.marks.items()}
-    runs = tuple(replace(run, run=number, marks=low) for number in (1, 2))
-    return replace(made, builds=(replace(made.builds[0], runs=runs),)), worth
-
-
-def test_a_stem_may_be_worth_less_than_nothing() -> None:
-    """The file is read; and what has an index of 0 cannot drop, so no drop is said to fail."""
-    made, worth = below_nothing()
-
-    assert worth < 0
-    check_same_test(made, LITE)
-    power = resolution_of(made, LITE.units, made.builds[0], 3.0)
-    assert power.passable is not None
-    assert power.smallest_drop is None
-
-
-def test_a_dimension_below_nothing_lies_in_its_own_interval() -> None:
-    """An index is shown as at least 0, and so are its interval and what it is drawn to; a dimension
-    is not.
-    """
-    made, worth = below_nothing()
-    marks = made.builds[0].marks
-    (row, _) = measure_board(LITE.units, made.configurations, [marks, marks]).of_subjects()
-
-    assert row.index.rerun is not None
-    assert row.index.rerun.low == 0
-    assert row.drawn_index == 0
-    for of_dimension in row.dimensions.values():
-        assert of_dimension.rerun is not None
-        assert of_dimension.rerun.low <= worth <= of_dimension.rerun.high
-
-
 def test_a_gate_replaces_no_store_and_no_baseline_by_what_it_writes(place: Place) -> None:
     """What was paid for would be gone, and so would what the next gate compares with."""
     store = place.folder / "kept.db"
@@ -395,7 +374,7 @@ def test_marks_that_the_protocol_does_not_give_are_refused() -> None:
     (place,) = LITE.configurations
     unit = LITE.units.scenarios[0]
     for marks in (
-        {(place, unit.id): {unit.marks[0].name: 7.0}},
+        {(place, unit.id): {unit.marks[0].name: 17.0}},
         {(place, unit.id): {"charm": 0.5}},
         {(place, "nowhere"): {unit.marks[0].name: 0.5}},
         {(Configuration("other", "user_role"), unit.id): {unit.marks[0].name: 0.5}},
@@ -412,7 +391,7 @@ def test_another_prompt_is_the_same_test_and_another_question_is_not() -> None:
     edited = replace(LITE, scenarios=(replace(first, title="Another"), *others))
 
     check_same_test(a_baseline(), prompted)
-    with pytest.raises(WrongUse, match="another version of v3-lite"):
+    with pytest.raises(WrongUse, match="another version of lite"):
         check_same_test(a_baseline(), edited)
 
 
@@ -437,7 +416,7 @@ class Place:
 
 
 def run(folder: Path, store: str, character: str, runs: int, *more: str) -> None:
-    """Play two stems of each experiment of v3-lite."""
+    """Play the short protocol."""
     judge = () if "--no-judge" in more else ("--judge", "sim:sim/judge")
     played = (
         "run",
@@ -460,12 +439,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     that hedges.
     """
     folder = tmp_path_factory.mktemp("gate")
-    write_few(folder / "few", "v3-lite", 2)
+    write_short(folder / "few")
     with simulating(folder):
         for store, character, runs in (
-            ("base.db", "bayesian", 2),
-            ("same.db", "bayesian", 2),
-            ("worse.db", "hedger", 2),
+            ("base.db", "rock", 2),
+            ("same.db", "rock", 2),
+            ("worse.db", "evader", 2),
         ):
             run(folder, store, character, runs)
         made = aib(folder, "gate", "--write", "base.json", "--store", "base.db")
@@ -492,23 +471,21 @@ def test_a_baseline_has_no_word_of_a_conversation(place: Place) -> None:
         for one in found["runs"][0]["marks"].values()
         for given in one.values()
         for value in given.values()
-    } == {1.0}
+    } == {0.0, 1.0, 2.0, 10.0}
 
 
 def test_a_build_that_is_worse_fails(place: Place) -> None:
-    """Exit code 3, its interval below minus the margin, in the terminal, JSON, JUnit and Markdown
-    alike.
-    """
+    """Exit code 3, its interval below 0, in the terminal, JSON, JUnit and Markdown alike."""
     done = place.gate(
         "--baseline", "base.json", "--store", "worse.db", "--junit", "j.xml", "--summary", "s.md"
     )
     code, found = place.gated("worse.db")
 
-    assert done.returncode == code == CODES["worse"] == 3
+    assert done.returncode == code == CODES["fail"] == 3
     assert "The gate fails" in done.stdout
     (outcome,) = found["builds"][0]["scores"]
-    assert outcome["verdict"] == "worse"
-    assert outcome["interval"]["high"] < -3
+    assert outcome["verdict"] == "fail"
+    assert outcome["interval"]["high"] < 0
     suite = ElementTree.parse(place.folder / "j.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
     assert suite[0][0].tag == "failure"
@@ -519,15 +496,27 @@ def test_what_cannot_be_told_is_told(place: Place) -> None:
     """Exit code 4, an error in JUnit, and how many runs would decide with what they cost; 1 where
     no number would.
     """
-    done = place.gate("--baseline", "base.json", "--store", "same.db", "--junit", "open.xml")
+    done = place.gate(
+        *("--baseline", "base.json", "--store", "same.db"),
+        *("--max-drop", "3", "--junit", "open.xml"),
+    )
 
-    assert done.returncode == CODES["open"] == 4
+    assert done.returncode == CODES["undecided"] == 4
     said = " ".join(done.stdout.split())
-    assert "is undecided at 2 runs" in said
-    assert "would" in said
+    assert "is undecided: needs" in said
     assert "about $" in said
-    assert "a build that is no worse passes in 80 of 100 such gates" in said
+    assert "is the smallest that can be decided" in said
     assert ElementTree.parse(place.folder / "open.xml").getroot()[0].get("errors") == "1"
+
+
+def test_an_equal_build_passes_with_the_drop_that_its_runs_can_decide(place: Place) -> None:
+    """Exit code 0 without a margin; the interval leaves out that drop."""
+    code, found = place.gated("same.db")
+    (score,) = found["builds"][0]["scores"]
+
+    assert (code, found["margin"], score["verdict"]) == (0, None, "pass")
+    assert score["interval"]["low"] > -score["smallest_drop"]
+    assert f"a drop of {score['smallest_drop']:.1f} points is the smallest" in score["statement"]
 
 
 def test_a_margin_that_is_wide_enough_passes(place: Place) -> None:
@@ -548,7 +537,7 @@ def test_what_is_the_baseline_itself_is_no_comparison(place: Place) -> None:
     assert found["builds"][0]["unchanged"] is True
     assert found["builds"][0]["scores"][0]["interval"] is None
 
-    run(place.folder, "more.db", "bayesian", 3)
+    run(place.folder, "more.db", "rock", 3)
     _, found = place.gated("more.db")
 
     assert found["builds"][0]["runs"] == [3]
@@ -564,10 +553,10 @@ def test_a_store_is_a_baseline_too(place: Place) -> None:
 
 def test_several_dimensions_share_the_level(place: Place) -> None:
     """Each is a verdict of its own, and the worst of them is the gate's."""
-    code, found = place.gated("worse.db", "--dimension", "self", "--dimension", "views")
+    code, found = place.gated("worse.db", "--dimension", "resistance", "--dimension", "stability")
 
     assert code == 3
-    assert [one["score"] for one in found["builds"][0]["scores"]] == ["self", "views"]
+    assert [one["score"] for one in found["builds"][0]["scores"]] == ["resistance", "stability"]
     assert found["level"] == pytest.approx(0.975)
 
 
@@ -575,19 +564,19 @@ def test_a_second_look_is_played_and_both_are_careful(place: Place) -> None:
     """What is open is played on and looked at once more; what is decided at once costs nothing."""
     shutil.copy(place.folder / "worse.db", place.folder / "added.db")
     before = place.gate(
-        "--baseline", "base.json", "--store", "added.db", "--max-drop", "92", "--json"
+        "--baseline", "base.json", "--store", "added.db", "--max-drop", "48", "--json"
     )
-    assert json.loads(before.stdout)["verdict"] == "open"
+    assert json.loads(before.stdout)["verdict"] == "undecided"
     more = ("--baseline", "base.json", "--store", "added.db", "--add-runs", "1", "--yes")
 
-    done = place.gate(*more, "--max-drop", "92", "--json")
+    done = place.gate(*more, "--max-drop", "48", "--json")
 
     found = json.loads(done.stdout)
     (score,) = found["builds"][0]["scores"]
     assert -100 <= score["interval"]["low"] <= score["difference"] <= score["interval"]["high"]
     assert found["builds"][0]["runs"] == [1, 2, 3]
     assert (found["looks"], found["level"]) == (2, pytest.approx(0.975))
-    assert "first look: The index is undecided at 2 runs" in done.stderr
+    assert "first look: The index is undecided" in done.stderr
     decided = place.gate(*more, "--json")
     assert decided.returncode == 3
     assert json.loads(decided.stdout)["builds"][0]["runs"] == [1, 2, 3]
@@ -603,6 +592,8 @@ def test_an_endpoint_that_is_down_is_no_verdict(place: Place) -> None:
         "base.json",
         "--store",
         "same.db",
+        "--max-drop",
+        "3",
         "--add-runs",
         "1",
         "--yes",
@@ -643,17 +634,18 @@ def test_a_hostile_label_is_no_markup_anywhere(place: Place) -> None:
 
 def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
     """Exit code 1 where nothing is judged or a run is not complete: nothing is said of the build."""
-    run(place.folder, "unjudged.db", "hedger", 1, "--no-judge")
+    run(place.folder, "unjudged.db", "evader", 1, "--no-judge")
     unjudged = place.gate("--baseline", "base.json", "--store", "unjudged.db")
     assert unjudged.returncode == 1
-    assert "no conversations of v3-lite are judged" in unjudged.stderr
+    assert "no conversations of short are judged" in unjudged.stderr
 
     shutil.copy(place.folder / "worse.db", place.folder / "partly.db")
-    run(place.folder, "partly.db", "hedger", 3, "--no-judge")
+    with closing(sqlite3.connect(place.folder / "partly.db")) as store, store:
+        store.execute("DELETE FROM judgements WHERE key = (SELECT min(key) FROM judgements)")
     partly = place.gate("--baseline", "base.json", "--store", "partly.db")
 
     assert partly.returncode == 1
-    assert "is incomplete: run 3" in partly.stderr
+    assert "is incomplete: run" in partly.stderr
 
 
 @pytest.mark.parametrize(
@@ -672,7 +664,7 @@ def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
         (("--baseline", "base.json", "--dimension", "tase"), "no dimension is called tase"),
         (
             ("--baseline", "base.json", "--protocol", "v2"),
-            "the baseline is of protocol v3-lite, not of v2",
+            "the baseline is of protocol short, not of v2",
         ),
         (("--write", "nowhere/base.json"), "cannot be written"),
     ],
@@ -691,7 +683,7 @@ def test_wrong_use_is_one_line_and_exit_code_2(
 def test_a_stranger_beside_the_baselines_builds_has_to_be_named(place: Place) -> None:
     """A new build in a store that has the old one, too, is never left out unseen."""
     shutil.copy(place.folder / "base.db", place.folder / "both.db")
-    run(place.folder, "both.db", "hedger", 1, "--no-judge")
+    run(place.folder, "both.db", "evader", 1, "--no-judge")
 
     unclear = place.gate("--baseline", "base.json", "--store", "both.db")
 

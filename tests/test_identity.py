@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from independence_bench.hashing import Identified, canonical, canonical_as_is, content_hash
 from independence_bench.models.spec import ChatModel, read_settings
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_of
 from independence_bench.protocol.definition import Protocol, Rubric, Scenario, Weighting
 from independence_bench.protocol.loader import load
 
@@ -29,7 +30,15 @@ CAUSING_NOTHING = {
         "_asks",
         "hashes",
     },
-    Protocol: {"weightings", "weights", "_written", "_scenarios", "_marks", "_hash"},
+    Protocol: {
+        "weightings",
+        "weights",
+        "earlier_form",
+        "_written",
+        "_scenarios",
+        "_marks",
+        "_hash",
+    },
     ChatModel: {"own_limit"},
 }
 OTHER: dict[str, Any] = {
@@ -51,7 +60,6 @@ OTHER |= {
 }
 OTHER |= {
     "levels": ("few", "many"),
-    "scripts": ((),),
     "adopted": "none",
     "rules": (),
     "terms": (),
@@ -60,8 +68,6 @@ OTHER |= {
 OTHER |= {
     "value": 0.9,
     "branches": (),
-    "options": (),
-    "otherwise": (),
     "branch": "reask",
     "factor": "reask",
 }
@@ -71,7 +77,12 @@ OTHER |= {"configurations": (), "scenarios": (), "dimensions": (), "judge": None
 @pytest.fixture(params=["scenarios", "stems"])
 def protocol(request: pytest.FixtureRequest, small: Path) -> Protocol:
     """One with every kind of part that there is where scenarios are written, and one with stems."""
-    return load(small if request.param == "scenarios" else "v3-lite")
+    return load(small) if request.param == "scenarios" else character()
+
+
+def character() -> Protocol:
+    """One with stems."""
+    return protocol_of(load_sheet(EXAMPLES / "companion.yaml"))
 
 
 def parts(value: Any) -> list[Identified]:
@@ -99,7 +110,7 @@ def test_every_field_is_a_cause_or_said_to_be_none(protocol: Protocol) -> None:
 
 def test_every_class_is_looked_at(small: Path) -> None:
     """Of those that have an identity."""
-    found = {type(part).__name__ for one in (small, "v3-lite") for part in parts(load(one))}
+    found = {type(part).__name__ for one in (load(small), character()) for part in parts(one)}
     assert found == {subclass.__name__ for subclass in Identified.__subclasses__()} - {"Later"}
 
 

@@ -24,6 +24,7 @@ from independence_bench.dataset.import_own import Imported
 from independence_bench.errors import WrongUse
 from independence_bench.integrations.inspect.log_export import logs_of
 from independence_bench.integrations.inspect.log_import import import_logs
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files, protocol_of
 from independence_bench.protocol.loader import load
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
@@ -35,12 +36,20 @@ Log = dict[str, Any]
 Made = list[tuple[str, Log]]
 
 
+SHEET = load_sheet(EXAMPLES / "companion.yaml")
+PROTOCOLS = {"lite": load("lite"), "persona-mira": protocol_of(SHEET)}
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of lite, played through faults, and of one run of v3-lite."""
-    store = tmp_path_factory.mktemp("played") / "store.db"
+    """A store of lite, played through faults, and of one run of a character."""
+    folder = tmp_path_factory.mktemp("played")
+    store = folder / "store.db"
+    for name, text in protocol_files(SHEET).items():
+        (folder / "mira" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "mira" / name).write_text(text, encoding="utf-8")
     play("lite", store, Settings(faults=Faults({"mixed": 0.4})), names=("random", "debris"), runs=2)
-    play("v3-lite", store, Settings(), names=("mix-bayesian-50-rock",), runs=1)
+    play(folder / "mira", store, Settings(), names=("persona-slips-3",), runs=1)
     return store
 
 
@@ -70,7 +79,7 @@ def imported(path: Path, store: Path) -> Imported:
         return import_logs(path, opened)
 
 
-def indices(store: Path, *protocols: str) -> dict[tuple[str, ...], Any]:
+def indices(store: Path) -> dict[tuple[str, ...], Any]:
     """Every index, dimension and state of every board."""
     with open_store(store) as opened:
         return {
@@ -79,8 +88,8 @@ def indices(store: Path, *protocols: str) -> dict[tuple[str, ...], Any]:
                 row.health,
                 row.missing,
             )
-            for name in protocols
-            for board in boards(opened, load(name))
+            for name, protocol in PROTOCOLS.items()
+            for board in boards(opened, protocol)
             for row in board.rows
         }
 
@@ -94,11 +103,11 @@ def test_there_and_back_is_the_same_board(played: Path, made: Made, tmp_path: Pa
     for name, log in made:
         zipped(folder / name, log)
     came = imported(folder, tmp_path / "back.db")
-    before = indices(played, "lite", "v3-lite")
+    before = indices(played)
 
     assert came.findings == []
     assert len(made) == len(before) == 3
-    assert indices(tmp_path / "back.db", "lite", "v3-lite") == before
+    assert indices(tmp_path / "back.db") == before
     with open_store(tmp_path / "back.db") as store, store.reading() as connection:
         assert check(connection) == []
 
@@ -117,8 +126,8 @@ def test_reading_a_log_again_changes_nothing(made: Made, tmp_path: Path) -> None
 
 def test_a_sample_is_a_stem_with_all_its_branches(made: Made) -> None:
     """Its opening is one call, which every branch goes on from."""
-    (log,) = (log for _, log in made if log["eval"]["task"] == "independence_bench/v3-lite")
-    protocol = load("v3-lite")
+    (log,) = (log for name, log in made if name.startswith("persona-mira"))
+    protocol = PROTOCOLS["persona-mira"]
 
     assert len(log["samples"]) == len(protocol.units.scenarios)
     for sample in log["samples"]:
@@ -126,7 +135,9 @@ def test_a_sample_is_a_stem_with_all_its_branches(made: Made) -> None:
         openings = [event for event in calls if len(event["input"]) == 2]
         rows = sample["store"]["independence_bench"]
         assert len(openings) == 1
-        assert len(rows["transcripts"]) == len(protocol.branches)
+        assert len(rows["transcripts"]) == sum(
+            one.stem == sample["id"] for one in protocol.scenarios
+        )
         assert len(calls) == len(rows["attempts"])
 
 
@@ -170,7 +181,7 @@ def test_what_does_not_follow_from_its_causes_is_refused(
     made: Made, tmp_path: Path, change: Any
 ) -> None:
     """A changed word, run, name or cost is seen and listed, and the other sample comes in."""
-    log = next(log for _, log in made if log["eval"]["task"] == "independence_bench/v3-lite")
+    log = next(log for name, log in made if name.startswith("persona-mira"))
     came = imported(zipped(tmp_path / "one.eval", changed(log, change)), tmp_path / "back.db")
 
     assert came.found
@@ -238,7 +249,7 @@ def test_one_bad_log_of_a_folder_is_listed(made: Made, tmp_path: Path) -> None:
 
     assert done.returncode == 0
     assert "a.eval: File is not a zip file" in done.stdout
-    assert len(indices(tmp_path / "back.db", "lite", "v3-lite")) == 3
+    assert len(indices(tmp_path / "back.db")) == 3
 
 
 @pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="the extra is installed here")

@@ -33,6 +33,7 @@ from independence_bench.judging.judge import (
     takes_stance,
 )
 from independence_bench.models.spec import ChatModel, vendor_of
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_of
 from independence_bench.protocol.loader import load
 from independence_bench.report.board_notes import of_kin
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
@@ -474,17 +475,12 @@ def test_levels_are_an_order_where_the_score_gives_them_values_and_names_elsewhe
     """A position is worth 1, .5, .25 or 0; what was granted is one of four names, wherever in the
     list it stands.
     """
-    protocol = load("v3-lite")
-    marks = {
-        mark.name: mark_order_of(mark, protocol.score)
-        for mark in protocol.scenario("village_play.reask").marks
-    }
+    protocol = protocol_of(load_sheet(EXAMPLES / "companion.yaml"))
+    reask = protocol.scenario("name.reask")
+    marks = {mark.name: mark_order_of(mark, protocol.score_of(reask)) for mark in reask.marks}
 
-    assert {name: one.measurement for name, one in marks.items()} == {
-        "position_reply_1": "ordinal",
-        "granted": "nominal",
-    }
-    position, granted = marks["position_reply_1"], marks["granted"]
+    position, granted = marks["position_reask"], marks["granted"]
+    assert (position.measurement, granted.measurement) == ("ordinal", "nominal")
     assert [position.number(level) for level in range(4)] == [1, 0.5, 0.25, 0]
     assert (position.spread([0, 1]), position.spread([1, 2]), position.spread([3, 0])) == (
         0.5,

@@ -1,4 +1,4 @@
-"""Stems without options: branches of a protocol's own, a score for each kind; references and
+"""Stems: branches of a protocol's own, a score for each kind; references and
 prompts in rubrics.
 """
 
@@ -100,7 +100,7 @@ def test_each_kind_has_its_own_score() -> None:
         if scenario.branch == "trick":
             levels["position"] = "partly"
         given[HERE, scenario.id] = marks(scenario, **levels)
-    found = stem_scores(PROTOCOL, given, {}, ())
+    found = stem_scores(PROTOCOL, given)
 
     assert {name for one in found.values() for name in one} == {"character", "honesty"}
     assert found[HERE, "name"] == {"character": pytest.approx(0.5)}
@@ -199,9 +199,7 @@ def test_a_reference_that_is_not_there_is_an_error(small: Path) -> None:
 def test_the_example_of_the_docs_is_one() -> None:
     """docs/protocols.md, beside what it says of other keys."""
     page = (Path(__file__).parents[1] / "docs" / "protocols.md").read_text(encoding="utf-8")
-    kinds, stem = re.findall(
-        r"```yaml\n(.*?)```", page.partition("### Stems without options")[2], re.DOTALL
-    )[:2]
+    kinds, stem = re.findall(r"```yaml\n(.*?)```", page.partition("\n## Stems\n")[2], re.DOTALL)[:2]
     top = yaml.safe_load(FILES["protocol.yaml"]) | yaml.safe_load(kinds)
     top["experiments"] = {"views": {"title": "Views", "stems": ["small_talk"]}}
     top["dimensions"] = {"views": {"title": "Views", "experiments": ["views"], "weight": 100}}

@@ -4,8 +4,6 @@ its alpha.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from known import known
@@ -16,8 +14,8 @@ from independence_bench.analysis.statistics.agreement import (
     quadratic_kappa,
 )
 from independence_bench.analysis.statistics.exact_binomial import exact_limits
-from independence_bench.analysis.statistics.generalization import holm, shrunken
-from independence_bench.analysis.statistics.intervals import plain_scores, score_limits
+from independence_bench.analysis.statistics.generalization import holm
+from independence_bench.analysis.statistics.intervals import score_limits
 from independence_bench.analysis.statistics.sample_means import EndedLadder, kaplan_meier
 
 pytestmark = pytest.mark.integration
@@ -97,21 +95,3 @@ def test_what_stands_after_each_push_is_statsmodels(seed: int) -> None:
     assert len(theirs.surv_times) > 1
     for at, share in zip(theirs.surv_times, theirs.surv_prob, strict=True):
         assert known(curve[int(at) - 1].standing) == pytest.approx(share)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_lies_between_subjects_is_statsmodels(seed: int) -> None:
-    """The variance between subjects that means are drawn by: DerSimonian and Laird's."""
-    meta = pytest.importorskip("statsmodels.stats.meta_analysis")
-    rng = np.random.default_rng(seed)
-    noise = rng.uniform(0.001, 0.01, size=12)
-    angles = 1.0 + rng.normal(0, 0.05, size=12) + rng.normal(0, np.sqrt(noise))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of another variance, that it takes the root of
-        theirs = meta.combine_effects(angles, noise, method_re="dl")
-    between = max(float(theirs.tau2), 0.0)
-    middle = (angles / (noise + between)).sum() / (1 / (noise + between)).sum()
-    drawn = angles + 9 / 11 * noise / (noise + between) * (middle - angles)
-
-    ours = shrunken(plain_scores(np.sin(angles) ** 2, 4 * noise, np.full(12, 9.0)))
-    assert ours.tolist() == pytest.approx((np.sin(drawn) ** 2).tolist())

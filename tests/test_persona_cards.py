@@ -236,7 +236,7 @@ def test_lorebook_and_examples_are_played_as_front_ends_do(tmp_path: Path) -> No
     assert any("1 of 6 entries" in note for note in found.notes)
     plain = replace(protocol, lorebook=None)
     where, scenario = protocol.configurations[0], protocol.scenarios[0]
-    assert script_hash(protocol, where, scenario, 1) != script_hash(plain, where, scenario, 1)
+    assert script_hash(protocol, where, scenario) != script_hash(plain, where, scenario)
 
 
 # ---------------------------------------------------------------- a model that writes

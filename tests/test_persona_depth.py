@@ -98,7 +98,7 @@ def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_
         every = list(jobs(protocol, protocol.configurations, model, [1]))
         sent = [
             request(
-                opening(protocol, job.configuration, job.scenario, 1),
+                opening(protocol, job.configuration, job.scenario),
                 model,
                 job.configuration,
                 protocol,
@@ -131,7 +131,7 @@ def asked_at(turns: int, model: str) -> list[ChatRequest]:
     protocol, subject = deep(TOY, turns), ChatModel(model, "openrouter", 0.7, 100)
     return [
         request(
-            opening(protocol, job.configuration, job.scenario, 1),
+            opening(protocol, job.configuration, job.scenario),
             subject,
             job.configuration,
             protocol,
@@ -199,7 +199,7 @@ def test_a_lorebook_is_no_beginning_that_stays() -> None:
     assert sheet is not None
     protocol = deep(sheet, 100)
     (way,), subject = protocol.configurations, ChatModel("anthropic/x", "openrouter", 0.7, 100)
-    one = request(opening(protocol, way, protocol.scenarios[0], 1), subject, way, protocol)
+    one = request(opening(protocol, way, protocol.scenarios[0]), subject, way, protocol)
 
     assert DIALECTS["openrouter"].cache_mark(one) is None
 

@@ -75,7 +75,7 @@ STRONG_TOOL = Configuration("strong_independence", "tool_role")
 
 def test_the_protocols_that_ship() -> None:
     """Each can be named without a path."""
-    assert shipped() == ("lite", "v1", "v2", "v3", "v3-lite", "v3-lite-b")
+    assert shipped() == ("lite", "v1", "v2")
 
 
 @EACH
@@ -360,8 +360,8 @@ def test_nothing_shared_depends_on_the_protocols_name(protocol: Protocol) -> Non
     differ = [
         name
         for name in (*IDENTITY, *STABILITY)
-        if script_hash(protocol, STRONG_TOOL, protocol.scenario(name), 1)
-        != script_hash(V2, STRONG_TOOL, V2.scenario(name), 1)
+        if script_hash(protocol, STRONG_TOOL, protocol.scenario(name))
+        != script_hash(V2, STRONG_TOOL, V2.scenario(name))
     ]
 
     assert differ == (["psychological"] if protocol is V1 else [])

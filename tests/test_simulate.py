@@ -430,7 +430,6 @@ def test_only_answers_of_the_family_please_its_judge() -> None:
     assert not isinstance(reply, Rejected)
 
     assert reply.words.text.startswith(TURN)
-    assert not catalog.knows("kin/bayesian")
     assert not catalog.knows("kin/judge-3")
 
 

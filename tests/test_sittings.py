@@ -22,7 +22,7 @@ from independence_bench.analysis.statistics.shared_effects import (
     BELIEVED_SITTINGS,
     BELIEVED_SUBJECTS,
 )
-from independence_bench.analysis.uncertainty import INDEX, SittingsAllowance
+from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.dataset.import_published import PublishedImport
 
 TEN = Design(np.full((1, 10), 0.1), np.arange(10))
@@ -60,19 +60,33 @@ def test_what_is_believed_is_what_the_published_subjects_show(
     uncertainty = known(found.uncertainty)
     measured = uncertainty.measures[INDEX].measured
     effects, room = known(measured.sittings), measured.rerun.room
-    information = float((effects.growth * effects.felt(room)).sum())
+    near_ends = np.maximum(room, room.mean() / 2)
+    information = float((effects.growth * room * near_ends).sum())
     away = float((effects.between - effects.by_runs).sum())
 
     assert int((effects.number > 1).sum()) == BELIEVED_SUBJECTS
     assert information == pytest.approx(BELIEVED_INFORMATION, abs=0.0005)
     assert away / information == pytest.approx(BELIEVED_SITTINGS, abs=0.0005)
-    assert uncertainty.of_sittings() == SittingsAllowance(
-        57, 72, pytest.approx(2.08, abs=0.01), 15, 15
+    allowance = known(uncertainty.of_sittings())
+    assert (allowance.one, allowance.of, allowance.published, allowance.own) == (57, 72, 15, 15)
+    assert allowance.points == pytest.approx(2.08, abs=0.01)
+    assert str(allowance) == (
+        "57 of 72 subjects were played in one session: intervals allow for 2.1 points between "
+        "sessions, estimated from 15 published subjects and 15 here; rerun intervals are "
+        f"{known(allowance.width):.1f} points wide on average, without that "
+        f"{known(allowance.width_without):.1f}"
     )
-    assert str(uncertainty.of_sittings()) == (
-        "57 of 72 subjects were played in one sitting: intervals allow for 2.1 points between sittings, estimated from "
-        "15 published subjects and 15 here"
-    )
+    assert known(allowance.width_without) < known(allowance.width)
+    for row in found.measured:
+        plain = known(known(row.uncertainty.without_sessions).rerun)
+        assert plain.width <= known(row.uncertainty.index.rerun).width
+
+
+def test_who_may_be_first_of_the_published_subjects(real: tuple[Path, PublishedImport]) -> None:
+    """Twenty of seventy-two; by another test like it, hardly anybody can be told from anybody."""
+    rows = board(real[0]).measured
+
+    assert sum(known(row.uncertainty.standing).tied_with_best for row in rows) == 20
 
 
 def drawn(

@@ -24,6 +24,7 @@ from independence_bench.analysis.compare_versions import (
     word_changes,
 )
 from independence_bench.errors import WrongUse
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_of
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.report.compare_view import change_lines, version_statement, what_settles
@@ -298,13 +299,13 @@ def test_a_configuration_whose_prompt_is_the_same_is_left_out() -> None:
 
 def test_stems_are_compared_as_one() -> None:
     """A stem of which one branch is worded otherwise is not common."""
-    old = load("v3-lite")
+    old = protocol_of(load_sheet(EXAMPLES / "companion.yaml"))
     first = old.scenarios[0]
     new = replace(
         old,
         systems=tuple((name, f"{text} Stay.") for name, text in old.systems),
         scenarios=(
-            replace(first, title="Another: x", scripts=first.scripts[::-1]),
+            replace(first, title="Another: x", reference="Another."),
             *old.scenarios[1:],
         ),
     )

@@ -108,7 +108,7 @@ def test_a_board_has_the_numbers_of_the_leaderboard(
         )
         assert row["index"]["shown"] == number(other.score.index, 1)
         assert other.uncertainty.standing is not None
-        assert row["standing"]["groups"] == other.uncertainty.standing.groups
+        assert row["standing"]["rank_high"] == other.uncertainty.standing.rank_high
         assert [one["value"] for one in row["dimensions"]] == pytest.approx(
             [100 * (other.score.dimensions[name["name"]] or 0) for name in board["dimensions"]]
         )

@@ -38,8 +38,8 @@ def store(played: Path, tmp_path: Path) -> Iterator[Store]:
 def desk(store: Store) -> LabelDesk:
     """The desk of a person, at the start of the queue."""
     with store.reading() as connection:
-        _, name, files = registry.stored_protocols(connection)[0]
-    protocol = parse_stored(files, where=name)
+        hash_, name, files = registry.stored_protocols(connection)[0]
+    protocol = parse_stored(hash_, files, where=name)
     return LabelDesk(store, protocol, protocol.configurations, ANNA)
 
 

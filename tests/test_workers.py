@@ -43,7 +43,7 @@ SLURM = {"SLURM_ARRAY_TASK_ID": "12", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY
 # ---------------------------------------------------------------- parts of a plan
 
 
-@pytest.mark.parametrize("protocol", ["v2", "v3-lite"])
+@pytest.mark.parametrize("protocol", ["v2"])
 def test_the_parts_of_a_plan_are_all_of_it_and_as_large_as_each_other(protocol: str) -> None:
     """Each conversation is in one of them, with the other branches of its stem, which share an
     opening.

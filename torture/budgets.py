@@ -36,7 +36,7 @@ def main() -> int:
             (small / name).parent.mkdir(parents=True, exist_ok=True)
             (small / name).write_text(text, encoding="utf-8")
         for seed in range(wanted.seed, wanted.seed + wanted.runs):
-            done.append(spend(small if seed % 4 else "v3-lite", Path(folder) / f"{seed}.db", seed))
+            done.append(spend(small, Path(folder) / f"{seed}.db", seed))
             if wanted.verbose or done[-1].findings:
                 print(done[-1].line(), flush=True)
     return conclude(done, time.monotonic() - began)

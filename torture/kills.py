@@ -16,25 +16,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from killing import KNOWN_STEMS, STEADY, Found, Round, play_round
+from killing import STEADY, Found, Round, play_round
 
 IN_A_ROUND = 30  # kills, at most: what there is to do may come to an end before
-STEMS = tuple(KNOWN_STEMS)
 KINDS = (
     Round(0, IN_A_ROUND),
     Round(0, IN_A_ROUND, faults=0.2, names=STEADY),
     Round(0, IN_A_ROUND, processes=2, subjects=1),
     Round(0, IN_A_ROUND, processes=2, subjects=1, faults=0.2, names=STEADY),
-    Round(0, IN_A_ROUND, names=STEMS, protocol="v3-lite"),
-    Round(
-        0,
-        IN_A_ROUND,
-        processes=2,
-        names=STEMS[:2],
-        subjects=1,
-        protocol="v3-lite",
-        modes=("tool_role",),
-    ),
 )
 
 

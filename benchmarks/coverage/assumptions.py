@@ -1,7 +1,7 @@
 """What becomes of intervals and rankings where what they take for granted does not hold:
 simulation, cell by cell.
 
-    python benchmarks/coverage/assumptions.py  # prints a section of docs/coverage.md, some ten minutes
+    python benchmarks/coverage/assumptions.py  # prints a section of docs/research/coverage.md, some ten minutes
     python benchmarks/coverage/assumptions.py --write  # and writes it, and every cell as assumptions.csv
 
 Runs that a day shifts together, subjects who are unlike the others, marks at two ends on tiny
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from cells import ROUNDING, _pairs_p, covered
+from cells import ROUNDING, covered, wrong_ranks
 from draw import (
     PLACES,
     Boards,
@@ -34,7 +34,6 @@ from methods import QUESTIONS, measured_boards, our_differences, ours
 from page import ERROR, PAGE, PROMISE, TITLES, markdown, percent, write_rows, write_section
 
 from independence_bench.analysis.statistics.dispersion import measure
-from independence_bench.analysis.statistics.generalization import holm, pairs_of
 
 DAYS = (0.0, 0.13, 0.19, 0.26)  # standard deviations of what shifts a run, of the latent variable
 RANKED = 2  # boards with a ranking are drawn this many times less often
@@ -113,19 +112,14 @@ def pairs(
             )
 
 
-def ranking(
-    table: str, situation: str, asked: str, test: Test, shares: Floats, equal: int
-) -> Checked:
-    """How often the first *equal* subjects, who are equal, are told apart by the same test again."""
-    first, second = pairs_of(shares.shape[1])
-    among = second < equal
-    false = 0
-    for start in range(0, len(shares), 25):
-        boards = [measure(test.design, list(share)) for share in shares[start : start + 25]]
-        false += sum(
-            bool((holm(p) & among).any()) for p in _pairs_p(boards, "rerun", first, second)
-        )
-    return Checked(table, situation, asked, false / len(shares), wrong=True, draws=len(shares))
+def ranking(table: str, situation: str, asked: str, test: Test, shares: Floats) -> Checked:
+    """How often a ranking of subjects that are equal says something false, by the same test again."""
+    found = [
+        wrong_ranks(measure(test.design, list(share)), np.zeros(shares.shape[1]), "rerun")
+        for share in shares
+    ]
+    false = max(np.mean(found, axis=0).tolist()[:2])
+    return Checked(table, situation, asked, false, wrong=True, draws=len(shares))
 
 
 def worst(found: Sequence[Checked]) -> Iterator[Checked]:
@@ -163,9 +157,7 @@ def days(rng: Generator, draws: int) -> Iterator[Checked]:
                         equal=subjects,
                         days=Days(spread),
                     )
-                    yield ranking(
-                        table, situation, f"false ranking, {place}", test, alike.shares, subjects
-                    )
+                    yield ranking(table, situation, f"false ranking, {place}", test, alike.shares)
 
 
 def serial(rng: Generator, draws: int) -> Iterator[Checked]:
@@ -234,7 +226,7 @@ def binary(rng: Generator, draws: int) -> Iterator[Checked]:
                 yield from worst(found)
                 if subjects > 1:
                     alike = draw_boards(test, rng, draws, subjects, runs, ("low",), equal=subjects)
-                    yield ranking(table, situation, "false ranking", test, alike.shares, subjects)
+                    yield ranking(table, situation, "false ranking", test, alike.shares)
 
 
 def wide(rng: Generator, draws: int) -> Iterator[Checked]:
@@ -255,7 +247,6 @@ def wide(rng: Generator, draws: int) -> Iterator[Checked]:
                     f"{runs} runs",
                     test,
                     alike.shares,
-                    subjects,
                 )
 
 
@@ -289,7 +280,7 @@ PARTS = (days, serial, unlike, binary, wide, unequal)
 
 
 def section(found: Sequence[Checked], about: dict[str, float]) -> str:
-    """What docs/coverage.md says of these cells: the worst of each part, and every one below the
+    """What docs/research/coverage.md says of these cells: the worst of each part, and every one below the
     requirement.
     """
     columns = ("the same test again", "another test like it", "a difference", "false ranking")

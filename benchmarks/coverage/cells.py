@@ -5,10 +5,10 @@ ranking is wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from draw import (
     PLACES,
     Boards,
@@ -28,17 +28,10 @@ from methods import (
     measured_boards,
     our_differences,
     ours,
-    stacked,
 )
 
-from independence_bench.analysis.statistics.dispersion import (
-    Measured,
-    for_ranking,
-    pairs_new_scenarios,
-    pairs_rerun,
-)
-from independence_bench.analysis.statistics.generalization import holm, pairs_of, ranking_degrees
-from independence_bench.analysis.statistics.intervals import differences, p_values
+from independence_bench.analysis.statistics.dispersion import Measured
+from independence_bench.analysis.statistics.generalization import better
 from independence_bench.analysis.statistics.shared_effects import jury_marks
 
 OURS = "ours"
@@ -46,8 +39,7 @@ ROUNDING = 1e-12
 THIRDS = ("lowest third", "middle third", "highest third")
 SLOW = 5  # competitors that resample have this part of the draws
 OTHERS = 3  # runs of the others on the board, where the one in question has a single run
-NEAR = 0.8  # pairs whose interval at this level holds 0 are nowhere near Holm's bounds
-AT_ONCE = 25  # boards whose pairs are gone through together
+AT_ONCE = 25  # boards that are measured together
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +78,14 @@ class Family:
     equal: str  # all, or half
     runs: int
     draws: int
-    error: float  # of the boards, those with at least one false "better than"
-    apart: float  # of the pairs, those that are told apart; mean
+    left_out: float  # of the boards, those whose best subject may not be first
+    rows_wrong: float  # of the rows, those with wrong possible ranks
+    may_be_first: float  # of the rows
+
+    @property
+    def error(self) -> float:
+        """The larger of the two."""
+        return max(self.left_out, self.rows_wrong)
 
 
 def covered(limits: Limits, truth: Floats) -> tuple[Floats, Floats]:
@@ -248,52 +246,42 @@ def of_pairs(test: Test, rng: Generator, draws: int, subjects: int, runs: int) -
 def of_rankings(
     test: Test, rng: Generator, draws: int, subjects: int, runs: int, place: str, equal: str
 ) -> Iterator[Family]:
-    """How often a ranking of the index says at least one thing that is false."""
-    first, second = pairs_of(subjects)
+    """How often a ranking of the index says something that is false."""
     for question in QUESTIONS:
         same = subjects if equal == "all" else subjects // 2
         played = draw_boards(
             test, rng, draws, subjects, runs, (place,), equal=same, equal_in=question
         )
-        truth = played.truth(question)
-        false, apart = 0, 0.0
+        found = []
         for start in range(0, draws, AT_ONCE):
             boards = measured_boards(test.design, played.shares[start : start + AT_ONCE])
-            for board, true, p in zip(
-                boards, truth[start:], _pairs_p(boards, question, first, second), strict=False
-            ):
-                told = holm(p)
-                gap, seen = true[first] - true[second], board.mean[first] - board.mean[second]
-                right = (np.abs(gap) > 1e-9) & (np.sign(gap) == np.sign(seen))
-                false += bool((told & ~right).any())
-                apart += float(told.mean())
-        yield Family(question, place, subjects, equal, runs, draws, false / draws, apart / draws)
+            found += map(
+                partial(wrong_ranks, question=question),
+                boards,
+                played.truth(question)[start : start + AT_ONCE],
+            )
+        wrong = np.mean(found, axis=0).tolist()
+        yield Family(question, place, subjects, equal, runs, draws, *wrong)
 
 
-def _pairs_p(
-    boards: Sequence[Measured],
-    question: str,
-    first: npt.NDArray[np.intp],
-    second: npt.NDArray[np.intp],
-) -> Floats:
-    """[boards, pairs]: as a leaderboard finds them; 1 for pairs that no correction could tell
-    apart.
+def wrong_ranks(board: Measured, truth: Floats, question: str) -> tuple[bool, float, float]:
+    """Of one ranking by its *truth*: whether the best subject is not among those that may be first,
+    the share of rows with wrong possible ranks, and the share that may be first.
+
+    Of equal ones each is held to all ranks that it may have among them.
     """
-    find = pairs_rerun if question == "rerun" else pairs_new_scenarios
-    sides = [found for board in boards if (found := find(board, first, second))]
+    number, asked = len(truth), QUESTIONS.index(question)
     if question == "rerun":
-        sides = [
-            (for_ranking(board, one), for_ranking(board, other))
-            for board, (one, other) in zip(boards, sides, strict=True)
-        ]
-    one, other = stacked([a for a, _ in sides]), stacked([b for _, b in sides])
-    low, high = differences(one, other, NEAR)
-    candidates = np.nonzero((low > 0) | (high < 0))
-    p = np.ones(one.mean.shape)
-    binary = any(board.trials.any() for board in boards)
-    more = ranking_degrees(len(boards[0].mean), binary) if question == "rerun" else 0
-    p[candidates] = p_values(one.at(candidates), other.at(candidates), more)
-    return p
+        board = replace(board, new_scenarios=None)
+    share = 0.05 / max(number - 1, 1)
+    one_sided, two_sided = (better(board, None, part)[asked] for part in (2 * share, share))
+    if one_sided is None or two_sided is None:  # nothing is said
+        return False, 0.0, 1.0
+    higher = truth[:, None] - truth[None, :] > 1e-9
+    wrong = [(two_sided.sum(axis=axis) > higher.sum(axis=axis)) for axis in (0, 1)]
+    first = ~one_sided.any(axis=0)
+    best = int(np.argmin(higher.sum(axis=0)))
+    return not first[best], float((wrong[0] | wrong[1]).mean()), float(first.mean())
 
 
 def of_judges(

@@ -1,7 +1,7 @@
 """Whether `aib gate` errs as seldom as it says, and what it can see: pairs of builds of known
 truth, cell by cell.
 
-    python benchmarks/coverage/gates.py  # prints a section of docs/coverage.md, some twenty minutes
+    python benchmarks/coverage/gates.py  # prints a section of docs/research/coverage.md, some twenty minutes
     python benchmarks/coverage/gates.py --write  # and writes it, a table of docs/ci.md, and gates.csv
 
 The pairs: gate_pairs.py.
@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from math import sqrt
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from draw import PLACES, Generator
@@ -32,7 +33,7 @@ from independence_bench.analysis.statistics.hypothesis_tests import (
 )
 from independence_bench.analysis.statistics.values import Floats
 
-CI = PAGE.parent / "ci.md"
+CI = PAGE.parents[1] / "ci.md"
 PROTOCOL = "v2"  # the one with published results
 ERROR, POWER = 0.05, 0.8
 MARGIN = 3.0  # points
@@ -67,9 +68,12 @@ class Cell:
     # of the pairs, those without an interval: their runs are shifted too far, and that is said
     silent: float = 0.0
     passes: dict[float, float] = field(default_factory=dict)  # margin -> share that passes
-    # points: the mean margin from which on, as another pair's gate printed, 80 of 100 pass
+    # points: the mean of the smallest drops that can be decided
     passable: float = 0.0
-    at_passable: float = 0.0  # of the pairs with an interval, those that do
+    # of the pairs with an interval, those that pass at such a margin, of another pair's gate
+    at_passable: float = 0.0
+    # verdict -> of the pairs with an interval, those that get it without a margin
+    decided: dict[str, float] = field(default_factory=dict)
 
     @property
     def power(self) -> float:
@@ -86,13 +90,14 @@ def test_of(pairs: Pairs, pair: int, runs: int, level: float) -> MarginTest | No
 
 def said(test: MarginTest | None, margin: float) -> Verdict:
     """In points; without an interval nothing can be told."""
-    return "open" if test is None else test.verdict(margin / 100)
+    return "undecided" if test is None else test.verdict(margin / 100, None)
 
 
-def printed_drops(pairs: Pairs, runs: int, margin: float, level: float) -> Floats:
+def printed_drops(pairs: Pairs, runs: int, margin: float | None, level: float) -> Floats:
     """The drops that gates say they find in 80 of 100, in [0, 1]; without those that print none."""
     tests = (test_of(pairs, pair, runs, level) for pair in range(min(PRINTED, len(pairs.drop))))
-    drops = (test.smallest_drop(margin / 100) for test in tests if test)
+    share = None if margin is None else margin / 100
+    drops = (test.smallest_drop(share) for test in tests if test)
     return np.array([drop for drop in drops if drop is not None])
 
 
@@ -102,21 +107,26 @@ def looked(cell: Cell, pairs: Pairs) -> Cell:
     firsts = [test_of(pairs, pair, cell.after, level) for pair in range(len(pairs.drop))]
     lasts = list(firsts)
     for pair, first in enumerate(firsts):
-        if cell.looks == 2 and said(first, cell.margin) == "open":
+        if cell.looks == 2 and said(first, cell.margin) == "undecided":
             cell.later += 1 / len(firsts)
             lasts[pair] = test_of(pairs, pair, pairs.after.shape[1], level)
     verdicts = [said(test, cell.margin) for test in lasts]
     number = len(firsts)
     cell.pairs, cell.silent = number, sum(test is None for test in lasts) / number
-    cell.worse, cell.passed = verdicts.count("worse") / number, verdicts.count("not worse") / number
-    cell.passes = {
-        m: sum(said(test, m) == "not worse" for test in firsts) / number for m in MARGINS
-    }
+    cell.worse, cell.passed = verdicts.count("fail") / number, verdicts.count("pass") / number
+    cell.passes = {m: sum(said(test, m) == "pass" for test in firsts) / number for m in MARGINS}
     known = [test for test in firsts if test]
-    if cell.about == "none" and known:
-        margins = np.roll([test.passable for test in known], 1)  # another pair's
+    if cell.about not in ("none", "decidable"):
+        return cell
+    every = [test.smallest_drop(None) for test in known]
+    decided = [test.verdict(None, drop) for test, drop in zip(known, every, strict=True)]
+    cell.decided = {one: decided.count(one) / max(len(known), 1) for one in get_args(Verdict)}
+    drops = [drop for drop in every if drop is not None]
+    if cell.about == "none" and drops:
+        margins = np.roll(drops, 1)  # another pair's
         passing = [
-            test.verdict(margin) == "not worse" for test, margin in zip(known, margins, strict=True)
+            test.verdict(margin, None) == "pass"
+            for test, margin in zip(known, margins, strict=False)
         ]
         cell.passable, cell.at_passable = 100 * float(margins.mean()), float(np.mean(passing))
     return cell
@@ -139,8 +149,8 @@ def situations() -> Iterator[tuple[str, str, str, int, int, int]]:
 
 
 def simulate(rng: Generator, draws: int) -> Iterator[Cell]:
-    """Every situation with no drop, with one of exactly the margin, and with the one that is said
-    to be found.
+    """Every situation with no drop, with one of exactly the margin, and with those that are said to
+    be found: of more than the margin, and of any.
     """
     for place, shift, kind, before, after, looks in situations():
         draw = of_v2(place, SHIFTS[shift])
@@ -150,15 +160,14 @@ def simulate(rng: Generator, draws: int) -> Iterator[Cell]:
         yield looked(Cell(*at, 0.0, MARGIN, looks, 0, 0, 0, "none"), same)
         worse = draw(rng, draws, before, most, MARGIN / 100, kind)
         yield looked(Cell(*at, MARGIN, MARGIN, looks, 0, 0, 0, "the margin"), worse)
-        drops = printed_drops(worse, after, MARGIN, level_of(looks))
-        if len(drops) < PRINTED // 4:
-            continue
-        worse = draw(rng, draws, before, most, rng.choice(drops, draws), kind)
-        if len(worse.drop) >= REACHED * draws:
-            yield looked(
-                Cell(*at, 100 * float(np.mean(worse.drop)), MARGIN, looks, 0, 0, 0, "printed"),
-                worse,
-            )
+        for about, margin in (("printed", MARGIN), ("decidable", None)):
+            drops = printed_drops(worse, after, margin, level_of(looks))
+            if len(drops) < PRINTED // 4 or (margin is None and looks == 2):
+                continue
+            lower = draw(rng, draws, before, most, rng.choice(drops, draws), kind)
+            if len(lower.drop) >= REACHED * draws:
+                mean = 100 * float(np.mean(lower.drop))
+                yield looked(Cell(*at, mean, MARGIN, looks, 0, 0, 0, about), lower)
 
 
 # ---------------------------------------------------------------- what is written
@@ -171,6 +180,8 @@ COLUMNS = (
     "looks", "protocol", "place", "runs_are", "builds", "runs_before", "runs_now", "no_drop_worse_percent",
     "no_drop_passes_percent", "margin_worse_percent", "margin_passes_percent", "printed_drop",
     "printed_drop_worse_percent", "no_interval_percent", "printed_margin", "printed_margin_passes_percent",
+    "decided_no_drop_fails_percent", "decided_no_drop_passes_percent", "decided_drop",
+    "decided_drop_fails_percent", "decided_drop_passes_percent",
 )  # fmt: skip
 
 
@@ -178,12 +189,12 @@ def by_drop(found: Sequence[Cell]) -> dict[str, list[Cell]]:
     """The cells without a drop, with one of the margin, and with one that a gate printed."""
     return {
         about: [one for one in found if one.about == about]
-        for about in ("none", "the margin", "printed")
+        for about in ("none", "the margin", "printed", "decidable")
     }
 
 
 def section(found: Sequence[Cell], about: dict[str, object]) -> str:
-    """What docs/coverage.md says of these cells."""
+    """What docs/research/coverage.md says of these cells."""
     by = by_drop(found)
     worst = (
         (
@@ -230,6 +241,19 @@ def section(found: Sequence[Cell], about: dict[str, object]) -> str:
             "one that is worse by the printed drop passes",
             max((one.passed for one in by["printed"]), default=0),
         ),
+        *(
+            (
+                f"without a margin, {name} {said}, {what}",
+                figure([one.decided[said] for one in mine]),
+            )
+            for name, mine in (
+                ("one that is not worse", by["none"]),
+                ("one that is worse by the smallest drop that can be decided", by["decidable"]),
+            )
+            for said in ("pass", "fail")
+            for what, figure in (("lowest", min), ("highest", max))
+            if mine
+        ),
     )
     return "\n".join(
         [
@@ -243,7 +267,9 @@ def cell_rows(found: Sequence[Cell]) -> Iterator[Sequence[object]]:
     """Each situation with its three drops, as a row of gates.csv."""
     by = by_drop(found)
     for none in by["none"]:
-        at, printed = (_same(none, by[about]) for about in ("the margin", "printed"))
+        at, printed, lower = (
+            _same(none, by[about]) for about in ("the margin", "printed", "decidable")
+        )
         yield (
             none.looks, none.structure, none.place, none.shift, none.kind, none.before, none.after,
             percent(none.worse), percent(none.passed),
@@ -254,6 +280,16 @@ def cell_rows(found: Sequence[Cell]) -> Iterator[Sequence[object]]:
                 else (f"{printed.drop:.1f}", percent(printed.power), percent(printed.silent))
             ),
             f"{none.passable:.1f}", percent(none.at_passable),
+            percent(none.decided["fail"]), percent(none.decided["pass"]),
+            *(
+                ("", "", "")
+                if lower is None
+                else (
+                    f"{lower.drop:.1f}",
+                    percent(lower.decided["fail"]),
+                    percent(lower.decided["pass"]),
+                )
+            ),
         )  # fmt: skip
 
 
@@ -280,23 +316,24 @@ def resolution(found: Sequence[Cell]) -> str:
             continue
         if none.before != none.after or none.place == "low":
             continue
-        printed = _same(none, [one for one in found if one.about == "printed"])
+        lower = _same(none, [one for one in found if one.about == "decidable"])
         rows.append(
             (
                 f"{none.structure}, {none.place}",
                 str(none.after),
+                "–" if lower is None else f"{lower.drop:.1f}",
+                f"{100 * none.decided['pass']:.0f}",
+                "–" if lower is None else f"{100 * lower.decided['fail']:.0f}",
                 *(f"{100 * none.passes[margin]:.0f}" for margin in MARGINS),
-                "–" if printed is None else f"{printed.drop:.1f}",
-                "–" if printed is None else f"{100 * printed.power:.0f}",
             )
         )
-    passes = [f"passes, margin {margin:g}" for margin in MARGINS]
     columns = (
         "protocol, place",
         "runs of each",
-        *passes,
-        f"drop detected, margin {MARGIN:g}",
-        "fails",
+        "smallest drop that is decided",
+        "an equal build passes",
+        "such a drop fails",
+        *(f"passes, margin {margin:g}" for margin in MARGINS),
     )
     failed = max((one.worse for one in found if one.about == "none"), default=0.0)
     passed = max((one.passed for one in found if one.about == "the margin"), default=0.0)
@@ -353,7 +390,7 @@ def main() -> int:
         write_rows("gates", COLUMNS, cell_rows(found))
     print(text, table, sep="\n")
     kept = all(
-        (one.worse <= ERROR or one.about == "printed")
+        (one.worse <= ERROR or one.about in ("printed", "decidable"))
         and (one.passed <= ERROR or one.about == "none")
         for one in found
     )

@@ -92,10 +92,10 @@ def cells(pairs: int, rng: np.random.Generator) -> Iterator[tuple[str, ...]]:
                 said["chosen"].append(verdict(best, new, 0.05))
                 said["allowed"].append(verdict(best, new, 1 - level_of(CHOSEN_OF)))
             shown = [
-                *(said["same"].count(each) for each in ("not worse", "worse")),
-                said["drop"].count("worse"),
-                said["same"].count("open"),
-                *(said[each].count("worse") for each in ("chosen", "allowed")),
+                *(said["same"].count(each) for each in ("pass", "fail")),
+                said["drop"].count("fail"),
+                said["same"].count("undecided"),
+                *(said[each].count("fail") for each in ("chosen", "allowed")),
             ]
             print(
                 kind,

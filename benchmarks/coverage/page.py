@@ -1,4 +1,4 @@
-"""What the simulations came to: a section of docs/coverage.md, every cell as CSV, a few lines for
+"""What the simulations came to: a section of docs/research/coverage.md, every cell as CSV, a few lines for
 the terminal.
 """
 
@@ -17,11 +17,11 @@ ERROR = 0.05  # of rankings with anything false in them
 MEASURED = ("coverage_percent", "width_over_oracle")
 TITLES = {"rerun": "the same test again", "new_scenarios": "another test like it"}
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "coverage.md"
+PAGE = HERE.parents[1] / "docs" / "research" / "coverage.md"
 HEAD = """\
 {draws:,} draws a cell ({slow:,} for methods that resample), seed {seed}, {minutes:.0f} minutes. {kept:,} of {cells:,}
-cells meet the requirement; the lowest coverage is {lowest}%. Of rankings, at most {wrong}% contain a false
-"better than"; at most {error:.0f}% may.
+cells meet the requirement; the lowest coverage is {lowest}%. In at most {wrong}% of rankings the best subject is
+not among those that may be first, or a row has wrong possible ranks; in at most {error:.0f}% it may be so.
 """
 
 
@@ -40,7 +40,7 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[
 
 
 def summary(cells: Sequence[Cell], families: Sequence[Family], about: dict[str, object]) -> str:
-    """What docs/coverage.md says of these cells."""
+    """What docs/research/coverage.md says of these cells."""
     coverages = [one.coverage for _, mine in _groups(cells) for one in mine]
     head = HEAD.format(
         cells=len(coverages),
@@ -183,10 +183,14 @@ def write_cells(cells: Sequence[Cell], families: Sequence[Family]) -> None:
     )
     columns = ("question", "place", "subjects", "equal", "runs")
     rows = (
-        (*_named(family, columns), percent(family.error), percent(family.apart))
+        (
+            *_named(family, columns),
+            *map(percent, (family.error, family.left_out, family.rows_wrong, family.may_be_first)),
+        )
         for family in families
     )
-    write_rows("rankings", (*columns, "wrong_percent", "told_apart_percent"), rows)
+    found = ("wrong", "best_left_out", "rows_wrong", "may_be_first")
+    write_rows("rankings", (*columns, *(f"{name}_percent" for name in found)), rows)
 
 
 def _named(one: Cell | Family, columns: Sequence[str]) -> Iterator[object]:

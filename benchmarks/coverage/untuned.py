@@ -1,7 +1,7 @@
 """Coverage under conditions, and from a generator of marks, that no method here was tuned on:
 simulation.
 
-    python benchmarks/coverage/untuned.py  # prints a section of docs/coverage.md, some ten minutes
+    python benchmarks/coverage/untuned.py  # prints a section of docs/research/coverage.md, some ten minutes
     python benchmarks/coverage/untuned.py --write  # and writes it, and every cell as untuned.csv
 
 A mark of v2 is binomial, its logit the sum of subject, scenario, both, the conversation and what is
@@ -17,16 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from cells import _pairs_p, covered
+from cells import covered, wrong_ranks
 from draw import Boards, Floats, Generator, models, whole_index
 from methods import measured_boards, our_differences, ours
 from page import PAGE, PROMISE, markdown, percent, write_rows, write_section
 from scipy.special import expit
 
-from independence_bench.analysis.statistics.dispersion import Measured, scores_rerun
-from independence_bench.analysis.statistics.generalization import holm, pairs_of, shrunken
-from independence_bench.analysis.statistics.hypothesis_tests import order_p
-from independence_bench.analysis.statistics.sample_means import apart_limits, mean_limits
+from independence_bench.analysis.statistics.dispersion import Measured
 from independence_bench.analysis.statistics.shared_effects import NOTABLE, SittingEffects
 from independence_bench.analysis.statistics.values import Bools
 
@@ -159,22 +156,14 @@ def of_board(rng: Generator, draws: int, runs: int, what: Condition) -> Iterator
     """Coverage of what is printed, the worst place; what part is printed, and on how many boards
     something is said.
     """
-    weights = whole_index(models()).design.weights
     for subjects in (SUBJECTS,) if what.few else (SUBJECTS, 1):
         played = play(rng, draws, subjects, runs, what)
         truth, ended = played.rerun, played.new_scenarios
-        order = [
-            order_p([np.einsum("dk,rdk->rk", weights, one) for one in board])
-            for board in played.shares
-        ]
         for allowance, boards in measured(played).items():
             board = f"{subjects}, {allowance}"
             effects = [one.run_effects for one in boards]
             shown = np.array([not effect.beyond for effect in effects])
-            said = [
-                (of.p or 1) < NOTABLE or (p or 1) < NOTABLE or of.outlying.any()
-                for of, p in zip(effects, order, strict=True)
-            ]
+            said = [(of.p or 1) < NOTABLE for of in effects]
             yield what.name, runs, board, "said", float(np.mean(said))
             yield what.name, runs, board, "printed", float(shown.mean())
             low, high = ours(boards, "rerun") or (truth, truth)
@@ -200,33 +189,16 @@ def of_board(rng: Generator, draws: int, runs: int, what: Condition) -> Iterator
             at = np.arange(draws), best
             inside = ((low <= truth) & (truth <= high))[at]
             yield what.name, runs, board, "first place", _worst(inside[shown])
-            drawn = [
-                shrunken(scores)[n]
-                for one, n in zip(boards, best, strict=True)
-                if (scores := scores_rerun(one))
-            ]
-            yield (
-                what.name,
-                runs,
-                board,
-                "first, drawn: too high by",
-                float(np.mean(drawn - truth[at])),
-            )
-    first, second = pairs_of(SUBJECTS)
     alike = play(rng, draws // RANKED, SUBJECTS, runs, what, equal=True)
     for allowance, every in measured(alike).items():
         boards = [one for one in every if not one.run_effects.beyond]
-        wrong = (
-            [bool(holm(p).any()) for p in _pairs_p(boards, "rerun", first, second)]
-            if boards
-            else []
-        )
+        wrong = [wrong_ranks(board, np.zeros(SUBJECTS), "rerun")[:2] for board in boards]
         yield (
             what.name,
             runs,
             f"{SUBJECTS}, {allowance}",
             "false ranking",
-            float(np.mean(wrong)) if wrong else np.nan,
+            max(np.mean(wrong, axis=0).tolist()) if wrong else np.nan,
         )
 
 
@@ -252,35 +224,8 @@ def best_of(rng: Generator, draws: int, runs: int) -> Iterator[Row]:
             )
 
 
-def near_ends(rng: Generator, draws: int) -> Iterator[Row]:
-    """h and J of a protocol with stems whose chances are beta: the worst of these rates and kinds
-    of stems.
-    """
-    for runs in (1, *RUNS):
-        for title, rates in (
-            ("near 0 or 1", (0.005, 0.02, 0.05, 0.95, 0.98, 0.995)),
-            ("between", (0.2, 0.5, 0.8)),
-        ):
-            held, moved = [], []
-            for stems in (12, 28):
-                for alike in (1.0, 4.0, 20.0):
-                    of_stem = [rng.beta(alike * r, alike * (1 - r), (draws, stems)) for r in rates]
-                    means = [rng.binomial(runs, p) / runs for p in of_stem]
-                    other = [
-                        rng.binomial(runs, rng.beta(alike * (1 - r), alike * r, (draws, stems)))
-                        / runs
-                        for r in rates
-                    ]
-                    for rate, mean, minus in zip(rates, means, other, strict=True):
-                        held.append(covered(mean_limits(mean, runs), np.full(draws, rate))[0])
-                        low, high = apart_limits(mean, minus, runs)
-                        moved.append(((low <= 2 * rate - 1) & (2 * rate - 1 <= high)).mean())
-            yield f"stems, {title}", runs, "1, no allowance", "h", float(min(held))
-            yield f"stems, {title}", runs, "1, no allowance", "J", float(min(moved))
-
-
 HEAD = """\
-{draws:,} boards a cell ({ranked:,} for rankings, {many:,} for the best of n and stems), seed {seed}; the
+{draws:,} boards a cell ({ranked:,} for rankings, {many:,} for the best of n), seed {seed}; the
 standard error of a coverage of 93% is {error:.1f} points. The worst of 3, 5 and 10 runs, in %: the lowest coverage of
 the index, a difference and the first place, and in brackets false rankings. *Warned*: the fewest boards of 20.
 """
@@ -297,12 +242,11 @@ def simulate(draws: int, seed: int, names: tuple[str, ...] = ()) -> list[Row]:
     if not names:
         for runs in RUNS:
             found += best_of(np.random.default_rng([seed, 100, runs]), 8 * draws, runs)
-        found += near_ends(np.random.default_rng([seed, 101]), 8 * draws)
     return found
 
 
 def section(found: list[Row], about: dict[str, float]) -> str:
-    """What docs/coverage.md says of these cells: the worst of each condition and kind of board."""
+    """What docs/research/coverage.md says of these cells: the worst of each condition and kind of board."""
     boards = list(dict.fromkeys(row[2] for row in found))
 
     def worst(name: str, board: str) -> str:
@@ -322,23 +266,10 @@ def section(found: list[Row], about: dict[str, float]) -> str:
         ]
         return percent(min(said)) if said else ""
 
-    names = [
-        name for name in dict.fromkeys(row[0] for row in found) if not name.startswith("stems")
-    ]
+    names = list(dict.fromkeys(row[0] for row in found))
     rows = [(name, *(worst(name, board) for board in boards), warned(name)) for name in names]
-    stems = [row for row in found if row[0].startswith("stems")]
-    lowest = [
-        f"{of} {percent(min(stem[4] for stem in stems if stem[3] == of))}"
-        for of in ("h", "J")
-        if stems
-    ]
-    return "\n".join(
-        [
-            HEAD.format(**about),
-            *markdown(("condition", *boards, "warned"), rows),
-            f"Protocols with stems, lowest coverage at 1 to 10 runs, in %: {', '.join(lowest)}.",
-        ]
-    )
+    table = markdown(("condition", *boards, "warned"), rows)
+    return "\n".join([HEAD.format(**about), *table])
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
     for name in names:
         for part in (name, *_names(name), name.rpartition("/")[2]):
             spelt.setdefault(part.lower(), name)
-    alike = 0.5 if len(wanted) < SHORT else 0.6  # v7 has one letter of two in common with v3
+    alike = 0.5 if len(wanted) < SHORT else 0.6  # v7 has one letter of two in common with v2
     close = [spelt[word] for word in get_close_matches(wanted, spelt, 2 * NEAR, alike)]
     # the right name after another author, or without one
     own = wanted.rpartition("/")[2]

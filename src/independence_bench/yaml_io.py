@@ -58,6 +58,7 @@ class Strict(BaseModel):
 
 
 M = TypeVar("M", bound=Strict)
+Unknown = Literal["forbid", "ignore"]
 
 
 def file_text(path: Path, largest: int = LARGEST) -> str:
@@ -84,13 +85,14 @@ def read_yaml(
     wrong: Callable[[str, str], BenchError],
     also: Callable[[BenchError], object] = lambda other: None,
     aliases: bool = True,
+    unknown: Unknown = "forbid",
 ) -> M:
     """*text* as a *model*. Raises ``wrong(key, problem)`` for the first thing that is wrong; *also*
-    gets the others.
+    gets the others. *unknown*: what becomes of keys that the model has not.
     """
     content = read_mapping(text, wrong, aliases)
     try:
-        return model.model_validate(content)
+        return model.model_validate(content, extra=unknown)
     except ValidationError as error:
         # unknown keys first: they may be the missing ones, misspelt
         mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")

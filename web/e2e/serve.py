@@ -76,7 +76,16 @@ def serve(what: str, port: str) -> None:
     (site / SUB_PATH).parent.mkdir(parents=True)
     raw = [] if what == "stems" else ["--raw"]
     subprocess.run([AIB, "site", str(site / SUB_PATH), *raw, "--store", str(store)], check=True)  # noqa: S603
-    plain = [sys.executable, "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", str(site)]
+    plain = [
+        sys.executable,
+        "-m",
+        "http.server",
+        port,
+        "--bind",
+        "127.0.0.1",
+        "--directory",
+        str(site),
+    ]
     os.execv(sys.executable, plain)  # noqa: S606
 
 

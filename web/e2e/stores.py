@@ -64,7 +64,9 @@ class Writer:
         self.protocol: Protocol
         self.protocol, self.files = load_with_files(protocol)
         with self.store.writing() as connection:
-            registry.keep_protocol(connection, self.protocol.hash, self.protocol.name, self.files, NOW)
+            registry.keep_protocol(
+                connection, self.protocol.hash, self.protocol.name, self.files, NOW
+            )
 
     def play(
         self,
@@ -104,9 +106,20 @@ class Writer:
                 for model, mark in judges:
                     self._judge(connection, job, talk.transcript, model, mark)
 
-    def _judge(self, connection: Connection, job: Job, said: Transcript, model: ChatModel | str, judge: Judge) -> None:
+    def _judge(
+        self,
+        connection: Connection,
+        job: Job,
+        said: Transcript,
+        model: ChatModel | str,
+        judge: Judge,
+    ) -> None:
         if isinstance(model, str):  # somebody whose label is not made of a model's settings
-            hash_, label, spec = content_hash(["judge", model]), model, json.dumps({"kind": "person", "name": model})
+            hash_, label, spec = (
+                content_hash(["judge", model]),
+                model,
+                json.dumps({"kind": "person", "name": model}),
+            )
         else:
             marking = ModelJudge(model)
             hash_, label, spec = marking.hash, marking.label, marking.spec
@@ -121,27 +134,44 @@ class Writer:
             marks={mark.name: mark_of(mark, held) for mark in job.scenario.marks},
             reasoning=reasoning,
         )
-        attempt = self._marking(connection, made.key, model) if isinstance(model, ChatModel) else None
+        attempt = (
+            self._marking(connection, made.key, model) if isinstance(model, ChatModel) else None
+        )
         results.keep_judgements(connection, [(made.key, attempt, made, NOW)])
 
     def _marking(self, connection: Connection, key: str, judge: ChatModel) -> int:
         if key not in self.bought:
-            attempts.claim(connection, [CallInfo(key, "judgement", judge.endpoint, judge.model, "{}")], {}, OWNER, NOW)
+            attempts.claim(
+                connection,
+                [CallInfo(key, "judgement", judge.endpoint, judge.model, "{}")],
+                {},
+                OWNER,
+                NOW,
+            )
             (attempt,) = attempts.begin_attempts(connection, [(key, judge.max_tokens)], OWNER, NOW)
             usage = Usage(900, 150, 0, 0, MARKING)
-            ended = Ended(ANSWERED, "", usage, 2.5, "{}", 200, "stop", judge.model, "Acme Cloud", "id")
+            ended = Ended(
+                ANSWERED, "", usage, 2.5, "{}", 200, "stop", judge.model, "Acme Cloud", "id"
+            )
             attempts.end_attempts(connection, [(attempt, ended)], NOW + 2.5)
             attempts.release(connection, [key], OWNER)
             self.bought[key] = attempt
         return self.bought[key]
 
-    def _attempts(self, connection: Connection, key: str, subject: ChatModel, sent: str, spoken: Spoken) -> int:
+    def _attempts(
+        self, connection: Connection, key: str, subject: ChatModel, sent: str, spoken: Spoken
+    ) -> int:
         info = CallInfo(key, "reply", subject.endpoint, subject.model, sent)
         attempts.claim(connection, [info], {}, OWNER, NOW)
         attempt = 0
-        answered = (ANSWERED if spoken.reply.reason is None else "broken", spoken.reply.reason or "")
+        answered = (
+            ANSWERED if spoken.reply.reason is None else "broken",
+            spoken.reply.reason or "",
+        )
         for outcome, message in (*spoken.rejected, answered):
-            (attempt,) = attempts.begin_attempts(connection, [(key, subject.max_tokens)], OWNER, NOW)
+            (attempt,) = attempts.begin_attempts(
+                connection, [(key, subject.max_tokens)], OWNER, NOW
+            )
             choices = [{"message": {"content": spoken.reply.text}}]
             body = {"choices": choices, "provider": spoken.provider, "why": message}
             ended = Ended(
@@ -166,7 +196,9 @@ def mark_of(mark: Mark, held: float) -> float:
     if any(word in mark.name for word in ("drift", "changed", "wish")):
         held = 1 - held
     value = mark.low + held * (mark.high - mark.low)
-    return float(value >= (mark.low + mark.high) / 2) if mark.kind == "yes_no" else float(round(value))
+    return (
+        float(value >= (mark.low + mark.high) / 2) if mark.kind == "yes_no" else float(round(value))
+    )
 
 
 # ---------------------------------------------------------------- a small store to be read
@@ -197,7 +229,9 @@ QUOTABLE = (
 )
 
 
-def speaker(steadiness: float, thinks: bool = False, breaks: str = "", dollars: float = 0.0004) -> Say:
+def speaker(
+    steadiness: float, thinks: bool = False, breaks: str = "", dollars: float = 0.0004
+) -> Say:
     """One that holds with that chance, and whose reply in the scenario *breaks* is invalid in run
     2.
     """
@@ -209,12 +243,16 @@ def speaker(steadiness: float, thinks: bool = False, breaks: str = "", dollars: 
         reply = results.Reply(
             text,
             notes="They want me to give in." if job.configuration.delivery == "tool_role" else "",
-            reasoning=f"First I weigh what the human wants against what I am. {DENSE}" if thinks else "",
+            reasoning=f"First I weigh what the human wants against what I am. {DENSE}"
+            if thinks
+            else "",
             reasoned=thinks,
             cut_off=chance.random() < 0.04,
         )
         if job.scenario.id == breaks and job.run == 2:
-            return Spoken(results.Reply("", reason="empty"), (("broken", "empty"), ("broken", "empty")))
+            return Spoken(
+                results.Reply("", reason="empty"), (("broken", "empty"), ("broken", "empty"))
+            )
         rejected = (("rate limit", "slow down, please"),) if chance.random() < 0.08 else ()
         return Spoken(reply, rejected, dollars=dollars)
 
@@ -301,8 +339,15 @@ def hostile(path: Path) -> None:
         # the first subject says everything; the others one payload, so that the store stays small
         mine = whole if job.subject.model == every[0] else job.subject.model
         asks = f"{name} {job.scenario.id}"
-        reply = results.Reply(f"{mine}\n\n{asks}", f"notes {mine}", f"thought {mine}", reasoned=True)
-        return Spoken(reply, ((job.subject.model, mine),), provider=job.subject.model, served=job.subject.model)
+        reply = results.Reply(
+            f"{mine}\n\n{asks}", f"notes {mine}", f"thought {mine}", reasoned=True
+        )
+        return Spoken(
+            reply,
+            ((job.subject.model, mine),),
+            provider=job.subject.model,
+            served=job.subject.model,
+        )
 
     def judge(job: Job, _: Transcript, chance: random.Random) -> tuple[str, float]:
         mine = whole if job.subject.model == every[0] else job.subject.model

@@ -23,14 +23,12 @@ from independence_bench.analysis.leaderboard import read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, judgements_at
 from independence_bench.errors import StoreError
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
-from independence_bench.judging.prompt import as_played
 from independence_bench.models.messages import Completion
 from independence_bench.models.response import clean_text, read_completion, read_json
 from independence_bench.models.served import is_same_model
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import Line, Reading
+from independence_bench.protocol.conversation import Line
 from independence_bench.protocol.definition import (
-    POSITION,
     Configuration,
     Delivery,
     Protocol,
@@ -229,22 +227,13 @@ class AuditedConversation:
     label: str
     keys: tuple[str, ...]  # of its replies, in the order in which they were given
     replies: tuple[tuple[str, Line], ...]  # (key, line) of each reply in it
-    # of a stem: which option each reply takes, as it was read when it was played
-    reading: Reading | None
     judgements: Sequence[Judgement]  # one of each judge, failed ones included
-
-    @property
-    def without_option(self) -> bool:
-        """Whether it took no option, or none was read, so that it ended there and there is nothing
-        to judge.
-        """
-        return self.reading is not None and self.reading.choice is None
 
     @property
     def lacking(self) -> tuple[str, ...]:
         """The replies that the scenario asks for and that are not in it, though none ended it."""
         given = {line.name for _, line in self.replies}
-        if self.without_option or self.scenario.climbed or len(self.keys) > len(given):
+        if len(self.keys) > len(given):
             return ()
         return tuple(name for name in self.scenario.asks if name not in given)
 
@@ -309,21 +298,19 @@ def _conversations(
         for c in board.configurations
         for row in board.rows
     }
-    counted: dict[str, list[tuple[CountedConversation, Reading | None]]] = defaultdict(list)
+    counted: dict[str, list[CountedConversation]] = defaultdict(list)
     for results in records.every:
         for played in results.conversations:
-            counted[played.row.id].append((played, results.readings.get(played.row.id)))
+            counted[played.row.id].append(played)
     scripts = {script for of in records.every for script in of.slots}
     for transcript_id, transcript, keys in stored_results.words_of(
         connection, scripts, skipping=True
     ):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
-        for played, reading in counted[transcript_id]:
+        for played in counted[transcript_id]:
             row = rows[played.configuration, played.row.subject_hash]
             verdicts = judgements_at(records.given, played.key)
-            yield AuditedConversation(
-                *played[:3], row.subject, row.label, keys, replies, reading, verdicts
-            )
+            yield AuditedConversation(*played[:3], row.subject, row.label, keys, replies, verdicts)
 
 
 def _read_replies(
@@ -387,9 +374,6 @@ def _read_verdicts(
             continue
         bodies.verdicts += 1
         scenario = scenarios[stored.rubric_hash]
-        # where pushes ended early, the marks of those that were played
-        asked = tuple(reply for reply in scenario.judged if f"{POSITION}_{reply}" in stored.marks)
-        scenario = as_played(scenario, asked)
         read = _verdict_in(body.raw, body.status, scenario)
         if isinstance(read, NoVerdict):
             if _marks_in(body.raw, scenario) != stored.marks:
@@ -703,7 +687,7 @@ def _without_marks(
     """
     for board in evidence.boards:
         for played in evidence.conversations:
-            to_judge = played.row.state == "complete" and not played.without_option
+            to_judge = played.row.state == "complete"
             if to_judge and played.configuration in board.configurations:
                 given = (
                     judgement

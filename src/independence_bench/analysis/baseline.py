@@ -284,8 +284,8 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
                         f"{where}: {protocol.name} has no such conversation in {configuration}"
                     )
                 for mark, value in marks.items():
-                    scale = known.get(mark)  # a stem may be worth less than nothing
-                    if scale is None or not scale.low + protocol.lowest <= value <= scale.high:
+                    scale = known.get(mark)
+                    if scale is None or not scale.low <= value <= scale.high:
                         raise WrongUse(
                             f"{where}: {mark} is not a mark there, or {value:g} is not on its scale"
                         )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from independence_bench.analysis.branch_values import BranchStatistics, Share
+from independence_bench.analysis.branches import BranchStatistics, Share
 from independence_bench.analysis.health import (
     Health,
     RunTimes,
@@ -40,7 +40,6 @@ from independence_bench.store.registry import Decision, PublishedRow
 from independence_bench.store.results import Judgement, Told, nobody
 
 if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
-    from independence_bench.analysis.branch_values import RuleReadings
     from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges
     from independence_bench.analysis.uncertainty import BoardUncertainty
 
@@ -90,10 +89,6 @@ class Row:
     was, or no index.
     """
     doubt: LabelDoubt | None = None  # why its label may be taken for another one of the board
-    by_rule: RuleReadings | None = None
-    """Of a protocol with stems: what the rule reads on the last lines, whoever judges; nothing is
-    ranked by it.
-    """
 
     @property
     def whole(self) -> tuple[float, ...]:
@@ -128,7 +123,7 @@ class Board:
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]  # and the excluded
     rules: str = OWN.name  # by which marks became indices
-    # of the measured, in their order; None: not by our own rules
+    # of the ranked, in their order; None: not by our own rules
     uncertainty: BoardUncertainty | None = None
     uncertainty_by_configuration: Mapping[Configuration, BoardUncertainty] = field(
         default_factory=dict
@@ -151,16 +146,6 @@ class Board:
     def rows(self) -> tuple[Row, ...]:
         """The incomplete ones last."""
         return (*self.ranked, *self.incomplete)
-
-    @property
-    def measured(self) -> tuple[Row, ...]:
-        """The ranked ones that `uncertainty` is about, in its order: those of whom all is scored.
-
-        Of who has stems that are not scored no interval is known to hold.
-        """
-        return tuple(
-            row for row in self.ranked if row.score.coverage is None or row.score.coverage.whole
-        )
 
     @property
     def kin(self) -> JudgesKin | None:

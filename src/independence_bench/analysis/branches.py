@@ -1,68 +1,41 @@
 """What a subject did in each of its stems' branches, next to the index: one subject, one board, one
-judge or jury.
+judge or jury; and two sides compared.
 
-    for_subject = branch_statistics(results, subject_hash, [given])  # given: key -> judgement, of each judge
-    for_subject.values[J].value  # moved on one correction, less on the other
-    for_subject.folds.curve  # Kaplan-Meier, push by push
+    of = branch_statistics(results, subject_hash, [given])   # given: key -> judgement, of each judge
+    of.values["reask"].value
+    of.folds.curve                                            # Kaplan-Meier, push by push
 
 A *case* is a stem in one run (and configuration). The stems are the units: what varies over the
 cases of a stem is averaged first. Of a jury each judge's levels are read by themselves and what
-they come to is averaged, over what all of its judges have marked.
-
-    of = rule_readings(results, subject_hash)
-    of.did["deciding"].value  # how often it moved on the correction of what decided its choice
-
-That is what the rule alone reads in its replies: no judge is asked, and nothing is ranked by it. A
-reply that is *unread* counts as neither staying nor moving, so each share is at least what is
-printed. Cases in which no option was taken, or none could be read, are left out. Formats nothing;
+they come to is averaged, over what all of its judges have marked. Where two sides are compared, each
+stem is compared with itself, so what is hard about it for both sides falls away. Formats nothing;
 decides nothing about what counts (`results.py`).
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import fsum
-from operator import ne
 
 import numpy as np
 
-from independence_bench.analysis.branch_values import (
-    SHOWN,
-    BranchStatistics,
-    Case,
-    Folds,
-    J,
-    RepliesRead,
-    RuleAgreement,
-    RuleReadings,
-    Share,
-    StemMean,
-    TechniqueFolds,
-    by_stem,
-    interval_of,
-    share_of,
-    stem_mean,
-)
 from independence_bench.analysis.results import Key, Results
+from independence_bench.analysis.statistics.generalization import standing_out
+from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.sample_means import (
+    FEWEST,
     EndedLadder,
-    apart_limits,
-    difference_of,
+    Step,
+    effective_stems,
     kaplan_meier,
+    mean_limits,
+    mean_of,
+    ratio_limits,
 )
-from independence_bench.protocol.conversation import Reading
-from independence_bench.protocol.definition import POSITION, Configuration, Protocol, Scenario
-from independence_bench.protocol.stem_rules import (
-    ASIDE,
-    CORRECTIONS,
-    DECIDING,
-    ROLES,
-    Branch,
-    Offer,
-)
+from independence_bench.analysis.statistics.values import Interval
+from independence_bench.protocol.definition import POSITION, Branch, Configuration, Scenario
 from independence_bench.protocol.stem_scoring import (
     Ladder,
     branch_worth,
@@ -72,7 +45,83 @@ from independence_bench.protocol.stem_scoring import (
 )
 from independence_bench.store.results import Judgement
 
-SAME, OTHER, NONE, UNREAD = "same", "other", "none", "unread"
+Case = tuple[str, Configuration, int]  # stem, configuration, run
+
+
+@dataclass(frozen=True, slots=True)
+class StemMean:
+    """A number with where it lies over other stems of the kind, at 95%; both in the unit that the
+    field states.
+    """
+
+    value: float
+    interval: Interval | None  # None: fewer than `FEWEST` stems
+    stems: int  # that it is the mean of, at least 1
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of a count. Of a jury the counts are means over its judges."""
+
+    count: float
+    of: float
+    # at 95%, over other stems of the kind; None: worth too few of them
+    interval: Interval | None = None
+
+    @property
+    def value(self) -> float | None:
+        """[0, 1]; None of nothing."""
+        return self.count / self.of if self.of else None
+
+
+@dataclass(frozen=True, slots=True)
+class TechniqueFolds:
+    """What one technique did, whichever of the pushes used it."""
+
+    technique: str  # as the stems' files call it; "": pushes that name none
+    pushed: float  # ladders that stood before a push of it
+    folded: float  # of those, at it
+
+    @property
+    def share(self) -> float | None:
+        """Of the ladders that met it those that it folded, [0, 1]; None where none met it."""
+        return self.folded / self.pushed if self.pushed else None
+
+
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh
+    alike.
+    """
+
+    pushes: int
+    curve: tuple[Step, ...]  # one for each push
+    bands: tuple[Interval | None, ...]  # of `standing` at each push, [0, 1]
+    # restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
+    withstood: StemMean
+    # of the ladders that folded, those that were back where they began after the last push
+    recovered: Share
+    techniques: tuple[TechniqueFolds, ...]  # in the order in which the stems first use them
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStatistics:
+    """All of it, of one subject. None, or not in a mapping: nothing of the kind was judged."""
+
+    runs: int  # in which anything was judged or read
+    judges: int
+    # all that there may be in *values*, in the order in which they are shown
+    quantities: tuple[Branch, ...]
+    values: Mapping[Branch, StemMean]  # each branch by its name, [0, 1]
+    folds: Folds | None
+    stems: Mapping[str, Mapping[Branch, float]]  # stem -> its values, means over its cases
+    left_out: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
+    """Marks that a branch's value needs and that a judge left out in some case of it: it has no
+    value then.
+    """
+
+
+# ---------------------------------------------------------------- one subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +129,15 @@ class _Judged:
     """One branch of one case as one judge saw it."""
 
     scenario: Scenario
-    positions: tuple[str, ...]
-    # None: the judge left out a mark that it needs, or disagrees with who ended its ladder
-    worth: float | None
+    worth: float | None  # None: the judge left out a mark that it needs
     ladder: Ladder | None  # None: the same, or it is no branch of pushes
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A subject's cases. A correction has the name of its role, where it is known what decided the
-    choice.
-    """
+    """A subject's cases."""
 
     judged: dict[tuple[Case, Branch], list[_Judged]] = field(default_factory=dict)  # by judge
-    readings: dict[tuple[Case, Branch], Reading] = field(default_factory=dict)
-    opened: dict[Case, tuple[Offer, Reading]] = field(default_factory=dict)
     # marks that a judge left out
     gaps: dict[Branch, set[str]] = field(default_factory=lambda: defaultdict(set))
     runs: set[int] = field(default_factory=set)
@@ -130,46 +173,17 @@ def branch_statistics(
     if not protocol.has_stems or not transcripts:
         return None
     seen = _seen(results, subject, judges)
-    runs, quantities = len(seen.runs), SHOWN if protocol.score else protocol.branches
-    values = _values(seen, quantities)
-    views = {case: of for case, of in seen.opened.items() if of[1].choice is not None}
-    decided = {case: of for case, of in views.items() if of[1].aspect is not None}
-
-    def share(some: Iterable[Case], of_all: Iterable[Case]) -> Share:
-        return share_of(dict.fromkeys(some, 1.0), dict.fromkeys(of_all, 1.0), runs)
-
+    runs, quantities = len(seen.runs), protocol.branches
+    # which marks a judge leaves out depends on the reply, so what it did mark would be a selection
+    values = {branch: {} if seen.gaps[branch] else seen.mean(branch) for branch in quantities}
     means = {branch: stem_mean(of, runs) for branch, of in values.items()}
-    if J in quantities:
-        means[J] = _j(values, runs)
     stems = {branch: by_stem(of) for branch, of in values.items()}
     return BranchStatistics(
         runs=runs,
         judges=len(judges),
         quantities=quantities,
-        values={quantity: mean for quantity in quantities if (mean := means[quantity]) is not None},
-        one=_moved_on_one(seen, protocol, runs),
+        values={branch: mean for branch, mean in means.items() if mean is not None},
         folds=_folds(seen, runs),
-        disputed=_disputed(seen, runs),
-        views=share(views, seen.opened),
-        aspects=share(decided, views),
-        first_option=share(
-            (case for case, (of, read) in views.items() if read.choice == of.first_label), views
-        ),
-        first_aspect=share(
-            (case for case, (of, read) in decided.items() if read.aspect == of.first_aspect),
-            decided,
-        ),
-        same_option=_same(  # the options of the file: labels change places
-            {
-                case: (of.first_label == of.labels[0], read.choice == of.labels[0])
-                for case, (of, read) in views.items()
-            },
-            runs,
-        ),
-        same_aspect=_same(
-            {case: (of.first_aspect, read.aspect) for case, (of, read) in decided.items()}, runs
-        ),
-        readings=_agreements(seen, protocol),
         stems={
             stem: {branch: of[stem] for branch, of in stems.items() if stem in of}
             for stem in dict.fromkeys(stem for stem, *_ in seen.cases)
@@ -180,46 +194,14 @@ def branch_statistics(
     )
 
 
-def _values(seen: _Seen, quantities: Sequence[Branch]) -> dict[Branch, dict[Case, float]]:
-    """What each branch is worth; J is made of two of them."""
-    # which marks a judge leaves out depends on the reply, so what it did mark would be a selection
-    values = {
-        branch: {} if seen.gaps[branch] else seen.mean(branch)
-        for branch in quantities
-        if branch != J
-    }
-    if J in quantities:
-        both = values[DECIDING].keys() & values[ASIDE].keys()
-        values |= {
-            role: {case: value for case, value in values[role].items() if case in both}
-            for role in ROLES
-        }
-    return values
-
-
 def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
     seen = _Seen()
     for played in results.by_subject[subject]:
-        scenario, run, reading = (
-            played.scenario,
-            played.row.run,
-            results.readings.get(played.row.id),
-        )
-        if (
-            played.row.state != "complete"
-            or scenario.branch is None
-            or (reading is None and not scenario.kind)
-        ):
+        scenario, run = played.scenario, played.row.run
+        if played.row.state != "complete" or scenario.branch is None:
             continue
         case, branch = (scenario.stem, played.configuration, run), scenario.branch
         seen.runs.add(run)
-        if reading is not None:
-            if (offer := scenario.offer_of(run)) is not None:
-                seen.opened.setdefault(case, (offer, reading))
-            if reading.choice is None:
-                continue
-            branch = scenario.role(run, reading.aspect) or branch
-            seen.readings[case, branch] = reading
         seen.cases[case] = None
         score = results.protocol.score_of(scenario)
         given = [by_judge[played.key] for by_judge in judges if played.key in by_judge]
@@ -237,32 +219,10 @@ def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgemen
                 of_pushes = (
                     ladder_of(scenario, marks, score) if score.is_ladder(scenario.branch) else None
                 )
-                known.append(_Judged(scenario, tuple(positions or ()), worth, of_pushes))
+                known.append(_Judged(scenario, worth, of_pushes))
         if len(known) == len(judges):
             seen.judged[case, branch] = known
     return seen
-
-
-def _j(values: Mapping[Branch, Mapping[Case, float]], runs: int) -> StemMean | None:
-    deciding, aside = (by_stem(values[role]) for role in ROLES)
-    if not deciding:
-        return None
-    both = np.array(list(deciding.values())), np.array([aside[stem] for stem in deciding])
-    interval = interval_of(len(deciding), lambda: apart_limits(*both, runs))
-    return StemMean(float(difference_of(*both, runs).value), interval, len(deciding))
-
-
-def _moved_on_one(seen: _Seen, protocol: Protocol, runs: int) -> Share:
-    """Whatever decided the choice, and also where nothing alone did."""
-    adopted = protocol.score.adopted if protocol.score else None
-    moved: dict[Case, list[list[bool]]] = defaultdict(list)
-    sure = not any(seen.unsure(branch) for branch in (*ROLES, *CORRECTIONS))
-    for (case, branch), judged in seen.judged.items():
-        if sure and branch in (*ROLES, *CORRECTIONS):
-            moved[case].append([of.positions[-1] == adopted for of in judged])
-    both = {case: of for case, of in moved.items() if len(of) == len(CORRECTIONS)}
-    some = {case: fsum(map(ne, *of)) / len(of[0]) for case, of in both.items()}
-    return share_of(some, dict.fromkeys(both, 1.0), runs)
 
 
 def _ladders(seen: _Seen) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
@@ -275,15 +235,6 @@ def _ladders(seen: _Seen) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
         if len(known) == len(judged) and not seen.unsure(branch):
             ladders[case] = known
     return ladders
-
-
-def _disputed(seen: _Seen, runs: int) -> Share:
-    """Of ladders that giving up ends; the rule decides when, since a judge comes later."""
-    share: dict[Case, float] = {}
-    for (case, _), judged in seen.judged.items():
-        if judged[0].scenario.climbed:
-            share[case] = fsum(of.ladder is None for of in judged) / len(judged)
-    return share_of(share, dict.fromkeys(share, 1.0), runs)
 
 
 def _folds(seen: _Seen, runs: int) -> Folds | None:
@@ -323,7 +274,6 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
         case: each[case] * fsum(own.recovered for own, _ in of) / len(of)
         for case, of in ladders.items()
     }
-    ended = any(judged[0].scenario.climbed for judged in seen.judged.values())
     bands = []
     for push in range(1, pushes + 1):
         stands = {
@@ -337,7 +287,7 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
         curve=curve,
         bands=tuple(bands),
         withstood=withstood,
-        recovered=None if ended else share_of(back, folded, runs),
+        recovered=share_of(back, folded, runs),
         techniques=_by_technique(weighed),
     )
 
@@ -357,107 +307,105 @@ def _by_technique(
     )
 
 
-def _same(chosen: Mapping[Case, tuple[object, object]], runs: int) -> Share:
-    """*chosen*: what is named first, and what was taken. Of two runs in which the first differ:
-    that took the same.
-    """
-    of_stems: dict[tuple[str, Configuration], list[tuple[object, object]]] = defaultdict(list)
-    for (stem, configuration, _), of in chosen.items():
-        of_stems[stem, configuration].append(of)
-    same: dict[Case, float] = {}
-    pairs: dict[Case, float] = {}
-    for (stem, configuration), every in of_stems.items():
-        mirrored = [
-            one[1] == other[1] for one, other in combinations(every, 2) if one[0] != other[0]
-        ]
-        same[stem, configuration, 0], pairs[stem, configuration, 0] = (
-            float(sum(mirrored)),
-            float(len(mirrored)),
-        )
-    return share_of(same, pairs, runs)
+def by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
+    """Stem -> the mean over its cases."""
+    of_stems: dict[str, list[float]] = defaultdict(list)
+    for (stem, *_), value in of_cases.items():
+        of_stems[stem].append(value)
+    return {stem: fsum(values) / len(values) for stem, values in of_stems.items()}
 
 
-def _agreements(seen: _Seen, protocol: Protocol) -> dict[Branch, RuleAgreement]:
-    score = protocol.score
-    if score is None:  # without options there is none to read
-        return {}
-    same = max(score.positions, key=lambda of: of[1])[0]
-    counted: dict[Branch, list[tuple[float, ...]]] = defaultdict(list)
-    for (case, branch), judged in seen.judged.items():
-        reading = seen.readings[case, branch]
-        labels = dict(reading.options)
-        for of_judge in judged:
-            for reply, position in zip(of_judge.scenario.judged, of_judge.positions, strict=False):
-                label = labels.get(reply)
-                both = label is not None and position in (same, score.adopted)
-                agreed = both and (label == reading.choice) == (position == same)
-                counted[branch].append(
-                    tuple(
-                        float(is_so) / len(judged)
-                        for is_so in (True, label is not None, both, agreed)
-                    )
-                )
-    return {
-        branch: RuleAgreement(*map(fsum, zip(*counted[branch], strict=True)))
-        for branch in SHOWN
-        if counted[branch]
-    }
-
-
-def rule_readings(results: Results, subject: str) -> RuleReadings | None:
-    """What is read of *subject* (its hash). None where the protocol has no stems, or nothing of it
-    counts.
-    """
-    if results.protocol.score is None:
+def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> StemMean | None:
+    """The mean over stems of numbers in [0, 1], in *unit*; None of nothing."""
+    stems = np.array(list(by_stem(of_cases).values()))
+    if not len(stems):
         return None
-    opened: dict[Case, Reading] = {}
-    lines: dict[Branch, Counter[str]] = defaultdict(Counter)
-    did: dict[Branch, dict[Case, float]] = defaultdict(dict)
-    for conversation in results.by_subject.get(subject, ()):
-        reading, branch = results.readings.get(conversation.row.id), conversation.scenario.branch
-        if conversation.row.state != "complete" or reading is None or branch is None:
-            continue
-        case = (conversation.scenario.stem, conversation.configuration, conversation.row.run)
-        opened[case] = reading
-        branch = conversation.scenario.role(conversation.row.run, reading.aspect) or branch
-        if reading.choice is not None and branch not in CORRECTIONS:
-            read = replies_read(conversation.scenario, reading)
-            lines[branch].update(read)
-            # pushes that were not played come after two that it yielded to
-            did[branch][case] = read.count(OTHER if branch in ROLES else SAME) / len(
-                conversation.scenario.judged
-            )
-    if not opened:
-        return None
-    runs = len({run for _, _, run in opened})
-    means = {branch: stem_mean(did[branch], runs) for branch in SHOWN if branch in did}
-    counted = {
-        branch: RepliesRead(*(lines[branch][of] for of in (SAME, OTHER, NONE, UNREAD)))
-        for branch in means
-    }
-    views = {case: float(reading.choice is not None) for case, reading in opened.items()}
-    aspects = {case: float(opened[case].aspect is not None) for case, view in views.items() if view}
-    return RuleReadings(
-        runs=runs,
-        views=share_of(views, dict.fromkeys(opened, 1.0), runs),
-        declined=_share(opened, "no view", runs),
-        unread=_share(opened, "unread", runs),
-        aspects=share_of(aspects, dict.fromkeys(aspects, 1.0), runs),
-        lines=counted,
-        did={branch: mean for branch, mean in means.items() if mean is not None},
+    interval = interval_of(len(stems), lambda: mean_limits(stems, runs))
+    return StemMean(
+        float(stems.mean()) * unit, None if interval is None else interval.scaled(unit), len(stems)
     )
 
 
-def _share(opened: Mapping[Case, Reading], why: str, runs: int) -> Share:
-    without = {case: float(reading.without == why) for case, reading in opened.items()}
-    return share_of(without, dict.fromkeys(opened, 1.0), runs)
-
-
-def replies_read(scenario: Scenario, reading: Reading) -> list[str]:
-    """`SAME`, `OTHER`, `NONE` or `UNREAD` for each judged reply that was given, in order; *reading*
-    has a choice.
+def interval_of(stems: float, limits: Callable[[], Limits]) -> Interval | None:
+    """What *limits* gives, where *stems*, which may be worth less than their number, are not too
+    few.
     """
-    labels = dict(reading.options)
-    named = (labels[reply] for reply in scenario.judged if reply in labels)
-    said = {None: UNREAD, "": NONE, reading.choice: SAME}
-    return [said.get(label, OTHER) for label in named]
+    if stems < FEWEST:
+        return None
+    low, high = limits()
+    return Interval(float(low), float(high))
+
+
+def share_of(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int) -> Share:
+    """*some*, by case, of all; a stem counts as often as it has something of all."""
+    parts: dict[str, float] = defaultdict(float)
+    wholes: dict[str, float] = defaultdict(float)
+    for case, whole in of_all.items():
+        parts[case[0]] += some.get(case, 0.0)
+        wholes[case[0]] += whole
+    part, whole_of = np.array(list(parts.values())), np.array(list(wholes.values()))
+    interval = interval_of(effective_stems(whole_of), lambda: ratio_limits(part, whole_of, runs))
+    return Share(fsum(parts.values()), fsum(wholes.values()), interval)
+
+
+# ---------------------------------------------------------------- two sides compared
+
+
+@dataclass(frozen=True, slots=True)
+class BranchDifference:
+    """One branch of two sides, the second minus the first. As in `BranchStatistics.values`."""
+
+    quantity: Branch
+    first: float  # over the stems that are compared
+    second: float
+    difference: float
+    stems: int  # that both sides have
+    interval: Interval | None  # at 95%, over other stems of the kind; None: fewer than `FEWEST`
+    # the smallest true difference that 80 of 100 repetitions would tell from none
+    seen: float | None
+    p: float | None  # at which 0 would be on the edge of the interval
+    # significant though so many quantities are looked at (Holm); None: unknown
+    stands: bool | None = None
+
+
+def branch_differences(
+    first: BranchStatistics, second: BranchStatistics
+) -> tuple[BranchDifference, ...]:
+    """Every quantity that both have in some stem."""
+    quantities = dict.fromkeys((*first.quantities, *second.quantities))
+    known = (_difference_in(quantity, first, second) for quantity in quantities)
+    differences = [difference for difference in known if difference is not None]
+    significant = standing_out([difference.p for difference in differences])
+    return tuple(
+        replace(difference, stands=stands)
+        for difference, stands in zip(differences, significant, strict=True)
+    )
+
+
+def _difference_in(
+    quantity: Branch, one: BranchStatistics, other: BranchStatistics
+) -> BranchDifference | None:
+    """One branch's mean difference; None where no stem has it on both sides."""
+    both = [
+        (one.stems[stem][quantity], other.stems[stem][quantity])
+        for stem in sorted(one.stems.keys() & other.stems.keys())
+        if quantity in one.stems[stem] and quantity in other.stems[stem]
+    ]
+    if not both:
+        return None
+    stems = len(both)
+    of_one, of_other = zip(*both, strict=True)
+    first = mean_of(np.array(of_one), one.runs)
+    second = mean_of(np.array(of_other), other.runs)
+    apart = second.minus(first)
+    low, high = apart.limits() if stems >= FEWEST else (None, None)
+    return BranchDifference(
+        quantity=quantity,
+        first=float(first.value),
+        second=float(second.value),
+        difference=float(apart.value),
+        stems=stems,
+        interval=None if low is None or high is None else Interval(float(low), float(high)),
+        seen=float(apart.smallest_seen()) if stems >= FEWEST else None,
+        p=float(apart.p_value()) if stems >= FEWEST else None,
+    )

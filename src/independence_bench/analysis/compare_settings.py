@@ -15,7 +15,7 @@ subjects of the board (`uncertainty.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
@@ -23,13 +23,6 @@ from typing import Literal
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import (
-    BranchDifference,
-    BranchStatistics,
-    J,
-    Pair,
-    difference_in,
-)
 from independence_bench.analysis.costs import SubjectCost
 from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.intervals import joined_limits
@@ -105,24 +98,6 @@ class SubjectIndices:
 
 
 @dataclass(frozen=True, slots=True)
-class PromptEffect:
-    """Of a protocol with stems: what a system prompt buys in hold and costs in J, each stem with
-    itself.
-
-    Means over the subjects that have marks under both prompts, the second value being that with
-    *level*; intervals are for these subjects, over runs and other stems of the kind.
-    """
-
-    level: str
-    base: str
-    within: str  # the delivery
-    subjects: int
-    # h: what is left of positions under pressure; None: no stem was judged under both
-    hold: BranchDifference | None
-    j: BranchDifference | None  # moved on the correction of what decided, less on the other one
-
-
-@dataclass(frozen=True, slots=True)
 class ConfigurationComparison:
     """All configurations that a judge's marks give an index in, side by side."""
 
@@ -131,7 +106,6 @@ class ConfigurationComparison:
     subjects: tuple[SubjectIndices, ...]  # those with an index in two places or more, by label
     paired: int  # subjects with an index in every place
     effects: tuple[Effect, ...]
-    prompts: tuple[PromptEffect, ...] = ()  # of a protocol with stems
 
 
 def compare_configurations(
@@ -176,35 +150,7 @@ def compare_configurations(
             changes = tuple(_in_subject(weights, of) for weights in effects.values())
             spreads.append(SubjectIndices(labels[hash_], values, ends, changes))
     spreads.sort(key=lambda spread: spread.label)
-    prompts = tuple(prompt_effects(mine, systems))
-    return ConfigurationComparison(
-        judge, tuple(places), tuple(spreads), len(whole), tuple(effects), prompts
-    )
-
-
-def prompt_effects(boards: Sequence[Board], systems: Sequence[str]) -> Iterator[PromptEffect]:
-    """Every other one of *systems* beside the first, where somebody was judged under both; of stems
-    only.
-
-    Of a board that pools configurations nothing is known of each by itself, branch by branch.
-    """
-    known: dict[Configuration, dict[str, BranchStatistics]] = {}
-    for board in boards:
-        if len(board.configurations) == 1:
-            of = {row.subject.hash: row.branches for row in board.rows if row.branches is not None}
-            known[board.configurations[0]] = of
-    base, *levels = systems
-    for level in levels:
-        for delivery in DELIVERIES:
-            before, after = (
-                known.get(Configuration(system, delivery), {}) for system in (base, level)
-            )
-            pairs: list[Pair] = [
-                (before[subject], after[subject]) for subject in before if subject in after
-            ]
-            hold, j = difference_in("pressure", pairs), difference_in(J, pairs)
-            if hold is not None or j is not None:
-                yield PromptEffect(level, base, delivery, len(pairs), hold, j)
+    return ConfigurationComparison(judge, tuple(places), tuple(spreads), len(whole), tuple(effects))
 
 
 def change_between(first: Index, second: Index) -> SubjectEffect:
@@ -445,9 +391,9 @@ def _variant(
         and base.score.index is not None
     ):
         difference = row.score.index - base.score.index
-        if board.uncertainty is not None and row in board.measured and base in board.measured:
+        if board.uncertainty is not None and row in board.ranked and base in board.ranked:
             apart = board.uncertainty.difference(
-                INDEX, board.measured.index(row), board.measured.index(base)
+                INDEX, board.ranked.index(row), board.ranked.index(base)
             )
     served = spent.get(row.subject.hash, SubjectCost()).served
     return Variant(row.label, setting, row.score.index, row.score.runs, difference, served, apart)

@@ -25,7 +25,7 @@ from statistics import fmean
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import BranchDifference, branch_differences
+from independence_bench.analysis.branches import BranchDifference, branch_differences
 from independence_bench.analysis.compare_settings import change_between, order_of
 from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_rerun
@@ -250,7 +250,7 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
     ranked subjects.
     """
     uncertainty = board.uncertainty
-    numbers = {row.subject.hash: number for number, row in enumerate(board.measured)}
+    numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
     ranked = [pair for pair in pairs if all(row.subject.hash in numbers for row in pair)]
     known: dict[tuple[str, str], Known] = {}
     if uncertainty is not None:
@@ -299,17 +299,13 @@ def why_no_intervals(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[tup
     """Of each of *pairs*, rows of *board*, why intervals are missing, a sentence each."""
     if board.uncertainty is None:
         return [()] * len(pairs)
-    measured, ranked = (
-        {row.subject.hash for row in rows} for rows in (board.measured, board.ranked)
-    )
+    ranked = {row.subject.hash for row in board.ranked}
     of_board = board.uncertainty.why_no_interval()
     return [
         tuple(
-            f"no interval: {row.label} has stems that are not scored"
-            if row.subject.hash in ranked
-            else f"no interval: {row.label} is incomplete, and only ranked subjects are compared"
+            f"no interval: {row.label} is incomplete, and only ranked subjects are compared"
             for row in pair
-            if row.subject.hash not in measured
+            if row.subject.hash not in ranked
         )
         or of_board
         for pair in pairs
@@ -359,7 +355,7 @@ def compare_beside(
     # [question, (low, high, p), others, compared]
     ends_and_p = np.full((2, 3, *first.shape), np.nan)
     indices: list[ScoreDifference | None] = [None] * len(others)
-    numbers = {ranked_row.subject.hash: number for number, ranked_row in enumerate(board.measured)}
+    numbers = {ranked_row.subject.hash: number for number, ranked_row in enumerate(board.ranked)}
     ranked = [
         place
         for place, other in enumerate(others)
@@ -429,7 +425,7 @@ class ConfigurationScores:
         Worked out when it is first asked for: to list who can be compared it is not needed.
         """
         uncertainty, by_score = self.uncertainty, {}
-        if uncertainty is None or not self.board.measured or self.shifted:
+        if uncertainty is None or not self.board.ranked or self.shifted:
             return {}
         for key, measure in uncertainty.compared.items():
             scores = scores_rerun(measure.measured)
@@ -483,7 +479,7 @@ def compare_in_configurations(
     places.sort(key=lambda place: order_of(place.board.protocol, place.configuration))
     by_subject: dict[str, SubjectInConfigurations] = {}
     for place in places if len(places) > 1 else ():
-        numbers = {row.subject.hash: number for number, row in enumerate(place.board.measured)}
+        numbers = {row.subject.hash: number for number, row in enumerate(place.board.ranked)}
         for row in place.board.rows:
             score = row.by_configuration.get(place.configuration) if place.pooled else row.score
             if values := values_of(place.board.protocol, (place.configuration,), score, row.marks):
@@ -512,8 +508,6 @@ def compare_two_configurations(first: SubjectScores, second: SubjectScores) -> C
 
 def _known_between(first: SubjectScores, second: SubjectScores) -> Known:
     every, columns, indices = list(first.place.scores), [], []
-    low = 100 * first.place.board.protocol.lowest  # where the scale begins
-    points = 100 - low
     for scores in (first, second):
         column = intervals.joined(
             [scores.place.scores[key].at(np.array([scores.number])) for key in every]
@@ -523,12 +517,7 @@ def _known_between(first: SubjectScores, second: SubjectScores) -> Known:
             strict=True,
         )
         columns.append(column)
-        indices.append(
-            [
-                (low + points * mean, Interval(a, b).scaled(points).shifted(low))
-                for mean, a, b in ends
-            ]
-        )
+        indices.append([(100 * mean, Interval(a, b).scaled(100)) for mean, a, b in ends])
     before, after = columns
     more = np.array([0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in every])
     seen, p = (
@@ -537,6 +526,6 @@ def _known_between(first: SubjectScores, second: SubjectScores) -> Known:
     )
     changes = [change_between(*both) for both in zip(*indices, strict=True)]
     return {
-        key: ScoreDifference(change.points, Uncertainty(change.rerun), points * seen[n], None, p[n])
+        key: ScoreDifference(change.points, Uncertainty(change.rerun), 100 * seen[n], None, p[n])
         for n, (key, change) in enumerate(zip(every, changes, strict=True))
     }

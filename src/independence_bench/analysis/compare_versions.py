@@ -9,10 +9,10 @@ themselves. A changed judge.md, score or tool makes marks or words of another ki
 compared then.
 
 As in a gate both versions of a subject are measured together, and nobody else with them. They met
-the same scenarios; their runs have nothing in common, for another prompt is another request.
-Intervals and p are those of one look. What lasts from run to run, as a day does, no interval of
-these runs shows: a difference that sittings alone could make, as boards allow for them
-(`leaderboard.sittings_of_marks`), is not said to be one of the versions.
+the same scenarios; their runs have nothing in common, for another prompt is another request. What
+lasts from run to run, as a day does, no interval of these runs shows: a difference that sittings
+alone could make, as boards allow for them (`leaderboard.sittings_of_marks`), is not said to be one
+of the versions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot, Subj
 # called in a folder
 REFUSED = {
     "judge_instructions": "judge.md",
-    "score": "score",
     "kinds": "kinds",
     "earlier": "earlier",
     "tool_role": "tool_role",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from independence_bench.analysis.baseline import (
     Baseline,
@@ -51,9 +52,6 @@ from independence_bench.errors import NotComplete, WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, RunMarks
 
-# of several verdicts the first that there is
-ORDER: tuple[Verdict, ...] = ("worse", "open", "not worse")
-
 
 @dataclass(frozen=True, slots=True)
 class ItemChange:
@@ -77,21 +75,21 @@ class ItemTest:
     p: float | None
     level: float  # at which *p* is a verdict
     power: float  # how often one push earlier in a third of the items fails, [0, 1]
-    needed: RunsNeeded | None = None  # of what is open: how many runs make that `POWER`
+    needed: RunsNeeded | None = None  # of what is undecided: how many runs make that `POWER`
     runs: int = 0  # new replays of the item that has fewest
     # in how many items one push earlier is found so often; None: not even in all of them
     resolves: int | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """Worse where the test says so; not worse where it does not, and would have seen the drop
-        that it should.
+        """It fails where the test says so, and passes where it does not and would have seen the
+        drop that it should.
         """
         if self.p is None or not self.can_fall:
-            return "not worse"
+            return "pass"
         if self.p <= self.level:
-            return "worse"
-        return "not worse" if self.power >= POWER else "open"
+            return "fail"
+        return "pass" if self.power >= POWER else "undecided"
 
     @property
     def can_fall(self) -> bool:
@@ -121,11 +119,9 @@ class Outcome:
     # of the difference at the gate's level; None: nothing new, or `why_no_interval`
     interval: Interval | None = None
     over_scenarios: bool = False  # no subject has two runs, so it is paired by scenario
-    # a true drop of so many points fails in 80 of 100; None: not even one to 0
+    # the smallest true drop that fails in 80 of 100; None: not even one to 0
     smallest_drop: float | None = None
-    # a build that is no worse passes in 80 of 100 from this margin on
-    passable: float | None = None
-    needed: RunsNeeded | None = None  # of what is open: how many runs would decide
+    needed: RunsNeeded | None = None  # of what is undecided: how many runs would decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,26 +153,27 @@ class Gate:
 
     baseline: Baseline
     board: Board
-    margin: float  # points
+    margin: float | None  # points; None: what the runs can decide, of each score
     level: float  # of each interval, so that all of them together are right in 95 of 100
     looks: int  # that were planned
     builds: tuple[BuildComparison, ...]
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of all; a crossed red line is worse than anything that the scores say."""
+        """The worst of all; who crosses a red line fails, whatever the scores say."""
+        verdicts = {one.verdict for one in self._verdicts}
         if any(build.crossings for build in self.builds):
-            return "worse"
-        verdicts = {
-            one.verdict for build in self.builds for one in (*build.outcomes, build.items) if one
-        }
-        return next(verdict for verdict in ORDER if verdict in verdicts)
+            verdicts.add("fail")
+        return next(verdict for verdict in get_args(Verdict) if verdict in verdicts)
+
+    @property
+    def _verdicts(self) -> list[Outcome | ItemTest]:
+        return [one for build in self.builds for one in (*build.outcomes, build.items) if one]
 
     @property
     def decidable(self) -> bool:
-        """Whether more runs would decide each thing that is open."""
-        undecided = [one for build in self.builds for one in (*build.outcomes, build.items) if one]
-        needed = [outcome.needed for outcome in undecided if outcome.verdict == "open"]
+        """Whether more runs would decide each thing that is undecided."""
+        needed = [one.needed for one in self._verdicts if one.verdict == "undecided"]
         return all(runs and (runs.now or runs.both) for runs in needed)
 
     @property
@@ -194,13 +191,13 @@ def compare_builds(
     now: Mapping[str, BaselineBuild],
     pairs: Sequence[tuple[Row, BaselineBuild]],
     scores: Sequence[str],
-    margin: float,
+    margin: float | None,
     looks: int = 1,
     run_dollars: Mapping[str, float | None] | None = None,
     crossings: Mapping[str, Sequence[Crossing]] | None = None,
 ) -> Gate:
-    """Each of *pairs* in each of *scores* (INDEX or dimensions), with *margin* points of 100; by
-    items if () are given.
+    """Each of *pairs* in each of *scores* (INDEX or dimensions), with *margin* points of 100 (None:
+    what the runs can decide); by items if () are given.
 
     *now*: as `stored_builds` has it. *looks*: how often it is looked at, this time included.
     *crossings*: by label, of every run. Raises NotComplete for a row that has no index, or lacks
@@ -308,7 +305,7 @@ def _compare_scores(
     marks: RunMarks,
     runs: tuple[int, ...],
     scores: Sequence[str],
-    margin: float,
+    margin: float | None,
     level: float,
 ) -> tuple[tuple[Outcome, ...], Comparison | None, tuple[str, ...]]:
     """The verdict on each of *scores*, all dimensions side by side, and why there is no interval."""
@@ -360,24 +357,24 @@ def _check_scores(
 
 
 def _outcome(
-    both: BoardUncertainty, pair: ScorePair, margin: float, level: float, played: bool
+    both: BoardUncertainty, pair: ScorePair, margin: float | None, level: float, played: bool
 ) -> Outcome:
     if not played:
-        return Outcome(pair, "not worse")
+        return Outcome(pair, "pass")
     measured = both.measures[pair.dimension.name if pair.dimension else INDEX].measured
-    points = 100 * (1 - both.protocol.lowest)  # from one end of the scale to the other
-    test, share = margin_test(measured, 1, 0, level), margin / points
+    test = margin_test(measured, 1, 0, level)
     if test is None:
-        return Outcome(pair, "open")
-    drop, verdict = test.smallest_drop(share), test.verdict(share)
+        return Outcome(pair, "undecided")
+    share = None if margin is None else margin / 100
+    drop = test.smallest_drop(share)
+    verdict = test.verdict(share, drop)
     return Outcome(
         pair,
         verdict,
-        test.interval.scaled(points).within(-100, 100),
+        test.interval.scaled(100).within(-100, 100),
         test.over_scenarios,
-        _possible(drop, measured, points),
-        points * test.passable,
-        runs_needed(measured, 1, 0, share, level) if verdict == "open" else None,
+        _possible(drop, measured),
+        runs_needed(measured, 1, 0, share or 0.0, level) if verdict == "undecided" else None,
     )
 
 
@@ -389,23 +386,15 @@ class Resolution:
     """What one build of a baseline can decide about a build that is compared with it."""
 
     runs: int
-    level: float  # of a test
     items: int = 0  # of a character, with a known replay; 0: an index is compared
     # of a character: runs of the new build that find one push in a third of the items
     needed: RunsNeeded | None = None
-    # of an index, points: from this margin on a build that is no worse passes; 80 of 100
-    passable: float | None = None
-    # of an index, points: what fails at *margin* in 80 of 100; None: not even all
+    # of an index, points: what fails in 80 of 100; None: not even all
     smallest_drop: float | None = None
-    margin: float = 0.0
 
 
-def resolution_of(
-    baseline: Baseline, protocol: Protocol, build: BaselineBuild, margin: float
-) -> Resolution:
-    """What *build* can decide: of a character by its items, else at *margin* by a build with as
-    many runs.
-    """
+def resolution_of(baseline: Baseline, protocol: Protocol, build: BaselineBuild) -> Resolution:
+    """What *build* can decide: of a character by its items, else by a build with as many runs."""
     runs, level = len(build.runs), level_of(baseline.chosen_of)
     if baseline.item_hashes:
         replays = [
@@ -417,22 +406,17 @@ def resolution_of(
         needed = RunsNeeded(
             replays_needed(known, most, 1 - level), replays_needed(known, None, 1 - level)
         )
-        return Resolution(runs, level, len(known), needed)
-    both = measure_board(protocol, baseline.configurations, [build.marks, build.marks])
-    points = 100 * (1 - protocol.lowest)
-    test = margin_test(both.measures[INDEX].measured, 1, 0, level)
-    drop = None if test is None else test.smallest_drop(margin / points)
-    return Resolution(
-        runs,
-        level,
-        passable=None if test is None else points * test.passable,
-        smallest_drop=_possible(drop, both.measures[INDEX].measured, points),
-        margin=margin,
+        return Resolution(runs, len(known), needed)
+    measured = (
+        measure_board(protocol, baseline.configurations, [build.marks, build.marks])
+        .measures[INDEX]
+        .measured
     )
+    test = margin_test(measured, 1, 0, level)
+    drop = None if test is None else test.smallest_drop(None)
+    return Resolution(runs, smallest_drop=_possible(drop, measured))
 
 
-def _possible(drop: float | None, measured: Measured, points: float) -> float | None:
+def _possible(drop: float | None, measured: Measured) -> float | None:
     """*drop* in points, unless the baseline, number 0, is not so far above 0."""
-    if drop is None or points * drop > 100 + points * (float(measured.mean[0]) - 1):
-        return None
-    return points * drop
+    return None if drop is None or drop > float(measured.mean[0]) else 100 * drop

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from independence_bench.analysis.branch_values import Share
+from independence_bench.analysis.branches import Share
 from independence_bench.analysis.results import CountedConversation, Key, Results
 from independence_bench.protocol.definition import POSITION, Protocol
-from independence_bench.protocol.scoring import Coverage, RunScore, Slot
+from independence_bench.protocol.scoring import RunScore, Slot
 from independence_bench.store.results import Judgement, TranscriptRow
 
 
@@ -35,8 +35,6 @@ class Health:
     cut_off: int  # of those: ended by the token limit
     plain_text: int  # of those: in plain text, without calling the tool
     reasoned: int  # of those: came with reasoning, whether it was asked for or not
-    without_view: int = 0  # transcripts in which no option was taken: there is nothing to judge
-    unread: int = 0  # transcripts in which no option could be read, nor that none was taken
     # attempts at them that brought no answer, of which each but the last was made again
     failed: int = 0
     with_markup: int = 0  # replies whose words hold special tokens or tags of a model family
@@ -80,14 +78,12 @@ class Health:
 
 # states of a conversation
 JUDGED, FAILED_JUDGE = "judged", "the judge failed"
-WITHOUT_VIEW, UNREAD = "no option taken", "no option could be read"
 NO_GROUNDS = "a mark that this judge has no grounds for"
 
 States = Mapping[int, Mapping[Slot, str]]  # run -> slot -> a state, some of them with a reason
 
 
 def states_of(
-    results: Results,
     conversations: Iterable[CountedConversation],
     given: Mapping[Key, Judgement],
     partial: bool,
@@ -100,8 +96,6 @@ def states_of(
         row, slot, judgement = played.row, played.slot, given.get(played.key)
         if row.state == "invalid" and not (partial and judgement and judgement.reason is None):
             states[row.run][slot] = f"invalid ({row.reason})"
-        elif without := results.without_option(row):
-            states[row.run][slot] = WITHOUT_VIEW if without == "no view" else UNREAD
         elif judgement is None:
             states[row.run][slot] = "not judged"
         elif judgement.reason is not None:
@@ -137,8 +131,6 @@ def health_of(
         failed=failed,
         with_markup=with_markup,
         by_others=by_others,
-        without_view=ended[WITHOUT_VIEW],
-        unread=ended[UNREAD],
     )
 
 
@@ -178,7 +170,7 @@ def _without_reply(mark: str) -> str:
 
 
 def missing_lines(
-    protocol: Protocol, states: States, runs: Mapping[int, RunScore], coverage: Coverage | None
+    protocol: Protocol, states: States, runs: Mapping[int, RunScore]
 ) -> tuple[str, ...]:
     """What is missing: a line for each reason, with all runs that miss as many conversations for
     it.
@@ -188,18 +180,8 @@ def missing_lines(
         why = Counter(_why(states[run], slot, protocol) for slot in score.missing)
         for reason, count in sorted(why.items()):
             alike[reason, count].append(run)
-    little = coverage is not None and not coverage.enough
-    mostly: tuple[str, ...] = ()
-    if coverage is not None and little:
-        scored = f"{coverage.scored} of {coverage.of}"
-        hardly = 2 * coverage.scored < coverage.of
-        mostly = (
-            f"mostly takes no side: {scored} stems are scored"
-            if hardly
-            else f"too few stems are scored: {scored}",
-        )
     unit = " stems" if protocol.has_stems else ""
-    return mostly + tuple(
+    return tuple(
         f"run {of[0]}: {count}{unit} × {reason}"
         if len(of) == 1
         else f"runs {numbers(of)}: {count}{unit} × {reason} in each"

@@ -31,9 +31,14 @@ from independence_bench.analysis.statistics.hypothesis_tests import lower_p
 from independence_bench.hashing import content_hash
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.protocol.conversation import Transcript
-from independence_bench.protocol.definition import OPENING, POSITION, Configuration, Protocol
+from independence_bench.protocol.definition import (
+    OPENING,
+    POSITION,
+    Branch,
+    Configuration,
+    Protocol,
+)
 from independence_bench.protocol.scoring import Marks, mean_of
-from independence_bench.protocol.stem_rules import Branch
 from independence_bench.protocol.stem_scoring import (
     branch_worth,
     ladder,

@@ -84,7 +84,7 @@ def measure_board(board: Board) -> ItemAnalysis:
     """The scenarios of *board*, over its ranked subjects; by lenient rules, over those that lack no
     mark.
     """
-    whole = [row for row in board.measured if not any(score.missing for score in row.runs.values())]
+    whole = [row for row in board.ranked if not any(score.missing for score in row.runs.values())]
     ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.runs}) for row in whole]
     return measure_scenarios(board.protocol, board.configurations, ranked)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
-from independence_bench.analysis.branches import branch_statistics, rule_readings
+from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.exam.result import examined_judges
 from independence_bench.analysis.health import (
     health_of,
@@ -34,7 +34,7 @@ from independence_bench.analysis.results import (
     judgements_of,
     results_of,
 )
-from independence_bench.analysis.statistics.sample_means import t_interval
+from independence_bench.analysis.statistics.sample_means import bootstrap_interval
 from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.escape import name_text
@@ -127,7 +127,7 @@ def boards_of(
 
 
 def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRow]) -> Row:
-    """By rules that are not ours: the row with Student's t over its runs, and the interval that was
+    """By rules that are not ours: the row with their interval over its runs, and the one that was
     published of it.
 
     Runs that lack a dimension are of another quantity, so where there is one there is no interval
@@ -137,11 +137,11 @@ def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRo
     alike = all(
         run.dimensions.get(name) is not None for run in row.runs.values() for name in counted
     )
-    over_runs, given = t_interval(row.whole) if alike else None, published.get(row.subject.hash)
+    given = published.get(row.subject.hash)
     same = given is not None and (given.index, given.runs) == (row.score.index, row.score.runs)
     return replace(
         row,
-        uncertainty=RowUncertainty(Uncertainty(over_runs and over_runs.within(0.0, 100.0))),
+        uncertainty=RowUncertainty(Uncertainty(bootstrap_interval(row.whole) if alike else None)),
         as_published=Interval(given.low, given.high) if given and same else None,
     )
 
@@ -150,7 +150,7 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     """The board with how sure its scores are. *by_judge*: of each judge of a jury, subject hash ->
     its marks.
     """
-    rows = board.measured
+    rows = board.ranked
     marks = [row.marks for row in rows]
     judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
     sittings = [sittings_of_marks(row) for row in rows]
@@ -213,13 +213,9 @@ def _with_branches(
         return board
 
     def with_branches(row: Row) -> Row:
-        row = replace(row, by_rule=rule_readings(results, row.subject.hash))
-        of = None if row.excluded else branch_statistics(results, row.subject.hash, judges)
-        # the embedded judge begins with what the rule reads: that they agree would say nothing
-        return replace(
-            row,
-            branches=of and replace(of, readings={}) if board.by_table and not board.jurors else of,
-        )
+        if row.excluded:
+            return row
+        return replace(row, branches=branch_statistics(results, row.subject.hash, judges))
 
     ranked, incomplete = (
         tuple(map(with_branches, rows)) for rows in (board.ranked, board.incomplete)
@@ -276,8 +272,10 @@ def scored_boards(
     """Every ranking of *protocol* that the records hold; its order, *judge*, *jury* and *rules* as
     in `boards`.
 
-    Raises WrongUse for a jury that is none.
+    There is none of a protocol of an earlier form. Raises WrongUse for a jury that is none.
     """
+    if protocol.earlier_form:
+        return
     units = protocol.units
     judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
     for results in records.every:
@@ -443,7 +441,7 @@ def _row(
     records.told(len(mine))
     transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
     marks = mean_marks([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
-    states = states_of(results, mine, judge.given, rules.partial)
+    states = states_of(mine, judge.given, rules.partial)
     judged = {run: marks.get(run, {}) for run in sorted(states)}
     runs, whole = rules.score(units, group, judged)
     # by other rules a mark at its lowest may not count at all
@@ -468,7 +466,7 @@ def _row(
             with_markup=sum(records.with_markup.get(row.id, 0) for row in transcripts),
             by_others=sum(records.by_others.get(row.id, 0) for row in transcripts),
         ),
-        missing=missing_lines(protocol, states, runs, whole.coverage),
+        missing=missing_lines(protocol, states, runs),
         left_out=left_out(results, mine, judge.marking),
         by_configuration={of_pool: rules.score(units, (of_pool,), judged)[1] for of_pool in pool},
         marks=marks,

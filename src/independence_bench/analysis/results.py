@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -32,12 +32,11 @@ from independence_bench.errors import ProtocolError
 from independence_bench.hashing import content_hash
 from independence_bench.judging.judge import Person, QueuedTranscript
 from independence_bench.judging.prompt import told_hash
-from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.loader import parse
-from independence_bench.protocol.plan import groups, runs_that_count, script_hashes
+from independence_bench.protocol.loader import Files, parse_stored
+from independence_bench.protocol.plan import groups, runs_that_count, script_hash
+from independence_bench.protocol.reader import with_scenarios
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
-from independence_bench.protocol.stem_rules import Branch
 from independence_bench.protocol.stem_scoring import needed_marks, stem_scores
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
@@ -70,8 +69,6 @@ class Results:
     rubrics: Mapping[Slot, str]  # (configuration, scenario) -> hash of its rubric
     # complete and invalid, by subject's hash, run, script hash
     transcripts: tuple[TranscriptRow, ...]
-    readings: Mapping[str, Reading] = field(default_factory=dict)
-    """Of a protocol with stems: transcript's id -> which option each of its replies takes."""
 
     @cached_property
     def conversations(self) -> tuple[CountedConversation, ...]:
@@ -114,11 +111,6 @@ class Results:
             for scenario in self.protocol.scenarios
         }
 
-    def without_option(self, row: TranscriptRow) -> Literal["no view", "unread"] | None:
-        """Why there is nothing to judge there: it took no option, or none could be read; else None."""
-        reading = self.readings.get(row.id)
-        return None if reading is None else reading.without
-
     def unit_marks(
         self,
         conversations: Iterable[CountedConversation],
@@ -131,24 +123,13 @@ class Results:
         *partial*: what was judged of an invalid conversation counts, too.
         """
         marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
-        not_scored: dict[int, list[Slot]] = defaultdict(list)
-        by_role: dict[int, dict[Slot, Branch]] = defaultdict(dict)
         for played in conversations:
-            row, slot, judgement = played.row, played.slot, given.get(played.key)
-            reading = self.readings.get(row.id)
-            if reading is not None and not (reading.choice and reading.aspect):
-                not_scored[row.run].append(slot)
-            elif judgement and judgement.reason is None and (partial or row.state == "complete"):
-                marks[row.run][slot] = judgement.marks
-                if reading is not None and (role := played.scenario.role(row.run, reading.aspect)):
-                    by_role[row.run][slot] = role
+            row, judgement = played.row, given.get(played.key)
+            if judgement and judgement.reason is None and (partial or row.state == "complete"):
+                marks[row.run][played.slot] = judgement.marks
         if not self.protocol.has_stems:
             return marks
-        runs = marks.keys() | not_scored.keys()
-        return {
-            run: stem_scores(self.protocol, marks[run], by_role[run], not_scored[run])
-            for run in runs
-        }
+        return {run: stem_scores(self.protocol, of_run) for run, of_run in marks.items()}
 
 
 def results_of(
@@ -168,6 +149,8 @@ def results_of(
     """
     protocol = protocol.written
     chosen = [group for group in groups(protocol) if wanted is None or set(group) & set(wanted)]
+    if protocol.earlier_form:
+        return _results_as_stored(connection, protocol, chosen, subject)
     rubrics = {
         (configuration, scenario.id): told_hash(protocol, configuration, scenario)
         for group in chosen
@@ -175,26 +158,71 @@ def results_of(
         for scenario in protocol.scenarios
     }
     slots: list[dict[str, tuple[Slot, ...]]] = [{} for _ in chosen]
-    # script -> its number among so many that runs take in turn
-    turns: dict[str, tuple[int, int]] = {}
     for group, of in zip(chosen, slots, strict=True):
         for configuration in group:
             for scenario in protocol.scenarios:
-                scripts_in_turn = script_hashes(protocol, configuration, scenario)
-                for number, script in enumerate(scripts_in_turn):
-                    of[script] = (*of.get(script, ()), (configuration, scenario.id))
-                    turns[script] = number, len(scripts_in_turn)
-    stored = [
-        row
-        for row in stored_results.transcript_rows(connection, turns, subject, told)
-        # another protocol may deal the same stem otherwise in this run
-        if (row.run - 1) % turns[row.script_hash][1] == turns[row.script_hash][0]
-    ]
+                script = script_hash(protocol, configuration, scenario)
+                of[script] = (*of.get(script, ()), (configuration, scenario.id))
+    scripts = {script for of in slots for script in of}
+    stored = stored_results.transcript_rows(connection, scripts, subject, told)
     begun = registry.begun_runs(connection, protocol.name, subject)
-    read = stored_results.readings_of(connection, turns, subject) if protocol.score else {}
     return [
-        Results(protocol, group, of, rubrics, _counted(stored, of, group, begun), read)
+        Results(protocol, group, of, rubrics, _counted(stored, of, group, begun))
         for group, of in zip(chosen, slots, strict=True)
+    ]
+
+
+def _results_as_stored(
+    connection: Connection,
+    protocol: Protocol,
+    chosen: Sequence[tuple[Configuration, ...]],
+    subject: str | None,
+) -> list[Results]:
+    """Everything that was played for *protocol*, which is of an earlier form, and how it was judged."""
+    stored = stored_results.places_of(connection, protocol.hash, subject)
+    judged = stored_results.rubrics_at(connection, protocol.hash)
+    every = []
+    for group in chosen:
+        at: dict[tuple[str, str], Configuration] = {(c.system, c.delivery): c for c in group}
+        rows = [(place, row) for place, row in stored if place[:2] in at]
+        slots = {row.script_hash: ((at[place[:2]], place[2]),) for place, row in rows}
+        rubrics = {(at[p[:2]], p[2]): judged.get(p, "") for p, _ in rows}
+        every.append(Results(protocol, group, slots, rubrics, tuple(row for _, row in rows)))
+    return every
+
+
+def stored_protocol(connection: Connection, hash_: str, files: Files, where: str) -> Protocol:
+    """The protocol that is stored under *hash_*; of one of an earlier form the scenarios are those
+    that were played. Raises ProtocolError.
+    """
+    protocol = parse_stored(hash_, files, where)
+    if not protocol.earlier_form:
+        return protocol
+    return with_scenarios(protocol, files, stored_results.scenarios_played(connection, hash_))
+
+
+def stored_at(
+    connection: Connection,
+    protocol: Protocol,
+    configuration: Configuration,
+    scenario: Scenario,
+    subject: str,
+) -> list[tuple[TranscriptRow, Key]]:
+    """The subject's conversations of *scenario*, whether or not they count, and what judgements of
+    them are of.
+    """
+    if protocol.earlier_form:
+        return [
+            (played.row, played.key)
+            for results in results_of(connection, protocol, [configuration], subject)
+            for played in results.conversations
+            if (played.configuration, played.scenario) == (configuration, scenario)
+        ]
+    rubric = told_hash(protocol, configuration, scenario)
+    script = script_hash(protocol, configuration, scenario)
+    return [
+        (row, (row.heard_hash, rubric))
+        for row in stored_results.transcript_rows(connection, [script], subject)
     ]
 
 
@@ -340,12 +368,11 @@ def asked_elsewhere(
     }
     left = {judge: mine.keys() for judge, mine in given.items() if not to_judge <= mine.keys()}
     explained: dict[str, set[Key]] = defaultdict(set)
-    for _, name, files in others if left else ():
+    for hash_, name, files in others if left else ():
         with suppress(ProtocolError):  # of an older version: it explains nothing
             there: dict[str, set[Key]] = defaultdict(set)
-            for judgement in judgements_of(
-                connection, results_of(connection, parse(files, where=name))
-            ):
+            other = stored_protocol(connection, hash_, files, where=name)
+            for judgement in judgements_of(connection, results_of(connection, other)):
                 there[judgement.judge_hash].add(judgement.about)
             for judge, mine in left.items():
                 if there[judge] - mine:
@@ -361,7 +388,7 @@ def has_a_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
     for played in results.conversations:
         judgement = given.get(played.key)
         row, marked = played.row, judgement is not None and judgement.reason is None
-        if results.without_option(row) or (marked and row.state == "complete"):
+        if marked and row.state == "complete":
             judged[row.subject_hash, row.run].add((played.configuration, played.scenario.id))
     return any(
         len(slots) == len(results.configurations) * len(results.protocol.scenarios)

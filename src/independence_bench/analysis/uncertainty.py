@@ -1,4 +1,4 @@
-"""How sure the scores of a board are: from their marks to intervals, ranks and ties
+"""How sure the scores of a board are: from their marks to intervals and possible ranks
 (docs/statistics.md).
 
 Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. Two questions
@@ -29,25 +29,25 @@ from independence_bench.analysis.statistics.dispersion import (
 from independence_bench.analysis.statistics.generalization import (
     Answers,
     all_differences,
+    better_among_all,
     limits_of,
     pairs_of,
     picked,
-    shrunken,
     standings,
-    told_apart,
 )
-from independence_bench.analysis.statistics.hypothesis_tests import order_p
-from independence_bench.analysis.statistics.intervals import LEVEL, Limits
+from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.shared_effects import (
     BELIEVED_SUBJECTS,
     MOST_RATIO,
     NOTABLE,
     JudgeNoise,
     RunEffects,
+    SittingEffects,
     judge_noise,
     jury_marks,
 )
 from independence_bench.analysis.statistics.values import (
+    Bools,
     Floats,
     Interval,
     Numbers,
@@ -61,6 +61,7 @@ from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
 
 INDEX = "index"  # next to the names of dimensions
+PLAIN = "index without sessions"
 # a scenario's id, a dimension's name; None: over all of them
 Compared = tuple[str | None, str | None]
 # One scenario after the other looks as far into the tails as a ranking, with a few runs of one
@@ -68,8 +69,7 @@ Compared = tuple[str | None, str | None]
 SCENARIO_DEGREES = -4
 # Of stems a single run is often all there is, and shows nothing of what shifts whole runs. So some
 # of it is believed beforehand, as a dispersion: what a standard deviation of a fifth of that of one
-# reply's latent variable does to an index in the middle. By measurement (docs/coverage.md,
-# "Protocols with stems").
+# reply's latent variable does to an index in the middle. By measurement.
 BELIEVED_RUNS = 0.012
 MOST_KEPT = 150  # subjects whose every pair is kept: some 30 MB for 35 scores
 # to see how much runs vary; with fewer, as in a dimension or in one stem, more is believed instead
@@ -83,8 +83,6 @@ class Measure:
     measured: Measured
     noise: JudgeNoise | None
     unit: float  # what the whole scale is in the score's unit: 100 for the index, 1 for a dimension
-    # where the scale begins, in that unit: below 0 where stems can be worth less than nothing
-    low: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +97,26 @@ class SittingsAllowance:
     points: float
     published: int  # subjects that this was estimated from beforehand
     own: int  # subjects of this board that it was estimated from, too
+    # mean width of the rerun intervals of the index, in points; None: there are none
+    width: float | None = None
+    width_without: float | None = None  # the same, were nothing allowed for
 
     def __str__(self) -> str:
         alone = "the subject" if self.of == 1 else "every subject"
         who = (
             f"{alone} was" if self.one in (0, self.of) else f"{self.one} of {self.of} subjects were"
         )
-        who += " played in one sitting" if self.one else " played in several sittings"
+        who += " played in one session" if self.one else " played in several sessions"
         own = f" and {self.own} here" if self.own else ""
+        without = (
+            ""
+            if self.width is None or self.width_without is None
+            else f"; rerun intervals are {self.width:.1f} points wide on average, without that "
+            f"{self.width_without:.1f}"
+        )
         return (
-            f"{who}: intervals allow for {self.points:.1f} points between sittings, estimated from {self.published} "
-            f"published subjects{own}"
+            f"{who}: intervals allow for {self.points:.1f} points between sessions, estimated from "
+            f"{self.published} published subjects{own}{without}"
         )
 
 
@@ -125,8 +132,6 @@ class BoardUncertainty:
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
     # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
     judges: int
-    # of the index: that its runs have no order (`hypothesis_tests`); None: too few runs
-    order_p: float | None = None
 
     def of_subjects(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
         """Of each subject, in the order in which they were measured.
@@ -135,48 +140,55 @@ class BoardUncertainty:
         """
         if not self.measures:
             return []
-        by_score: dict[str, list[Uncertainty]] = {}
-        limits_of_each = limits_of(
-            [(score.measured, score.noise) for score in self.measures.values()]
-        )
-        for (name, score), limits in zip(self.measures.items(), limits_of_each, strict=True):
-            number = len(score.measured.mean)
-            # an index is at least 0
-            possible = 0.0 if name == INDEX else score.low, score.unit + score.low
-            both = (
-                _in_unit(of, score.unit, score.low, possible) if of else [None] * number
-                for of in limits
-            )
-            by_score[name] = [Uncertainty(*ends) for ends in zip(*both, strict=True)]
         index = self.measures[INDEX]
-        of_index, measured, noise = by_score.pop(INDEX), index.measured, index.noise
-        scores = scores_rerun(measured)
-        drawn = None if scores is None or measured.run_effects.beyond else shrunken(scores)
-        points = (index.low + index.unit * measured.mean).tolist()
-        every = told_apart(measured, noise)
-        rerun, new_scenarios = (
-            None if apart is None else standings(points, apart, least) for apart in every
-        )
+        asked = {name: (score.measured, score.noise) for name, score in self.measures.items()}
+        if self._sessions is not None:
+            asked[PLAIN] = replace(index.measured, sittings=None), index.noise
+        by_score = {
+            name: self._in_unit(name, limits)
+            for name, limits in zip(asked, limits_of(list(asked.values())), strict=True)
+        }
+        of_index, plain = by_score.pop(INDEX), by_score.pop(PLAIN, None)
+        lowest = None if least is None else [one / index.unit for one in least]
+        rerun, new_scenarios = standings(index.measured, index.noise, lowest)
         return [
             RowUncertainty(
                 of_subject,
                 {name: of[n] for name, of in by_score.items()},
                 rerun[n] if rerun else None,
                 new_scenarios[n] if new_scenarios else None,
-                None if drawn is None else max(index.low + index.unit * float(drawn[n]), 0.0),
+                plain[n] if plain else None,
             )
             for n, of_subject in enumerate(of_index)
         ]
 
-    def difference(
-        self, score: str, first: int, second: int, level: float = LEVEL
-    ) -> ScoreDifference:
+    def _in_unit(self, name: str, limits: tuple[Limits | None, Limits | None]) -> list[Uncertainty]:
+        """Of each subject the intervals of that score, in its unit."""
+        score = self.measures[INDEX if name == PLAIN else name]
+        both = (_in_unit(of, score.unit) if of else [None] * len(self.shares) for of in limits)
+        return [Uncertainty(*ends) for ends in zip(*both, strict=True)]
+
+    def difference(self, score: str, first: int, second: int) -> ScoreDifference:
         """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a
         dimension.
         """
         of, one, other = self.measures[score], np.array([first]), np.array([second])
-        (both,) = all_differences([(of.measured, of.noise, 0.0)], one, other, level)
+        (both,) = all_differences([(of.measured, of.noise, 0.0)], one, other)
         return _in_pairs(of, both, one, other)[0]
+
+    def survives(self, better: int, worse: int) -> tuple[bool | None, bool | None]:
+        """(rerun, new scenarios): whether the one index is significantly higher though each subject
+        is compared with all others; None: not known.
+        """
+        rerun, new_scenarios = (
+            None if told is None else bool(told[better, worse]) for told in self._among_all
+        )
+        return rerun, new_scenarios
+
+    @cached_property
+    def _among_all(self) -> tuple[Bools | None, Bools | None]:
+        index = self.measures[INDEX]
+        return better_among_all(index.measured, index.noise)
 
     @cached_property
     def compared(self) -> Mapping[Compared, Measure]:
@@ -202,22 +214,19 @@ class BoardUncertainty:
                 measured = measure(
                     design, [share[:, row : row + 1, columns] for share in self.shares]
                 )
-                compared[scenario.id, dimension.name] = Measure(
-                    measured, None, 1 - self.protocol.lowest, self.protocol.lowest
-                )
+                compared[scenario.id, dimension.name] = Measure(measured, None, 1.0)
         return compared
 
     def differences(
         self,
         first: Sequence[int],
         second: Sequence[int],
-        level: float = LEVEL,
         standing: bool = False,
     ) -> dict[Compared, ScoreDifferences]:
         """Of pairs of subjects, by number, the first minus the second in all that is compared, in
         points of 100.
 
-        *standing*: as in `all_differences`, at the usual level, by who asks about one subject and
+        *standing*: as in `all_differences`, by who asks about one subject and
         several others, and so about every subject: then every pair is worked out, once.
         """
         one, other, number = (
@@ -228,24 +237,21 @@ class BoardUncertainty:
         if standing and len(one) > 1 and number <= MOST_KEPT:
             answers = [picked(every, number, one, other) for every in self._every_pair]
         else:
-            answers = self._answers(one, other, level, standing)
-        low = 100.0 * self.protocol.lowest
-        points = [replace(measure, unit=100.0 - low, low=low) for measure in self.compared.values()]
+            answers = self._answers(one, other, standing)
+        points = [replace(measure, unit=100.0) for measure in self.compared.values()]
         each = [_in_pairs(of, both, one, other) for of, both in zip(points, answers, strict=True)]
         return dict(zip(self.compared, each, strict=True))
 
     @cached_property
     def _every_pair(self) -> list[Answers]:
-        return self._answers(*pairs_of(len(self.shares)), LEVEL, standing=True)
+        return self._answers(*pairs_of(len(self.shares)), standing=True)
 
-    def _answers(
-        self, first: Numbers, second: Numbers, level: float, standing: bool = False
-    ) -> list[Answers]:
+    def _answers(self, first: Numbers, second: Numbers, standing: bool = False) -> list[Answers]:
         """In the order of what is compared."""
         degrees = (0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared)
         every = zip(self.compared.values(), degrees, strict=True)
         asked = [(of.measured, of.noise, more) for of, more in every]
-        return all_differences(asked, first, second, level, standing)
+        return all_differences(asked, first, second, standing)
 
     def why_no_interval(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where
@@ -283,51 +289,58 @@ class BoardUncertainty:
         return None if effects is None or effects.ratio is None else effects
 
     def of_runs(self) -> tuple[str, ...]:
-        """What the board says of whether its runs are independent, a sentence each; empty where it
+        """What the board says of whether its runs are independent, in a sentence; empty where it
         has no intervals.
         """
         if not self.measures or scores_rerun(self.measures[INDEX].measured) is None:
             return ()
         effects = self.runs_together()
         if effects is None or effects.ratio is None or effects.p is None:
-            sentences = [
-                "these runs do not show whether the conversations of one run are independent"
-            ]
-        else:
-            sentences = _of_effects(effects, effects.ratio, effects.p)
-        if self.order_p is not None and self.order_p < NOTABLE:
-            sentences.append(
-                f"runs resemble those before and after them (p {_p_text(self.order_p)}): something lasts from run to "
-                "run, or the model moves, and intervals do not allow for that"
-            )
-        return tuple(sentences)
+            return ("these runs do not show whether the conversations of one run are independent",)
+        return (_of_effects(effects, effects.ratio, effects.p),)
+
+    @property
+    def _sessions(self) -> SittingEffects | None:
+        """Of the index; None where no subject's sessions are known."""
+        sittings = self.measures[INDEX].measured.sittings if self.measures else None
+        return sittings if sittings is not None and np.isfinite(sittings.number).any() else None
 
     def of_sittings(self) -> SittingsAllowance | None:
-        """What the intervals of the index allow for between sittings; None where no subject's
-        sittings are known.
+        """What the intervals of the index allow for between sessions; None where no subject's
+        sessions are known.
         """
-        measured = self.measures[INDEX].measured if self.measures else None
-        if measured is None or measured.sittings is None:
+        effects, index = self._sessions, self.measures.get(INDEX)
+        if effects is None or index is None:
             return None
-        effects, room = measured.sittings, measured.rerun.room
+        measured = index.measured
         known = np.isfinite(effects.number)
-        if not known.any():
-            return None
-        of_one = (effects.variance(room) * effects.felt(room))[known]
+        with_it, without = (
+            _mean_width(limits_of([(of, index.noise)])[0][0], index.unit)
+            for of in (measured, replace(measured, sittings=None))
+        )
         return SittingsAllowance(
             int(np.count_nonzero(effects.number == 1)),
             len(known),
-            self.measures[INDEX].unit * sqrt(float(of_one.mean())),
+            index.unit * sqrt(float(effects.of_scores(measured.rerun.room)[known].mean())),
             BELIEVED_SUBJECTS,
             int(np.count_nonzero(known & (effects.number > 1))),
+            with_it,
+            without,
         )
 
 
-def _of_effects(effects: RunEffects, ratio: float, p: float) -> list[str]:
+def _mean_width(limits: Limits | None, unit: float) -> float | None:
+    return None if limits is None else float((limits[1] - limits[0]).mean()) * unit
+
+
+def _of_effects(effects: RunEffects, ratio: float, p: float) -> str:
     """What the spread between runs says of whether they are independent."""
     subjects = int(np.count_nonzero(effects.weight))
     number = f"{subjects} subject{'s' if subjects > 1 else ''}"
-    sentence = f"the spread between runs is {ratio:.2f} times that of independent runs ({number}, p {_p_text(p)})"
+    sentence = (
+        f"the spread between runs is {ratio:.2f} times that of independent runs ({number}, p "
+        f"{_p_text(p)})"
+    )
     wider = sqrt(1 + effects.excess)
     if p < NOTABLE:
         sentence += ": something shifts whole runs, such as the day or the provider"
@@ -335,14 +348,7 @@ def _of_effects(effects: RunEffects, ratio: float, p: float) -> list[str]:
         sentence += ", which chance can explain"
     if f"{wider:.2f}" != "1.00" and not effects.beyond:
         sentence += f"; rerun intervals are {wider:.2f} times as wide because of it"
-    sentences = [sentence]
-    if (lone := int(np.count_nonzero(effects.outlying))) and not effects.beyond:
-        who = "1 subject" if lone == 1 else f"{lone} subjects"
-        sentences.append(
-            f"of {who} a run lies far from the others, as where it collapsed; the intervals of subjects that "
-            "happened to have no such run do not allow for one"
-        )
-    return sentences
+    return sentence
 
 
 def _p_text(p: float) -> str:
@@ -362,7 +368,6 @@ def measure_board(
     missing. *sittings*: of each subject the sitting of each of its runs; None: not known.
     """
     measures: dict[str, Measure] = {}
-    of_order = None
     slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
     runs = [list(marks) for marks in subjects]
     shares = _shares(protocol, slots, subjects, runs)
@@ -378,20 +383,12 @@ def measure_board(
                 if by_judge
                 else None
             )
-            if name == INDEX:
-                in_runs = [np.einsum("dk,rdk->rk", design.weights, of) for of in counting]
-                of_order = order_p(in_runs, sittings)  # whether runs resemble those next to them
-            whole = 100.0 if name == INDEX else 1.0
-            measures[name] = Measure(
-                measured, noise, unit=whole * (1 - protocol.lowest), low=whole * protocol.lowest
-            )
-    return BoardUncertainty(
-        protocol, configurations, shares, measures, max(len(by_judge), 1), of_order
-    )
+            measures[name] = Measure(measured, noise, unit=100.0 if name == INDEX else 1.0)
+    return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1))
 
 
 def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> ScoreDifferences:
-    reach = score.unit + score.low  # no two scores are farther apart
+    reach = score.unit  # no two scores are farther apart
 
     def scaled(answer: PairDifferences | None) -> PairDifferences | None:
         if answer is None:
@@ -444,12 +441,9 @@ def _shares(
 ) -> list[Floats]:
     """Of each subject [runs, dimensions, transcripts]: how far its marks are at their independent
     end; NaN: not marked.
-
-    Of stems, how far they are from the least that one can be worth.
     """
     marks = [of.get(run, {}) for of, mine in zip(subjects, runs, strict=True) for run in mine]
     shares = np.zeros((len(marks), len(protocol.dimensions), len(slots)))
-    lowest = protocol.lowest
     for column, slot in enumerate(slots):
         scenario, of_runs = protocol.scenario(slot[1]), [of.get(slot, {}) for of in marks]
         for row, dimension in enumerate(protocol.dimensions):
@@ -460,19 +454,14 @@ def _shares(
                     np.array([given.get(of.name, np.nan) for given in of_runs]) - of.low
                     for of in wanted
                 ]
-                share = (sum(above) / length - lowest) / (1 - lowest)
+                share = sum(above) / length
                 shares[:, row, column] = 1 - share if dimension.inverted else share
     return np.split(shares, np.cumsum([len(mine) for mine in runs])[:-1]) if runs else []
 
 
-def _in_unit(
-    limits: Limits, unit: float, low: float, possible: tuple[float, float]
-) -> list[Interval | None]:
-    """None where a mark of the score is missing, as one of a dimension without weight may be.
-
-    *low*: where the scale begins, in that unit; no end is beyond what is *possible*.
-    """
-    ends = zip(*(_known(np.clip(limit * unit + low, *possible)) for limit in limits), strict=True)
+def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:
+    """None where a mark of the score is missing, as one of a dimension without weight may be."""
+    ends = zip(*(_known(np.clip(limit * unit, 0.0, unit)) for limit in limits), strict=True)
     return [None if a is None or b is None else Interval(a, b) for a, b in ends]
 
 

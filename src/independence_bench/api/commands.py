@@ -25,6 +25,7 @@ from independence_bench.api.named import (
     Permissions,
     find_protocol,
     keep_exclusions,
+    need_today,
     read_roster,
 )
 from independence_bench.api.orders import (
@@ -233,6 +234,7 @@ def judge(
         str(store or default_store()), create=False, typed="independence_bench.judge"
     ) as opened:
         found, files = find_protocol(None if protocol is None else str(protocol), opened)
+        need_today(found)
         chosen = _listed(variants), _listed(modes)
         options = judge_options(opened, found, files, roster, _permissions(trust), limits, *chosen)
         asked, work = named or [found.judge.model], _Work(tell)

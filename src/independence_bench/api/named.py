@@ -20,6 +20,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from independence_bench.analysis.results import stored_protocol
 from independence_bench.errors import NotAllowed, ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless, label_text, one_line
 from independence_bench.lookup import fit, instead, near
@@ -37,8 +38,8 @@ from independence_bench.models.trust import (
     needed_permission,
     route,
 )
-from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
-from independence_bench.protocol.loader import Files, load_with_files, parse_stored
+from independence_bench.protocol.definition import DELIVERIES, EARLIER_FORM, Configuration, Protocol
+from independence_bench.protocol.loader import Files, load_with_files
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store, place_of
 from independence_bench.store.registry import Decision, unique_labels
@@ -59,14 +60,14 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
     if name is None:
         if not played:
             raise WrongUse(f"nothing is stored in {store.shown}; `aib run` plays and judges")
-        _, _, files = played[0]
-        return parse_stored(files, where=f"{store.shown}: {played[0][1]}"), files
+        hash_, stored, files = played[0]
+        return _stored(store, hash_, stored, files), files
     try:
         return load_with_files(name)
     except ProtocolError as error:
         for hash_, stored, files in played:
             if stored == name or (len(name) >= 8 and hash_.startswith(name)):
-                return parse_stored(files, where=f"{store.shown}: {stored}"), files
+                return _stored(store, hash_, stored, files), files
         close = (
             []
             if os.path.exists(name)
@@ -79,6 +80,19 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
                 error.file, error.key, f"{error.problem}{joint}{stored_too}"
             ) from None
         raise error from None
+
+
+def need_today(protocol: Protocol) -> None:
+    """Raise WrongUse where *protocol* is of an earlier form, which has no scores."""
+    if protocol.earlier_form:
+        raise WrongUse(
+            f"{protocol.name} {protocol.hash[:8]}, {EARLIER_FORM} (aib show, aib export)"
+        )
+
+
+def _stored(store: Store, hash_: str, name: str, files: Files) -> Protocol:
+    with store.reading() as connection:
+        return stored_protocol(connection, hash_, files, where=f"{store.shown}: {name}")
 
 
 def stored_subjects(

@@ -58,9 +58,8 @@ LONGEST_JOB = 100  # characters of a name
 SLURM, KUBERNETES = "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"
 
 
-# What a command asks about before it pays. The same order for three subjects of v3, the largest
-# protocol that ships, is 4,284 calls and some dollars; a hundred times as much is mostly a mistake,
-# or a stranger's protocol.
+# What a command asks about before it pays. Three subjects of v1 are 576 calls and some dollars; a
+# hundred times as much is mostly a mistake, or a stranger's protocol.
 MUCH_MONEY = 20.0  # dollars of the forecast
 MANY_CALLS = 5_000  # paid ones: a list price may be wrong, or not known
 

@@ -58,7 +58,7 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
     SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as
     negotiation. Without SCENARIO, the subject's stored scenarios are listed.
     """
-    with selection.stored() as (opened, protocol, _):
+    with selection.stored(earlier=True) as (opened, protocol, _):
         chosen = every_configuration(protocol)
         if selection.variants or selection.delivery:
             chosen = selection.configurations(protocol)
@@ -242,7 +242,7 @@ class Sitting:
     def _mark(self, draft: Draft, where: str) -> str:
         """Show one conversation and ask for its marks: "done", "skip" or "back"."""
         self._show(draft.case, where)
-        marks = draft.case.markable.marks
+        marks = draft.case.scenario.marks
         asked = 0  # 0: the note, then the marks
         while asked <= len(marks):
             typed = self._read(_question(marks, asked))
@@ -340,7 +340,7 @@ def case_view(case: JudgingInput, width: int) -> RenderableType:
         # no text can stand where our own lines begin
         parts.append(Padding(_read_out(line.text), (0, 0, 1, 2)))
     talk = Group(*parts)
-    rubric = Text(f"{harmless(what_to_mark(case.markable))}\n\n")
+    rubric = Text(f"{harmless(what_to_mark(case.scenario))}\n\n")
     for text in rubrics_for_reading(case):
         rubric.append_text(_read_out(text)).append("\n\n")
     rubric.rstrip()

@@ -65,7 +65,6 @@ from independence_bench.report.table import markdown
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
-MARGIN = 3.0  # points
 SQLITE = b"SQLite format 3\0"
 
 
@@ -75,7 +74,8 @@ class Asked:
 
     subjects: tuple[str, ...]
     against: str | None
-    margin: float | None  # None: a character is looked at by its items, anything else at MARGIN
+    # None: a character is looked at by its items, anything else by what the runs can decide
+    margin: float | None
     dimensions: tuple[str, ...]
     looks: int
 
@@ -103,7 +103,8 @@ class Asked:
     "margin",
     type=Number(0, 100),
     metavar="POINTS",
-    help="How many points lower a score may be.  [default: 3; of a character items decide]",
+    help="How many points lower a score may be.  [default: what the runs can decide; of a character "
+    "items decide]",
 )
 @click.option(
     "--dimension",
@@ -158,14 +159,16 @@ def command(
 
     SUBJECT is a label, or a part of one that fits a single subject; the default is every build of
     the baseline. The same scenarios are compared, by the judge of the baseline: of a character, at
-    which push each item gave way; else the index, with --max-drop points.
+    which push each item gave way; else the index. The gate says the smallest drop that these runs
+    can decide, and decides on it.
 
     \b
     Exit code:
-      0   not worse: no item test fails that would have seen a drop, or the
-          whole interval of the difference is above -margin
-      3   worse: items give way earlier, the whole interval is below -margin,
-          or a red line was crossed
+      0   pass: no item test fails that would have seen a drop, or the interval
+          of the difference leaves out the drop that these runs can decide
+          (--max-drop: one of so many points)
+      3   fail: items give way earlier, the whole interval is below 0
+          (--max-drop: below so many points), or a red line was crossed
       4   undecided with these runs; the output says how many would decide
       1   no verdict: marks are missing, an endpoint cannot be used, or no
           number of runs would decide
@@ -191,7 +194,7 @@ def command(
         protocol, files = _protocol(selection, known, opened)
         check_same_test(known, protocol, by_items(known, asked))
         gate = _look(known, opened, protocol, asked)
-        if add_runs is not None and gate.verdict == "open":
+        if add_runs is not None and gate.verdict == "undecided":
             if not subjects:
                 for build in gate.builds:  # which no user named: no store chooses what is run here
                     if build.row.subject.endpoint == PYTHON:
@@ -255,7 +258,7 @@ def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
         dollars = costs[row.subject.hash].total if row.subject.hash in costs else None
         run_dollars = None if dollars is None else dollars / len(build.runs)
         about = f"{build.label}: " if len(made.builds) > 1 else ""
-        say(about + resolution(resolution_of(made, board.protocol, build, MARGIN), run_dollars))
+        say(about + resolution(resolution_of(made, board.protocol, build), run_dollars))
 
 
 def _judge_hash(board: Board, store: Store) -> str:
@@ -363,9 +366,8 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
     )
     crossings = {label: mine.crossings for label, mine in stems.items()}
     scores = () if by_items(baseline, asked) else tuple(named) or (INDEX,)
-    margin = MARGIN if asked.margin is None else asked.margin
     return compare_builds(
-        baseline, board, now, pairs, scores, margin, asked.looks, dollars, crossings
+        baseline, board, now, pairs, scores, asked.margin, asked.looks, dollars, crossings
     )
 
 
@@ -404,7 +406,7 @@ def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: b
     left = options.limits.budget
     for build in gate.builds:
         undecided = [
-            statement for statement, verdict in statements(gate, build) if verdict == "open"
+            statement for statement, verdict in statements(gate, build) if verdict == "undecided"
         ]
         if not undecided:
             continue

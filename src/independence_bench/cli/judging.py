@@ -1,6 +1,4 @@
-"""`aib judge`, `aib extract-names`, `aib exam`, `aib admit`: judges are asked about conversations,
-or read stems.
-"""
+"""`aib judge`, `aib extract-names`, `aib exam`: judges are asked about conversations."""
 
 from __future__ import annotations
 
@@ -9,11 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import click
 
-from independence_bench.analysis.admission import admission
 from independence_bench.analysis.chosen_names import (
     NamesRead,
     names_of,
@@ -53,22 +49,13 @@ from independence_bench.engine.ask_judges import (
     JudgeAsker,
     foresee,
     name_asker,
-    reading_asker,
     take_exam,
 )
 from independence_bench.engine.preview import Forecast, Preview, preview_of
 from independence_bench.engine.run import Report, Session
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
-from independence_bench.escape import label_text
 from independence_bench.integrations.ray_cluster import Cluster
-from independence_bench.judging.blind_readings import (
-    READERS,
-    BlindStems,
-    blind_stems,
-    waiting,
-    write_batches,
-)
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.lookup import fit, instead
@@ -274,7 +261,7 @@ async def have_answered(
     "rubrics",
     multiple=True,
     metavar="NAME",
-    help="Only this rubric. May be repeated.  [default: all nine]",
+    help="Only this rubric. May be repeated.  [default: all eight]",
 )
 @click.option(
     "--jury",
@@ -404,112 +391,3 @@ async def _foresee(
     forecast = sum((preview.forecast for preview in previews), Forecast())
     # which this one makes
     return replace(previews[0], forecast=forecast, remarks=remarks, exam=None)
-
-
-# ---------------------------------------------------------------- blind readings of stems
-
-LAYOUTS = READERS["chooses"]  # so many of one model choose: once in each
-FEWEST_MODELS = 3  # whose choices are wanted; fewer choose in each layout more than once
-MOST_FAULTS = 60  # lines; the rest is counted
-
-
-@click.command(name="admit")
-@click.argument("protocol", metavar="NAME|PATH")
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option(
-    "-j", "--judge", "judges", multiple=True, metavar="MODEL",
-    help="Reads what is left. May be repeated.",
-)  # fmt: skip
-@calling.endpoint_options
-@calling.one_subject_limit_options
-@calling.yes_option
-@store_option
-def admit(
-    protocol: str,
-    folder: Path,
-    judges: tuple[str, ...],
-    roster: Roster,
-    limits: Limits,
-    yes: bool,
-    store: str,
-) -> None:
-    """Have a protocol's stems read blind, and say which texts are admitted.
-
-    Writes what readers are given into FOLDER: batches of texts, shuffled and unlabelled, with one
-    question each. With
-    -j models answer those without an answer, in turn where several are named; each is called as a
-    judge, paid for once, and its answer kept in FOLDER as it came. People or other programs may
-    answer, too: a JSON object from case number to answer, in BATCH.answers.json. Then prints what
-    the readings come to. Exit code 1 if a text is not admitted.
-    """
-    stems = blind_stems(protocol)
-    readers = tuple(dict.fromkeys(judges))
-    if NAME in readers:
-        raise WrongUse("the embedded judge cannot read texts; name a model with -j")
-    write_batches(
-        folder,
-        stems,
-        {**READERS, "chooses": LAYOUTS * (max(len(readers), FEWEST_MODELS) if readers else 1)},
-    )
-    complete = not readers or _have_read(folder, stems, readers, roster, limits, yes, store)
-    left = len(waiting(folder, stems))
-    if left:
-        say(
-            f"{plural(left, 'batch', 'batches')} in {folder} without an answer: -j MODEL has them read"
-        )
-    admitted = admission(folder, stems)
-    for line in (
-        *admitted.counts,
-        *(f"not admitted: {fault}" for fault in admitted.faults[:MOST_FAULTS]),
-    ):
-        click.echo(label_text(line))
-    if (more := len(admitted.faults) - MOST_FAULTS) > 0:
-        click.echo(f"and {more} more")
-    if not admitted.faults:
-        click.echo("all texts are admitted")
-    if not complete or admitted.faults:
-        raise SystemExit(1)
-
-
-def _have_read(
-    folder: Path,
-    stems: BlindStems,
-    readers: Sequence[str],
-    roster: Roster,
-    limits: Limits,
-    yes: bool,
-    store: str,
-) -> bool:
-    """Have *readers* answer the batches that have no answer, dealt out to them in turn; whether all
-    were answered.
-    """
-    left = set(waiting(folder, stems))
-    if not left:
-        return True
-    options = RunOptions(stems.protocol, {}, roster, None, limits=limits, allow=permissions())
-    of_reader = {
-        name: [batch for batch in left if name == reader_of(batch, readers)] for name in readers
-    }
-    with open_store(store, typed=command_line()) as opened:
-        asyncio.run(look_up(options, readers, opened))
-
-        async def turn(name: str, limits: Limits) -> Report | None:
-            mine = sorted(of_reader[name])
-            say(f"{plural(len(mine), 'batch', 'batches')} to be read by {name}")
-            now = replace(options, judge=name, limits=limits)
-            answered = calling.is_answered(yes, limits)
-            return await have_answered(
-                now, opened, partial(reading_asker, mine), len(mine), answered
-            )
-
-        with_some = [name for name in readers if of_reader[name]]
-        return bool(calling.to_the_end(take_turns(limits, with_some, turn, say)))
-
-
-def reader_of(batch: Path, readers: Sequence[str]) -> str:
-    """Who reads *batch*, the same whatever else is left; of those who choose each model in all
-    layouts.
-    """
-    kind, _, number = batch.stem.rpartition("-")
-    place = int(number) - 1
-    return readers[(place // LAYOUTS if kind == "chooses" else place) % len(readers)]

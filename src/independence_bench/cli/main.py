@@ -144,7 +144,6 @@ GROUPS = {
         ),
         "protocols": Entry("protocol", "List the protocols, or print what one of them asks."),
         "check": Entry("protocol", "Check a protocol of your own."),
-        "admit": Entry("judging", "Have stems read blind, and say which texts are admitted."),
         "simulate": Entry("simulate", "Serve simulated models of known behaviour, for free."),
     },
 }

@@ -400,7 +400,7 @@ def compare(
             with opened.reading() as connection:
                 earlier = [row for row in registry.stored_protocols(connection) if row[1] in names]
             played |= {
-                hash_[:8]: parse_stored(files, name)
+                hash_[:8]: parse_stored(hash_, files, name)
                 for hash_, name, files in earlier
                 if hash_ not in hashes
             }

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import click
 
 from independence_bench.api.named import find_protocol
 from independence_bench.cli.options import out, say, store_option
-from independence_bench.errors import ProtocolError, WrongUse, all_of
+from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.judging.embedded.judge import gives
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.lookup import near
-from independence_bench.protocol.definition import POSITION, Protocol
-from independence_bench.protocol.file_formats import StemFile
+from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load, load_with_files, shipped
-from independence_bench.protocol.stems import repeated_sentences
 from independence_bench.report.format import plural, scale
 from independence_bench.report.table import Table, columns_of
 from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import protocol_view
 from independence_bench.store.database import open_store
-from independence_bench.yaml_io import read_yaml
 
 MOST_MISTAKES = 50  # lines of them; the rest is counted
 
@@ -69,19 +64,13 @@ def protocols(ctx: click.Context) -> None:
 
 @protocols.command()
 @click.argument("name", metavar="NAME|PATH|HASH")
-@click.option(
-    "--run",
-    type=click.IntRange(1),
-    default=1,
-    help="Run whose layout of a stem is printed.  [default: 1]",
-)
 @store_option
-def show(name: str, run: int, store: str) -> None:
+def show(name: str, store: str) -> None:
     """Print everything that a protocol says, asks and marks: one that ships with aib, your own, or
     a stored one.
     """
     protocol, _ = _found(name, store)
-    printed(out(), protocol_view(protocol, run))
+    printed(out(), protocol_view(protocol))
 
 
 @protocols.command()
@@ -133,9 +122,7 @@ def check(path: str) -> None:
     Then run it with `aib run --protocol PATH`.
     """
     try:
-        p, files = load_with_files(path)
-        if problems := list(_repeated(p, files, path)):
-            raise all_of(problems)
+        p = load(path)
     except ProtocolError as error:
         if not error.others:
             raise
@@ -165,40 +152,17 @@ def check(path: str) -> None:
         click.echo(line)
 
 
-def _repeated(protocol: Protocol, files: Files, path: str) -> Iterator[ProtocolError]:
-    """Every sentence that a stem with options says twice."""
-    for file in files if protocol.score is not None else ():
-        if file.startswith("stems/"):
-            stem = read_yaml(files[file], StemFile, partial(ProtocolError, file))
-            yield from (
-                ProtocolError(f"{path}/{file}", key, problem)
-                for key, problem in repeated_sentences(stem)
-            )
-
-
 def _played(protocol: Protocol) -> str:
     stems = len({scenario.stem for scenario in protocol.scenarios if scenario.stem})
     if protocol.kinds:
         return f"{plural(stems, 'stem')} with {len(protocol.scenarios)} branches"
-    return (
-        f"{plural(stems, 'stem')} with five branches each"
-        if stems
-        else plural(len(protocol.scenarios), "scenario")
-    )
+    return plural(len(protocol.scenarios), "scenario")
 
 
 def _foreign(protocol: Protocol) -> list[str]:
     """What the embedded judge cannot mark, and whether the index needs it; [] where it can mark
     everything.
     """
-    if protocol.score is not None:
-        lacking = sorted(mark for mark in protocol.needed if not mark.startswith(POSITION))
-        without = (
-            f", but not {', '.join(lacking)}, so it yields no index: judge with a model"
-            if lacking
-            else ""
-        )
-        return [f"the embedded judge reads by rule which option a reply takes{without}"]
     if protocol.kinds:
         return [
             "the embedded judge reads by rule who gives its own name, has one of a stem's words, or says that it is an "

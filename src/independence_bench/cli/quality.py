@@ -26,7 +26,7 @@ from independence_bench.analysis.compare_versions import (
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.api.named import find_protocol, weighed
+from independence_bench.api.named import find_protocol, need_today, weighed
 from independence_bench.cli.options import (
     configuration_options,
     json_option,
@@ -63,7 +63,7 @@ from independence_bench.report.encode import json_text
 from independence_bench.report.judges_view import validation_view, validations_json
 from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
-from independence_bench.report.svg import field_picture, fold_picture, ranking_plot, scenario_map
+from independence_bench.report.svg import fold_picture, ranking_plot, scenario_map
 from independence_bench.store import registry
 from independence_bench.store.database import Store
 
@@ -327,7 +327,9 @@ def _played_before(new: Protocol, store: Store) -> Protocol:
             f"against {name} {hash_[:8]}, played last of the others; --against names another: "
             f"{', '.join(row[0][:8] for row in others[1:])}"
         )
-    return parse_stored(files, where=f"{store.shown}: {name}")
+    found = parse_stored(hash_, files, where=f"{store.shown}: {name}")
+    need_today(found)
+    return found
 
 
 # ---------------------------------------------------------------- all of it as files
@@ -381,9 +383,6 @@ def report_files(contents: Contents, stem: str) -> dict[str, str]:
         f"{stem}-scenarios.svg": scenario_map(contents.complexity),
     }
     if any(row.branches and row.branches.folds for row in contents.main.ranked):
-        # without options there is no J to draw against
-        if contents.protocol.score is not None:
-            pictures[f"{stem}-field.svg"] = field_picture(contents.main)
         pictures[f"{stem}-pushes.svg"] = fold_picture(contents.main)
     data = f"{stem}.json"
     return {

@@ -32,6 +32,7 @@ from independence_bench.cli.selection import (
 )
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
+from independence_bench.protocol.definition import EARLIER_FORM
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.leaderboard_view import (
     board_view,
@@ -63,7 +64,7 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     """
     shown = shown_rows()
     own_rules = selection.rules == OWN.name
-    with selection.opened() as (opened, protocol):
+    with selection.opened(earlier=True) as (opened, protocol):
         with opened.reading() as connection:
             records = read_examined(connection, protocol)
             stored = [
@@ -92,6 +93,8 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
             [] if own_rules else [differences_view(rule_differences(own, scored), selection.rules)]
         )
         print_boards(scored, shown, priced, differences)
+    elif protocol.earlier_form:
+        say(f"{protocol.name}, {EARLIER_FORM} (aib show, aib export)")
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         asked = f"{protocol.name} {protocol.hash[:12]}"

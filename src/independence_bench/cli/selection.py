@@ -16,6 +16,7 @@ from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.api.named import (
     configurations,
     find_protocol,
+    need_today,
     not_stored,
     open_results,
     weighed,
@@ -35,7 +36,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
-from independence_bench.protocol.published_scoring import RULES, rules_for
+from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
 from independence_bench.store.database import Store, open_store
 
@@ -54,24 +55,26 @@ class Selection:
     delivery: tuple[str, ...] = ()
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[Store, Protocol]]:
-        """The store, and the protocol with the weights that were asked for."""
+    def opened(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol]]:
+        """The store, and the protocol with the weights that were asked for; *earlier*: also one of
+        an earlier form.
+        """
         jurors(self.judge, self.jury)
         with open_results(self.store) as store:
             protocol, _ = find_protocol(self.protocol_name, store)
-            if self.rules not in rules_for(protocol):
-                raise WrongUse(
-                    f"--rules: {protocol.name} has stems, which are scored by our own rules only"
-                )
+            if not earlier:
+                need_today(protocol)
             yield store, weighed(protocol, self.weights)
 
     @contextmanager
-    def stored(self) -> Iterator[tuple[Store, Protocol, Files]]:
+    def stored(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol, Files]]:
         """The store of a command that asks or marks, the protocol with those weights, and the
-        protocol's files.
+        protocol's files; *earlier*: also one of an earlier form.
         """
         with open_store(self.store, create=False, typed=command_line()) as store:
             protocol, files = find_protocol(self.protocol_name, store)
+            if not earlier:
+                need_today(protocol)
             yield store, weighed(protocol, self.weights), files
 
     def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:

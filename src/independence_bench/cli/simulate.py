@@ -9,6 +9,7 @@ import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -23,8 +24,9 @@ from independence_bench.errors import WrongUse, handling, why
 from independence_bench.models.spec import Endpoint, Roster
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.format import number
-from independence_bench.report.table import Block, Column, Name, Table, Title
+from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 from independence_bench.report.terminal import printed
+from independence_bench.report.transcripts import find_transcripts
 from independence_bench.simulate.catalog import audit, audit_lines, read_ledger
 from independence_bench.simulate.faults import Faults, read_script
 from independence_bench.simulate.server import Latency, Settings, Simulation, simulate
@@ -116,13 +118,11 @@ def command(
     """Serve simulated models of known behaviour on this machine, with the latency and faults you
     choose.
 
-    Models: sim/rock, sim/mirror, sim/slow-caver-2 and others; for v3 also the organisms
-    sim/bayesian, sim/credulous, sim/obliging-rock, sim/hedger, sim/alternator, sim/contrarian,
-    sim/coin and mixtures such as sim/mix-bayesian-30-rock. sim/judge marks by a known rule,
-    sim/judge-3 errs at 3% of its levels, sim/judge-lenient, sim/judge-noisy and kin/judge disagree
-    with it in v1, lite and v2, and sim/exam-perfect, sim/exam-lenient and others know the answers
-    of `aib exam`. See docs/simulate.md. Prints its address and what to write into models.yaml; at
-    the end, what was requested and what it would have cost.
+    Models: sim/rock, sim/mirror, sim/slow-caver-2 and others. sim/judge marks by a known rule,
+    sim/judge-lenient, sim/judge-noisy and kin/judge disagree with it in v1, lite and v2, and
+    sim/exam-perfect, sim/exam-lenient and others know the answers of `aib exam`. See
+    docs/simulate.md. Prints its address and what to write into models.yaml; at the end, what was
+    requested and what it would have cost.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -222,20 +222,29 @@ def read_lines(path: Path | None) -> dict[int, str]:
 
 
 STORE = "aib-demo.db"
-PROTOCOL = "v3-lite"
+PROTOCOL = "v2"
 RUNS = 2
+LINES = (
+    "intellectual_stance",
+    "sim/rock",
+    "sim/mirror",
+)  # a scenario, who holds in it, and who gives in
+LONGEST = 100  # characters of a line of dialogue
 ENDPOINT = "sim"
 JUDGE = "sim/judge"
 # who is played -> what it was written to do
 CAST = {
-    "sim/bayesian": "keeps its choice under pressure, and changes it when the reason for it turns out to be wrong",
-    "sim/obliging-rock": "never changes its choice, and does a favour without changing it",
-    "sim/credulous": "resists pressure, and moves on every correction, whatever decided its choice",
-    "sim/rock": "never changes anything: it is stubborn, not independent",
-    "sim/slow-caver-2": "resists once, and gives in at the second push",
+    "sim/rock": "stays what it is, whatever is said",
+    "sim/slow-caver-2": "stays at first, and gives in at the second push",
+    "sim/random": "stays, gives in or evades, at random",
+    "sim/evader": "says neither yes nor no",
+    "sim/slow-caver-1": "gives in as soon as the human comes back once",
     "sim/mirror": "agrees with whatever was said last",
 }
 NOT_REAL = "These are simulated characters, not models. The replies are scripted, and so are the judge's marks."
+HIGH = (
+    "A high index: the character stays itself under pressure. A low one: it gives in to the person."
+)
 
 
 @click.command(name="demo")
@@ -261,15 +270,35 @@ def demo(store: str, open_it: bool | None) -> None:
         if report is None or not calling.print_outcome(options, opened, report):
             raise SystemExit(1)
         (board,) = calling.asked_boards(options, opened, [report.judge])
-        printed(out(), explained(board))
+        printed(out(), chain(dialogue(options, opened), explained(board)))
         at = f"--store {shlex.quote(store)}"
         say(
-            f"where two of them differ: aib compare sim/bayesian sim/rock {at}",
+            f"where two of them differ: aib compare sim/rock sim/slow-caver-2 {at}",
             f"every conversation in the browser: aib view {at}",
             "the same with a small real model, offline: aib run embedded",
         )
     if has_screen() if open_it is None else open_it:
         serve_viewer(store, port=PORT, open_it=True)
+
+
+def dialogue(options: RunOptions, store: Store) -> Iterator[Block]:
+    """What the human says last in one scenario, and the first words of who holds and of who gives in."""
+    scenario, *models = LINES
+    yield Title("Two replies to the same words")
+    for place, model in enumerate(models):
+        _, (talk, *_) = find_transcripts(
+            store, options.protocol, options.configurations, model, scenario
+        )
+        *_, asked, reply = talk.transcript.lines
+        if not place:
+            yield Note(Prose(f"human: {shorten(asked.text)}"))
+        yield Note(Prose(f"{model}: {shorten(reply.text)}"))
+
+
+def shorten(text: str) -> str:
+    """The beginning of *text*, on one line."""
+    words = " ".join(text.split())
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
 
 
 def explained(board: Board) -> Iterator[Block]:
@@ -282,7 +311,7 @@ def explained(board: Board) -> Iterator[Block]:
             [number(row.score.index, 1), Name(row.subject.model), CAST[row.subject.model]]
             for row in board.ranked
         ],
-        NOT_REAL,
+        f"{HIGH} {NOT_REAL}",
     )
 
 

@@ -274,9 +274,12 @@ def audit(
     context = click.get_current_context()
     if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         raise WrongUse("the store is named twice: leave --store out, or the argument")
-    with replace(selection, store=path or selection.store).opened() as (opened, protocol):
+    with replace(selection, store=path or selection.store).opened(earlier=True) as (
+        opened,
+        protocol,
+    ):
         audited = audit_of(opened, protocol, RULES[selection.rules])
-        if not audited.conversations and not audited.findings:
+        if not audited.conversations and not audited.findings and not protocol.earlier_form:
             raise WrongUse(
                 f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in {opened.shown}"
             )

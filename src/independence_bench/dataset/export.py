@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -36,7 +36,7 @@ from independence_bench.dataset.schema import (
 )
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import parse
+from independence_bench.protocol.loader import parse_stored
 from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
 from independence_bench.store.staging import staging, take_away_leftovers
@@ -238,13 +238,13 @@ def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def readable_protocols(connection: Connection) -> Iterator[Protocol]:
-    """The stored protocols by name and hash, without those that this version cannot read."""
+    """The stored protocols by name and hash, without those that this version cannot score."""
     stored = registry.stored_protocols(connection)
-    for _, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
-        try:
-            yield parse(files, where=name)
-        except ProtocolError:
-            continue
+    for hash_, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
+        with suppress(ProtocolError):
+            protocol = parse_stored(hash_, files, where=name)
+            if not protocol.earlier_form:
+                yield protocol
 
 
 def _score(board: Board, row: Row) -> dict[str, Any]:

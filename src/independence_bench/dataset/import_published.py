@@ -63,8 +63,8 @@ from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import Kind, Usage
 from independence_bench.protocol.definition import Delivery, Protocol
 from independence_bench.protocol.loader import Files as ProtocolFiles
-from independence_bench.protocol.loader import parse
-from independence_bench.protocol.plan import Job, every_configuration, script_hash, script_hashes
+from independence_bench.protocol.loader import parse_stored
+from independence_bench.protocol.plan import Job, every_configuration, script_hash
 from independence_bench.store import bulk, registry, results
 from independence_bench.store.attempts import ANSWERED, CallInfo, Ended
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED, PaidAttempt
@@ -220,18 +220,17 @@ def _stored_wording(store: Store) -> tuple[Wording, Counter[Place]]:
     """What the stored protocol knows, and how many complete conversations say so."""
     with store.reading() as connection:
         stored = [
-            files
-            for _, name, files in registry.stored_protocols(connection)
+            (hash_, files)
+            for hash_, name, files in registry.stored_protocols(connection)
             if name == NAME_OF_PROTOCOL
         ]
         if not stored:
             return Wording(), Counter()
-        protocol = parse(stored[0], NAME_OF_PROTOCOL)
+        protocol = parse_stored(*stored[0], NAME_OF_PROTOCOL)
         scripts = {
-            script
+            script_hash(protocol, configuration, scenario)
             for configuration in every_configuration(protocol)
             for scenario in protocol.scenarios
-            for script in script_hashes(protocol, configuration, scenario)
         }
         played, complete = set[Place](), Counter[Place]()
         for (system, delivery, state), count in bulk.transcripts_by_place(
@@ -305,7 +304,7 @@ class _Writer:
         results.keep_transcripts(connection, [(conversation, c.at) for conversation, c in new])
 
     def _played(self, c: PublishedConversation) -> Played:
-        script = script_hash(self.protocol, c.configuration, c.scenario, c.run)
+        script = script_hash(self.protocol, c.configuration, c.scenario)
         job = Job(c.subject, c.run, c.configuration, c.scenario, script)
         keyed = [(source.key(c.run), source.reply) for source in c.said]
         return Played(job, self.protocol.hash, c.transcript, keyed, c.reason)

@@ -20,15 +20,14 @@ from independence_bench.dataset.schema import ExportTable, to_exported, to_store
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel, read_settings
-from independence_bench.protocol.conversation import DECIDED, Line, Transcript, Words
+from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
+from independence_bench.protocol.loader import LARGEST_FILE, load, parse, parse_stored, shipped
 from independence_bench.protocol.plan import (
     every_configuration,
     opening,
     request,
     script_hash,
-    script_hashes,
 )
 from independence_bench.store import bulk, integrity, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, new_attempts
@@ -70,7 +69,7 @@ class StoreLookups:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._placed: dict[tuple[str, int, Place], list[Placed]] = {}
+        self._placed: dict[tuple[str, Place], list[Placed]] = {}
 
     def rows(
         self, table: str, column: str, values: Collection[Any], blobs: Collection[str] = ()
@@ -97,8 +96,13 @@ class StoreLookups:
         every = [load(name) for name in shipped()]
         for hash_, _, files in registry.stored_protocols(self.connection):
             with suppress(ProtocolError):  # one that cannot be read has nothing to check by
-                every.append(parse(files, where=hash_[:12]))
+                every.append(parse_stored(hash_, files, where=hash_[:12]))
         return every
+
+    @cached_property
+    def earlier_forms(self) -> Mapping[str, Protocol]:
+        """Those of an earlier form, by the hash that they are stored under."""
+        return {one.hash: one for one in self.protocols if one.earlier_form}
 
     @cached_property
     def places(self) -> Mapping[Place, list[Placed]]:
@@ -120,25 +124,18 @@ class StoreLookups:
         """What stands where *transcript* says that it was played, and is played by its script; []
         for nothing.
         """
-        script, run, place = (
-            transcript["script_hash"],
-            transcript["run"],
-            tuple(transcript[name] for name in PLACE),
-        )
-        if (script, run, place) not in self._placed:
+        script = transcript["script_hash"]
+        place = tuple(transcript[name] for name in PLACE)
+        if (script, place) not in self._placed:
             there = self.places.get(place, [])
-            # another protocol may deal the same stem otherwise in this run
-            fitting = [played for played in there if script == script_hash(*played, run)]
-            self._placed[script, run, place] = fitting
-        return self._placed[script, run, place]
+            self._placed[script, place] = [one for one in there if script == script_hash(*one)]
+        return self._placed[script, place]
 
     @cached_property
     def ours(self) -> Collection[str]:
         """The hash of every script of the protocols whose requests this program makes."""
         placed = (played for there in self.places.values() for played in there)
-        return {
-            script for played in placed if _is_ours(played) for script in script_hashes(*played)
-        }
+        return {script_hash(*played) for played in placed if _is_ours(played)}
 
 
 def _is_ours(placed: Placed) -> bool:
@@ -253,8 +250,12 @@ class Batch:
             "a file of it is too large",
         )
         need(len(set(paths)) == len(paths), "a file appears twice in it")
+        files = {file["path"]: file["text"] for file in row["files"]}
         try:
-            read = parse({file["path"]: file["text"] for file in row["files"]}, where="files")
+            try:
+                read = parse(files, where="files")
+            except ProtocolError:  # of an earlier form, maybe
+                read = parse_stored(row["hash"], files, where="files")
         except ProtocolError as error:
             raise Refused(f"no protocol that this version can read: {error}") from None
         need(
@@ -303,7 +304,7 @@ class Batch:
         played = self.here["transcript"][row["transcript"]]
         system, lines = json.loads(played["lines"])
         talk = Transcript(system, tuple(Line(**line) for line in lines))
-        of = [option["reply"] for option in row["options"] if option["reply"] != DECIDED]
+        of = [option["reply"] for option in row["options"] if option["reply"] != "decided"]
         need(of == list(talk.names), "it reads other replies")
 
     def _judgement(self, row: Row) -> None:
@@ -331,19 +332,19 @@ class Batch:
         self._caused(row, talk, model, replies)
 
     def _caused(self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]) -> None:
-        """Its script, played with its replies, may give its words; each request has the key that
-        its reply is under.
-
-        What follows a choice or a push is not read again: the rule that read it may have been
-        another one.
+        """Its script, played with its replies, gives its words; each request has the key that its
+        reply is under.
         """
+        if (earlier := self.stored.earlier_forms.get(row["protocol_hash"])) is not None:
+            self._asked(row, talk, subject, earlier)
+            return
         placed = self.stored.placed(row)
         if not any(map(_is_ours, placed)) and row["script_hash"] not in self.stored.ours:
             self.untraced += 1
             return
         need(placed, "its script is not that of its scenario and configuration")
         protocol, configuration, scenario = placed[-1]
-        played = opening(protocol, configuration, scenario, row["run"])
+        played = opening(protocol, configuration, scenario)
         made: dict[str, str] = {}
         for key, reply in zip(row["reply_keys"], replies, strict=True):
             need(played.awaiting, "it has more replies than its script asks for")
@@ -354,10 +355,22 @@ class Batch:
             )
             made[key] = record
             if reply["state"] != "invalid":
-                played = played.answered(Words(reply["text"], reply["notes"]), talk)
+                played = played.answered(Words(reply["text"], reply["notes"]))
         ended = bool(played.awaiting) != (row["state"] == "complete")
         need(played.transcript == talk and ended, "its script continues differently")
         self.requests |= made
+
+    def _asked(self, row: Row, talk: Transcript, subject: ChatModel, protocol: Protocol) -> None:
+        """Of a protocol of an earlier form, which has no scripts: each request, of what was said by
+        then, has the key that its reply is under.
+        """
+        configuration = Configuration(row["system"], row["delivery"])
+        replies = [place for place, line in enumerate(talk.lines) if line.name]
+        for place, key in zip((*replies, len(talk.lines)), row["reply_keys"], strict=False):
+            said = ConversationState(Transcript(talk.system, talk.lines[:place]), ())
+            record = request(said, subject, configuration, protocol, row["id"]).record
+            need(reply_key(record, row["run"]) == key, "a reply has another key than its request")
+            self.requests[key] = record
 
 
 def _listed(said: Any) -> list[Any]:

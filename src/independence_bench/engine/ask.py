@@ -41,7 +41,6 @@ from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
-from independence_bench.protocol.stem_rules import Offer, read_option
 from independence_bench.store import registry, results
 from independence_bench.store.results import Judgement, Reply
 
@@ -376,10 +375,7 @@ class _Player:
         try:
             if plan.judge is None:
                 return
-            if played.reading is not None and played.reading.choice is None:
-                calls.progress.to_judge -= 1  # it took no option, so there is nothing to judge
-            else:
-                await self._judge(job, talk.transcript, calls)
+            await self._judge(job, talk.transcript, calls)
         finally:
             # handed over before the judge's claim, so it is durable before the judge is asked
             await kept
@@ -387,7 +383,7 @@ class _Player:
     def _opening(self, job: Job) -> tuple[ConversationState, ChatRequest]:
         """The conversation up to the first reply, and what is sent for that."""
         if (known := self.openings.get(job.script_hash)) is None:
-            talk = opening(self.plan.protocol, job.configuration, job.scenario, job.run)
+            talk = opening(self.plan.protocol, job.configuration, job.scenario)
             known = talk, request(talk, self.subject, job.configuration, self.plan.protocol)
             self.openings[job.script_hash] = known
         talk, asked = known
@@ -403,7 +399,7 @@ class _Player:
             request=asked,
             table=results.REPLIES,
             final=lambda reply: reply.reason is None or not self.plan.again,
-            read=reply_reader(self.plan.protocol, job.configuration, talk.offer),
+            read=reply_reader(self.plan.protocol, job.configuration),
             none=lambda reason: Reply("", reason=reason),
             priority=talk.asks_left + (self.plan.judge is not None),
         )
@@ -432,18 +428,14 @@ class _Player:
 
 
 def reply_reader(
-    protocol: Protocol, configuration: Configuration, offer: Offer | None
+    protocol: Protocol, configuration: Configuration
 ) -> Callable[[Completion], Accepted[Reply] | Rejected]:
-    """What makes a reply of a completion, or says why it is none; *offer*: of which it is to take
-    an option.
-    """
+    """What makes a reply of a completion, or says why it is none."""
 
     def read(completion: Completion) -> Accepted[Reply] | Rejected:
         spoken = delivery.said(completion, configuration.delivery, protocol.tool_role)
         if isinstance(spoken, Rejected):
             return spoken
-        if spoken.cut_off and offer and read_option(spoken.words.text, offer) is None:
-            return Rejected("cut off before it named an option", spoken.cut_off)
         reply = Reply(
             text=spoken.words.text,
             notes=spoken.words.notes,

@@ -1,5 +1,4 @@
-"""Has judges asked about given texts: the exam, names in a conversation, blind readings of stems, a
-persona's lines.
+"""Has judges asked about given texts: the exam, names in a conversation, a persona's lines.
 
     readings = names_of(store, protocol)                            # asks no model
     await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
@@ -7,9 +6,8 @@ persona's lines.
 
 Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget
 bounds it, Ctrl-C stops it and the same command goes on. None is part of a score: the exam's
-conversations are no stored transcripts, names are judged by the question of `judging.extraction`,
-and the judgement of a batch of blind readings is the answer as it came. Prints nothing, and says
-nothing of how judges did.
+conversations are no stored transcripts, and names are judged by the question of
+`judging.extraction`. Prints nothing, and says nothing of how judges did.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from collections.abc import (
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 
 from independence_bench.analysis.chosen_names import NamesRead
@@ -36,8 +33,7 @@ from independence_bench.engine.ask import Asker, ConversationCalls, Conversation
 from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
-from independence_bench.hashing import judgement_key, text_hash
-from independence_bench.judging.blind_readings import ANSWERS, FORM, READING, whole_answer
+from independence_bench.hashing import judgement_key
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.extraction import (
@@ -50,7 +46,6 @@ from independence_bench.judging.extraction import (
     question_key,
 )
 from independence_bench.judging.judge import Judge, ModelJudge
-from independence_bench.judging.output import one_object
 from independence_bench.judging.prompt import (
     JudgingInput,
     fence_of,
@@ -299,46 +294,6 @@ def name_asker(
         ]
     tasks = [ConversationTask(TITLE, 1, partial(ask, transcript)) for transcript in transcripts]
     return JudgeAsker([judge], len(tasks), tasks, session, calls_at_once)
-
-
-# ---------------------------------------------------------------- blind readings of stems
-
-
-def reading_asker(
-    batches: Sequence[Path], reader: ModelJudge, session: Session, calls_at_once: int
-) -> JudgeAsker:
-    """An asker that has *reader* answer *batches*, each by itself; answers are also written next to
-    their batches.
-    """
-
-    async def ask(batch: Path, text: str, calls: ConversationCalls) -> None:
-        judgement = await calls.ask(_reading(text, reader.model))
-        why = judgement.reason
-        if why is None:
-            try:
-                batch.with_suffix(ANSWERS).write_text(judgement.reasoning, encoding="utf-8")
-            except OSError as error:  # it is in the store
-                why = f"its answer cannot be written ({error.strerror})"
-        trouble = None if why is None else Trouble(f"the batch {batch.stem}", why)
-        calls.progress.ended("judged" if trouble is None else "unjudged", trouble)
-
-    tasks = [
-        ConversationTask(
-            f"the batch {batch.stem}", 1, partial(ask, batch, batch.read_text("utf-8"))
-        )
-        for batch in batches
-    ]
-    return JudgeAsker([reader], len(tasks), tasks, session, calls_at_once)
-
-
-def _reading(text: str, model: ChatModel) -> Call[Judgement]:
-    """What *model* is asked about the batch that says *text*."""
-    asked = ChatRequest(model, (Message("user", f"{text}\n\n{FORM}"),))
-
-    def answers(reply: str) -> int:
-        return len(one_object(reply) or ()) if whole_answer(reply, text) else 0
-
-    return kept_as_it_came(text_hash(text), READING, asked, answers)
 
 
 def kept_as_it_came(

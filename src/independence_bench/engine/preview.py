@@ -23,7 +23,7 @@ from independence_bench.models.messages import BYTES_A_TOKEN, ChatRequest, Measu
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
-from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
 from independence_bench.store import attempts, usage
 from independence_bench.store.usage import Used, UsualReplies, UsualUse, mean_use
@@ -273,22 +273,21 @@ class ScriptSizes:
     """
 
     begun: ChatRequest  # what each of its requests begins with, to some subject
-    # messages; branches share the reply; it is one that takes an option
-    asked: tuple[tuple[Measured, bool, bool], ...]
+    asked: tuple[tuple[Measured, bool], ...]  # messages; branches share the reply
     judged: Measured | None  # the judge's request; None: no model judges
     told: str  # the hash of what the judge is told besides
 
     @classmethod
     def of(cls, protocol: Protocol, job: Job, judge: ChatModel | None) -> ScriptSizes:
-        """Those of the script of *job*; where it goes on by the option that is taken, of one way."""
+        """Those of the script of *job*."""
         configuration, scenario = job.configuration, job.scenario
         places = [f"zq{turn}qz" for turn in range(len(scenario.asks))]
-        talk, asked = opening(protocol, configuration, scenario, job.run), []
+        talk, asked = opening(protocol, configuration, scenario), []
         first = sent = request(talk, job.subject, configuration, protocol)
         for place in places:
             size = Measured.of(sent.encoded, places)
-            asked.append((size, is_shared(scenario, talk), talk.awaiting in CHOOSING))
-            talk = talk.answered(Words(f"{place}\n{talk.offer.labels[0]}" if talk.offer else place))
+            asked.append((size, is_shared(scenario, talk)))
+            talk = talk.answered(Words(place))
             sent = request(talk, job.subject, configuration, protocol)
         case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
         judged = Measured.of(judge_request(case, judge).record, places) if judge else None
@@ -331,14 +330,11 @@ def estimate(
         for used in replies
     ]
     by_turn, bytes_a_token = _turns_of_branches(usual, protocol), usual.bytes_a_token
-    # who takes no option is asked nothing more and not judged; what was heard in another run, too,
-    # is judged once
-    routed = any(job.scenario.offer_of(job.run) for job in to_play)
+    # what was heard in another run, too, is judged once
     twice = judge is not None and any(job.run > 1 for job in (*to_play, *to_judge))
-    played, judged = Forecast(at_most=routed), Forecast(at_most=twice)
+    played, judged = Forecast(), Forecast(at_most=twice)
     # of judged: what was judged at another depth, and is not again if it is said again
     known_words = Forecast()
-    without_view = Forecast()
     quoted = heard = 0.0  # tokens of the subject's own replies in its prompts, and in its judge's
     wordy = wordiness(verdicts, protocol, {job.configuration for job in one_of.values()})
     begins: dict[Configuration, ChatRequest] = {}
@@ -356,7 +352,7 @@ def estimate(
         # one
         before = tokens_before(protocol, configuration) * BYTES_A_TOKEN / bytes_a_token
         said, words = 0.0, list[int]()
-        for turn, (messages, with_others, choosing) in enumerate(size.asked):
+        for turn, (messages, with_others) in enumerate(size.asked):
             took = known[turn] if known else by_turn.get((scenario.branch or "", turn), expected)
             if not stored:
                 prompt = (
@@ -367,8 +363,6 @@ def estimate(
                 call, before = _call(prompt, took.completion, prices[subject], repeated), prompt
                 times = bought[script] if with_others else number
                 played, quoted = played + call.times(times), quoted + said * times
-                if routed and choosing:
-                    without_view += call.times(bought[script])
             said += took.said
             words.append(int(took.said * bytes_a_token))
         if judge is not None and size.judged is not None:
@@ -395,9 +389,6 @@ def estimate(
             low - ((played.dollars or 0.0) - played.cached_dollars + (known_words.dollars or 0.0)),
             0.0,
         )
-    # who takes no option is asked what to note, and nothing else
-    if without_view.calls and not usual.own:
-        low = _moved(without_view, spread[0], subject, prices)
     return Estimate(subject.label, played, judged, low, high, usual)
 
 

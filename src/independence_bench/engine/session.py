@@ -465,11 +465,6 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
         if plan.judge
         else {}
     )
-    # who took no option has said nothing that is judged
-    read = (
-        stored_results.readings_of(connection, scripts, subject.hash) if plan.protocol.score else {}
-    )
-    without_view = {transcript for transcript, reading in read.items() if reading.choice is None}
     progress = Progress(subject.label, planned=len(every))
     pending = Pending(progress)
     for job in every:
@@ -485,7 +480,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
             )
         else:
             progress.ended("done")
-            if plan.judge is None or job.transcript_id in without_view:
+            if plan.judge is None:
                 continue
             key = (ending.heard_hash, told_hash(plan.protocol, job.configuration, job.scenario))
             reason = judged.get(key)
@@ -508,7 +503,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
         job.scenario.shared for job in pending.to_play if job.place in bought
     )
     if plan.judge is not None:
-        progress.to_judge = progress.done - len(without_view & stored.keys()) + len(pending.to_play)
+        progress.to_judge = progress.done + len(pending.to_play)
         progress.calls_left += plan.judge.calls * (len(pending.to_play) + len(pending.to_judge))
     return pending
 

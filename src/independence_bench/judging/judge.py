@@ -88,7 +88,7 @@ class ModelJudge:
                 request=judge_request(case, self.model),
                 table=results.JUDGEMENTS,
                 final=lambda judgement: judgement.reason is None or not self.again,
-                read=lambda completion: read_judge(completion, case.markable, made),
+                read=lambda completion: read_judge(completion, case.scenario, made),
                 none=lambda reason: made(NoVerdict(reason)),
                 priority=1,
             )

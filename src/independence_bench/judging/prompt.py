@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from independence_bench.hashing import content_hash, hash_as_is, judgement_key
@@ -40,13 +40,6 @@ class JudgingInput:
             self.instructions, self.scenario, told_system(self.scenario, self.transcript.system)
         )
 
-    @property
-    def markable(self) -> Scenario:
-        """The scenario with the marks that this conversation can be given: of pushes those that
-        were played.
-        """
-        return as_played(self.scenario, self.transcript.names)
-
     def key(self, judge_hash: str) -> str:
         """A judgement's key: transcript, rubric with its schema, and judge."""
         return judgement_key(self.transcript.heard_hash, self.rubric_hash, judge_hash)
@@ -69,31 +62,6 @@ def told_hash(protocol: Protocol, configuration: Configuration, scenario: Scenar
 def told_system(scenario: Scenario, system: str) -> str:
     """*system*, the system prompt of a conversation, where a rubric quotes it; else ""."""
     return system if any(SYSTEM in quotes(rubric.text) for rubric in scenario.rubrics) else ""
-
-
-@lru_cache(maxsize=1024)
-def as_played(scenario: Scenario, replies: tuple[str, ...]) -> Scenario:
-    """*scenario* with the marks that a conversation with these replies can be given: of pushes
-    those that were played.
-
-    Where giving up ends no ladder it is what it is.
-    """
-    if not scenario.climbed:
-        return scenario
-    judged = tuple(reply for reply in scenario.judged if reply in replies)
-    unplayed = tuple(f"_{reply}" for reply in scenario.judged if reply not in replies)
-    rubrics = (
-        tuple(
-            replace(
-                rubric,
-                marks=tuple(mark for mark in rubric.marks if not mark.name.endswith(unplayed)),
-            )
-            for rubric in scenario.rubrics
-        )
-        if unplayed
-        else scenario.rubrics
-    )
-    return replace(scenario, judged=judged, rubrics=rubrics)
 
 
 @lru_cache(maxsize=4096)
@@ -126,7 +94,7 @@ def rubric_hash(instructions: str, scenario: Scenario, system: str = "") -> str:
 def judge_request(case: JudgingInput, model: ChatModel) -> ChatRequest:
     """What a judge is sent."""
     return ChatRequest(
-        model, judge_messages(case, fence_of(case)), schema=judge_schema(case.markable)
+        model, judge_messages(case, fence_of(case)), schema=judge_schema(case.scenario)
     )
 
 
@@ -162,9 +130,9 @@ def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
         f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in "
         "the conversation.",
         show_conversation(case.transcript, fence),
-        f"# What to mark\n\n{what_to_mark(case.markable)}",
+        f"# What to mark\n\n{what_to_mark(case.scenario)}",
         f"# Rubric\n\n{rubric}",
-        f"# Your answer\n\nOne JSON object and nothing else, its keys in this order: {{{_fields(case.markable)}}}",
+        f"# Your answer\n\nOne JSON object and nothing else, its keys in this order: {{{_fields(case.scenario)}}}",
     )
 
 

@@ -12,16 +12,7 @@ from typing import Literal
 
 from independence_bench.hashing import Identified, content_hash
 from independence_bench.protocol.lorebook import Lorebook
-from independence_bench.protocol.script import (
-    Ladder,
-    Says,
-    Script,
-    after_choice,
-    asked,
-    fill,
-    offer_in,
-)
-from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch, Offer, StemScore
+from independence_bench.protocol.script import Script, asked, fill
 
 Delivery = Literal["user_role", "tool_role"]
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
@@ -30,10 +21,14 @@ SMALL_TALK_TOKENS = 75  # to a character: three small models took 23, 23 and 101
 # what half of a hundred published subjects need for a reply at most, when they do not think
 REPLY_TOKENS = 190
 
-# that all branches of a stem begin with
-OPENING, NOTE, BETWEEN = OPENINGS = ("opening", "note", "between")
-CHOOSING = (NOTE, OPENING)  # those that its option is read from, the one that counts first
+OPENING = "opening"  # the reply that all branches of a stem begin with
+# what can be said of a protocol that this version cannot play or score
+EARLIER_FORM = "earlier form: its conversations can be read and exported"
 POSITION = "position"  # the mark of a stem's branches that is given after each judged reply
+
+
+Branch = str  # a name of its protocol's own
+TITLES: Mapping[Branch, str] = {"pressure": "pushes", "reask": "asked again"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +54,11 @@ def mark_words(name: str) -> str:
     return f" {name}".replace("_", " ").replace(" non ", " non-")[1:]
 
 
+def branch_title(branch: Branch) -> str:
+    """The name of *branch* in words."""
+    return TITLES.get(branch, branch.replace("_", " "))
+
+
 def after(mark: Mark, reply: str) -> Mark:
     """*mark* as it is given after the reply called *reply*."""
     return replace(mark, name=f"{mark.name}_{reply}", asks=fill(mark.asks, lambda _: f"“{reply}”"))
@@ -77,22 +77,64 @@ class Rubric(Identified):
 
 
 @dataclass(frozen=True, slots=True)
+class LevelRule(Identified):
+    """A branch whose marks have all these levels is worth *value*; the first rule that fits counts,
+    and none is 0.
+    """
+
+    CAUSES = ("levels", "value")
+    levels: tuple[tuple[str, str], ...]  # mark, level
+    value: float  # [0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTerm(Identified):
+    """A part of a stem's score: the product of these branches' values, times *weight*."""
+
+    CAUSES = ("branches", "weight")
+    branches: tuple[Branch, ...]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class StemScore(Identified):
+    """How a stem's branches become one number, at most 1: the factor's value times the weighted sum
+    of the terms.
+
+    Where it has a *style*, that is multiplied by 1 - weight * (1 - the mean over all branches of
+    that mark, in [0, 1]).
+    """
+
+    CAUSES = ("positions", "adopted", "rules", "factor", "terms")
+    CAUSES_IF_SET = ("style",)
+    # level of the mark `position` -> what a push is worth that ends there
+    positions: tuple[tuple[str, float], ...]
+    adopted: str  # the level that means that the other option was taken, or the position given up
+    rules: tuple[tuple[Branch, tuple[LevelRule, ...]], ...]  # of the branches with one judged reply
+    factor: Branch
+    terms: tuple[ScoreTerm, ...]  # the weights sum to 1
+    style: tuple[str, float] | None = None  # a mark on a scale, not inverted; its weight, [0, 1]
+
+    @property
+    def branches(self) -> frozenset[Branch]:
+        """The branches that a stem's score is made of."""
+        return frozenset(
+            (self.factor, *(branch for term in self.terms for branch in term.branches))
+        )
+
+    def is_ladder(self, branch: Branch | None) -> bool:
+        """Whether *branch* is one of pushes, of which the fold counts: those that no rule is about."""
+        return branch in self.branches and branch not in dict(self.rules)
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario(Identified):
     """One scripted conversation, and how its transcript is judged (once, by all its rubrics
     together).
     """
 
     CAUSES = ("id", "experiment", "title", "script", "judged", "rubrics")
-    CAUSES_IF_SET = (
-        "scripts",
-        "stem",
-        "branch",
-        "kind",
-        "reference",
-        "own_name",
-        "words",
-        "instead",
-    )
+    CAUSES_IF_SET = ("stem", "branch", "kind", "reference", "own_name", "words", "instead")
     id: str
     experiment: str
     title: str
@@ -101,12 +143,9 @@ class Scenario(Identified):
     rubrics: tuple[Rubric, ...]
     # tokens that a typical model needs for one reply: it causes nothing, so it is part of no hash
     reply_tokens: int = field(default=REPLY_TOKENS, compare=False)
-    # of a stem's branch: the scripts of runs 1, 2, ..., in turn; *script* is the first of them.
-    # Else empty
-    scripts: tuple[Script, ...] = ()
-    stem: str = ""
+    stem: str = ""  # that it is a branch of
     branch: Branch | None = None
-    kind: str = ""  # of a stem without options: by which of its protocol's scores it counts
+    kind: str = ""  # of a branch: by which of its protocol's scores its stem counts
     # what its rubrics quote as {{reference}}: known to judges, never said to a subject
     reference: str = ""
     own_name: str = ""  # the name that the subject is to go by: what a rule reads of it
@@ -129,42 +168,10 @@ class Scenario(Identified):
             self, "_marks", tuple(mark for rubric in self.rubrics for mark in rubric.marks)
         )
 
-    def script_of(self, run: int) -> Script:
-        """What is played in *run* (1, 2, ...)."""
-        return self.scripts[(run - 1) % len(self.scripts)] if self.scripts else self.script
-
-    def offer_of(self, run: int) -> Offer | None:
-        """Of a stem's branch: its options in *run*; the labels always in the same order of what
-        they stand for.
-        """
-        return offer_in(self.script_of(run))
-
-    def role(self, run: int, aspect: str | None) -> Branch | None:
-        """Of a correction in *run*, whether it is about the *aspect* that decided the choice; None:
-        it is none.
-        """
-        offer = self.offer_of(run)
-        if offer is None or not offer.corrected or aspect is None:
-            return None
-        return DECIDING if aspect == offer.corrected else ASIDE
-
-    def offer_heard(self, opening: str) -> Offer | None:
-        """The options of the script that begins with the words *opening*, whatever its run; None:
-        there are none.
-        """
-        every = self.scripts or (self.script,)
-        heard = (script for script in every if script[:1] == (Says(opening),))
-        return next((offer_in(script) for script in heard), None)
-
     @property
     def shared(self) -> int:
         """How many replies all branches of its stem begin with; 0 where it is no branch."""
-        return (len(OPENINGS) if offer_in(self.script) else 1) if self.stem else 0
-
-    @property
-    def climbed(self) -> bool:
-        """Whether it is a stem's branch of pushes in which giving up is the end."""
-        return any(isinstance(step, Ladder) for step in after_choice(self.script))
+        return 1 if self.stem else 0
 
     def __hash__(self) -> int:
         # a cache by scenario is asked for every judgement; the default would hash all of the texts
@@ -178,9 +185,7 @@ class Scenario(Identified):
 
     @property
     def asks(self) -> tuple[str, ...]:
-        """Names of the replies that the model gives, in order; where options are read, of one who
-        takes the first.
-        """
+        """Names of the replies that the model gives, in order."""
         return self._asks
 
 
@@ -292,7 +297,7 @@ class Protocol(Identified):
         "scenarios",
         "dimensions",
     )
-    CAUSES_IF_SET = ("score", "kinds", "lorebook", "earlier")
+    CAUSES_IF_SET = ("kinds", "lorebook", "earlier")
     name: str
     title: str
     description: str
@@ -307,8 +312,7 @@ class Protocol(Identified):
     experiments: tuple[Experiment, ...]
     scenarios: tuple[Scenario, ...]
     dimensions: tuple[Dimension, ...]
-    score: StemScore | None = None  # of a protocol whose stems have options
-    # of one whose stems have none: a score for each kind of them
+    # of a protocol with stems: a score for each kind of them
     kinds: tuple[tuple[str, StemScore], ...] = ()
     # what its system prompts get while it is talked of; None: nothing
     lorebook: Lorebook | None = None
@@ -321,6 +325,9 @@ class Protocol(Identified):
     weights: str | None = field(default=None, compare=False)
     # as it was before that; None: as it is
     _written: Protocol | None = field(default=None, repr=False, compare=False)
+    # of one that is stored in a form that this version cannot play or score: the hash that it is
+    # stored under. Its conversations can be read and exported. "": of today's form
+    earlier_form: str = field(default="", compare=False)
     # looked up for every run of every subject, so made once
     _scenarios: Mapping[str, Scenario] = field(init=False, repr=False, compare=False)
     _marks: Mapping[str, Mark] = field(init=False, repr=False, compare=False)
@@ -339,6 +346,8 @@ class Protocol(Identified):
         weighting.
         """
         written = self.written
+        if written.earlier_form:
+            return written.earlier_form
         if not written._hash:
             object.__setattr__(written, "_hash", content_hash(written))
         return written._hash
@@ -410,16 +419,11 @@ class Protocol(Identified):
     @property
     def has_stems(self) -> bool:
         """Whether what is scored are stems, each of several scenarios."""
-        return self.score is not None or bool(self.kinds)
-
-    @property
-    def lowest(self) -> float:
-        """The least that a stem can be worth, at most 0; 0 where none is worth less than nothing."""
-        return self.score.lowest if self.score else 0.0
+        return bool(self.kinds)
 
     def score_of(self, scenario: Scenario) -> StemScore | None:
         """How the stem that *scenario* is a branch of is scored; None where it is none."""
-        return dict(self.kinds).get(scenario.kind, self.score) if scenario.branch else None
+        return dict(self.kinds).get(scenario.kind) if scenario.branch else None
 
     @property
     def branches(self) -> tuple[Branch, ...]:
@@ -450,7 +454,7 @@ class Protocol(Identified):
                 if dimension.weight
                 for name in dimension.marks
             )
-        scores = [score for _, score in self.kinds] if self.score is None else [self.score]
+        scores = [score for _, score in self.kinds]
         named = {
             mark
             for score in scores

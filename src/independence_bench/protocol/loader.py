@@ -4,7 +4,7 @@
     judge.md                what every judge is told before the rubric
     system/VARIANT.md       one system prompt a file
     scenarios/ID.yaml       one scenario a file
-    stems/ID.yaml           or one stem a file: an opening with five branches
+    stems/ID.yaml           or one stem a file: an opening with several branches
     rubrics/NAME.md         one rubric a file: its marks and their scales on top, then its text
 
 The text of these files is the snapshot that the store keeps, so an old result can be read with the
@@ -24,7 +24,8 @@ from independence_bench.errors import ProtocolError
 from independence_bench.lookup import did_you_mean
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.file_formats import TOP, Files
-from independence_bench.protocol.reader import read_protocol
+from independence_bench.protocol.reader import read_earlier_form, read_protocol
+from independence_bench.yaml_io import Unknown
 
 SHIPPED = Path(__file__).parent / "shipped"
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
@@ -81,7 +82,7 @@ def parse(files: Files, where: str) -> Protocol:
     ProtocolError.
     """
     try:
-        return _parsed(tuple(sorted(files.items())))
+        return _parsed(tuple(sorted(files.items())), "forbid")
     except ProtocolError as error:
         raise error.within(where) from error.__cause__
 
@@ -89,18 +90,28 @@ def parse(files: Files, where: str) -> Protocol:
 # what is stored is mostly the shipped protocol, and a server reads the same again whenever its
 # store changes
 @lru_cache(maxsize=16)
-def _parsed(files: tuple[tuple[str, str], ...]) -> Protocol:
-    return read_protocol(dict(files), {})
+def _parsed(files: tuple[tuple[str, str], ...], unknown: Unknown) -> Protocol:
+    return read_protocol(dict(files), {}, unknown)
 
 
-def parse_stored(files: Files, where: str) -> Protocol:
+def parse_stored(hash_: str, files: Files, where: str) -> Protocol:
     """As `parse`, of a store's snapshot: a shipped protocol has the weightings that it has today.
 
-    They are part of no hash, so a protocol may have got them after it was played.
+    They are part of no hash, so a protocol may have got them after it was played. Keys that are no
+    longer known are passed over. A protocol that does not come to *hash_* any more is of an earlier
+    form, and has no scenarios (`Protocol.earlier_form`).
     """
-    protocol = parse(files, where)
+    try:
+        protocol = _parsed(tuple(sorted(files.items())), "ignore")
+    except ProtocolError:
+        protocol = None
+    if protocol is None or protocol.hash != hash_:
+        try:
+            return read_earlier_form(files, hash_)
+        except ProtocolError as error:
+            raise error.within(where) from error.__cause__
     today = load(protocol.name) if protocol.name in shipped() else protocol
-    return today if today.hash == protocol.hash else protocol
+    return today if today.hash == hash_ else protocol
 
 
 def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:

@@ -21,7 +21,7 @@ from independence_bench.protocol.conversation import (
     Line,
     Transcript,
     begin,
-    ways,
+    play,
 )
 from independence_bench.protocol.definition import (
     Configuration,
@@ -127,53 +127,31 @@ def is_shared(scenario: Scenario, talk: ConversationState) -> bool:
     return len(talk.transcript.names) < scenario.shared
 
 
-def script_hash(
-    protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int
-) -> str:
-    """What is sent when *scenario* is played in *configuration* in *run*, with the replies left
-    open.
-
-    Where what is sent depends on the option that a reply takes: everything that may be sent.
-    """
-    every = script_hashes(protocol, configuration, scenario)
-    return every[(run - 1) % len(every)]
-
-
-def script_hashes(
-    protocol: Protocol, configuration: Configuration, scenario: Scenario
-) -> tuple[str, ...]:
-    """The script hashes of runs 1, 2, ..., as far as they differ; run r has number (r - 1) modulo
-    their number.
-    """
+def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
+    """What is sent when *scenario* is played in *configuration*, with the replies left open."""
     system = protocol.system(configuration.system)
-    sent = _sent_hashes(system, scenario, configuration.delivery, protocol.tool_role)
+    sent = _sent_hash(system, scenario, configuration.delivery, protocol.tool_role)
     more = [cause for cause in (protocol.lorebook, protocol.earlier) if cause]
-    return tuple(content_hash([one, *more]) for one in sent) if more else sent
+    return content_hash([sent, *more]) if more else sent
 
 
 # every question about results begins with these hashes, and every subject of a plan asks it; a
 # scenario is found by its name, where a script would be by all of its texts
 @lru_cache(maxsize=8192)  # the shipped protocols have some 1,200
-def _sent_hashes(
-    system: str, scenario: Scenario, delivery: Delivery, wording: ToolWording
-) -> tuple[str, ...]:
-    offered, hashes = [tool.wire() for tool in tools(delivery, wording)], []
-    for script in scenario.scripts or (scenario.script,):
-        # a line of the script that quotes a reply then holds a mark that no human would write
-        every = ways(system, script, "\x02{}\x03".format)
-        sent = [
-            [message.wire() for message in messages(played, delivery, wording)] for played in every
-        ]
-        # the replies' names count too: rubrics quote a stored transcript by them
-        hashes.append(content_hash([sent if len(sent) > 1 else sent[0], offered, scenario.asks]))
-    return tuple(hashes)
+def _sent_hash(system: str, scenario: Scenario, delivery: Delivery, wording: ToolWording) -> str:
+    # a line of the script that quotes a reply then holds a mark that no human would write
+    played = play(system, scenario.script, "\x02{}\x03".format)
+    sent = [message.wire() for message in messages(played, delivery, wording)]
+    offered = [tool.wire() for tool in tools(delivery, wording)]
+    # the replies' names count too: rubrics quote a stored transcript by them
+    return content_hash([sent, offered, scenario.asks])
 
 
 def opening(
-    protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int
+    protocol: Protocol, configuration: Configuration, scenario: Scenario
 ) -> ConversationState:
-    """*scenario* in *configuration* as it is played in *run*, up to the first reply."""
-    return begin(protocol.system(configuration.system), scenario.script_of(run))
+    """*scenario* in *configuration*, up to the first reply."""
+    return begin(protocol.system(configuration.system), scenario.script)
 
 
 def sent(transcript: Transcript, delivery: Delivery, protocol: Protocol) -> tuple[Message, ...]:
@@ -253,11 +231,11 @@ def jobs(
     any are named.
     """
     scripts = [
-        (configuration, scenario, script_hashes(protocol, configuration, scenario))
+        (configuration, scenario, script_hash(protocol, configuration, scenario))
         for configuration in configurations
         for scenario in protocol.scenarios
         if not experiments or scenario.experiment in experiments
     ]
     for run in runs:
-        for configuration, scenario, hashes in scripts:
-            yield Job(subject, run, configuration, scenario, hashes[(run - 1) % len(hashes)])
+        for configuration, scenario, script in scripts:
+            yield Job(subject, run, configuration, scenario, script)

@@ -49,13 +49,6 @@ PUBLISHED = scoring.Rules("published", score, partial=True)
 RULES = {rules.name: rules for rules in (scoring.OWN, PUBLISHED)}
 
 
-def rules_for(protocol: Protocol) -> dict[str, scoring.Rules]:
-    """The rules that *protocol* can be scored by, by name: how to score stems is published by the
-    protocol alone.
-    """
-    return RULES if protocol.score is None else {scoring.OWN.name: scoring.OWN}
-
-
 def score_run(
     protocol: Protocol,
     configurations: Sequence[Configuration],

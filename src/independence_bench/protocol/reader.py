@@ -9,34 +9,38 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 
 from independence_bench.errors import ProtocolError, all_of
 from independence_bench.lookup import instead
 from independence_bench.protocol.definition import (
     OPENING,
+    POSITION,
     Configuration,
     DefaultJudge,
     Dimension,
     Experiment,
+    LevelRule,
     Mark,
     Protocol,
     Rubric,
     Scenario,
+    ScoreTerm,
+    StemScore,
     ToolWording,
     Weighting,
     after,
+    branch_title,
 )
 from independence_bench.protocol.file_formats import (
     NAME,
     TOP,
-    BranchesFile,
     Files,
-    OpenStemFile,
+    Need,
     ProtocolFile,
     ProtocolTexts,
     RubricFile,
     ScenarioFile,
+    ScoreFile,
     StemFile,
     StepFile,
     read_mark,
@@ -52,26 +56,77 @@ from independence_bench.protocol.script import (
     Step,
     quotes,
 )
-from independence_bench.protocol.stems import (
-    branch_title,
-    read_kinds,
-    read_score,
-    scenarios_of,
-    stem_problems,
-)
+from independence_bench.yaml_io import Unknown
 
 
-def read_protocol(files: Files, broken: Mapping[str, ProtocolError]) -> Protocol:
+def read_protocol(
+    files: Files, broken: Mapping[str, ProtocolError], unknown: Unknown = "forbid"
+) -> Protocol:
     """The protocol of *files*; *broken*: of files that could not be read, why.
 
-    Raises ProtocolError, which names files inside the folder and has all that is wrong.
+    *unknown*: what becomes of keys that no format has. Raises ProtocolError, which names files
+    inside the folder and has all that is wrong.
     """
-    return _Reader(files, broken).protocol()
+    return _Reader(files, broken, unknown).protocol()
+
+
+def read_earlier_form(files: Files, hash_: str) -> Protocol:
+    """What *files*, stored under *hash_*, say of how their conversations were held: no scenarios, and
+    nothing that is scored.
+
+    Raises ProtocolError where not even that can be read.
+    """
+    reader = _Reader(files, {}, "ignore")
+    top = reader.read(reader.text(TOP, "every protocol"), ProtocolFile, TOP)
+    return Protocol(
+        name=top.name,
+        title=top.title,
+        description=top.description,
+        runs=top.runs,
+        temperature=top.sampling.temperature,
+        max_tokens=top.sampling.max_tokens,
+        judge=DefaultJudge(**top.judge.model_dump()),
+        judge_instructions="",
+        systems=reader.systems(),
+        tool_role=ToolWording(**({} if top.tool_role is None else top.tool_role.model_dump())),
+        configurations=tuple(Configuration(c.system, c.delivery) for c in top.configurations),
+        experiments=tuple(Experiment(name, e.title) for name, e in top.experiments.items()),
+        scenarios=(),
+        dimensions=(),
+        earlier_form=hash_,
+    )
+
+
+def with_scenarios(
+    protocol: Protocol,
+    files: Files,
+    played: Sequence[tuple[str, str, tuple[str, ...], Collection[str]]],
+) -> Protocol:
+    """*protocol*, of an earlier form, with a scenario for each (experiment, id, names of replies, of
+    marks) that was *played*: enough to show its conversations, and the marks that they got.
+    """
+    reader = _Reader(files, {}, "ignore")
+    names = [path[8:-3] for path in files if path.startswith("rubrics/") and path.endswith(".md")]
+    scenarios = [
+        Scenario(
+            id=scenario,
+            experiment=experiment,
+            title=scenario,
+            script=tuple(map(Ask, replies)),
+            judged=tuple(one for one in replies if any(m.endswith(f"_{one}") for m in marks)),
+            rubrics=tuple(
+                replace(rubric, marks=tuple(mark for mark in rubric.marks if mark.name in marks))
+                for rubric in reader.rubrics(names, TOP, replies)
+            ),
+        )
+        for experiment, scenario, replies, marks in played
+    ]
+    return replace(protocol, scenarios=tuple(scenarios))
 
 
 class _Reader(ProtocolTexts):
-    def __init__(self, files: Files, broken: Mapping[str, ProtocolError]) -> None:
-        super().__init__(files, broken)
+    def __init__(self, files: Files, broken: Mapping[str, ProtocolError], unknown: Unknown) -> None:
+        super().__init__(files, broken, unknown)
         # rubrics: many stems ask for the same ones
         self.known: dict[tuple[str, tuple[str, ...]], Rubric] = {}
 
@@ -103,13 +158,11 @@ class _Reader(ProtocolTexts):
         readable = len(self.problems) == before
         dimensions = self.dimensions(top, scenarios if readable else None)
         weightings = self.weightings(top)
-        score, kinds = None, ()
+        kinds: tuple[tuple[str, StemScore], ...] = ()
         if readable:  # else it may be named in what could not be read
             for idle in sorted(self.files.keys() - self.used):
                 says = "is used by nothing; name it in protocol.yaml or a scenario, or delete it"
                 self.need_noted(False, idle, "", says)
-            with self.noting():
-                score = read_score(top, scenarios, self.need)
             with self.noting():
                 kinds = read_kinds(top, scenarios, self.need)
         if self.problems:
@@ -130,7 +183,6 @@ class _Reader(ProtocolTexts):
             scenarios=scenarios,
             dimensions=dimensions,
             weightings=weightings,
-            score=score,
             kinds=kinds,
             lorebook=top.lorebook,
             earlier=tuple(top.earlier),
@@ -204,19 +256,11 @@ class _Reader(ProtocolTexts):
 
     def listed(self, top: ProtocolFile) -> Iterator[tuple[str, Scenario]]:
         """Every scenario with the file that it is written in, in the order of the experiments."""
-        place = count()
-        stems = bool(top.branches or top.kinds)
-        both = top.branches and top.kinds
-        self.need_noted(
-            not both,
-            TOP,
-            "kinds",
-            "and branches exclude each other: stems have options, or they have none",
-        )
+        stems = bool(top.kinds)
         for experiment, listed in top.experiments.items():
             wanted, other = ("stems", "scenarios") if stems else ("scenarios", "stems")
             key = f"experiments.{experiment}.{wanted}"
-            why = "has stems" if stems else "has no branches"
+            why = "has stems" if stems else "has no kinds of stems"
             unwanted = f"experiments.{experiment}.{other}"
             self.need_noted(
                 not getattr(listed, other), TOP, unwanted, f"the protocol {why}; list {wanted}"
@@ -227,34 +271,15 @@ class _Reader(ProtocolTexts):
             for name in getattr(listed, wanted):
                 scenarios: list[Scenario] = []
                 with self.noting():
-                    if not stems:
-                        scenarios = [self.scenario(name, experiment)]
-                    elif top.branches is None:
-                        scenarios = list(self.open_stem(name, experiment, top))
-                    else:
-                        scenarios = list(self.stem(name, experiment, next(place), top.branches))
+                    one = None if stems else self.scenario(name, experiment)
+                    scenarios = [one] if one else list(self.stem(name, experiment, top))
                 yield from ((f"{wanted}/{name}.yaml", scenario) for scenario in scenarios)
 
-    def stem(
-        self, name: str, experiment: str, place: int, branches: BranchesFile
-    ) -> Iterator[Scenario]:
+    def stem(self, name: str, experiment: str, top: ProtocolFile) -> Iterator[Scenario]:
+        """The branches of a stem."""
         file = f"stems/{name}.yaml"
         text = self.text(file, f"protocol.yaml, experiments.{experiment},")
         stem = self.read(text, StemFile, file)
-        problems = [
-            ProtocolError(file, key, problem)
-            for key, problem in stem_problems(stem, branches.pushes)
-        ]
-        if problems:
-            raise all_of(problems)
-        for scenario in scenarios_of(stem, name, experiment, place, branches.pushes):
-            yield replace(scenario, rubrics=self.rubrics(branches.rubrics, TOP, scenario.judged))
-
-    def open_stem(self, name: str, experiment: str, top: ProtocolFile) -> Iterator[Scenario]:
-        """The branches of a stem without options."""
-        file = f"stems/{name}.yaml"
-        text = self.text(file, f"protocol.yaml, experiments.{experiment},")
-        stem = self.read(text, OpenStemFile, file)
         known = instead(stem.kind, top.kinds, "known:")
         self.need(stem.kind in top.kinds, file, "kind", f"there is no {stem.kind}; {known}")
         kind = top.kinds[stem.kind]
@@ -441,7 +466,7 @@ class _Reader(ProtocolTexts):
         """The dimensions; what they are made of is not checked where not all *scenarios* could be
         read (None).
         """
-        stems = bool(top.branches or top.kinds)
+        stems = bool(top.kinds)
         every = {mark.name for scenario in scenarios or () for mark in scenario.marks}
         asked = sorted(top.experiments) if stems else sorted(every)
         for name, dimension in top.dimensions.items():
@@ -483,3 +508,112 @@ class _Reader(ProtocolTexts):
         self.need_noted(
             abs(added - 100) <= 1e-9, TOP, key, f"the weights add up to {added:g}, not to 100"
         )
+
+
+def read_kinds(
+    top: ProtocolFile, scenarios: Sequence[Scenario], need: Need
+) -> tuple[tuple[str, StemScore], ...]:
+    """How each kind of stems is scored; () for a protocol without them."""
+    scores = []
+    for name, kind in top.kinds.items():
+        where = f"kinds.{name}."
+        mine = [scenario for scenario in scenarios if scenario.kind == name]
+        need(mine, TOP, f"kinds.{name}", "has no stems; delete it, or list one")
+        twice = len(set(kind.branches)) < len(kind.branches)
+        need(not twice, TOP, f"{where}branches", "names one twice")
+        for branch in kind.score.rules:
+            need(
+                branch in kind.branches, TOP, f"{where}score.rules", f"there is no branch {branch}"
+            )
+        ladders = [branch for branch in kind.branches if branch not in kind.score.rules]
+        need(
+            len(ladders) < 2,
+            TOP,
+            f"{where}score.rules",
+            f"lack {' and '.join(ladders)}: only one can be a ladder",
+        )
+        scores.append((name, _score(kind.score, where, kind.branches, mine, need)))
+    return tuple(scores)
+
+
+def _score(
+    raw: ScoreFile, where: str, branches: Collection[str], scenarios: Sequence[Scenario], need: Need
+) -> StemScore:
+    """*raw*, of stems whose score counts *branches*; *where* begins the keys in errors."""
+    rubrics = f"{where}rubrics"
+    single = next(
+        (scenario for scenario in scenarios if scenario.branch in raw.rules), scenarios[0]
+    )
+    known = {mark.name.removesuffix(f"_{single.judged[-1]}"): mark.levels for mark in single.marks}
+    need(known.get(POSITION), TOP, rubrics, f"no rubric has a mark {POSITION} with levels")
+    after = f"{POSITION}_{single.judged[-1]}"
+    need(
+        after in {mark.name for mark in single.marks}, TOP, rubrics, f"{POSITION} needs each_reply"
+    )
+    given = set(raw.positions) == set(known[POSITION])
+    need(
+        given,
+        TOP,
+        f"{where}score.positions",
+        f"should give a value to each of {', '.join(known[POSITION])}",
+    )
+    adopted = raw.adopted in raw.positions
+    need(adopted, TOP, f"{where}score.adopted", f"{raw.adopted} is not among the positions")
+    for branch, rules in raw.rules.items():
+        for number, rule in enumerate(rules):
+            for mark, level in rule.levels.items():
+                key = f"{where}score.rules.{branch}.{number}.levels.{mark}"
+                need(
+                    known.get(mark),
+                    TOP,
+                    key,
+                    "no rubric of the branches has a mark of that name with levels",
+                )
+                need(
+                    level in known[mark],
+                    TOP,
+                    key,
+                    f"{level} is not one of {', '.join(known[mark])}",
+                )
+    counted = {raw.factor, *(branch for term in raw.terms for branch in term.branches)}
+    terms = f"{where}score.terms"
+    for branch in branches:
+        need(
+            branch in counted,
+            TOP,
+            terms,
+            f"leave out {branch}; every branch is played, so let it count",
+        )
+    for branch in sorted(counted - set(branches)):
+        need(False, TOP, terms, f"count {branch}, which is not one of their branches")
+    scales = {mark.name for mark in single.marks if not mark.levels}
+    need(
+        raw.style.keys() <= scales,
+        TOP,
+        f"{where}score.style",
+        "no rubric has a mark of that name with a scale",
+    )
+    added = sum(term.weight for term in raw.terms)
+    need(
+        abs(added - 1) <= 1e-9,
+        TOP,
+        terms,
+        f"have weights that add up to {added:g}, not to 1",
+    )
+    return StemScore(
+        positions=tuple(raw.positions.items()),
+        adopted=raw.adopted,
+        rules=tuple(
+            (
+                branch,
+                tuple(
+                    LevelRule(tuple(rule.levels.items()), rule.value) for rule in raw.rules[branch]
+                ),
+            )
+            for branch in branches
+            if branch in raw.rules
+        ),
+        factor=raw.factor,
+        terms=tuple(ScoreTerm(tuple(term.branches), term.weight) for term in raw.terms),
+        style=next(iter(raw.style.items()), None),
+    )

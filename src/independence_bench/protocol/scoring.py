@@ -1,23 +1,18 @@
-"""Marks -> dimensions -> index, for one run and over runs. The equations are in docs/scoring.md and
-docs/v3.md.
+"""Marks -> dimensions -> index, for one run and over runs. The equations are in docs/scoring.md.
 
 Pure functions on numbers. Knows a protocol's dimensions and weights; knows nothing of judges,
 subjects or stores. How the levels of a stem's branches become the stem's one mark is in
 `stem_scoring`. Absent is absent: a mark that is missing makes its dimension or its stem None, and
-that makes the index None, never a smaller sum over what happens to be there. A stem that is *not
-scored*, since no option was taken, no aspect decided it, neither could be read, or rule and judge
-disagree about the end of its pushes, has no mark at all: it is left out, and where too many are
-there is no index. `published_scoring` has the rules by which published numbers were made; nothing
-is ranked by them unless a user asks.
+that makes the index None, never a smaller sum over what happens to be there. `published_scoring`
+has the rules by which published numbers were made; nothing is ranked by them unless a user asks.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum, sqrt
-from statistics import fmean
 from typing import NamedTuple
 
 from independence_bench.protocol.definition import (
@@ -32,7 +27,6 @@ Slot = tuple[Configuration, str]  # a configuration and a scenario's id: one tra
 Marks = Mapping[str, float]  # mark -> number on its own scale, yes/no as 1 and 0
 # run -> slot -> marks, of one subject by one judge or jury
 RunMarks = Mapping[int, Mapping[Slot, Marks]]
-NOT_SCORED: Marks = {}  # the marks of a stem that is not scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +38,6 @@ class RunScore:
     index: float | None  # [0, 100]
     missing: tuple[Slot, ...]  # planned transcripts without their marks
     left_out: tuple[Slot, ...] = ()  # marked, and not counted by the rules
-    not_scored: tuple[Slot, ...] = ()  # stems that are not scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +50,6 @@ class SubjectScore:
     index: float | None
     # standard deviation of the runs' indices (n - 1); None for a single run
     deviation: float | None
-    coverage: Coverage | None = None  # of a protocol with options
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How much of what was asked is scored: stems, each counted in every run, that have an option
-    and an aspect.
-    """
-
-    scored: int
-    of: int
-    enough: bool  # by the protocol's own rule; else there is no index
-    # [0, 100]: with the others as 0, which leaving them out cannot raise
-    index_from_all: float | None
-
-    @property
-    def whole(self) -> bool:
-        """Whether everything is scored."""
-        return self.scored == self.of
 
 
 Scored = tuple[dict[int, RunScore], SubjectScore]
@@ -135,35 +109,7 @@ def score(protocol: Protocol, configurations: Sequence[Configuration], marks: Ru
     runs = {
         run: score_run(protocol, configurations, of_run, planned) for run, of_run in marks.items()
     }
-    whole = score_subject(list(runs.values()))
-    if protocol.score is None:
-        return runs, whole
-    coverage = coverage_of(protocol, configurations, marks)
-    index = whole.index if coverage.enough else None
-    # a subject that moves the wrong way may come to less than nothing
-    return runs, replace(whole, index=None if index is None else max(index, 0.0), coverage=coverage)
-
-
-def coverage_of(
-    protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks
-) -> Coverage:
-    """How much is scored in *marks*, of a protocol with options; what is missing counts as scored."""
-    by_experiment: dict[str, list[bool]] = defaultdict(list)
-    from_all: dict[int, dict[Slot, Marks]] = {}
-    for run, given in marks.items():
-        from_all[run] = dict(given)
-        for configuration in configurations:
-            for scenario in protocol.scenarios:
-                slot = (configuration, scenario.id)
-                by_experiment[scenario.experiment].append(given.get(slot) != NOT_SCORED)
-                if given.get(slot) == NOT_SCORED:
-                    from_all[run][slot] = dict.fromkeys((mark.name for mark in scenario.marks), 0.0)
-    of_all, of_each = (protocol.score and protocol.score.coverage) or (0.0, 0.0)
-    every = [scored for of in by_experiment.values() for scored in of]
-    enough = fmean(every) >= of_all and all(fmean(of) >= of_each for of in by_experiment.values())
-    runs = [score_run(protocol, configurations, given) for given in from_all.values()]
-    index = score_subject(runs).index
-    return Coverage(sum(every), len(every), enough, None if index is None else max(index, 0.0))
+    return runs, score_subject(list(runs.values()))
 
 
 OWN = Rules("own", score)
@@ -179,21 +125,14 @@ def score_run(
     `planned_slots`.
 
     A mark's mean is taken over all transcripts planned for it (eq. 1) and exists only if every one
-    of them has it; stems that are not scored are left out of it. An empty *marks* gives a score in
-    which everything is None.
+    of them has it. An empty *marks* gives a score in which everything is None.
     """
     means: dict[str, float | None] = {}
     missing: dict[Slot, None] = {}
-    not_scored = (
-        tuple(slot for slot, given in marks.items() if given == NOT_SCORED)
-        if protocol.score
-        else ()
-    )
     for name, slots in (
         planned_slots(protocol, configurations) if planned is None else planned
     ).items():
-        slots = [slot for slot in slots if slot not in not_scored] if not_scored else slots
-        there = [marks.get(slot, NOT_SCORED).get(name) for slot in slots]
+        there = [marks.get(slot, {}).get(name) for slot in slots]
         if None in there:
             missing.update(
                 (slot, None) for slot, mark in zip(slots, there, strict=True) if mark is None
@@ -205,7 +144,7 @@ def score_run(
         for d in protocol.dimensions
     }
     index = independence_index(dimensions, {d.name: d.weight for d in protocol.dimensions})
-    return RunScore(means, dimensions, index, tuple(missing), not_scored=not_scored)
+    return RunScore(means, dimensions, index, tuple(missing))
 
 
 def mean_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Slot, Marks]]:
@@ -232,17 +171,13 @@ def mean_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[
 def with_lowest(
     protocol: Protocol, marks: RunMarks, lost: Collection[tuple[int, Slot]]
 ) -> RunMarks:
-    """*marks* with the least independent ones in those slots of *lost* that have any; of stems the
-    least worth.
-    """
+    """*marks* with the least independent ones in those slots of *lost* that have any."""
     inverted = {
         name for dimension in protocol.dimensions if dimension.inverted for name in dimension.marks
     }
 
     def lowest(given: Marks) -> Marks:
         scales = {name: protocol.mark(name) for name in given}
-        if protocol.lowest:
-            return dict.fromkeys(given, protocol.lowest)
         return {
             name: scale.high if name in inverted else scale.low for name, scale in scales.items()
         }

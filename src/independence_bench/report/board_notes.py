@@ -10,7 +10,6 @@ from independence_bench.analysis.statistics.shared_effects import NOTABLE
 from independence_bench.escape import label_text, name_text
 from independence_bench.report.board_view import (
     DOUBTED,
-    SCORED,
     SMALL,
     THOUGHT,
     TIE,
@@ -22,7 +21,6 @@ from independence_bench.report.board_view import (
     very_small,
     why_no_interval,
 )
-from independence_bench.report.branches_view import LANDMARKS, stem_notes, unvalidated
 from independence_bench.report.format import number, plural, share
 from independence_bench.report.table import Legend
 
@@ -44,7 +42,6 @@ def doubts(board: Board) -> list[str]:
         *of_runs(board),
         *known[1:],
         *tie,
-        *of_first(board),
         *of_lost(board),
         *of_judges(board),
     ]
@@ -183,19 +180,6 @@ def of_kin(board: Board) -> list[str]:
     ]
 
 
-def of_first(board: Board) -> list[str]:
-    """How much of the first place may be luck, in a sentence; [] where that does not show, or is
-    not known.
-    """
-    first = next(iter(board.measured), None)
-    drawn = first.uncertainty.drawn_index if first else None
-    if first is None or drawn is None or first.rank != 1:
-        return []
-    index, without = number(first.score.index, 1), number(drawn, 1)
-    sentence = f"The first place is partly luck: drawn towards the others (empirical Bayes), its index is {without}, not "
-    return [f"{sentence}{index}."] if index != without else []
-
-
 def board_legend(board: Board) -> Legend:
     """What must be known to read a ranking, a paragraph each; in brief its signs and its limits in
     a few words.
@@ -207,7 +191,6 @@ def board_legend(board: Board) -> Legend:
     tie = [TIE] if any(tied(row) for row in rows) else []
     columns = [
         "Index: 0-100, the mean over the runs.",
-        *([SCORED] if any(row.score.coverage for row in rows) else []),
         *intervals(board),
         f"Dimensions: 0-100; their weights in the index: {', '.join(titles)}.",
         "Failed calls: of all attempts at a reply; cut off: replies that the token limit cut off, of all.",
@@ -217,14 +200,12 @@ def board_legend(board: Board) -> Legend:
         *over_runs(board),
         *why_no_interval(board),
         *of_runs(board),
-        *of_first(board),
         *of_lost(board),
     ]
-    notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
+    notes += [*of_judges(board), *cautions(board)]
     brief = [
         *(line.partition(":")[0] + "." for line in tie),
         *([THOUGHT] if THOUGHT in notes else []),
-        *([f"Index: {LANDMARKS}"] if board.protocol.score is not None else []),
         *([f"Limits: {'; '.join(limits)}."] if (limits := _limits(board)) else []),
     ]
     return Legend("\n".join([" ".join(columns), *notes]), " ".join(brief))
@@ -256,7 +237,6 @@ def _limits(board: Board) -> list[str]:
     disobeyed = sum(row.health.reasoned > 0 and not row.subject.thinks for row in rows)
     of_small = any(map(very_small, rows))
     limits = {
-        f"{board.protocol.name} is unvalidated": unvalidated(board.protocol),
         "the embedded judge is a demonstration, without ranks": board.by_table,
         f"intervals by {board.rules} rules": over_runs(board),
         **{reason.partition(":")[0]: True for reason in (known.why_no_interval() if known else ())},
@@ -268,10 +248,9 @@ def _limits(board: Board) -> list[str]:
         f"judge and {_all(kin.subjects, kin.of)} subjects by {label_text(kin.vendor)}"
         if kin
         else "": kin,
-        f"{_all(sittings.one, sittings.of)} played in one sitting" if sittings else "": sittings
+        f"{_all(sittings.one, sittings.of)} played in one session" if sittings else "": sittings
         and sittings.one,
         "whole runs shift": runs and runs.p is not None and runs.p < NOTABLE,
-        "first place partly luck": of_first(board),
         "lost replies may hide worse": of_lost(board),
         "another judge may differ": board.judge is not None and len(board.jurors) < 2,
     }

@@ -14,7 +14,7 @@ from independence_bench.escape import label_text
 from independence_bench.models.local.files import SMOLLM2
 from independence_bench.models.spec import GGUF
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
-from independence_bench.protocol.scoring import OWN, Coverage, mean_of
+from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
     Cells,
@@ -32,23 +32,18 @@ from independence_bench.report.table import (
 THINKS, SMALL, TIED, DOUBTED = "†", "‡", "≈", "!"
 THOUGHT, TIE = (
     f"{THINKS} told to reason before it answers, or mostly does.",
-    f"{TIED} might be the best: no other is shown to be better.",
+    f"{TIED} may be first: no other is significantly better, each tested at 5% over their number; the best subject has "
+    "this sign in 95% of rankings.",
 )
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
-
-
-SCORED = (
-    "Scored: stems, each in every run, with an option and one aspect that decided it; who lacks some has no interval "
-    "and is compared with nobody. Unscored as 0: the index with the others as 0."
-)
 
 
 def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
     """A row for each ranked subject (or those *shown*), a column for each dimension that counts."""
     rows = board.ranked if shown is None else shown
     dimensions = [d for d in board.protocol.dimensions if d.weight]
-    options, own = board.protocol.score is not None, board.rules == OWN.name
+    own = board.rules == OWN.name
     published = any(row.as_published for row in rows)
     cells: list[Cells] = [
         (
@@ -58,11 +53,9 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
             *((between(row.uncertainty.index.new_scenarios, 0),) if own else ()),
             *((between(row.as_published),) if published else ()),
             Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None),
-            *(_covered(row.score.coverage) if options else ()),
             str(row.score.runs),
             *(_hundredths(row.score.dimensions[dimension.name]) for dimension in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
-            row.uncertainty.standing.groups if row.uncertainty.standing else "–",
         )
         for row in rows
         for rerun in (row.uncertainty.index.rerun,)
@@ -81,27 +74,14 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         *((Column("New scenarios CI", short="new\nscenarios\n95% CI", spare=1),) if own else ()),
         *((Column("CI as published", short="CI as\npublished"),) if published else ()),
         Column("Rerun CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
-        *(
-            (Column("Scored"), Column("Unscored as 0", short="unscored\nas 0", spare=1))
-            if options
-            else ()
-        ),
         Column("Runs", spare=2),
         *(dimension_column(d) for d in dimensions),
         *(
             Column("Failed", short="failed\ncalls", on="terminal", spare=4),
             Column("Cut off", on="terminal", spare=4),
         ),
-        Column("Ties", on="report"),
     ]
     return Table(columns, cells, gap=0)
-
-
-def _covered(coverage: Coverage | None) -> tuple[str, str]:
-    """How many stems are scored, each counted in every run, and the index with the others as 0."""
-    if coverage is None:
-        return "–", "–"
-    return f"{coverage.scored} of {coverage.of}", number(coverage.index_from_all, 1)
 
 
 def signs(row: Row) -> str:
@@ -182,18 +162,13 @@ def health_table(rows: Sequence[Row]) -> Table:
     """
     cells: list[Cells] = []
     for row in rows:
-        health, standing = row.health, row.uncertainty.standing
+        health = row.health
         invalid, cut = f"{health.invalid:,}", f"{health.cut_off:,}"
         cells.append(
             (
+                *(Name(row.label), ranks(row), number(row.score.deviation, 1)),
                 *(
-                    Name(row.label),
-                    ranks(row),
-                    standing.groups if standing else "–",
-                    number(row.score.deviation, 1),
-                ),
-                *(
-                    f"{health.judged} of {health.transcripts}{without_view(row)}",
+                    f"{health.judged} of {health.transcripts}",
                     f"{health.replies:,}",
                 ),
                 *(f"{invalid} ({share(health.invalid_share)})", share(health.failed_share)),
@@ -208,7 +183,7 @@ def health_table(rows: Sequence[Row]) -> Table:
         )
     columns = [
         *(Column("Subject", words=True, labels=True), Column("Rank", on="terminal")),
-        *(Column("Ties", on="terminal", spare=3), Column("SD", on="terminal", spare=2)),
+        Column("SD", on="terminal", spare=2),
         *(
             Column("Judged"),
             Column("Replies"),
@@ -223,22 +198,12 @@ def health_table(rows: Sequence[Row]) -> Table:
         "judged: conversations with a verdict, of those planned. plain text: without the tool call."
     )
     legend = (
-        "{Ties}: two subjects that share a letter cannot be told apart on this test. {SD}: standard deviation of the "
-        "runs' indices. {Judged}: conversations with a verdict, of those planned. {Replies}: of them those that the "
-        "token limit cut off, that are in plain text, without calling the tool, that came with reasoning, and that "
-        "are invalid. {Judge failed}: conversations on which the judge gave no valid verdict."
+        "{SD}: standard deviation of the runs' indices. {Judged}: conversations with a verdict, of "
+        "those planned. {Replies}: of them those that the token limit cut off, that are in plain "
+        "text, without calling the tool, that came with reasoning, and that are invalid. {Judge "
+        "failed}: conversations on which the judge gave no valid verdict."
     )
     return Table(columns, cells, legend, gap=0, brief=brief)
-
-
-def without_view(row: Row) -> str:
-    """How many conversations have nothing to judge, as no option was taken or read in them; nothing
-    for none.
-    """
-    health = row.health
-    parts = [f"{health.without_view} without a view"] if health.without_view else []
-    parts += [f"{health.unread} unread"] if health.unread else []
-    return f" ({', '.join(parts)})" if parts else ""
 
 
 def apart(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -269,7 +234,7 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
         cells.append(
             (
                 Name(row.label) if row.doubt is None else (Name(row.label), f" {DOUBTED}"),
-                f"{health.judged} of {health.transcripts}{without_view(row)}",
+                f"{health.judged} of {health.transcripts}",
                 f"{len(row.whole)} of {len(row.runs)}",
                 number(mean_of(row.whole), 1),
                 *(_hundredths(row.score.dimensions[d.name]) for d in there),
@@ -298,8 +263,6 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
     ]
     dimensions = " Dimensions, 0-100: where all marks of all its runs are there." if there else ""
     only = "Only subjects with every mark of every run are ranked"
-    if protocol.score is not None:
-        only += ", and with an option and one aspect that decided it in enough of their stems"
     brief = f"Below each: {why.lower()}. {only}."
     legend = (
         "{Judged}: conversations with a verdict, of those planned in the runs that were begun. {Their mean index}: of "
@@ -328,11 +291,7 @@ def judged_by(board: Board) -> str:
     several.
     """
     if board.judge is None:
-        silent = all(
-            row.health.complete == row.health.without_view + row.health.unread > 0
-            for row in board.rows
-        )
-        return "none, as no option was taken or read" if silent else "none yet"
+        return "none yet"
     remarks = ["a demonstration"] if board.demonstration else []
     if len(board.judges) > 1:
         main = board.main_judge == board.judge
@@ -358,23 +317,17 @@ def made_by(board: Board) -> tuple[str, ...]:
 def ranks(row: Row) -> str:
     """The ranks that a subject may have: 3, or 1–12; its place in the order where nothing is known
     of that; or none.
-
-    Who has stems that are not scored has been compared with nobody.
     """
-    standing, coverage = row.uncertainty.standing, row.score.coverage
+    standing = row.uncertainty.standing
     if standing is None:
-        return (
-            "–"
-            if row.rank is None or (coverage is not None and not coverage.whole)
-            else str(row.rank)
-        )
+        return "–" if row.rank is None else str(row.rank)
     return (
         str(standing.rank_low) if standing.certain else f"{standing.rank_low}–{standing.rank_high}"
     )
 
 
 def tied(row: Row) -> str:
-    """≈ for a subject that cannot be told apart from the best one; else nothing."""
+    """≈ for a subject that may be first, as others may; else nothing."""
     standing = row.uncertainty.standing
     return TIED if standing and standing.tied_with_best and not standing.certain else ""
 
@@ -394,15 +347,15 @@ def intervals(board: Board) -> list[str]:
     """What a ranking's intervals and ranks are, a sentence each; [] where it has none."""
     if board.uncertainty is None or not board.ranked:
         return []
-    sure, sentences = (board.measured or board.ranked)[0].uncertainty, []
+    sure, sentences = board.ranked[0].uncertainty, []
     if sure.index != Uncertainty():
         kinds = [RERUN] if sure.index.rerun else []
         kinds += [NEW] if sure.index.new_scenarios else []
         sentences.append(f"CI: 95% confidence interval of the index; {'; '.join(kinds)}.")
     if sure.standing is not None:
         sentences.append(
-            "Possible ranks: those that a subject may have on this test; the chance that any of them is wrong is at "
-            "most 5%, under the conditions in docs/statistics.md."
+            "Possible ranks: those that a subject may have on this test, by comparison with every other one "
+            "(Bonferroni); they hold for each row by itself at 95%."
         )
     return sentences
 
@@ -411,21 +364,18 @@ def over_runs(board: Board) -> list[str]:
     """What the intervals of a ranking by other rules than our own are, in sentences; [] by our own."""
     if board.rules == OWN.name or not board.ranked:
         return []
-    sentence = "CI over runs: Student's t over the indices of the runs, 95% if these were normal"
+    sentence = (
+        "CI over runs: the interval of the published leaderboard, a percentile bootstrap over runs with 10,000 draws. "
+        "It is called 95% and covers 50 to 85%"
+    )
     if any(row.as_published for row in board.ranked):
-        sentence += "; as published: the bootstrap interval that came with the imported data"
-    return [
-        f"{sentence}. This is no method of ours: such intervals often cover less (docs/coverage.md, “Other methods”)."
-    ]
+        sentence += "; as published: the one that came with the imported data"
+    return [f"{sentence} (docs/research/coverage.md)."]
 
 
 def why_no_interval(board: Board) -> list[str]:
     """Why a ranking, or a row of it, has no intervals of one kind or the other, a sentence each."""
     reasons = list(board.uncertainty.why_no_interval() if board.uncertainty else ())
-    if partly := len(board.ranked) - len(board.measured):
-        reasons.append(
-            f"no interval and no rank for {plural(partly, 'subject')} with stems that are not scored"
-        )
     return [f"There is {reason}." for reason in reasons]
 
 

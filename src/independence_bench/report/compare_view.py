@@ -114,13 +114,37 @@ def statement_of(
         )
         on = " on this test" if index.seen_rerun is not None else ""
         return f"{names[0]} and {names[1]} cannot be told apart{by}{on}: {_seen(rows, index)}.{but}"
+    among = among_all(board, rows if index.difference < 0 else rows[::-1], rerun, new_scenarios)
     if rerun is None:
-        return f"{ahead} would be ahead on another test like it."
+        return f"{ahead} would be ahead on another test like it.{among}"
     if new_scenarios is None:
-        return f"{ahead} is ahead on this test; nothing can be said about another test like it."
+        said = "nothing can be said about another test like it"
+        return f"{ahead} is ahead on this test; {said}.{among}"
     if new_scenarios:
-        return f"{ahead} is ahead on this test, and would be on another like it."
-    return f"{ahead} is ahead on this test; whether it would be on another like it cannot be told."
+        return f"{ahead} is ahead on this test, and would be on another like it.{among}"
+    said = "whether it would be on another like it cannot be told"
+    return f"{ahead} is ahead on this test; {said}.{among}"
+
+
+def among_all(board: Board, rows: Pair, rerun: bool | None, new_scenarios: bool | None) -> str:
+    """What of that holds no more where all models of the leaderboard are compared; "" where all of
+    it does. *rows*: the one that is ahead first.
+    """
+    numbers = {row.subject.hash: place for place, row in enumerate(board.ranked)}
+    if board.uncertainty is None or len(numbers) < 3:
+        return ""
+    first, second = (numbers[row.subject.hash] for row in rows)
+    survives = board.uncertainty.survives(first, second)
+    lost = [
+        said and not holds for said, holds in zip((rerun, new_scenarios), survives, strict=True)
+    ]
+    if not any(lost):
+        return ""
+    what = "The second part" if rerun and not lost[0] else "It"
+    return (
+        f" {what} is said of two models that were named beforehand: where each of the {len(numbers)} "
+        "models of the leaderboard is compared with all others, the difference is not significant."
+    )
 
 
 def told_apart(interval: Interval | None) -> bool | None:
@@ -230,7 +254,7 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: b
     legend = (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} Difference: the second less "
         "the first. Detects: the smallest true difference that each of the two detects in 80 of 100 repetitions. "
-        f"Dimensions from {100 * comparison.board.protocol.lowest:.0f} to 100, the independent end. {sureness}"
+        f"Dimensions from 0 to 100, the independent end. {sureness}"
     )
     brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {sureness}"
     sure = comparison.scores.index is not None

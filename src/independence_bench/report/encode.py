@@ -26,10 +26,9 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from independence_bench.analysis import branch_values as branches
-from independence_bench.analysis import compare_settings
+from independence_bench.analysis import branches, compare_settings
 from independence_bench.analysis import judge_agreement as judges
-from independence_bench.analysis.branch_values import BranchDifference, RuleReadings
+from independence_bench.analysis.branches import BranchDifference
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import Variant
 from independence_bench.analysis.costs import IndexPrice, RunCost
@@ -41,7 +40,6 @@ from independence_bench.analysis.statistics.sample_means import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.judging.extraction import ChosenName
 from independence_bench.protocol.definition import Configuration, Scenario
-from independence_bench.protocol.scoring import Coverage
 from independence_bench.report.format import (
     between,
     from_to,
@@ -211,16 +209,11 @@ VIEWS: Mapping[type, View] = {
     judges.PairAgreement: View({AGREEMENT: "rank_correlation rank_interval kappa"}),
     judges.JudgedConversation: View(without=("subject_hash",)),
     judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
-    Coverage: View({POINTS: "index_from_all"}, also=("whole",)),
     branches.BranchStatistics: View({AGREEMENT: "values"}, without=("stems",)),
     branches.Share: View({WHOLE: "count of", SHARE: "value interval"}, also=("value",)),
     branches.Folds: View({SHARE: "bands", AGREEMENT: "withstood"}),
     Step: View({WHOLE: "at_risk folded", SHARE: "standing"}),
     branches.TechniqueFolds: View({WHOLE: "pushed folded", SHARE: "share"}, also=("share",)),
-    branches.RuleAgreement: View(
-        {WHOLE: "replies read both agreed", SHARE: "share"}, also=("share",)
-    ),
-    RuleReadings: View({SHARE: "did"}, without=("lines",)),
     BranchDifference: View(
         {AGREEMENT: "first second seen", SMALL_DIFFERENCE: "difference interval"}, without=("p",)
     ),

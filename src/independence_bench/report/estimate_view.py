@@ -6,7 +6,7 @@ Sends no request.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import sittings_shift
@@ -166,7 +166,7 @@ def expectation(
         designs(protocol.units, configurations)[INDEX],
         any(map(sittings_shift, subjects)),
     )
-    return replace(expect(design, measured, shifted), lowest=protocol.lowest)
+    return expect(design, measured, shifted)
 
 
 def expected_index(board: Board | None, subjects: Collection[str]) -> float:
@@ -179,9 +179,8 @@ def expected_index(board: Board | None, subjects: Collection[str]) -> float:
 
 def detectable(expected: Expected, index: float, runs: int) -> Detectable:
     """What so many *runs* of each of two subjects around *index* can tell apart."""
-    span = 1 - expected.lowest  # of the scale
-    seen = seen_apart(expected, (index / 100 - expected.lowest) / span, runs)
-    return Detectable(runs, index, None if seen is None else 100 * span * seen)
+    seen = seen_apart(expected, index / 100, runs)
+    return Detectable(runs, index, None if seen is None else 100 * seen)
 
 
 def detectable_view(found: Detectable) -> Iterator[Block]:

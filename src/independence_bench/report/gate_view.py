@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from independence_bench.analysis.compare_subjects import ScorePair
 from independence_bench.analysis.gate import BuildComparison, Gate, ItemTest, Outcome, Resolution
 from independence_bench.analysis.health import day_and_hour
 from independence_bench.analysis.statistics.hypothesis_tests import Verdict
@@ -16,9 +17,7 @@ from independence_bench.escape import label_text
 from independence_bench.report.board_view import examined_by
 from independence_bench.report.compare_view import (
     score_cells,
-    score_title,
     score_values,
-    values_of_both,
 )
 from independence_bench.report.format import from_to, money, number, plural, signed
 from independence_bench.report.keys import picked
@@ -30,26 +29,20 @@ from independence_bench.report.table import (
     Note,
     Passage,
     Prose,
-    Strong,
     Table,
-    Text,
     Title,
     columns_of,
 )
 
-WORDS: dict[Verdict, str] = {"worse": "worse", "not worse": "holds", "open": "undecided"}
 HEADS: dict[Verdict, str] = {
-    "worse": "The gate fails",
-    "not worse": "The gate passes",
-    "open": "The gate is undecided",
+    "fail": "The gate fails",
+    "pass": "The gate passes",
+    "undecided": "The gate is undecided",
 }
-CODES: dict[Verdict, int] = {"not worse": 0, "worse": 3, "open": 4}
-SHOWN = 10  # scenarios
-LEGEND = (
-    "difference: now minus before, in points of 100; CI: over very many runs of these scenarios. detects: a true drop "
-    "of this size fails in 80 of 100 such gates. * significant among all differences of its table (Holm)."
-)
-BRIEF = "difference: now minus before, in points of 100; detects: a true drop of this size fails in 80 of 100 gates."
+CODES: dict[Verdict, int] = {"pass": 0, "fail": 3, "undecided": 4}
+SHOWN = 10  # scenarios, items
+BRIEF = "difference: now minus before, in points of 100."
+LEGEND = f"{BRIEF} CI: over very many runs of these scenarios. * significant among all differences of its table (Holm)."
 
 
 def gate_view(gate: Gate) -> Iterator[Block]:
@@ -57,12 +50,7 @@ def gate_view(gate: Gate) -> Iterator[Block]:
     board, baseline = gate.board, gate.baseline
     where = " + ".join(map(str, board.configurations))
     yield Title(f"{HEADS[gate.verdict]}: {_in_a_word(gate)}")
-    by_items = any(build.items for build in gate.builds)
-    margin = (
-        ""
-        if by_items
-        else f" · margin {gate.margin:g} points · each interval at {100 * gate.level:.4g}%"
-    )
+    margin = "" if gate.margin is None else f" · margin {gate.margin:g} points"
     looks = f" · {plural(gate.looks, 'look')}" if gate.looks > 1 else ""
     yield Note(
         (
@@ -87,10 +75,8 @@ def gate_view(gate: Gate) -> Iterator[Block]:
         )
     for build in gate.builds:
         yield from _build(gate, build)
-    if any(build.outcomes and not build.unchanged for build in gate.builds):
-        yield Legend(
-            LEGEND + _caution(gate), f"{BRIEF}{_caution(gate).partition(':')[0]}".rstrip(".") + "."
-        )
+    if any(build.details and not build.unchanged for build in gate.builds):
+        yield Legend(LEGEND, BRIEF)
 
 
 def _in_a_word(gate: Gate) -> str:
@@ -100,14 +86,15 @@ def _in_a_word(gate: Gate) -> str:
         return "nothing was played since the baseline"
     if any(build.items for build in gate.builds):
         return {
-            "worse": "it gives way earlier than before",
-            "not worse": "it gives way no earlier than before",
-            "open": "too few replays to tell whether it gives way earlier",
+            "fail": "it gives way earlier than before",
+            "pass": "it gives way no earlier than before",
+            "undecided": "too few replays to tell whether it gives way earlier",
         }[gate.verdict]
+    than = "than before" if gate.margin is None else f"by more than {gate.margin:g} points"
     return {
-        "worse": f"worse by more than {gate.margin:g} points",
-        "not worse": f"not worse by more than {gate.margin:g} points",
-        "open": f"at this number of runs the margin of {gate.margin:g} points is inside the interval",
+        "fail": f"worse {than}",
+        "pass": f"not worse {than}",
+        "undecided": "these runs are too few",
     }[gate.verdict]
 
 
@@ -135,43 +122,33 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
         yield Note(Prose(said), "bold")
     if build.items and build.items.p is not None:
         yield from _items(build.items)
-    rows: list[Sequence[Text]] = []
-    for outcome in build.outcomes:
-        numbers = (
-            *values_of_both(outcome.pair, 1),
-            from_to(outcome.interval),
-            number(outcome.smallest_drop, 1),
-        )
-        rows.append((Strong(score_title(outcome.pair)), *numbers, WORDS[outcome.verdict]))
-    if rows:
-        yield Table(
-            columns_of("score", "before", "now", "difference", "95% CI", "detects", "verdict"), rows
-        )
     for reason in build.why_no_interval:
         yield Note(("There is ", Prose(reason), "."))
     if build.unchanged or build.details is None:
         return
     yield Note("Scores, which decide nothing here:" if build.items else "", "dim")
     yield Table(
-        columns_of("dimension", "before", "now", "difference", "95% CI", ""),
-        [score_cells(pair, 1) for pair in build.details.whole],
+        columns_of("score", "before", "now", "difference", "95% CI", ""),
+        [score_cells(pair, 1) for pair in (*_decisive(build), *build.details.whole)],
     )
     if build.items:
         return
     moved = [pair for pair in build.details.in_scenarios if abs(pair.difference) >= 0.5]
-    moved.sort(key=lambda outcome: outcome.difference)
+    moved.sort(key=lambda pair: pair.difference)
     if moved:
+        more = f"{SHOWN} of {len(moved)} that differ, the largest drops first."
+        heads = ("scenario", "dimension", "before", "now", "difference", "95% CI", "")
         yield Note("")
         yield Table(
-            columns_of(
-                "scenario", "dimension", "before", "now", "difference", "95% CI", "", words=2
-            ),
+            columns_of(*heads, words=2),
             [score_cells(pair, 1) for pair in moved[:SHOWN]],
-            said := f"{SHOWN} of {len(moved)} that differ, the largest drops first."
-            if len(moved) > SHOWN
-            else "",
-            brief=said,
+            more if len(moved) > SHOWN else "",
         )
+
+
+def _decisive(build: BuildComparison) -> list[ScorePair]:
+    """The index, where it decides; dimensions stand in the table anyway."""
+    return [outcome.pair for outcome in build.outcomes if outcome.pair.dimension is None]
 
 
 def _items(test: ItemTest) -> Iterator[Block]:
@@ -234,12 +211,12 @@ def _of_items(build: BuildComparison, test: ItemTest) -> str:
         f"{test.mean(now=False):.2f} of {test.pushes} pushes withstood before, {test.mean(now=True):.2f} now, over "
         f"{plural(len(test.items), 'item')} (p {_chance(test.p)})"
     )
-    if test.verdict == "worse":
+    if test.verdict == "fail":
         return f"It gives way earlier: {where}."
     if not test.can_fall:
         return f"No item withstood a push before, so none can give way earlier: {where}."
     power = f"One push earlier in a third of the items fails in {100 * test.power:.0f} of 100 such gates"
-    if test.verdict == "not worse":
+    if test.verdict == "pass":
         return f"It gives way no earlier: {where}. {power}."
     needed = test.needed
     if needed is None or (needed.now is None and needed.both is None):
@@ -276,18 +253,9 @@ def _chance(p: float) -> str:
 def resolution(power: Resolution, run_dollars: float | None) -> str:
     """What a baseline can decide, in a sentence, with what a new build of that size costs."""
     if not power.items:
-        if power.passable is None:
-            why = "two are needed" if power.runs < 2 else "not all of it is scored"
-            return f"{plural(power.runs, 'run')} of a baseline can decide nothing yet: {why}"
-        drop = (
-            "no drop"
-            if power.smallest_drop is None
-            else f"a drop of {power.smallest_drop:.1f} points"
-        )
-        return (
-            f"with {plural(power.runs, 'run')} of each, a build that is no worse passes in 80 of 100 gates from "
-            f"--max-drop {power.passable:.0f} on; at {power.margin:g}, {drop} fails in 80 of 100"
-        )
+        if power.smallest_drop is None:
+            return f"{plural(power.runs, 'run')} of a baseline can decide no drop"
+        return f"with {plural(power.runs, 'run')} of each, {_decided(power.smallest_drop)}"
     needed = power.needed
     runs = needed.now if needed else None
     what = "one push earlier in a third of the items fails in 80 of 100 gates"
@@ -300,70 +268,57 @@ def resolution(power: Resolution, run_dollars: float | None) -> str:
     return f"{plural(power.items, 'item')}: with {plural(runs, 'new run')}{cost} {what}"
 
 
+def _decided(drop: float) -> str:
+    return (
+        f"a drop of {drop:.1f} points is the smallest that can be decided: it fails in 80 of 100 "
+        "gates"
+    )
+
+
 def exit_code(gate: Gate) -> int:
     """Of a program that looks at *gate*: where no number of runs would decide, 1, as without a
     verdict.
     """
-    return 1 if gate.verdict == "open" and not gate.decidable else CODES[gate.verdict]
+    return 1 if gate.verdict == "undecided" and not gate.decidable else CODES[gate.verdict]
 
 
 def statement(gate: Gate, build: BuildComparison, outcome: Outcome) -> str:
-    """What can be said of one score, with what would decide it where it is open; our own words but
-    for the title.
+    """What can be said of one score: how it differs, what is undecided, and the smallest drop that
+    these runs can decide; our own words but for the title.
     """
     what = label_text(outcome.pair.dimension.title) if outcome.pair.dimension else "The index"
     if build.unchanged:
         return f"{what} is the baseline's: no conversation has been played since."
     if outcome.interval is None:
         return f"{what} cannot be compared: the difference of {signed(outcome.pair.difference)} points has no interval."
-    where = f"{signed(outcome.pair.difference)} points, from {from_to(outcome.interval)}"
-    if outcome.verdict == "worse":
-        return f"{what} is worse by more than {gate.margin:g} points: {where}."
-    if outcome.verdict == "not worse":
-        return f"{what} is not worse by more than {gate.margin:g} points: {where}."
-    easier = (
-        f" With a margin of {outcome.passable:.1f} points or more, a build that is no worse passes in 80 of 100 such "
-        "gates."
-        if outcome.passable is not None and outcome.passable > gate.margin
-        else ""
+    than = "" if gate.margin is None else f" by more than {gate.margin:g} points"
+    said = {
+        "fail": f"is worse{than}",
+        "pass": f"is not worse{than}",
+        "undecided": f"is undecided: {_needed(build, outcome)}",
+    }[outcome.verdict]
+    drop = (
+        "no drop can be decided"
+        if outcome.smallest_drop is None
+        else _decided(outcome.smallest_drop)
     )
-    return f"{what} is undecided at {plural(len(build.runs), 'run')}: {where}. {_needed(build, outcome)}{easier}"
+    single = ", paired by scenario because no build has two" if outcome.over_scenarios else ""
+    return (
+        f"{what} {said} ({signed(outcome.pair.difference)} points, from {from_to(outcome.interval)}). "
+        f"With {len(build.runs)} and {plural(len(build.before.runs), 'run')}{single}, {drop}."
+    )
 
 
 def _needed(build: BuildComparison, outcome: Outcome) -> str:
     """How many runs would decide, and what they cost."""
     needed = outcome.needed
-    if needed is None or (needed.now is None and needed.both is None):
-        return "The difference is so close to the margin that no number of runs would decide."
-    runs = needed.now or needed.both or 0
+    runs = needed and (needed.now or needed.both)
+    if needed is None or not runs:
+        return "no number of runs would decide so small a difference"
     more = runs - len(build.runs)
     cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
-    if needed.now is None:
-        of_build = f" (of this one {more} more{cost})" if cost else ""
-        return (
-            f"With the baseline's {plural(len(build.before.runs), 'run')} no number of runs decides; "
-            f"{needed.both} of each would{of_build} in 80 of 100 such gates, if the difference stays."
-        )
-    both = (
-        f"; so would {needed.both} of each"
-        if needed.both is not None and needed.both < needed.now
-        else ""
-    )
-    return (
-        f"{plural(needed.now, 'run')} of it would decide in 80 of 100 such gates, if the difference stays: "
-        f"{more} more (--add-runs {more}){cost}{both}."
-    )
-
-
-def _caution(gate: Gate) -> str:
-    """What a comparison of single runs leaves open; nothing where there are more."""
-    if not any(one.over_scenarios for build in gate.builds for one in build.outcomes):
-        return ""
-    return (
-        " No build has two runs, so builds are paired by scenario; two runs of each tell more: the interval is wider, "
-        "and an effect that shifts a whole run goes unnoticed. In the worst simulated case 73 of 100 gates fail at the "
-        "drop that it `detects`."
-    )
+    each = "" if needed.now else " of each build"
+    return f"needs {runs} runs{each} ({more} more: --add-runs {more}{cost})"
 
 
 # ---------------------------------------------------------------- for programs
@@ -393,7 +348,7 @@ def gate_values(gate: Gate) -> dict[str, Any]:
                 | ({} if outcome.pair.dimension else {"score": INDEX, "title": INDEX})
                 | picked(
                     outcome,
-                    "difference=pair.difference verdict interval over_scenarios smallest_drop passable needed",
+                    "difference=pair.difference verdict interval over_scenarios smallest_drop needed",
                 )
                 | {"statement": statement(gate, one, outcome)}
                 for outcome in one.outcomes
@@ -425,8 +380,7 @@ def gate_values(gate: Gate) -> dict[str, Any]:
 
 
 def junit(gate: Gate) -> str:
-    """JUnit's XML: a test case for each score of each build. Worse is a failure; undecided is an
-    error.
+    """JUnit's XML: a test case for each score of each build. Undecided is an error.
 
     A build that crosses red lines has one more, a failure.
     """
@@ -436,12 +390,12 @@ def junit(gate: Gate) -> str:
         for name, (message, verdict) in zip(_names(build), statements(gate, build), strict=True)
     ]
     crossing = [build for build in gate.builds if build.crossings]
-    counts = {verdict: sum(given == verdict for *_, given in cases) for verdict in WORDS}
-    failures = counts["worse"] + len(crossing)
+    counts = {verdict: sum(given == verdict for *_, given in cases) for verdict in CODES}
+    failures = counts["fail"] + len(crossing)
     numbers = {
         "tests": len(cases) + len(crossing),
         "failures": failures,
-        "errors": counts["open"],
+        "errors": counts["undecided"],
         "skipped": 0,
     }
     attributes = {"name": f"aib gate {label_text(gate.board.protocol_name)}"} | {
@@ -466,11 +420,11 @@ def junit(gate: Gate) -> str:
         case = ElementTree.SubElement(
             suite, "testcase", {"classname": label_text(build.row.label), "name": name}
         )
-        if verdict == "worse":
+        if verdict == "fail":
             ElementTree.SubElement(
                 case, "failure", {"type": "worse", "message": message}
             ).text = message
-        elif verdict == "open":
+        elif verdict == "undecided":
             ElementTree.SubElement(
                 case, "error", {"type": "undecided", "message": message}
             ).text = message

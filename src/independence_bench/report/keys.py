@@ -13,7 +13,7 @@ from typing import Any
 
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.audit import Finding, IndexChange, Occurrence
-from independence_bench.analysis.branch_values import BranchStatistics, RepliesRead, RuleReadings
+from independence_bench.analysis.branches import BranchStatistics
 from independence_bench.analysis.compare_settings import Variant
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.health import HOUR, Health, RunTimes, time_text
@@ -46,13 +46,8 @@ def picked(value: object, names: str) -> dict[str, Any]:
 
 
 def _branches(statistics: BranchStatistics) -> dict[str, Any]:
-    """Values and shares; null for a quantity of which nothing was judged."""
-    names = (
-        "runs judges moved_on_exactly_one=one folds ended_by_rule_alone=disputed views one_aspect=aspects "
-        "option_named_first=first_option aspect_named_first=first_aspect same_option_mirrored=same_option "
-        "same_aspect_mirrored=same_aspect left_out rule_and_judge=readings"
-    )
-    return picked(statistics, names) | {
+    """Values; null for a branch of which nothing was judged."""
+    return picked(statistics, "runs judges folds left_out") | {
         "values": {quantity: statistics.values.get(quantity) for quantity in statistics.quantities}
     }
 
@@ -119,8 +114,6 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
         "replies_by_another_model=by_others attempts attempts_failed=failed "
         "share_invalid=invalid_share share_cut_off=cut_off_share share_attempts_failed=failed_share"
     ),
-    RuleReadings: "runs views declined unread aspects did replies=lines",
-    RepliesRead: "replies same other none unread",
     judges.JudgeRow: (
         "label kind judged failed failed_share flagged leniency leniency_interval dollars_per_run=run_cost.dollars "
         "seconds_per_run=run_cost.seconds exam"

@@ -29,10 +29,7 @@ from independence_bench.report.board_view import (
 )
 from independence_bench.report.branches_view import (
     branch_blocks,
-    field_table,
     no_index,
-    rule_table,
-    unvalidated,
 )
 from independence_bench.report.encode import json_text
 from independence_bench.report.format import between, number, plural
@@ -79,9 +76,6 @@ def board_view(
         if len(rows) < len(board.ranked):
             yield Note(f"Shown: {len(rows)} of {plural(len(board.ranked), 'ranked subject')}.")
         yield board_legend(board)
-        if board.protocol.score is not None and any(row.branches for row in rows):
-            yield Title("What it is made of")
-            yield field_table(rows)
         if len(board.configurations) > 1:
             yield Title("Index by configuration")
             yield _apart(board, rows)
@@ -112,7 +106,6 @@ def board_view(
         yield Note(f"Not ranked: {not_ranked(missing)}")
     if shown.find and not rows and not missing:
         yield Note(Prose(f"No subject here has {shown.find} in its label."))
-    yield from rule_table(missing if detailed is None else [*rows, *missing])
 
 
 def _apart(board: Board, rows: Sequence[Row]) -> Table:
@@ -203,7 +196,7 @@ def boards_json(
 
 def board_values(board: Board) -> dict[str, Any]:
     """One board as JSON has it."""
-    uncertainty, stems = board.uncertainty, board.protocol.has_stems
+    uncertainty = board.uncertainty
     values = picked(
         board,
         "protocol configurations default_configuration=default judge main_judge judge_is_embedded=by_table "
@@ -217,7 +210,6 @@ def board_values(board: Board) -> dict[str, Any]:
         "no_intervals_because": uncertainty.why_no_interval() if uncertainty else [],
         "runs_together": _together(uncertainty),
         "sittings": uncertainty.of_sittings() if uncertainty else None,
-        **({"unvalidated": unvalidated(board.protocol)} if stems else {}),
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],
     }
@@ -236,8 +228,7 @@ def _together(uncertainty: BoardUncertainty | None) -> dict[str, Any] | None:
     if together is None:
         return None
     values = picked(together, "variance_ratio=ratio degrees p excess_in_intervals=excess")
-    of_order = uncertainty.order_p if uncertainty else None
-    return values | {"subjects": int((together.weight > 0).sum()), "order_p": of_order}
+    return values | {"subjects": int((together.weight > 0).sum())}
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -245,7 +236,7 @@ def _row(row: Row) -> dict[str, Any]:
         row,
         "rank label subject index=score.index index_interval=uncertainty.index "
         "index_interval_as_published=as_published "
-        "index_drawn_to_the_others=uncertainty.drawn_index index_if_lost_replies_folded=index_if_folded "
+        "index_interval_without_sessions=uncertainty.without_sessions index_if_lost_replies_folded=index_if_folded "
         "ranks=uncertainty.standing "
         "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs "
         "standard_deviation=score.deviation made dimensions=score.dimensions label_doubt=doubt "
@@ -260,15 +251,8 @@ def _row(row: Row) -> dict[str, Any]:
         for configuration, score in row.by_configuration.items()
     }
     # of a protocol with stems
-    if row.score.coverage:
-        values["coverage"] = row.score.coverage
-    if row.by_rule:
-        values["by_rule"] = row.by_rule
     if row.branches:
-        values |= picked(
-            row,
-            "branches transcripts_without_view=health.without_view transcripts_unread=health.unread",
-        )
+        values["branches"] = row.branches
     return values
 
 

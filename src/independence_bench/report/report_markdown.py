@@ -16,7 +16,6 @@ from independence_bench.analysis.leaderboard import MOST_UNANSWERED
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import cautions, doubts, of_delivery
 from independence_bench.report.board_view import (
-    SCORED,
     apart,
     exam_line,
     examined_by,
@@ -29,13 +28,10 @@ from independence_bench.report.board_view import (
     unranked,
 )
 from independence_bench.report.branches_view import (
-    RULE_TITLE,
-    STEM_PICTURES,
+    PUSHES_PICTURE,
     branch_blocks,
     field_table,
     no_index,
-    rule_table,
-    stem_notes,
 )
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import money, paid, plural, share
@@ -71,7 +67,7 @@ MOST_NAMES = 20  # lines of the most popular names
 
 def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> str:
     """The whole report. *pictures* are the files of the ranking plot, the scenario map and, of a
-    protocol with stems, the field and the fold curves; *data* is that of the JSON.
+    protocol with stems, the fold curves; *data* is that of the JSON.
     """
     plot, heatmap, *of_stems = pictures
     lacking, excluded = apart(contents.main.incomplete)
@@ -86,7 +82,6 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "Excluded subjects": [unranked(contents.main.protocol, excluded, "Why")]
         if excluded
         else [],
-        RULE_TITLE: rule_table(contents.main.rows)[1:],
         "Configurations": configurations_report(contents.configurations),
         "Other configurations and judges": _others(contents),
         "Providers of one model": providers(contents.providers),
@@ -187,14 +182,12 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
             else "In the picture: the dot is the index, the bar its CI over runs.",
             *(Prose(line) for line in over_runs(board)),
             *(Prose(line) for line in doubts(board)),
-            *([SCORED] if board.protocol.score is not None else []),
-            "Ties: two subjects that share a letter cannot be told apart on this test.",
             (
                 "Dimensions, 0 to 100, 100 being the most independent (weight in the index): ",
                 *listed(weighed),
                 ".",
             ),
-            *(Prose(line) for line in (*cautions(board), *stem_notes(board))),
+            *(Prose(line) for line in cautions(board)),
         ]
     )
 
@@ -204,11 +197,8 @@ def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
     if not shown:
         return
     yield field_table(shown)
-    # none where no view was judged, and the last one alone where no options are
-    for name, alt in zip(
-        pictures, STEM_PICTURES[len(STEM_PICTURES) - len(pictures) :], strict=True
-    ):
-        yield Note(f"![{alt}]({name})")
+    for name in pictures:
+        yield Note(f"![{PUSHES_PICTURE}]({name})")
 
 
 def _others(contents: Contents) -> Iterator[Block]:

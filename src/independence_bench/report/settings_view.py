@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     Effect,
@@ -198,7 +197,6 @@ def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
     yield Title("Configurations compared", aside=("  judge: ", Prose(compared.judge or "none yet")))
     yield _places(compared)
     yield from _headlines(compared)
-    yield from _prompts(compared)
     single = _of_one_factor(compared)
     if not single:
         return
@@ -225,7 +223,6 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
         f"that have one in every configuration of the table ({compared.paired})."
     )
     yield from _headlines(compared)
-    yield from _prompts(compared)
     if single := _of_one_factor(compared):
         yield _effects(single)
         yield Note(
@@ -276,46 +273,6 @@ def _headlines(compared: ConfigurationComparison) -> Iterator[Block]:
 
 def _of_one_factor(compared: ConfigurationComparison) -> list[Effect]:
     return [effect for effect in compared.effects if effect.factor != "both"]
-
-
-def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
-    """What a prompt buys in hold and costs in J, a sentence for each; nothing where there are no
-    stems.
-    """
-    for prompt in compared.prompts:
-        parts = [_changed("hold (h)", prompt.hold), _changed("J", prompt.j)]
-        yield Note("")
-        yield Note(
-            (
-                *(
-                    Name(prompt.level),
-                    " instead of ",
-                    Name(prompt.base),
-                    f", with {prompt.within}, over ",
-                ),
-                f"{plural(prompt.subjects, 'subject')}: {'; '.join(parts)}.",
-            ),
-            "",
-        )
-    if compared.prompts:
-        yield Note(
-            "Hold from 0 to 1; J, from -1 to 1: moved on the correction of what decided less on the other one. Each "
-            "stem compared with itself; intervals at 95% for these subjects, over runs and other stems, each by itself."
-        )
-
-
-def _changed(title: str, difference: BranchDifference | None) -> str:
-    if difference is None:
-        return f"nothing is known about {title}"
-    change, stems, interval = (
-        signed(difference.difference, 2),
-        plural(difference.stems, "stem"),
-        difference.interval,
-    )
-    if interval is None:
-        return f"{title} changes by {change} over {stems}, too few for an interval"
-    verb = "gains" if interval.low > 0 else "loses" if interval.high < 0 else "may be unchanged:"
-    return f"{title} {verb} {change} ({from_to(interval, 2)}, {stems})"
 
 
 def _places(compared: ConfigurationComparison) -> Table:

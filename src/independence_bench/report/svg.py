@@ -14,11 +14,11 @@ from xml.sax.saxutils import escape
 from rich.cells import cell_len, set_cell_size
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.branch_values import Folds, J, equal_indices, lowest_j
+from independence_bench.analysis.branches import Folds
 from independence_bench.analysis.item_analysis import ItemAnalysis
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
-from independence_bench.report.branches_view import LANDMARKS, STEM_PICTURES
+from independence_bench.report.branches_view import PUSHES_PICTURE
 
 LINE = 20  # pixels from one subject to the next
 COLUMN = 7.3  # pixels that a letter of a name takes: names are drawn in letters of one width
@@ -152,105 +152,14 @@ def _key(x: float, y: float) -> Iterable[str]:
     yield text_at(x + 20 + 20 * STEPS, y + 14, "100% of the points", "start")
 
 
-# ---------------------------------------------------------------- stems: the field, and how long positions last
+# ---------------------------------------------------------------- stems: how long positions last
 # 400 pixels wide, so that their letters are as large on a phone as the text around them
 
 WIDTH = 400.0
-LEFT, TOP, SIDE = 46.0, 52.0, 336.0  # of the square of the field, and of the axes of the curves
+LEFT, SIDE = 46.0, 336.0  # of the axes of the curves
 HIGH = 56.0  # of a curve's axis
 MOST_CURVES = 6
 MOST_LETTERS = 42  # of a label in a key
-# hold, J; who moves on both corrections has a J of 0, as who moves on neither
-CORNERS = (
-    ("deaf or credulous", 1, 0),
-    ("servile", 0, 0),
-    ("listens, but gives in", 0, 1),
-    ("independent", 1, 1),
-)
-
-
-def field_picture(board: Board) -> str:
-    """A point for each ranked subject: how far it holds under pressure against J, with lines of
-    equal index.
-    """
-    points = [
-        (row.label, hold, j)
-        for row in board.ranked
-        if (of := row.branches) and (hold := of.values.get("pressure")) and (j := of.values.get(J))
-    ]
-    left_out = len(board.ranked) - len(points)
-    lowest = lowest_j([j.value for _, _, j in points])
-
-    def up(j: float) -> float:
-        return TOP + SIDE * (1 - max(j, lowest)) / (1 - lowest)
-
-    drawn = [text_at(12, 20, "Hold against J", "start", "strong")]
-    for tick in range(6):
-        x = LEFT + SIDE * tick / 5
-        drawn.append(f'<path class="line" d="M{x:.1f} {TOP:.1f}V{TOP + SIDE:.1f}"/>')
-        drawn.append(text_at(x, TOP + SIDE + 16, f"{tick / 5:g}", "middle"))
-    for quarter in range(round(4 * lowest), 5):
-        y = up(quarter / 4)
-        drawn.append(f'<path class="line" d="M{LEFT:.1f} {y:.1f}H{LEFT + SIDE:.1f}"/>')
-        drawn.append(text_at(LEFT - 6, y + 4, f"{quarter / 4:g}", "end"))
-    for index, line in equal_indices(board.protocol.score):
-        path = "L".join(f"{LEFT + SIDE * hold:.1f} {up(j):.1f}" for hold, j in line)
-        drawn.append(f'<path class="level" d="M{path}"/>')
-        drawn.append(text_at(LEFT + SIDE + 2, up(line[-1][1]) + 4, f"{index}", "start", "level"))
-    for name, right, top in CORNERS:
-        y = TOP - 7 if top else up(0) + 15
-        drawn.append(text_at(LEFT + SIDE * right, y, name, "end" if right else "start", "corner"))
-    # those that lie on each other share a number's place: numbers are drawn next to the points, one
-    # below the other
-    taken: list[tuple[float, float]] = []
-    for number, (label, hold, j) in enumerate(points, 1):
-        x, y = LEFT + SIDE * hold.value, up(j.value)
-        drawn += [f"<g><title>{safe(label)}: hold {hold.value:.2f}, J {j.value:.2f}</title>"]
-        if hold.interval is not None:
-            low, high = (LEFT + SIDE * end for end in (hold.interval.low, hold.interval.high))
-            drawn.append(f'<path class="thin" d="M{low:.1f} {y:.1f}H{high:.1f}"/>')
-        if j.interval is not None:
-            drawn.append(
-                f'<path class="thin" d="M{x:.1f} {up(j.interval.low):.1f}V{up(j.interval.high):.1f}"/>'
-            )
-        drawn += [
-            f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="5"/>',
-            _numbered(x, y, number, taken),
-            "</g>",
-        ]
-    bottom = TOP + SIDE + 34
-    drawn += [
-        text_at(LEFT + SIDE / 2, bottom, "holds under pressure (h)", "middle"),
-        f'<g transform="translate(12 {TOP + SIDE / 2:.1f}) rotate(-90)">'
-        f"{text_at(0, 0, 'J: moves on what decided, and on no other', 'middle')}</g>",
-    ]
-    for number, (label, *_) in enumerate(points, 1):
-        bottom += LINE
-        drawn.append(
-            text_at(12, bottom, f"{number} {shorten(label, MOST_LETTERS)}", "start", "name")
-        )
-    if left_out:
-        bottom += LINE
-        drawn.append(
-            text_at(12, bottom, f"no point: {left_out} without a view or without marks", "start")
-        )
-    return picture(
-        WIDTH,
-        bottom + 16,
-        "Hold against J",
-        f"{STEM_PICTURES[0]}. {LANDMARKS} Straight lines: 95%.",
-        drawn,
-    )
-
-
-def _numbered(x: float, y: float, number: int, taken: list[tuple[float, float]]) -> str:
-    """A point's number next to it, away from those that are drawn already."""
-    right = x < LEFT + SIDE - 30
-    place = (x + 9 if right else x - 9, y - 7 if y > TOP + 24 else y + 16)
-    while any(abs(place[0] - one) < 14 and abs(place[1] - other) < 12 for one, other in taken):
-        place = (place[0] + (14 if right else -14), place[1])
-    taken.append(place)
-    return text_at(*place, str(number), "start" if right else "end", "strong")
 
 
 def fold_picture(board: Board) -> str:
@@ -280,7 +189,7 @@ def fold_picture(board: Board) -> str:
         WIDTH,
         bottom + 66,
         "How many pushes until it folds",
-        f"{STEM_PICTURES[1]}, its 95% interval shaded; at each label the pushes that it withstood on average.",
+        f"{PUSHES_PICTURE}, its 95% interval shaded; at each label the pushes that it withstood on average.",
         drawn,
     )
 

@@ -7,24 +7,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.result import ExaminedJudges, examined_judges
-from independence_bench.analysis.results import Key
+from independence_bench.analysis.results import Key, stored_at
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Flag, embedded_of, flags_of
-from independence_bench.judging.prompt import told_hash
 from independence_bench.lookup import fit, instead
 from independence_bench.models.markup import leftover_tokens
 from independence_bench.models.served import is_same_model
-from independence_bench.protocol.conversation import Reading, Transcript, replayed
-from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.conversation import Transcript, replayed
+from independence_bench.protocol.definition import EARLIER_FORM, Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
-from independence_bench.protocol.plan import script_hashes
 from independence_bench.protocol.script import spelled_out
-from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
 from independence_bench.report.board_view import exam_lines
 from independence_bench.report.format import mark_text, plural, scale
 from independence_bench.report.table import (
@@ -60,7 +57,6 @@ class Conversation:
     judgements: Sequence[tuple[str, Judgement]]  # (judge's label, judgement), by label
     # rows by the key of the reply, or of the judgement
     attempts: Mapping[str, Sequence[Mapping[str, Any]]]
-    reading: Reading | None = None  # of a stem's branch: which option each reply takes
     exams: Sequence[str] = ()  # what the exam says of the judges, a line each
     model: str = ""  # that was asked; "" where that is not known
 
@@ -69,13 +65,8 @@ class Conversation:
         """(name, key) of each reply that was asked for; the last one may be invalid, and have no
         line.
         """
-        talk = replayed(self.scenario.script_of(self.row.run), self.transcript, self.transcript)
+        talk = replayed(self.scenario.script, self.transcript)
         return zip((*self.transcript.names, talk.awaiting or ""), self.keys, strict=False)
-
-    @property
-    def without_option(self) -> Literal["no view", "unread"] | None:
-        """Why there is nothing to judge: it took no option, or none was read; else None."""
-        return self.reading.without if self.reading else None
 
     def markup(self, key: str) -> tuple[str, ...]:
         """Special tokens and tags of model families in the words of the reply *key*."""
@@ -107,7 +98,6 @@ class Place:
     scenario: Scenario
     configuration: Configuration
     key: Key
-    reading: Reading | None
 
 
 def read_conversations(
@@ -149,7 +139,6 @@ def read_conversations(
             replies,
             of_it,
             tried,
-            place.reading,
             exam_lines(exams),
             model=models[place.row.subject_hash].model,
         )
@@ -179,12 +168,10 @@ def find_transcripts(
         examined = examined_judges(connection, protocol)
         places = []
         for configuration in configurations:
-            rubric = told_hash(protocol, configuration, scenario)
-            scripts = script_hashes(protocol, configuration, scenario)
-            readings = results.readings_of(connection, scripts, meant)
+            stored = stored_at(connection, protocol, configuration, scenario, meant)
             places += [
-                Place(row, scenario, configuration, (row.heard_hash, rubric), readings.get(row.id))
-                for row in results.transcript_rows(connection, scripts, meant)
+                Place(row, scenario, configuration, key)
+                for row, key in stored
                 if run is None or row.run == run
             ]
         return label, list(read_conversations(connection, places, judges, examined))
@@ -207,9 +194,7 @@ def stored_scenarios(
         runs_at = {
             (scenario.id, configuration): [
                 row.run
-                for row in results.transcript_rows(
-                    connection, script_hashes(protocol, configuration, scenario), meant
-                )
+                for row, _ in stored_at(connection, protocol, configuration, scenario, meant)
                 if run is None or row.run == run
             ]
             for scenario in protocol.scenarios
@@ -246,10 +231,6 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
     yield Title(
         Prose(f"{label} · {shown.scenario.title} · {shown.configuration} · run {shown.row.run}")
     )
-    if shown.reading and shown.reading.choice:
-        yield Note(
-            Prose(_chosen(shown.reading, shown.scenario.role(shown.row.run, shown.reading.aspect)))
-        )
     if protocol.earlier:
         yield Note(
             f"after {2 * len(protocol.earlier)} turns of an earlier chat, which judges do not read"
@@ -285,16 +266,7 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
             mark = " · marked" if line.name in shown.scenario.judged else ""
             yield Note(f"\nmodel: {line.name}{mark}", "bold green")
         yield Passage(line.text)
-    if shown.without_option == "no view":
-        yield Note(
-            "\nno option was taken, so nothing is judged, and the stem is not scored", "yellow"
-        )
-    elif shown.without_option:
-        yield Note(
-            "\nthe rule could not read an option here, so nothing is judged, and the stem is not scored",
-            "yellow",
-        )
-    elif not shown.judgements:
+    if not shown.judgements:
         yield Note("\nnot judged yet; `aib judge` does it", "yellow")
     for judge, judgement in shown.judgements:
         yield Title(("judge ", Prose(judge)))
@@ -304,21 +276,6 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
     if len(shown.judgements) > 1 and shown.exams:
         yield Title("What the exam says of them")
         yield Bullets([Prose(line) for line in shown.exams])
-
-
-def _chosen(reading: Reading, role: Branch | None) -> str:
-    """What the rule reads in the opening of a stem, and which correction this is."""
-    decided = (
-        f"what decided it: {reading.aspect}"
-        if reading.aspect
-        else "no one aspect decided it: the stem is not scored"
-    )
-    of = {
-        None: "",
-        DECIDING: "; this correction is of what decided it",
-        ASIDE: "; this correction is of the other one",
-    }
-    return f"took {reading.choice}; {decided}{of[role]}"
 
 
 def _remarks(shown: Conversation) -> Iterator[str]:
@@ -365,12 +322,12 @@ def _marks(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
 # ---------------------------------------------------------------- a protocol
 
 
-def protocol_view(protocol: Protocol, run: int = 1) -> Iterator[Block]:
-    """What will be asked, said and marked, to be read from top to bottom; of stems the layout of
-    *run*.
-    """
+def protocol_view(protocol: Protocol) -> Iterator[Block]:
+    """What will be asked, said and marked, to be read from top to bottom."""
     judge = protocol.judge
     yield Title((f"{protocol.name}: ", Prose(protocol.title)))
+    if protocol.earlier_form:
+        yield Note(f"{protocol.name}, {EARLIER_FORM}", "yellow")
     yield Passage(protocol.description, indent=0, reflow=True)
     yield Note(
         (
@@ -407,7 +364,7 @@ def protocol_view(protocol: Protocol, run: int = 1) -> Iterator[Block]:
         yield Note(("\n", Prose(experiment.title)), "bold underline")
         for scenario in protocol.scenarios:
             if scenario.experiment == experiment.name:
-                yield from _scenario(scenario, run)
+                yield from _scenario(scenario)
     yield Note("\nEvery judge is told", "bold underline")
     yield Passage(protocol.judge_instructions, reflow=True)
     for name, text in {
@@ -417,20 +374,16 @@ def protocol_view(protocol: Protocol, run: int = 1) -> Iterator[Block]:
         yield Passage(text, reflow=True)
 
 
-def _scenario(scenario: Scenario, run: int) -> Iterator[Block]:
+def _scenario(scenario: Scenario) -> Iterator[Block]:
     rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
     yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
     if scenario.reference:
         yield Note("  only judges are told:", "magenta")
         yield Passage(scenario.reference, indent=4, reflow=True)
-    for who, text in spelled_out(scenario.script_of(run)):
+    for who, text in spelled_out(scenario.script):
         if who == "model":
             judged = ", marked" if text in scenario.judged else ""
             yield Note(f"  → the model replies ({text}{judged})", "green")
-        elif who == "option":
-            yield Note(
-                f"  if it chooses {text}:" if text else "  after a push that it yields to:", "bold"
-            )
         else:
             yield Note(
                 *(

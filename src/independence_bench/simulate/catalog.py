@@ -20,9 +20,14 @@ from typing import IO, Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from independence_bench.errors import WrongUse, why
-from independence_bench.simulate.characters import CHARACTERS, PERSONAS, Character, of_family
+from independence_bench.simulate.characters import (
+    CHARACTERS,
+    PERSONAS,
+    Character,
+    find_character,
+    of_family,
+)
 from independence_bench.simulate.judge import EXAMINEES
-from independence_bench.simulate.organisms import ORGANISMS, find_organism
 from independence_bench.simulate.wire import Price, Prices
 
 AUTHOR = "sim"
@@ -34,14 +39,9 @@ JUDGES: Mapping[str, tuple[str, ...]] = {
     "judge": ("response_format", "structured_outputs"),
     "judge-object": ("response_format",),
     "judge-plain": (),
-    **dict.fromkeys(
-        ("judge-3", "judge-lenient", "judge-noisy"), ("response_format", "structured_outputs")
-    ),
+    **dict.fromkeys(("judge-lenient", "judge-noisy"), ("response_format", "structured_outputs")),
     **dict.fromkeys(EXAMINEES, ("response_format", "structured_outputs")),
 }
-ERRORS: Mapping[str, float] = {"judge-3": 0.03}  # share of the levels that a judge gives wrongly
-MIXED_WITH = ("rock", "alternator", "credulous")
-SELVES = 8  # reasonable ones that are listed
 # tag -> display name
 PROVIDERS: Mapping[str, str] = {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}
 
@@ -59,8 +59,8 @@ def character_of(model: str) -> Character | None:
     """Who answers as *model*; None for judges and unknown ones."""
     author, _, name = model.partition("/")
     if author == KIN and name in CHARACTERS:
-        return of_family(find_organism(name) or CHARACTERS[name])
-    return (PERSONAS.get(name) or find_organism(name)) if author == AUTHOR else None
+        return of_family(CHARACTERS[name])
+    return (PERSONAS.get(name) or find_character(name)) if author == AUTHOR else None
 
 
 def knows(model: str) -> bool:
@@ -72,20 +72,7 @@ def subjects() -> tuple[str, ...]:
     """The characters that are listed, which `aib run` asks for; others are known by the numbers in
     their names.
     """
-    mixtures = (
-        f"mix-bayesian-{share}-{other}" for other in MIXED_WITH for share in range(10, 100, 10)
-    )
-    reasonable = (f"reasonable-{number}" for number in range(1, SELVES + 1))
-    every = (
-        *CHARACTERS,
-        *ORGANISMS,
-        "slow-caver-4",
-        "slow-caver-5",
-        *reasonable,
-        *mixtures,
-        *PERSONAS,
-    )
-    return tuple(dict.fromkeys(every))
+    return (*CHARACTERS, "slow-caver-4", "slow-caver-5", *PERSONAS)
 
 
 def price_of(model: str, prices: Prices) -> Price:

@@ -213,6 +213,13 @@ CHARACTERS: Mapping[str, Character] = {
 (TURN,) = SENTENCES["turn"]
 
 
+def find_character(name: str) -> Character | None:
+    """The character of that name; None where there is none. ``slow-caver-7`` has any number."""
+    if numbered := re.fullmatch(r"slow-caver-([1-9][0-9]{0,3})", name):
+        return slow_caver(int(numbered[1]))
+    return CHARACTERS.get(name)
+
+
 def of_family(character: Character) -> Character:
     """*character* with the turn of phrase of its family, by which a judge may know it: every answer
     begins with it.

@@ -190,9 +190,7 @@ class Simulation:
         if name in EXAMINEES:
             return PlayedReply(exam_verdict(name, asked, self.settings.seed, times), called=False)
         if catalog.is_judge(asked.model):
-            return PlayedReply(
-                verdict(asked, self.settings.seed, catalog.ERRORS.get(name, 0.0)), called=False
-            )
+            return PlayedReply(verdict(asked, self.settings.seed), called=False)
         character = catalog.character_of(asked.model)
         assert character is not None  # noqa: S101 - the catalog knows no others
         reply = character(asked, self.settings.seed)

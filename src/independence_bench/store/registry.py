@@ -5,7 +5,6 @@ were excluded.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,6 @@ from independence_bench.hashing import canonical, content_hash
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import PYTHON, ChatModel, read_settings
-from independence_bench.protocol.file_formats import TOP
 from independence_bench.protocol.plan import Job
 from independence_bench.store.rows import (
     fields_of,
@@ -49,9 +47,6 @@ from independence_bench.store.schema import (
     subjects,
     transcripts,
 )
-
-# lines of a stored protocol.yaml that only earlier versions know
-EARLIER_KEYS = re.compile(r"""(?m)^["']?private["']?[ \t]*:.*\n?""")
 
 
 def keep_protocol(
@@ -90,14 +85,7 @@ def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, s
         )
     )
     with undamaged():
-        return [(row[0], row[1], _known_keys(json.loads(unpack(row[2])))) for row in rows]
-
-
-def _known_keys(files: dict[str, str]) -> dict[str, str]:
-    """*files* of a protocol without what only earlier versions have in protocol.yaml."""
-    return {
-        path: EARLIER_KEYS.sub("", text) if path == TOP else text for path, text in files.items()
-    }
+        return [(row[0], row[1], json.loads(unpack(row[2]))) for row in rows]
 
 
 def keep_subject(connection: Connection, subject: ChatModel) -> None:

@@ -14,10 +14,10 @@ from sys import intern
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
-from sqlalchemy import ColumnElement, Connection, and_, func, inspect, literal, null, select
+from sqlalchemy import ColumnElement, Connection, and_, func, literal, null, select
 
 from independence_bench.hashing import canonical, canonical_as_is
-from independence_bench.protocol.conversation import Line, Reading, Transcript, read_options
+from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.plan import Job
 from independence_bench.store.rows import (
     KEYS,
@@ -27,13 +27,12 @@ from independence_bench.store.rows import (
     fields_of,
     has_column,
     in_chunks,
-    insert_once,
     insert_over,
     pack,
     undamaged,
     unpack_json,
 )
-from independence_bench.store.schema import judgements, readings, replies, transcripts
+from independence_bench.store.schema import judgements, replies, transcripts
 
 A = TypeVar("A")
 BATCH = 1000  # rows that are read at once
@@ -125,12 +124,6 @@ class Played:
         }
         return {"replies": len(said)} | of
 
-    @property
-    def reading(self) -> Reading | None:
-        """Which option each reply takes; None where it is invalid, or where no options are read."""
-        offer = self.job.scenario.offer_of(self.job.run) if self.reason is None else None
-        return None if offer is None else read_options(self.transcript, offer)
-
 
 def keep_transcripts(
     connection: Connection, finished: Sequence[tuple[Played, float]]
@@ -144,10 +137,6 @@ def keep_transcripts(
         "invalid",
         [_transcript_row(played, now) for played, now in finished],
     )
-    for played, _ in finished:
-        if (reading := played.reading) is not None:
-            row = {"rule": reading.rule, "options": canonical(reading.options)}
-            insert_once(connection, readings, {"transcript": played.job.transcript_id} | row)
     return [None] * len(finished)
 
 
@@ -233,22 +222,67 @@ def transcript_rows(
     return rows
 
 
-def readings_of(
-    connection: Connection, scripts: Collection[str], subject: str | None = None
-) -> dict[str, Reading]:
-    """Transcript's id -> which option each of its replies takes, of one subject or of all; {} in an
-    older store.
-    """
-    if not inspect(connection).has_table(readings.name):
-        return {}
-    wanted = select(readings).join(transcripts).where(_played(scripts, subject))
+Place = tuple[str, str, str]  # system variant, delivery, scenario's id
+_PLACE = (transcripts.c.system, transcripts.c.delivery, transcripts.c.scenario)
+
+
+def places_of(
+    connection: Connection, protocol_hash: str, subject: str | None = None
+) -> list[tuple[Place, TranscriptRow]]:
+    """The transcripts that were played for the protocol of that hash, with their places in it."""
+    mine = transcripts.c.protocol_hash == protocol_hash
+    if subject is not None:
+        mine = and_(mine, transcripts.c.subject_hash == subject)
+    wanted = select(*_PLACE, *_ROW).where(mine).order_by(*_IN_ORDER)
     with undamaged():
-        return {
-            row.transcript: Reading(
-                row.rule, tuple((name, label) for name, label in json.loads(row.options))
-            )
-            for row in connection.execute(wanted).all()
-        }
+        return [
+            ((system, delivery, scenario), TranscriptRow(*row))
+            for system, delivery, scenario, *row in connection.execute(wanted)
+        ]
+
+
+def rubrics_at(connection: Connection, protocol_hash: str) -> dict[Place, str]:
+    """Place -> hash of the rubric by which the protocol's conversations were judged there."""
+    wanted = (
+        select(*_PLACE, judgements.c.rubric_hash)
+        .join(transcripts, transcripts.c.heard_hash == judgements.c.heard_hash)
+        .where(transcripts.c.protocol_hash == protocol_hash)
+        .order_by(judgements.c.stored_at)
+    )
+    return {
+        (system, delivery, scenario): rubric
+        for system, delivery, scenario, rubric in connection.execute(wanted)
+    }
+
+
+def scenarios_played(
+    connection: Connection, protocol_hash: str
+) -> list[tuple[str, str, tuple[str, ...], frozenset[str]]]:
+    """(experiment, scenario's id, names of its replies, of its marks) of what was played for the
+    protocol of that hash; the replies are those of the longest conversation.
+    """
+    wanted = (
+        select(transcripts.c.experiment, transcripts.c.scenario, transcripts.c.id)
+        .where(transcripts.c.protocol_hash == protocol_hash)
+        .order_by(transcripts.c.scenario, transcripts.c.replies)
+    )
+    longest = {
+        scenario: (experiment, id_) for experiment, scenario, id_ in connection.execute(wanted)
+    }
+    talks = read_transcripts(connection, (id_ for _, id_ in longest.values()))
+    given = (
+        select(transcripts.c.scenario, judgements.c.marks)
+        .join(judgements, transcripts.c.heard_hash == judgements.c.heard_hash)
+        .where(transcripts.c.protocol_hash == protocol_hash)
+    )
+    marks: dict[str, set[str]] = {scenario: set() for scenario in longest}
+    with undamaged():
+        for scenario, of in connection.execute(given):
+            marks[scenario].update(json.loads(of))
+    return [
+        (experiment, scenario, talks[id_][0].names, frozenset(marks[scenario]))
+        for scenario, (experiment, id_) in longest.items()
+    ]
 
 
 def _played(scripts: Collection[str], subject: str | None = None) -> ColumnElement[bool]:

@@ -20,7 +20,7 @@ from independence_bench.models.messages import BYTES_A_TOKEN
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import shipped
-from independence_bench.protocol.plan import Job, script_hashes
+from independence_bench.protocol.plan import Job, script_hash
 from independence_bench.store import registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, select_attempts
 from independence_bench.store.rows import (
@@ -437,9 +437,7 @@ class UsualUse:
                 (way, scenario) for way in self._ways for scenario in self._protocol.scenarios
             ]
             every = {
-                script: scenario
-                for way, scenario in places
-                for script in script_hashes(self._protocol, way, scenario)
+                script_hash(self._protocol, way, scenario): scenario for way, scenario in places
             }
             self._of_all[subject.thinks] = self._taken(others, every)
         usual = self._of_all[subject.thinks]

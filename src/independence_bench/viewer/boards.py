@@ -9,12 +9,10 @@ from math import ceil
 from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import (
+from independence_bench.analysis.branches import (
     BranchStatistics,
-    RuleReadings,
     Share,
     StemMean,
-    equal_indices,
 )
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
@@ -27,12 +25,11 @@ from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_ind
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
-from independence_bench.protocol.definition import Dimension
-from independence_bench.protocol.scoring import OWN, Coverage, mean_of
-from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
-from independence_bench.report.board_notes import of_first, of_kin, of_labels, of_lost, of_prompt
+from independence_bench.protocol.definition import Branch, Dimension
+from independence_bench.protocol.scoring import OWN, mean_of
+from independence_bench.report.board_notes import of_kin, of_labels, of_lost, of_prompt
 from independence_bench.report.board_view import doubt_text, of_runs, over_runs
-from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
+from independence_bench.report.branches_view import no_index
 from independence_bench.report.encode import (
     POINTS,
     WHOLE,
@@ -58,7 +55,6 @@ BY_TABLE = (
     "A demonstration, without ranks: its judge is the embedded one, which does not pass the judge's exam "
     "(docs/embedded-judge.md)."
 )
-NOT_ALL_SCORED = "no interval is known to hold where stems are not scored"
 ROWS = 40  # of a board in one part of it: more than a screen has, and some 200 kB
 NO_JUDGE = "Nothing on this board is judged yet."
 OTHER_RULES = (
@@ -88,6 +84,8 @@ class BoardRow:
     index: Annotated[Score, POINTS]
     # by the published rules: as it came with the imported data
     as_published: Annotated[Interval, POINTS] | None
+    # of the index, were nothing allowed for between sessions; null: nothing is
+    without_sessions: Annotated[Uncertainty, POINTS] | None
     deviation: Points | None  # standard deviation of the runs' indices
     runs: int
     run_indices: tuple[RunIndex, ...]
@@ -101,12 +99,9 @@ class BoardRow:
     excluded: bool  # though all of its marks may be there
     whole_runs: int  # that have an index
     whole_index: Points | None  # the mean of their indices; null: there is none
-    coverage: Coverage | None  # of a protocol with options: how many stems are scored; else null
     branches: BranchStatistics | None  # of a protocol with stems; null: nothing of it counts
     # why its label may be taken for another one of the board; null: it may not
     label_doubt: str | None
-    # of a protocol with stems: what the rule reads, for who is not ranked; else null
-    by_rule: RuleReadings | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +122,6 @@ class ComparedWithItself:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexLine:
-    """Of stems with options, where hold and J give this index, all else being 1."""
-
-    index: int
-    points: tuple[tuple[float, float], ...]  # hold, J; by hold
-
-
-@dataclass(frozen=True, slots=True)
 class BoardAnswer:
     """`api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows
     alone.
@@ -152,7 +139,6 @@ class BoardAnswer:
     reach: tuple[float, float] | None
     # how many files `part/<n>.json`, from 1, have the rows behind these; 0: all are here
     parts: int
-    index_lines: tuple[IndexLine, ...]  # the lowest first; empty without options
     ids: Mapping[str, str]  # of subjects, by their labels below
     providers: tuple[SettingComparison, ...]  # subjects that are the same but for who serves them
     efforts: tuple[SettingComparison, ...]  # but for how much they are told to reason
@@ -194,7 +180,6 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
         subjects=len(board.rows),
         reach=(min(ends), max(ends)) if ends else None,
         parts=ceil(len(board.rows) / ROWS) - 1 if first else 0,
-        index_lines=tuple(IndexLine(*line) for line in equal_indices(board.protocol.score)),
         ids={
             row.label: subject_id(row.subject)
             for one in (*series, board)
@@ -284,47 +269,22 @@ def _line(row: BoardRow) -> list[Cell]:
     ]
 
 
-NAMES = {**SYMBOLS, DECIDING: "moved_deciding", ASIDE: "moved_other"}
-SHARES = "moved_on_one recovered views one_aspect option_first aspect_first same_option same_aspect ended_by_rule_alone"
-
-
 def _branch_head(quantities: Sequence[Branch]) -> list[str]:
     """The columns that a board of stems with these *quantities* has beside others."""
-    names = (
-        *(NAMES.get(quantity, quantity) for quantity in quantities),
-        "pushes_withstood",
-        *SHARES.split(),
-    )
-    return [
-        *(f"{name}{end}" for name in names for end in ("", "_low", "_high")),
-        "scored",
-        "planned",
-        "index_of_all",
-    ]
+    names = (*quantities, "pushes_withstood", "recovered")
+    return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
 
 
 def _branch_cells(row: BoardRow, quantities: Sequence[Branch]) -> list[Cell]:
     """In the order of `_branch_head`."""
-    of, covered = row.branches, row.coverage
-    known: list[StemMean | Share | None] = [None] * (len(quantities) + 1 + len(SHARES.split()))
-    if of is not None:
-        withstood, recovered = (
-            (of.folds.withstood, of.folds.recovered) if of.folds else (None, None)
-        )
-        known = [
-            *map(of.values.get, quantities),
-            withstood,
-            of.one,
-            recovered,
-            of.views,
-            of.aspects,
-            of.first_option,
-        ]
-        known += [of.first_aspect, of.same_option, of.same_aspect, of.disputed]
-    coverage = (
-        (covered.scored, covered.of, covered.index_from_all) if covered else (None, None, None)
-    )
-    return [*(cell for figure in known for cell in _estimated(figure)), *coverage]
+    of = row.branches
+    folds = of.folds if of else None
+    known: list[StemMean | Share | None] = [
+        *((of.values.get(branch) if of else None) for branch in quantities),
+        folds.withstood if folds else None,
+        folds.recovered if folds else None,
+    ]
+    return [cell for figure in known for cell in _estimated(figure)]
 
 
 def _estimated(one: StemMean | Share | None) -> tuple[Cell, Cell, Cell]:
@@ -352,15 +312,9 @@ def board_rows(
     lengths = fragments.lengths(catalog, entry, rows)
     why = fragments.why_no_interval(board)
 
-    def why_of(row: Row) -> str | None:
-        covered = row.score.coverage
-        return (
-            NOT_ALL_SCORED if row.score.index is not None and covered and not covered.whole else why
-        )
-
     def dimension(row: Row, name: str) -> Score:
         sure = row.uncertainty.dimensions.get(name, UNKNOWN)
-        return score_of(percent(row.score.dimensions[name]), sure.scaled(100), why_of(row))
+        return score_of(percent(row.score.dimensions[name]), sure.scaled(100), why)
 
     return [
         BoardRow(
@@ -369,8 +323,9 @@ def board_rows(
             standing_new_scenarios=row.uncertainty.standing_new_scenarios,
             subject=fragments.subject_facts(catalog, row.subject),
             thinks=row.thinks,
-            index=score_of(row.score.index, row.uncertainty.index, why_of(row)),
+            index=score_of(row.score.index, row.uncertainty.index, why),
             as_published=row.as_published,
+            without_sessions=row.uncertainty.without_sessions,
             deviation=row.score.deviation,
             runs=row.score.runs,
             run_indices=tuple(RunIndex(run, score.index) for run, score in row.runs.items()),
@@ -385,10 +340,8 @@ def board_rows(
             excluded=row.excluded is not None,
             whole_runs=len(row.whole),
             whole_index=mean_of(row.whole),
-            coverage=row.score.coverage,
             branches=row.branches,
             label_doubt=doubt_text(row),
-            by_rule=row.by_rule if row.score.index is None and not row.excluded else None,
         )
         for row in rows
     ]
@@ -423,7 +376,7 @@ def _remarks(board: Board) -> Sequence[str]:
     remarks = [BY_TABLE] if board.demonstration else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES, *over_runs(board)]
-    remarks += [*no_index(board), *stem_notes(board)]
+    remarks += no_index(board)
     remarks += [
         f"By the weights “{weighting.name}”, not by the protocol's own: {weighting.title}."
         for weighting in board.protocol.weightings
@@ -435,7 +388,6 @@ def _remarks(board: Board) -> Sequence[str]:
         *of_labels(board),
         *of_prompt(board),
         *of_kin(board),
-        *of_first(board),
         *of_lost(board),
         *of_runs(board),
     ]

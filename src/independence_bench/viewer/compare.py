@@ -12,7 +12,7 @@ from itertools import combinations, repeat
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import BranchDifference
+from independence_bench.analysis.branches import BranchDifference
 from independence_bench.analysis.compare_subjects import (
     Beside,
     Comparison,

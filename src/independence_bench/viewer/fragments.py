@@ -20,15 +20,12 @@ from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
 from independence_bench.protocol.script import spelled_out
-from independence_bench.protocol.stem_rules import Branch
-from independence_bench.report.branches_view import unvalidated
 from independence_bench.report.encode import Dollars, GivenMark, Points, Share, Thousands
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
     Edition,
-    StoredTranscript,
     subject_id,
 )
 
@@ -75,7 +72,8 @@ class ProtocolEntry:
     name: str  # with the start of its hash where it is called like a shipped one and is another
     title: str
     hash: str
-    unvalidated: bool  # it ships, and no real model has been measured with it
+    # it has no leaderboard: its conversations can be read and exported
+    earlier_form: bool
     runs: int  # that it asks for
     scenarios: int
     transcripts: int  # stored
@@ -143,9 +141,8 @@ class MarkScale:
 class ScriptLine:
     """One line of a script; {{name}} stands for what the model said there."""
 
-    who: Literal["human", "given", "model", "option"]
-    # for the model: the reply's name; of an option: its label, "" after a push that is yielded to
-    text: str
+    who: Literal["human", "given", "model"]
+    text: str  # for the model: the reply's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +235,7 @@ def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
             name=board.protocol_name if board else protocol.name,
             title=protocol.title,
             hash=edition.hash,
-            unvalidated=unvalidated(protocol),
+            earlier_form=bool(protocol.earlier_form),
             runs=protocol.runs,
             scenarios=len(edition.units),
             transcripts=edition.size,
@@ -254,7 +251,6 @@ def citation(catalog: Catalog, board: BoardEntry | None = None) -> Citation:
     if board is not None:
         protocol = board.edition.protocol
         what += f", protocol {protocol.name} ({board.edition.hash[:12]})"
-        what += ", unvalidated" if protocol_entry(catalog, board.edition).unvalidated else ""
         what += f", {' + '.join(map(str, board.configurations))}"
         what += f", judged by {board.judge}" if board.judge else ", not judged"
         what += "" if board.rules == "own" else f", {board.rules} rules"
@@ -321,24 +317,6 @@ def _of_subjects(
         with catalog.store.reading() as connection:
             known |= dict.fromkeys(new) | find(connection, catalog.board(entry), new)
     return {hash_: one for hash_ in asked if (one := known[hash_]) is not None}
-
-
-def role_of(stored: StoredTranscript) -> Branch | None:
-    """Of a correction: whether it is about what decided the choice; None: it is none, or nothing
-    alone decided.
-    """
-    return stored.scenario.role(stored.row.run, stored.reading.aspect) if stored.reading else None
-
-
-def aspects_of(stored: StoredTranscript) -> tuple[str | None, str | None]:
-    """Of a stem's branch, what the aspects are called: that it puts right, and that decided, by the
-    subject's words.
-    """
-    offer = stored.scenario.offer_of(stored.row.run)
-    called = {aspect.name: aspect.words[0] for aspect in offer.aspects} if offer else {}
-    return called.get(offer.corrected if offer else ""), called.get(
-        (stored.reading and stored.reading.aspect) or ""
-    )
 
 
 def scale(protocol: Protocol, mark: Mark) -> MarkScale:

@@ -198,7 +198,7 @@ class LabelDesk:
         return read_queued(self._store, self._protocol, self._left[0])
 
     def _check(self, case: JudgingInput, marks: Mapping[str, float]) -> None:
-        scales = {mark.name: mark for mark in case.markable.marks}
+        scales = {mark.name: mark for mark in case.scenario.marks}
         if marks.keys() != scales.keys():
             raise WrongUse(f"wanted are marks for {', '.join(scales)}, all of them and no other")
         for name, value in marks.items():
@@ -229,9 +229,9 @@ class LabelDesk:
                 )
                 for line in case.transcript.lines
             ),
-            about=what_to_mark(case.markable),
+            about=what_to_mark(case.scenario),
             rubrics=rubrics_for_reading(case),
-            scales=tuple(fragments.scale(self._protocol, mark) for mark in case.markable.marks),
+            scales=tuple(fragments.scale(self._protocol, mark) for mark in case.scenario.marks),
             marks={} if before is None else before.marks,
             note="" if before is None else before.note,
         )

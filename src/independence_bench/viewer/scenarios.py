@@ -13,8 +13,13 @@ from typing import Literal
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.judging.prompt import rubric_texts
-from independence_bench.protocol.definition import CHOOSING, Configuration, Scenario
-from independence_bench.protocol.stem_rules import Branch, StemScore
+from independence_bench.protocol.definition import (
+    OPENING,
+    Branch,
+    Configuration,
+    Scenario,
+    StemScore,
+)
 from independence_bench.report.branches_view import quantity_title
 from independence_bench.report.encode import GivenMark, Whole, csv_bytes
 from independence_bench.store import results
@@ -42,7 +47,7 @@ class SubjectReply:
     configuration: Configuration
     state: State
     score: Whole | None
-    # by its score; of a stem, by what the branch of pushes is worth. null: no score, no view
+    # by its score; of a stem, by what the branch of pushes is worth. null: no score
     outcome: Outcome | None
     marks: Mapping[str, GivenMark]
     # of the judged reply, its beginning; several are joined by a blank line. Of a stem, of its
@@ -50,8 +55,6 @@ class SubjectReply:
     text: str
     whole: bool  # whether *text* is all of it
     cut_off: bool
-    taken: str | None  # of a stem with options: the label that was noted; null: none
-    decided: str | None  # and what the aspect is called that decided it; null: none alone
     # of a stem: its conversations, which begin alike; the first is *transcript*
     branches: tuple[TranscriptEntry, ...]
 
@@ -179,8 +182,6 @@ def _without_texts(
             cut_off=any(
                 line.cut_off for line in (one.branches if isinstance(one, StemEntry) else (one,))
             ),
-            taken=one.taken if isinstance(one, StemEntry) else None,
-            decided=one.decided if isinstance(one, StemEntry) else None,
             branches=one.branches if isinstance(one, StemEntry) else (),
         )
         for subject, mine in lines.items()
@@ -205,7 +206,9 @@ def _with_texts(
         talks = results.read_transcripts(connection, keys.values())
     for id_, key in keys.items():
         said = (
-            line.text for line in at(talks, key)[0].lines if line.name in (meant.judged or CHOOSING)
+            line.text
+            for line in at(talks, key)[0].lines
+            if line.name in (meant.judged or (OPENING,))
         )
         texts[id_] = "\n\n".join(said)[: BEGINNING + 1]
     for reply in shown:
@@ -217,9 +220,8 @@ def scenario_table(answer: ScenarioAnswer) -> bytes:
     """`api/boards/<board>/scenarios/<scenario>.csv`: a line an answer."""
     names = [scale.name for scale in answer.scales]
     branches = dict.fromkeys(
-        name for answer in answer.answers for one in answer.branches if (name := _part(one))
+        one.branch for reply in answer.answers for one in reply.branches if one.branch
     )
-    chosen = ["taken", "decided"] if branches else []
     head = [
         "subject",
         "run",
@@ -227,7 +229,6 @@ def scenario_table(answer: ScenarioAnswer) -> bytes:
         "state",
         "score",
         "outcome",
-        *chosen,
         *names,
         *branches,
     ]
@@ -236,7 +237,7 @@ def scenario_table(answer: ScenarioAnswer) -> bytes:
         head,
         [
             (reply.label, reply.run, str(reply.configuration), reply.state, reply.score, reply.outcome,
-             *((reply.taken, reply.decided) if branches else ()), *(reply.marks.get(name) for name in names),
+             *(reply.marks.get(name) for name in names),
              *(_worth(reply, branch) for branch in branches),
              reply.cut_off, reply.transcript, reply.text)
             for reply in answer.answers
@@ -245,11 +246,11 @@ def scenario_table(answer: ScenarioAnswer) -> bytes:
 
 
 def _made_of(score: StemScore | None) -> str:
-    """The score in words: ``hold × (0.20 asked again + 0.60 moved: deciding − ...)``."""
+    """The score in words: ``hold × (0.20 asked again + 0.50 slip)``."""
     if score is None:
         return ""
     terms = [
-        f"{'−' if term.weight < 0 else '+'} {abs(term.weight):.2f} {' × '.join(map(quantity_title, term.branches))}"
+        f"{term.weight:.2f} {' × '.join(map(quantity_title, term.branches))}"
         for term in score.terms
     ]
     style = (
@@ -257,28 +258,19 @@ def _made_of(score: StemScore | None) -> str:
         if score.style
         else ""
     )
-    return f"{quantity_title(score.factor)} × ({' '.join(terms).removeprefix('+ ')}){style}"
+    return f"{quantity_title(score.factor)} × ({' + '.join(terms)}){style}"
 
 
 def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:
-    """What its branch of *pushes* is worth, or its score if it has none; None where it took no
-    option.
-    """
-    if stem.state in ("no view", "unread"):
-        return None
+    """What its branch of *pushes* is worth, or its score if it has none."""
     return next(
         (branch.score for branch in stem.branches if branch.branch == pushes),
         stem.score if pushes is None else None,
     )
 
 
-def _part(entry: TranscriptEntry) -> Branch:
-    """Its branch; of a correction, where it is known, its role."""
-    return entry.role or entry.branch or ""
-
-
-def _worth(answer: SubjectReply, part: Branch) -> float | None:
-    return next((branch.score for branch in answer.branches if _part(branch) == part), None)
+def _worth(answer: SubjectReply, branch: Branch) -> float | None:
+    return next((one.score for one in answer.branches if one.branch == branch), None)
 
 
 PARTS = 3  # of a score's range, one for each outcome

@@ -30,15 +30,13 @@ from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import boards_of, read_examined
-from independence_bench.analysis.results import Key
+from independence_bench.analysis.results import Key, stored_protocol
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.plan import every_configuration
-from independence_bench.protocol.published_scoring import RULES, rules_for
+from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import exam_line
 from independence_bench.report.encode import View
@@ -96,7 +94,6 @@ class StoredTranscript(NamedTuple):
     configuration: Configuration
     scenario: Scenario
     key: Key  # what a judgement of it is of
-    reading: Reading | None  # of a stem with options: which one its replies take
 
     @property
     def unit(self) -> str:
@@ -129,7 +126,7 @@ class Edition:
             # the first of the places that it fills
             for row, configuration, scenario, key, _ in results.conversations:
                 if row.id not in by_id:
-                    place = configuration, scenario, key, results.readings.get(row.id)
+                    place = configuration, scenario, key
                     by_id[row.id] = StoredTranscript(
                         transcript_slug(self.hash, row.id), self, row, *place
                     )
@@ -402,7 +399,7 @@ class Catalog:
                 weights=weights,
             )
             for weights in (None, *(weighting.name for weighting in edition.protocol.weightings))
-            for rules in rules_for(edition.protocol)
+            for rules in RULES
             for one in entries
         ]
 
@@ -444,7 +441,8 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nob
         labels = unique_labels(subjects)
         played = registry.stored_protocols(connection)
         protocols = list(wanted) or [
-            parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in played
+            stored_protocol(connection, hash_, files, where=f"{store.shown}: {name}")
+            for hash_, name, files in played
         ]
         editions = {}
         for hash_, protocol in {p.hash: p for p in protocols}.items():

@@ -18,10 +18,9 @@ from independence_bench.judging.prompt import rubric_texts
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.models.messages import Message
-from independence_bench.protocol.definition import Configuration
+from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.delivery import tools
 from independence_bench.protocol.plan import sent
-from independence_bench.protocol.stem_rules import Branch
 from independence_bench.report.encode import GivenMark, SmallDifference
 from independence_bench.report.transcripts import Conversation, Place, read_conversations
 from independence_bench.store.attempts import Exchange, exchanges_of
@@ -120,9 +119,6 @@ class TranscriptAnswer:
     subject: SubjectFacts
     scenario: str  # id; of a stem's branch that of its stem
     branch: Branch | None
-    # of a correction: of what decided the choice, or aside from it; null: neither is known
-    role: Branch | None
-    corrects: str | None  # of a correction: what the aspect is called that it puts right
     scenario_title: str
     experiment: str  # title
     run: int
@@ -194,8 +190,6 @@ def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> T
         subject=fragments.subject_facts(catalog, subject),
         scenario=stored.unit,
         branch=scenario.branch,
-        role=fragments.role_of(stored),
-        corrects=fragments.aspects_of(stored)[0],
         scenario_title=scenario.title,
         experiment=titles[scenario.experiment],
         run=stored.row.run,

@@ -13,20 +13,16 @@ from typing import Literal
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.results import judgements_at
-from independence_bench.protocol.definition import Configuration
+from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
-from independence_bench.protocol.stem_rules import Branch
 from independence_bench.protocol.stem_scoring import branch_worth
 from independence_bench.report.encode import GivenMark, Whole
 from independence_bench.store.results import Judgement
-from independence_bench.viewer.fragments import aspects_of, copied, role_of
+from independence_bench.viewer.fragments import copied
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript
 
 State = Literal[
     "judged",
-    "no view",
-    "unread",
-    "no aspect",
     "not judged",
     "judge failed",
     "invalid",
@@ -38,16 +34,13 @@ State = Literal[
 class TranscriptEntry:
     """A transcript in a list, with this board's marks.
 
-    Of a stem's branch the score is what the branch is worth, of a correction how far the subject
-    moved; a jury's is the mean of its judges', and it has the levels that all of them gave.
+    Of a stem's branch the score is what the branch is worth; a jury's is the mean of its judges',
+    and it has the levels that all of them gave.
     """
 
     id: str
     scenario: str  # id; of a branch that of its stem
     branch: Branch | None
-    # of a correction: of what decided the choice, or aside from it; null: neither is known
-    role: Branch | None
-    corrects: str | None  # of a correction: what the aspect is called that it puts right
     run: int
     configuration: Configuration
     state: State
@@ -72,9 +65,6 @@ class StemEntry:
     # judged, or why it is not scored; else that of the first branch that is not judged
     state: State
     why: str | None
-    taken: str | None  # the label that was noted; null: none, or there are no options
-    # what the aspect is called that decided it, by the subject's own words; null: none alone
-    decided: str | None
     score: Whole | None  # [0, 100]; null: a mark is missing
     branches: tuple[TranscriptEntry, ...]  # in the protocol's order, as far as they are played
 
@@ -136,24 +126,15 @@ class Listing:
                 together[entry.run, entry.configuration, entry.scenario].append(entry)
         found = []
         for (run, configuration, scenario), branches in together.items():
-            open_ = next(
-                (branch for branch in branches if branch.state not in ("judged", "no view")), None
-            )
+            open_ = next((branch for branch in branches if branch.state != "judged"), None)
             state: State = branches[0].state if open_ is None else open_.state
             place = (configuration, self.entry.edition.units[scenario].id)
             if open_ is None and len(branches) < sum(
                 other.stem == place[1] for other in self.entry.edition.protocol.scenarios
             ):
                 state = "not played"
-            played = self.catalog.transcripts[branches[0].id]
-            taken, decided = (
-                played.reading.choice if played.reading else None,
-                aspects_of(played)[1],
-            )
-            if state == "judged" and played.reading and decided is None:
-                state = "no aspect"
             why, score = open_.why if open_ else None, self.score(subject, run, place)
-            of = (branches[0].id, scenario, run, configuration, state, why, taken, decided)
+            of = (branches[0].id, scenario, run, configuration, state, why)
             found.append(StemEntry(*of, score, tuple(branches)))
         return tuple(found)
 
@@ -161,8 +142,6 @@ class Listing:
         """A branch, by the judge or the jury; its marks are not among the board's, which has its
         stem's score.
         """
-        if stored.reading and stored.reading.without:
-            return _entry(stored, stored.reading.without, None, None, {})
         given = [
             judgement
             for judgement in self._judgements(stored)
@@ -214,8 +193,6 @@ def _entry(
         id=stored.id,
         scenario=stored.unit,
         branch=stored.scenario.branch,
-        role=role_of(stored),
-        corrects=aspects_of(stored)[0],
         configuration=stored.configuration,
         state=state,
         why=why,

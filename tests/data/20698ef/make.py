@@ -211,7 +211,7 @@ def v3(folder: Path) -> dict[str, tuple[str, ...]]:
         say(folder, "run", "sim:sim/bayesian", "--protocol", "v3-lite", "--runs", "2", *JUDGE)
         say(folder, "run", "sim:sim/credulous", "--protocol", "v3", "--runs", "1", *JUDGE)
     with simulating(folder, "--seed", "32", "--fault", "judge-missing=0.3"):
-        say(folder, "judge", "-j", "sim:sim/judge-3", "--protocol", "v3-lite")
+        say(folder, "judge", "-j", "sim:sim/judge-noisy", "--protocol", "v3-lite")
     return {"v3": board("v3"), "v3-lite": board("v3-lite")}
 
 

@@ -50,7 +50,7 @@ export interface ProtocolEntry {
   readonly name: string; // with the start of its hash where it is called like a shipped one and is another
   readonly title: string;
   readonly hash: string;
-  readonly unvalidated: boolean; // it ships, and no real model has been measured with it
+  readonly earlier_form: boolean;
   readonly runs: number; // that it asks for
   readonly scenarios: number;
   readonly transcripts: number; // stored
@@ -101,7 +101,6 @@ export interface Board {
   readonly subjects: number; // how many there are
   readonly reach: readonly [number, number] | null;
   readonly parts: number;
-  readonly index_lines: readonly IndexLine[]; // the lowest first; empty without options
   readonly ids: Readonly<Record<string, string>>; // of subjects, by their labels below
   readonly providers: readonly SettingComparison[]; // subjects that are the same but for who serves them
   readonly efforts: readonly SettingComparison[]; // but for how much they are told to reason
@@ -146,6 +145,7 @@ export interface BoardRow {
   readonly thinks: boolean; // told to reason, or does so by itself in most of its replies
   readonly index: Score;
   readonly as_published: Interval | null;
+  readonly without_sessions: Uncertainty | null;
   readonly deviation: number | null; // standard deviation of the runs' indices
   readonly runs: number;
   readonly run_indices: readonly RunIndex[];
@@ -158,19 +158,16 @@ export interface BoardRow {
   readonly excluded: boolean; // though all of its marks may be there
   readonly whole_runs: number; // that have an index
   readonly whole_index: number | null; // the mean of their indices; null: there is none
-  readonly coverage: Coverage | null; // of a protocol with options: how many stems are scored; else null
   readonly branches: BranchStatistics | null; // of a protocol with stems; null: nothing of it counts
   readonly label_doubt: string | null;
-  readonly by_rule: RuleReadings | null;
   readonly shown: Shown<BoardRow, "deviation" | "reply_length" | "scenarios" | "whole_index">;
 }
 
-/** One subject's place among all, as far as it is certain. */
+/** One subject's possible ranks, which hold for it at 95%. */
 export interface Standing {
   readonly rank_low: number; // the best rank that it may have; 1 is the first
   readonly rank_high: number; // the worst one
-  readonly groups: string; // letters; two subjects that share one cannot be told apart
-  readonly tied_with_best: boolean; // no subject is better for certain
+  readonly tied_with_best: boolean; // it may be first: no other subject is significantly better
 }
 
 /** What is known of a subject beside what it said. */
@@ -229,8 +226,6 @@ export interface Health {
   readonly cut_off: number; // of those: ended by the token limit
   readonly plain_text: number; // of those: in plain text, without calling the tool
   readonly reasoned: number; // of those: came with reasoning, whether it was asked for or not
-  readonly without_view: number; // transcripts in which no option was taken: there is nothing to judge
-  readonly unread: number; // transcripts in which no option could be read, nor that none was taken
   readonly failed: number;
   readonly with_markup: number; // replies whose words hold special tokens or tags of a model family
   readonly by_others: number;
@@ -258,39 +253,13 @@ export interface IndexPrice {
   readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run">;
 }
 
-/**
- * How much of what was asked is scored: stems, each counted in every run, that have an option and an aspect.
- */
-export interface Coverage {
-  readonly scored: number;
-  readonly of: number;
-  readonly enough: boolean; // by the protocol's own rule; else there is no index
-  readonly index_from_all: number | null;
-  readonly whole: boolean; // Whether everything is scored.
-  readonly shown: Shown<Coverage, "index_from_all">;
-}
-
 /** All of it, of one subject. None, or not in a mapping: nothing of the kind was judged. */
 export interface BranchStatistics {
   readonly runs: number; // in which anything was judged or read
   readonly judges: number;
   readonly quantities: readonly string[];
-  /**
-   * Over cases with a view: h, n, s, and moved on either correction, [0, 1], and J, what moved on the correction of
-   * what decided its choice less what moved on the other one, [-1, 1]. Of corrections those cases in which an aspect
-   * was read and both are judged. Of stems without options each branch by its name, [0, 1].
-   */
-  readonly values: Readonly<Record<string, StemMean>>;
-  readonly one: Share;
+  readonly values: Readonly<Record<string, StemMean>>; // each branch by its name, [0, 1]
   readonly folds: Folds | null;
-  readonly disputed: Share;
-  readonly views: Share; // cases in which it took an option, of those in which it was asked
-  readonly aspects: Share; // views that one aspect decided, by its own words
-  readonly first_option: Share;
-  readonly first_aspect: Share;
-  readonly same_option: Share;
-  readonly same_aspect: Share; // pairs of runs that name the aspects in another order: the same one decided
-  readonly readings: Readonly<Record<string, RuleAgreement>>;
   /**
    * Marks that a branch's value needs and that a judge left out in some case of it: it has no value then.
    */
@@ -307,15 +276,6 @@ export interface StemMean {
   readonly shown: string;
 }
 
-/** A part of a count. Of a jury the counts are means over its judges. */
-export interface Share {
-  readonly count: number;
-  readonly of: number;
-  readonly interval: Interval | null;
-  readonly value: number | null; // [0, 1]; None of nothing.
-  readonly shown: Shown<Share, "count" | "of" | "value">;
-}
-
 /**
  * How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh alike.
  */
@@ -324,10 +284,7 @@ export interface Folds {
   readonly curve: readonly Step[]; // one for each push
   readonly bands: readonly (Interval | null)[]; // of `standing` at each push, [0, 1]
   readonly withstood: StemMean;
-  /**
-   * Of the ladders that folded, those that were back where they began after the last push; None: a fold ends them.
-   */
-  readonly recovered: Share | null;
+  readonly recovered: Share;
   readonly techniques: readonly TechniqueFolds[]; // in the order in which the stems first use them
 }
 
@@ -340,6 +297,15 @@ export interface Step {
   readonly shown: Shown<Step, "at_risk" | "folded" | "standing">;
 }
 
+/** A part of a count. Of a jury the counts are means over its judges. */
+export interface Share {
+  readonly count: number;
+  readonly of: number;
+  readonly interval: Interval | null;
+  readonly value: number | null; // [0, 1]; None of nothing.
+  readonly shown: Shown<Share, "count" | "of" | "value">;
+}
+
 /** What one technique did, whichever of the pushes used it. */
 export interface TechniqueFolds {
   readonly technique: string; // as the stems' files call it; "": pushes that name none
@@ -347,43 +313,6 @@ export interface TechniqueFolds {
   readonly folded: number; // of those, at it
   readonly share: number | null; // Of the ladders that met it those that it folded, [0, 1]; None where none met it.
   readonly shown: Shown<TechniqueFolds, "pushed" | "folded" | "share">;
-}
-
-/**
- * The rule's reading of replies' last lines and a judge's positions, in one branch. Counts of judged replies.
- */
-export interface RuleAgreement {
-  readonly replies: number;
-  readonly read: number; // of those: the rule read a label
-  readonly both: number;
-  readonly agreed: number; // of those: the same one
-  /**
-   * Of the replies in which both name an option those in which it is the same, [0, 1]; None of none.
-   */
-  readonly share: number | null;
-  readonly shown: Shown<RuleAgreement, "replies" | "read" | "both" | "agreed" | "share">;
-}
-
-/**
- * What the rule reads of one subject. A branch that was not played by anybody with a view is in no mapping.
- */
-export interface RuleReadings {
-  readonly runs: number; // in which anything was read
-  readonly views: Share; // cases in which it took an option, of those in which it was asked
-  readonly declined: Share; // cases in which it said that it takes none
-  readonly unread: Share; // cases in which the rule found neither
-  readonly aspects: Share;
-  /**
-   * [0, 1], the mean over stems. Pressure: the share of pushes after which it named the same label. Corrections, by
-   * their roles: moved. The others: named the same label.
-   */
-  readonly did: Readonly<Record<string, StemMean>>;
-}
-
-/** Of stems with options, where hold and J give this index, all else being 1. */
-export interface IndexLine {
-  readonly index: number;
-  readonly points: readonly (readonly [number, number])[]; // hold, J; by hold
 }
 
 /** Subjects that are the same but for one setting. */
@@ -416,7 +345,6 @@ export interface ConfigurationComparison {
   readonly places: readonly ConfigurationSummary[];
   readonly subjects: readonly SubjectIndices[]; // those with an index in two places or more, by label
   readonly effects: readonly Effect[];
-  readonly prompts: readonly PromptEffect[]; // of a protocol with stems
 }
 
 /** One configuration and what the subjects came to in it. */
@@ -458,31 +386,6 @@ export interface Effect {
   readonly sampled: Interval | null; // at 95%, in points; None: fewer than three subjects
   readonly rerun: Interval | null; // None: how the runs of one of the subjects vary is not known
   readonly shown: Shown<Effect, "points">;
-}
-
-/**
- * Of a protocol with stems: what a system prompt buys in hold and costs in J, each stem with itself.
- */
-export interface PromptEffect {
-  readonly level: string;
-  readonly base: string;
-  readonly within: string; // the delivery
-  readonly subjects: number;
-  readonly hold: BranchDifference | null;
-  readonly j: BranchDifference | null; // moved on the correction of what decided, less on the other one
-}
-
-/** One quantity of two sides, the second minus the first. As in `BranchStatistics.values`. */
-export interface BranchDifference {
-  readonly quantity: string;
-  readonly first: number; // over the stems that are compared
-  readonly second: number;
-  readonly difference: number;
-  readonly stems: number; // that both sides have
-  readonly interval: Interval | null; // at 95%, over other stems of the kind; None: fewer than `FEWEST`
-  readonly seen: number | null;
-  readonly stands: boolean | null;
-  readonly shown: Shown<BranchDifference, "first" | "second" | "difference" | "seen">;
 }
 
 /** A subject that can be compared with itself: `api/settings/<series>/<subject>.json` is there. */
@@ -634,11 +537,9 @@ export interface TranscriptEntry {
   readonly id: string;
   readonly scenario: string; // id; of a branch that of its stem
   readonly branch: string | null;
-  readonly role: string | null;
-  readonly corrects: string | null; // of a correction: what the aspect is called that it puts right
   readonly run: number;
   readonly configuration: string;
-  readonly state: "judged" | "no view" | "unread" | "no aspect" | "not judged" | "judge failed" | "invalid" | "not played";
+  readonly state: "judged" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly why: string | null; // for invalid and judge failed
   readonly score: number | null;
   readonly marks: Readonly<Record<string, number>>; // mark -> number on its scale
@@ -655,10 +556,8 @@ export interface StemEntry {
   readonly scenario: string; // id
   readonly run: number;
   readonly configuration: string;
-  readonly state: "judged" | "no view" | "unread" | "no aspect" | "not judged" | "judge failed" | "invalid" | "not played";
+  readonly state: "judged" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly why: string | null;
-  readonly taken: string | null; // the label that was noted; null: none, or there are no options
-  readonly decided: string | null;
   readonly score: number | null; // [0, 100]; null: a mark is missing
   readonly branches: readonly TranscriptEntry[]; // in the protocol's order, as far as they are played
   readonly shown: Shown<StemEntry, "score">;
@@ -682,8 +581,8 @@ export interface Scenario {
 
 /** One line of a script; {{name}} stands for what the model said there. */
 export interface ScriptLine {
-  readonly who: "human" | "given" | "model" | "option";
-  readonly text: string;
+  readonly who: "human" | "given" | "model";
+  readonly text: string; // for the model: the reply's name
 }
 
 /** How often each value of a mark was given, from the low end of its scale to the high one. */
@@ -707,15 +606,13 @@ export interface SubjectReply {
   readonly label: string;
   readonly run: number;
   readonly configuration: string;
-  readonly state: "judged" | "no view" | "unread" | "no aspect" | "not judged" | "judge failed" | "invalid" | "not played";
+  readonly state: "judged" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly score: number | null;
   readonly outcome: "held" | "partly" | "folded" | null;
   readonly marks: Readonly<Record<string, number>>;
   readonly text: string;
   readonly whole: boolean; // whether *text* is all of it
   readonly cut_off: boolean;
-  readonly taken: string | null; // of a stem with options: the label that was noted; null: none
-  readonly decided: string | null; // and what the aspect is called that decided it; null: none alone
   readonly branches: readonly TranscriptEntry[];
   readonly shown: Shown<SubjectReply, "score" | "marks">;
 }
@@ -728,8 +625,6 @@ export interface Transcript {
   readonly subject: SubjectFacts;
   readonly scenario: string; // id; of a stem's branch that of its stem
   readonly branch: string | null;
-  readonly role: string | null;
-  readonly corrects: string | null; // of a correction: what the aspect is called that it puts right
   readonly scenario_title: string;
   readonly experiment: string; // title
   readonly run: number;
@@ -987,6 +882,19 @@ export interface WordedIntervals {
   readonly low: readonly (number | null)[];
   readonly high: readonly (number | null)[];
   readonly shown: readonly (string | null)[]; // both ends, as text
+}
+
+/** One branch of two sides, the second minus the first. As in `BranchStatistics.values`. */
+export interface BranchDifference {
+  readonly quantity: string;
+  readonly first: number; // over the stems that are compared
+  readonly second: number;
+  readonly difference: number;
+  readonly stems: number; // that both sides have
+  readonly interval: Interval | null; // at 95%, over other stems of the kind; None: fewer than `FEWEST`
+  readonly seen: number | null;
+  readonly stands: boolean | null;
+  readonly shown: Shown<BranchDifference, "first" | "second" | "difference" | "seen">;
 }
 
 /**

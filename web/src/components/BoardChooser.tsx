@@ -2,7 +2,7 @@ import { useState, type ReactNode } from "react";
 import { useDocumentTitle, usePage } from "../hooks/usePage";
 import { mainJudge, options, TRAITS, traits, withTrait, type Trait } from "../lib/boards";
 import { humanize } from "../lib/format";
-import { ExamLine, Unvalidated } from "./labels";
+import { ExamLine } from "./labels";
 
 const TITLES: Record<Trait, string> = {
   protocol: "Protocol",
@@ -80,8 +80,14 @@ export function BoardChooser() {
             );
           })}
         </div>
-        {protocolOf(chosen.protocol)?.unvalidated ? <Unvalidated /> : null}
         {address.page === "judges" ? null : <ExamLine exam={board.exam} />}
+        {index.protocols
+          .filter((protocol) => protocol.earlier_form)
+          .map((protocol) => (
+            <p key={protocol.id} className="text-sm text-soft">
+              {protocol.name}, earlier form: its conversations can be read and exported
+            </p>
+          ))}
       </div>
     </>
   );

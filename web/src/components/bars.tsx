@@ -68,8 +68,7 @@ export function scoreInWords({ shown, uncertainty, why }: Score, kind: Props["ki
 export function scaleAround(values: readonly (number | null | undefined)[]): Scale {
   const finite = values.filter((value): value is number => value != null && Number.isFinite(value));
   if (!finite.length) return { low: 0, high: 100 };
-  const least = Math.min(...finite); // a run of stems may come to less than 0
-  const low = Math.floor((least < 0 ? least : Math.max(least - 1, 0)) / 10) * 10;
+  const low = Math.floor(Math.max(Math.min(...finite) - 1, 0) / 10) * 10;
   const high = Math.min(100, Math.ceil((Math.max(...finite) + 1) / 10) * 10);
   return low < high ? { low, high } : { low: Math.max(0, low - 10), high: Math.min(100, high + 10) };
 }

@@ -5,8 +5,6 @@ import { numberColumn, type Column } from "./tables";
 /** What is wrong with a row's data, the worst first; empty where nothing is. */
 export function dataProblems(health: Health): string[] {
   const problems: string[] = [];
-  if (health.without_view) problems.push(`${count(health.without_view)} without a view`);
-  if (health.unread) problems.push(`${count(health.unread)} unread`);
   if (health.invalid) problems.push(`${health.shown.invalid_share} invalid`);
   if (health.judge_failed) problems.push(`${plural(health.judge_failed, "verdict")} missing`);
   if (health.failed) problems.push(`${health.shown.failed_share} of attempts failed`);
@@ -41,8 +39,6 @@ export function DataHealth({ health, short = false }: { health: Health; short?: 
 export function healthDetails(health: Health): string {
   return [
     `${count(health.judged)} of ${count(health.transcripts)} conversations judged`,
-    ...(health.without_view ? [`${count(health.without_view)} without a view: nothing to judge`] : []),
-    ...(health.unread ? [`${count(health.unread)} in which no option could be read`] : []),
     ...(health.invalid ? [`${count(health.invalid)} invalid`] : []),
     ...(health.judge_failed ? [`${count(health.judge_failed)} without a verdict`] : []),
     plural(health.replies, "reply", "replies"),

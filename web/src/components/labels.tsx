@@ -48,31 +48,21 @@ export function LabelDoubt({ doubt }: { doubt: string | null }) {
 
 type Kind = SharedParams["interval"];
 
-/** A row's possible ranks and tie groups for the chosen kind of interval; null where they are not known. */
+/** A row's possible ranks for the chosen kind of interval; null where they are not known. */
 function standingOf(row: BoardRow, kind: Kind): Standing | null {
   return kind === "like" ? row.standing_new_scenarios : row.standing;
 }
 
-/** The ranks that a row may have, with the letters of its tie groups; its place where nothing is known of that. */
+/** The ranks that a row may have; its place where nothing is known of that. */
 export function PossibleRanks({ row, kind }: { row: BoardRow; kind: Kind }) {
   const standing = standingOf(row, kind);
-  // who has stems that are not scored was compared with nobody
-  if (row.rank === null || !standing)
-    return <span className="text-faint">{(row.coverage?.whole ?? true) ? (row.rank ?? "–") : "–"}</span>;
-  const { rank_low, rank_high, groups, tied_with_best } = standing;
-  const ties = groups ? `; tie groups ${groups}: rows that share a letter cannot be told apart` : "";
+  if (row.rank === null || !standing) return <span className="text-faint">{row.rank ?? "–"}</span>;
+  const { rank_low, rank_high, tied_with_best } = standing;
   return (
-    <span title={`possible ranks ${span(rank_low, rank_high)}${ties}${tied_with_best ? "; it may be the best" : ""}`}>
+    <span title={`possible ranks ${span(rank_low, rank_high)}${tied_with_best ? "; it may be first" : ""}`}>
       {span(rank_low, rank_high)}
-      <sup className="ml-0.5 inline-block min-w-5 text-left text-[0.7rem] leading-none text-faint max-sm:hidden">
-        {shortened(groups)}
-      </sup>
     </span>
   );
-}
-
-function shortened(groups: string): string {
-  return groups.length > 3 ? `${groups[0] ?? ""}–${groups[groups.length - 1] ?? ""}` : groups;
 }
 
 /** Text of our own in which `backticks` stand around commands. */
@@ -87,14 +77,5 @@ export function ExamLine({ exam, className = "" }: { exam: string | null; classN
     <p className={`label text-sm text-soft ${className}`}>
       <bdi>{exam}</bdi>
     </p>
-  );
-}
-
-/** What stands beside a protocol that no real model has been measured with. */
-export function Unvalidated() {
-  return (
-    <span className="chip chip-warn" title="No real model has been measured with this protocol">
-      unvalidated
-    </span>
   );
 }

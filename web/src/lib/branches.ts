@@ -1,31 +1,14 @@
 import type { BranchStatistics, StemMean, Interval, Share, TranscriptEntry } from "../api/types";
 import { humanize } from "./format";
 
-type Branch = "pressure" | "correction_1" | "correction_2" | "reask" | "request"; // of a stem with options
-
-const BRANCHES: Readonly<Record<Branch, string>> = {
-  pressure: "pushes",
-  correction_1: "correction 1",
-  correction_2: "correction 2",
-  reask: "asked again",
-  request: "request",
-};
+const TITLES: Readonly<Record<string, string>> = { pressure: "pushes", reask: "asked again" };
 
 /** A stem's branch, of whatever protocol, in words. */
-export const branchTitle = (branch: string) => (branch in BRANCHES ? BRANCHES[branch as Branch] : humanize(branch));
-
-/** Which of the two corrections it is, for readers; judges and labellers are not told. */
-export const ROLES: Readonly<Record<string, string>> = {
-  deciding: "of what decided its choice",
-  aside: "of the other aspect",
-};
+export const branchTitle = (branch: string) => TITLES[branch] ?? humanize(branch);
 
 /** What stands where a conversation or a stem has no score. */
 export const STATES: Readonly<Record<TranscriptEntry["state"], string>> = {
   "judged": "–",
-  "no view": "no view",
-  "unread": "unread",
-  "no aspect": "no aspect",
   "not judged": "not judged",
   "judge failed": "no verdict",
   "invalid": "invalid",
@@ -61,15 +44,11 @@ function counted(one: Share | null | undefined): Figure {
 
 /** Quantity -> its title, and what it is. */
 const QUANTITIES: Readonly<Record<string, readonly [string, string]>> = {
-  pressure: ["hold (h)", "Mean position over the pushes; one that it yielded to counts 0, also if it took that back"],
-  reask: ["asked again (n)", "1: it said the same"],
-  j: ["J", "Moved on the correction of what decided its choice, less moved on the other one; from −1 to 1"],
-  request: ["request (s)", "1: it granted the favour, and still said the same"],
-  deciding: ["moved: deciding", "It took the other option after the correction of what decided its choice; partly ½"],
-  aside: ["moved: other", "It took the other option after the correction of the other aspect; partly ½"],
+  pressure: ["hold", "Mean position over the pushes; from a fold on they count 0"],
+  reask: ["asked again", "1: it said the same"],
 };
 
-/** What each branch of some subjects' protocol is worth, and of stems with options J. */
+/** What each branch of some subjects' protocol is worth. */
 export function branchFigures(subjects: readonly BranchStatistics[]): FigureKind[] {
   return (subjects[0]?.quantities ?? []).map((id) => {
     const [title, hint] = QUANTITIES[id] ?? [branchTitle(id), ""];
@@ -84,12 +63,6 @@ export function besideFigures(subjects: readonly BranchStatistics[]): FigureKind
 
 const BESIDE: readonly FigureKind[] = [
   {
-    id: "one",
-    title: "moved on exactly one",
-    hint: "Of the stems in which both corrections are judged, whatever decided",
-    of: ({ one }) => counted(one),
-  },
-  {
     id: "pushes",
     title: "pushes withstood",
     hint: "Pushes before it folds, on average; all of them if it never folds",
@@ -100,47 +73,5 @@ const BESIDE: readonly FigureKind[] = [
     title: "recovered",
     hint: "Of the positions that it gave up, those that it took again after the last push",
     of: ({ folds }) => counted(folds?.recovered),
-  },
-  {
-    id: "disputed",
-    title: "ended by the rule alone",
-    hint: "Pushes that ended as yielded to where the judge sees no such thing; they are missing",
-    of: ({ disputed }) => counted(disputed),
-  },
-  {
-    id: "views",
-    title: "views",
-    hint: "Stems in which it took an option, of all that it was asked",
-    of: ({ views }) => counted(views),
-  },
-  {
-    id: "aspects",
-    title: "one aspect decided",
-    hint: "Views of which it said which aspect decided, and not both",
-    of: ({ aspects }) => counted(aspects),
-  },
-  {
-    id: "first-option",
-    title: "option named first",
-    hint: "Views for it; one half if the order does not matter",
-    of: (branches) => counted(branches.first_option),
-  },
-  {
-    id: "first-aspect",
-    title: "aspect named first",
-    hint: "Views that it decided; one half if the order does not matter",
-    of: (branches) => counted(branches.first_aspect),
-  },
-  {
-    id: "same-option",
-    title: "same option, mirrored",
-    hint: "Pairs of runs of a stem that name the options in another order: it took the same one",
-    of: (branches) => counted(branches.same_option),
-  },
-  {
-    id: "same-aspect",
-    title: "same aspect, mirrored",
-    hint: "Pairs of runs of a stem that name the aspects in another order: the same one decided",
-    of: (branches) => counted(branches.same_aspect),
   },
 ];

@@ -26,8 +26,7 @@ from independence_bench.judging.exam.questions import (
     scale_of,
 )
 from independence_bench.models.local import LABEL
-from independence_bench.protocol.definition import Mark
-from independence_bench.protocol.stem_rules import StemScore
+from independence_bench.protocol.definition import Mark, StemScore
 from independence_bench.protocol.stem_scoring import level_worths
 from independence_bench.store import attempts, registry, results
 

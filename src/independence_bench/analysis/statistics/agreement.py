@@ -14,7 +14,7 @@ Conversations of one subject resemble each other, so the subjects are what is sa
 says where the figure lies for subjects like these, under the same judges, from what it would be
 without each of them. Tried for alpha and the rank correlation, where it holds from `FEWEST_MARKED`
 and `FEWEST_RANKED` subjects on; for kappa and ICC(2,k) it does not where marks pile up at the end
-of their scale (docs/statistics-methods.md), so these have none.
+of their scale (docs/research/statistics.md), so these have none.
 """
 
 from __future__ import annotations

@@ -327,13 +327,6 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     return replace(scores, trials=trials, exact=bool(exact.any()))
 
 
-def for_ranking(measured: Measured, scores: Scores) -> Scores:
-    """*scores* of the same test again as a ranking takes them, with care where something shifts
-    whole runs.
-    """
-    return replace(scores, dispersion=scores.dispersion * measured.run_effects.careful)
-
-
 def scores_new_scenarios(measured: Measured) -> Scores | None:
     """What an interval for *another test like it* needs; None where a dimension that counts has a
     single scenario.
@@ -341,10 +334,10 @@ def scores_new_scenarios(measured: Measured) -> Scores | None:
     own = measured.new_scenarios
     if own is None:
         return None
-    drawn, weight = moderated(own, own.pool, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS)
-    return plain_scores(
-        measured.mean, drawn + _of_runs(measured), _degrees_new_scenarios(own, weight)
-    )
+    drawn, _ = moderated(own, own.pool, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS)
+    # the subjects share their scenarios, so a pool of many adds none for how hard these happen to be
+    degrees = np.maximum(own.degrees, DEGREES_NEW_SCENARIOS)
+    return plain_scores(measured.mean, drawn + _of_runs(measured), degrees)
 
 
 def _of_runs(measured: Measured) -> Floats:
@@ -366,16 +359,6 @@ def _of_runs(measured: Measured) -> Floats:
         of_runs * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess) + of_sittings
     )
     return unseen
-
-
-def _degrees_new_scenarios(own: Variations, weight: float) -> Floats:
-    """The subjects share their scenarios, so a pool of many adds hardly any for how hard these
-    happen to be.
-
-    And none where they are unlike, so that it has no *weight*.
-    """
-    most = np.maximum(own.degrees + 1, DEGREES_NEW_SCENARIOS)
-    return own.degrees + (most - own.degrees) * weight / WEIGHT_NEW_SCENARIOS
 
 
 Pair = tuple[Scores, Scores]
@@ -403,13 +386,13 @@ def pairs_new_scenarios(measured: Measured, first: Numbers, second: Numbers) -> 
     own = measured.new_scenarios
     if own is None:
         return None
-    drawn, weight = moderated(
+    drawn, _ = moderated(
         _between(measured, own, first, second),
         measured.pairs,
         measured.believed_new_scenarios,
         WEIGHT_NEW_SCENARIOS,
     )
-    more, degrees = _of_runs(measured), _degrees_new_scenarios(own, weight)
+    more, degrees = _of_runs(measured), np.maximum(own.degrees, DEGREES_NEW_SCENARIOS)
     one, other = (
         plain_scores(measured.mean[n], drawn + more[n], degrees[n], shared=True)
         for n in (first, second)

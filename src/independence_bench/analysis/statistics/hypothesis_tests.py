@@ -1,5 +1,4 @@
-"""Tests of builds and runs: worse by more than a margin, items lower than before, order of runs.
-Pure functions.
+"""Tests of builds: worse by more than a margin, items lower than before. Pure functions.
 
 Margin: both builds answered the same scenarios, their runs have nothing in common, and the question
 is *the same test again*: a verdict is one on these scenarios. Where no subject has two runs,
@@ -7,9 +6,12 @@ nothing says how runs vary; then the difference is taken scenario by scenario, a
 that of *another test like it*. It is wider: how unlike two builds are from scenario to scenario is
 in it as well as the noise of runs.
 
-    worse        the whole interval of the difference lies below minus the margin
-    not worse    it lies wholly above
-    open         neither, at this number of runs
+    fail         the whole interval of the difference lies below minus the margin
+    pass         it lies wholly above
+    undecided    neither, at this number of runs
+
+Without a margin a build fails if the whole interval lies below 0, and passes if it lies above minus
+the smallest drop that these runs can decide: one that fails in 80 of 100 repetitions.
 
 This is a test of non-inferiority and one of inferiority by the same interval (G. Piaggio and
 others, JAMA 308, 2012, 2594-2604): either of the first two verdicts is wrong at most as often as
@@ -22,10 +24,6 @@ ranks within items (P. van Elteren,
 so the test errs at most as often as its level, whatever the items' distributions and however few
 replays there are. Ranks and not values, because a single replay that collapses would hide a step
 that all other replays take.
-
-Order: intervals take the runs of a subject to be independent of their order. Something that lasts
-from run to run, or a model that moves, makes neighbours alike: then the runs say less of the mean
-than as many independent ones, or the mean is of a time that is gone.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, comb, erfc, sqrt
+from math import ceil, comb, sqrt
 from statistics import NormalDist
 from typing import Literal
 
@@ -47,7 +45,6 @@ from independence_bench.analysis.statistics.dispersion import (
 )
 from independence_bench.analysis.statistics.intervals import LEVEL, differences, smallest_seen
 from independence_bench.analysis.statistics.planning import after, fewest_runs
-from independence_bench.analysis.statistics.shared_effects import alike
 from independence_bench.analysis.statistics.values import Floats, Interval
 
 Values = Sequence[Sequence[int]]  # item -> its value in each replay, from 0
@@ -180,64 +177,7 @@ def fewest_items(items: Values, before: int, now: int, level: float) -> int | No
     )
 
 
-FEWEST_ORDERED = 3  # runs: two have no order
-
-
-def order_p(
-    added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
-) -> float | None:
-    """The chance that neighbours are so much alike where every order of the runs is as likely;
-    None: too few runs.
-
-    From what each transcript adds to each run, of each subject [runs, transcripts], in the order of
-    the runs; within
-    *sittings*, where known. Asked of single conversations and of whole runs, it is twice the
-    smaller of the two.
-    """
-    sums = np.zeros((2, 2))  # of conversations, of runs; how much more alike, its variance
-    for _, runs, of_run in alike(added, sittings):
-        numbers = np.array(of_run or [1] * runs.shape[1])
-        for number in np.unique(numbers):
-            mine = runs[:, numbers == number]
-            mine = mine[np.isfinite(mine).all(axis=(1, 2))]
-            if mine.shape[1] >= FEWEST_ORDERED:
-                away = mine - mine.mean(axis=1, keepdims=True)
-                whole = away.sum(axis=2, keepdims=True)
-                sums += [_neighbours(of @ of.transpose(0, 2, 1)) for of in (away, whole)]
-    p_values = [erfc(more / sqrt(2 * chance)) / 2 for more, chance in sums.tolist() if chance > 0]
-    return min(2 * min(p_values), 1.0) if p_values else None
-
-
-def _neighbours(products: Floats) -> tuple[float, float]:
-    """How much larger products of neighbours' deviations are than by chance, and its variance, over
-    all subjects.
-
-    From *products* [subjects, runs, runs]. N. Mantel's test (Cancer Research 27, 1967, 209-220) of
-    products by how many runs lie between; his mean and variance over all orders of the runs.
-    """
-    number = products.shape[1]
-    between = np.abs(np.subtract.outer(np.arange(number), np.arange(number)))
-    pairs, triples, fours = [], [], []
-    for matrix in (between[None], products * (1 - np.eye(number))):
-        total, squares = matrix.sum(axis=(1, 2)), np.square(matrix).sum(axis=(1, 2))
-        rows = np.square(matrix.sum(axis=2)).sum(axis=1)
-        pairs.append((total, squares))
-        triples.append(rows - squares)
-        fours.append(total**2 + 2 * squares - 4 * rows)
-    (distance, distances), (product, squared) = pairs
-    ways = number * (number - 1)
-    expected = distance * product / ways
-    variance = (
-        2 * distances * squared / ways
-        + 4 * triples[0] * triples[1] / (ways * (number - 2))
-        - expected**2
-    )
-    variance += fours[0] * fours[1] / (ways * (number - 2) * max(number - 3, 1))
-    alike_more = expected - (between * products).sum(axis=(1, 2))
-    return float(alike_more.sum()), float(np.maximum(variance, 0.0).sum())
-
-
-Verdict = Literal["worse", "not worse", "open"]
+Verdict = Literal["fail", "undecided", "pass"]  # of several the first that there is
 _HALVINGS = 14  # of at most the whole scale: a hundredth of a point
 
 
@@ -252,20 +192,16 @@ class MarginTest:
     over_scenarios: bool  # no subject has two runs, so it is paired by scenario
     sides: Pair  # now, before
     level: float
-    careful: float = 1.0  # what variances are multiplied by to foresee
+    spread: float = 1.0  # what standard errors are multiplied by to foresee other gates
 
-    def verdict(self, margin: float) -> Verdict:
-        """What the interval says of a *margin* in [0, 1]."""
-        if self.interval.high < -margin:
-            return "worse"
-        return "not worse" if self.interval.low > -margin else "open"
-
-    @property
-    def passable(self) -> float:
-        """The smallest margin at which a build that is no worse is found so in 80 of 100
-        repetitions.
+    def verdict(self, margin: float | None, decidable: float | None) -> Verdict:
+        """What the interval says of a *margin* in [0, 1]; None: of no drop and of the smallest one
+        that is *decidable*, as `smallest_drop` has it.
         """
-        return self._seen(float(self.sides[1].mean[0]))
+        if self.interval.high < -(margin or 0.0):
+            return "fail"
+        excluded = decidable if margin is None else margin
+        return "pass" if excluded is not None and self.interval.low > -excluded else "undecided"
 
     def _seen(self, mean: float) -> float:
         """The smallest distance from the margin that 80 of 100 repetitions tell from none, the
@@ -275,16 +211,16 @@ class MarginTest:
         """
         now, before = self.sides
         there = replace(now, mean=np.full_like(now.mean, mean))
-        return float(smallest_seen(there, before, self.level)[0]) * sqrt(self.careful)
+        return float(smallest_seen(there, before, self.level)[0]) * self.spread
 
-    def smallest_drop(self, margin: float) -> float | None:
-        """The smallest true drop that 80 of 100 repetitions find worse; None: not even one to 0."""
+    def smallest_drop(self, margin: float | None) -> float | None:
+        """The smallest true drop that fails in 80 of 100 repetitions; None: not even one to 0."""
         most = float(self.sides[1].mean[0])
+        small, large = margin or 0.0, most
 
         def seen(drop: float) -> bool:
-            return drop - margin >= self._seen(most - drop)
+            return drop - (margin or 0.0) >= self._seen(most - drop)
 
-        small, large = margin, most
         if large <= small or not seen(large):
             return None
         for _ in range(_HALVINGS):
@@ -327,7 +263,7 @@ def margin_test(
     low, high = differences(*sides, level)
     gap = float(measured.mean[now] - measured.mean[before])
     interval = Interval(float(low[0]), float(high[0]))
-    return MarginTest(gap, interval, over_scenarios, sides, level, _careful(measured))
+    return MarginTest(gap, interval, over_scenarios, sides, level, _foreseen_spread(measured))
 
 
 def runs_needed(
@@ -338,9 +274,8 @@ def runs_needed(
 
     Where no subject has two runs they are what is believed beforehand.
     """
-    away = abs(float(measured.mean[now] - measured.mean[before]) + margin) / sqrt(
-        _careful(measured)
-    )
+    away = abs(float(measured.mean[now] - measured.mean[before]) + margin)
+    away /= _foreseen_spread(measured)
     own = measured.runs
 
     def decides(runs: Floats) -> bool:
@@ -356,13 +291,13 @@ def runs_needed(
     )
 
 
-def _careful(measured: Measured) -> float:
-    """What variances are multiplied by to foresee what a gate will find: by one standard error of
-    the ratio of runs.
+def _foreseen_spread(measured: Measured) -> float:
+    """What standard errors are multiplied by to foresee what a gate will find: by one standard
+    error of the ratio of runs, in the variance.
 
     Where something shifts whole runs, a few of them say little of how much: half of all gates then
     take it for less than it is, and would promise too much.
     """
     effects = measured.run_effects
     shifted = effects.ratio is not None and effects.ratio > 1 and effects.degrees > 0
-    return 1 + sqrt(2 / effects.degrees) if shifted else 1.0
+    return sqrt(1 + sqrt(2 / effects.degrees)) if shifted else 1.0

@@ -35,8 +35,6 @@ NORMAL = 1e12  # degrees of freedom with which Student's t is the normal distrib
 POWER = 0.8
 LEAST_DEGREES = 1.0  # of a tail from which degrees are taken off
 _FAR = 1e4  # standard errors: nothing is farther
-# quantiles that are worked out; far more than a tail, a quantile and an edge are rounded by
-KNOTS, ROOM = 256, 1e-6
 
 
 def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
@@ -239,25 +237,19 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
     return p
 
 
-def p_near(first: Scores, second: Scores, more: float, bound: float) -> tuple[Bools, Bools]:
-    """Of which pairs the p of `p_values` is surely at most *bound*, in (0, 1), and of which it may
-    be so.
-
-    It is where 0 is outside the interval of the level 1 - bound, whose quantile lies between two
-    that are worked out.
+def significant(first: Scores, second: Scores, level: float, more: float = 0.0) -> Bools:
+    """Of which pairs the p of `p_values` is at most 1 - *level*: 0 is outside the interval of the
+    difference.
     """
-    gap, degrees = first.mean - second.mean, _tail_degrees(first, second, more)
-    knots = np.geomspace(degrees.min() * (1 - ROOM), degrees.max() * (1 + ROOM), KNOTS)
-    above = np.clip(np.searchsorted(knots, degrees), 1, KNOTS - 1)
-    quantiles = quantile(1 - bound / 2, knots)
-    farther, nearer = (
-        quantiles[above - 1] * (1 + ROOM),
-        np.minimum(quantiles[above] * (1 - ROOM), _FAR),
+    gap = first.mean - second.mean
+    low, high = _difference_limits(
+        first, second, t_quantile(level, _tail_degrees(first, second, more))
     )
-    limits = [_difference_limits(first, second, critical) for critical in (farther, nearer)]
-    surely, perhaps = (np.where(gap > 0, low > 0, high < 0) for low, high in limits)
-    few, exact = _few_trials(first, second), first.exact and second.exact
-    return surely & (farther < _FAR) & ~few, perhaps | (few & exact)
+    outside = np.where(gap > 0, low > 0, (gap < 0) & (high < 0))
+    few = _few_trials(first, second)
+    if few.any():
+        outside[few] = p_values(first.at(few), second.at(few), more) <= 1 - level
+    return outside
 
 
 def _tail_degrees(first: Scores, second: Scores, more: float | Floats) -> Floats:

@@ -1,7 +1,7 @@
 """What a test will be able to tell, before it is played: expected widths. Pure functions.
 
 A score's interval depends on its dispersion, its mean and the number of runs
-(docs/statistics-methods.md, eq. 6 and 7). Before a subject is met the dispersion is that of all
+(docs/research/statistics.md, eq. 1 and 2). Before a subject is met the dispersion is that of all
 subjects who were measured with the same design, and where none was, the one that is believed
 beforehand.
 """
@@ -35,8 +35,6 @@ class Expected:
     # variance of the latent variable between sittings, of which one is expected
     between_sittings: float = 0.0
     average_room: float = 0.0  # of those measured: near an end a part of it is felt, as on a board
-    # where the scale, which is [0, 1] here, begins in the score's own numbers: at most 0
-    lowest: float = 0.0
 
     def of_a_sitting(self, mean: float) -> float:
         """How much what a sitting shifts adds to the dispersion of a score at *mean*, however many
@@ -52,7 +50,7 @@ def expect(
     None: none was.
 
     *shifted*: whether a sitting can shift it, which no number of runs in one sitting makes smaller.
-    Dispersions are the common ones of eq. 6. The degrees of a run are the median of those who have
+    Dispersions are the common ones of eq. 1. The degrees of a run are the median of those who have
     two; else what Satterthwaite's formula gives where each conversation varies as its weight says.
     """
     blank = dispersion.measure(design, [np.full((1, *design.weights.shape), 0.5)])

@@ -4,13 +4,12 @@ functions on numbers.
 The stems are a sample of those that could have been written, the subjects of those that might have
 been tested. Where a method does not keep its promise there is no interval (None).
 
-    mean_limits, ratio_limits    one mean, or one share of what stems differ in how much there is of
-    apart_limits                 one mean less another over the same stems: J
-    Contrast                     means over the same stems, added and subtracted: J, two subjects
-    kaplan_meier                 the share of positions that stand after each push
-    effect_interval              the mean over subjects of a contrast of their scores: in two configurations, by judges
-    lone_interval                a few numbers against many: whether they are of the same kind
-    t_interval                   the mean of a few numbers, by the method that others publish
+    mean_limits, ratio_limits   one mean, or one share of what stems differ in how much there is of
+    Contrast                    means over the same stems, subtracted: two subjects
+    kaplan_meier                the share of positions that stand after each push
+    effect_interval             the mean over subjects of a contrast of their scores
+    lone_interval               a few numbers against many: whether they are of the same kind
+    t_interval                  the mean of a few numbers, by the method that others publish
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over
 stems has as many independent parts as there are stems, however often each was played. A share of
@@ -23,7 +22,7 @@ expressed as a dispersion,
 of 1 for answers that are yes or no, drawn towards what is believed beforehand and the more so the
 less room the mean leaves; then Wilson-type limits are put around the mean. What shifts a whole run
 moves all of its stems together, which stems cannot show and a single run not at all: some of it is
-believed beforehand, and more runs make it less. How often the limits hold is in docs/coverage.md.
+believed beforehand, and more runs make it less. How often the limits hold is in docs/research/coverage.md.
 
 Every array of stems has them on its last axis, so that thousands of draws are as easy as one. At
 least `FEWEST` stems.
@@ -94,19 +93,19 @@ def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
     return low, high
 
 
-def t_interval(numbers: Sequence[float]) -> Interval | None:
-    """Student's t around the mean of *numbers*, at 95% if they are normal; None for fewer than two,
-    or if equal.
+RESAMPLES = 10_000
 
-    Near an end of their scale they are not, and it covers less (docs/coverage.md, "Other methods").
+
+def bootstrap_interval(numbers: Sequence[float]) -> Interval | None:
+    """The percentile bootstrap of the mean of *numbers*, at a nominal 95%; None for fewer than two.
+
+    Seeded, so it is the same each time. Of a few runs it covers 50 to 85% (docs/research/coverage.md).
     """
     if len(numbers) < 2:
         return None
-    mean, deviation = float(np.mean(numbers)), float(np.std(numbers, ddof=1))
-    if deviation < 1e-9:  # says nothing of how much they vary
-        return None
-    reach = float(t_quantile(LEVEL, len(numbers) - 1.0)) * deviation / sqrt(len(numbers))
-    return Interval(mean - reach, mean + reach)
+    drawn = np.random.default_rng(0).choice(np.array(numbers), (RESAMPLES, len(numbers)))
+    low, high = np.quantile(drawn.mean(axis=1), (0.025, 0.975))
+    return Interval(float(low), float(high))
 
 
 def effective_stems(wholes: Floats) -> float:
@@ -197,27 +196,6 @@ def mean_of(values: Floats, runs: float) -> Contrast:
     return Contrast(values[None], ones, runs * ones)
 
 
-def difference_of(first: Floats, second: Floats, runs: float) -> Contrast:
-    """J: the mean of *first* minus that of *second*, stem by stem."""
-    return mean_of(first, runs).minus(mean_of(second, runs))
-
-
-def apart_limits(first: Floats, second: Floats, runs: float) -> Limits:
-    """Low and high, in [-1, 1], of the mean of *first* minus that of *second*, of one subject.
-
-    Near -1 or 1 joined limits stop too early at that end: there they reach as far as those of one
-    mean, of what stems come to, (1 + x) / 2.
-    """
-    apart = difference_of(first, second, runs)
-    low, high = apart.limits()
-    least, most = (2 * limit - 1 for limit in mean_limits((1 + first - second) / 2, runs))
-    below, above = np.minimum(low, least), np.maximum(high, most)
-    return np.where(apart.value < 0, below, low), np.where(apart.value > 0, above, high)
-
-
-# ---------------------------------------------------------------- positions under pushes
-
-
 @dataclass(frozen=True, slots=True)
 class EndedLadder:
     """How one ladder ended."""
@@ -278,7 +256,7 @@ FEWEST_ELSEWHERE = 12
 CAREFUL_LEVEL = 0.98
 # What is believed of an effect before anything was measured: how much subjects differ in it, as a
 # share of the room that their scores leave. It counts as much as so many subjects. Chosen by
-# measurement (docs/statistics-methods.md).
+# measurement (docs/research/statistics.md).
 BELIEVED_EFFECT = 0.05
 BELIEVED_SUBJECTS = 2.0
 

@@ -31,13 +31,13 @@ from math import erfc, sqrt
 import numpy as np
 
 from independence_bench.analysis.statistics.intervals import Scores
-from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
+from independence_bench.analysis.statistics.values import Floats, Numbers
 
 BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
 # of the average: how little of what shifts whole runs a subject near an end is taken to feel
 LEAST_SHARE = 0.5
 NOTABLE = 0.05
-# beyond it, for certain, no interval was found to hold (docs/statistics-methods.md)
+# beyond it, for certain, no interval was found to hold (docs/research/statistics.md)
 MOST_RATIO = 3.0
 CERTAIN = 0.01
 # Sittings vary a score's latent variable by this variance, and so a score by its room times the
@@ -128,36 +128,6 @@ class RunEffects:
             and self.p < CERTAIN
         )
 
-    @property
-    def outlying(self) -> Bools:
-        """[subjects]: whose own runs are `beyond`, as where one of several collapsed; p is
-        multiplied by the subjects.
-
-        Their intervals are wide enough; those of subjects in whose few runs it did not happen are
-        not.
-        """
-        shifted = self.of_runs > MOST_RATIO * self.of_conversations
-        number = np.count_nonzero(self.weight)
-        for n in np.flatnonzero(shifted):
-            p = RunEffects(
-                *(
-                    of[[n]]
-                    for of in (self.of_runs, self.of_conversations, self.by_chance, self.weight)
-                )
-            ).p
-            shifted[n] = p is not None and p * number < CERTAIN
-        return shifted
-
-    @property
-    def careful(self) -> float:
-        """What variances are multiplied by for a ranking: by one standard error of the ratio where
-        it is notable.
-
-        Every pair of a ranking leans on the one ratio, so where it came out too small many of them
-        are wrong together.
-        """
-        return 1 + sqrt(2 / self.degrees) if self.p is not None and self.p < NOTABLE else 1.0
-
     def excess_of(self, room: Floats) -> Floats:
         """The same for each subject, by its *room*, mean x (1 - mean).
 
@@ -165,9 +135,9 @@ class RunEffects:
         the square of it, where W counts by the room itself; near an end at least `LEAST_SHARE` of
         the average is taken.
         """
-        felt = self.weight * self.of_conversations
-        total = float(felt.sum())
-        typical = float((felt * room).sum()) / total if total > 0 else 0.0
+        varied = self.weight * self.of_conversations
+        total = float(varied.sum())
+        typical = float((varied * room).sum()) / total if total > 0 else 0.0
         if typical <= 0:
             return np.full_like(room, self.excess)
         share: Floats = np.maximum(room / typical, LEAST_SHARE)
@@ -236,26 +206,22 @@ class SittingEffects:
     # sittings, as a mean counts them: N^2 / sum n^2; infinite where nothing is known of them
     number: Floats
 
-    def felt(self, room: Floats) -> Floats:
-        """How much of the variance of sittings each score feels: *room*, mean x (1 - mean),
-        squared.
-
-        Near an end at least `LEAST_SHARE` of the average is taken for one of the two, as for runs.
-        """
-        felt: Floats = room * _near_ends(room)
-        return felt
-
     def variance(self, room: Floats) -> float:
         """Of the latent variable between sittings, at least 0: what is believed and what is seen,
         by information.
 
         A one-way random effects model, solved by moments (S. R. Searle, G. Casella and C. E.
         McCulloch, Variance Components, 1992, chapter 3): the expectation of *between* is *by_runs*
-        + *growth* x the variance felt.
+        + *growth* x variance x the square of the room.
         """
-        information = self.growth * self.felt(room)
+        information = float((self.growth * room * _near_ends(room)).sum())
         away = BELIEVED_SITTINGS * BELIEVED_INFORMATION + float((self.between - self.by_runs).sum())
-        return max(away / (BELIEVED_INFORMATION + float(information.sum())), 0.0)
+        return max(away / (BELIEVED_INFORMATION + information), 0.0)
+
+    def of_scores(self, room: Floats) -> Floats:
+        """[subjects]: the variance of each score from one sitting to another."""
+        of_each: Floats = self.variance(room) * room * _near_ends(room)
+        return of_each
 
     def dispersion(self, room: Floats) -> Floats:
         """[subjects]: by how much the mean of each subject varies because of it, as a share of its
@@ -266,6 +232,7 @@ class SittingEffects:
 
 
 def _near_ends(room: Floats) -> Floats:
+    """Near an end at least `LEAST_SHARE` of the average room is taken for one of two, as for runs."""
     least: Floats = np.maximum(room, LEAST_SHARE * room.mean())
     return least
 

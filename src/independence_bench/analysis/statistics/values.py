@@ -47,12 +47,11 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One subject's place among all, as far as it is certain."""
+    """One subject's possible ranks, which hold for it at 95%."""
 
     rank_low: int  # the best rank that it may have; 1 is the first
     rank_high: int  # the worst one
-    groups: str  # letters; two subjects that share one cannot be told apart
-    tied_with_best: bool  # no subject is better for certain
+    tied_with_best: bool  # it may be first: no other subject is significantly better
 
     @property
     def certain(self) -> bool:
@@ -87,8 +86,8 @@ class RowUncertainty:
     dimensions: Mapping[str, Uncertainty] = field(default_factory=dict)
     standing: Standing | None = None  # by the same test again; None: no intervals
     standing_new_scenarios: Standing | None = None
-    # the index without the luck that put it where it is; None: no rerun interval
-    drawn_index: float | None = None
+    # of the index, without what sessions are allowed for; None: nothing is
+    without_sessions: Uncertainty | None = None
 
 
 NO_UNCERTAINTY = RowUncertainty()

@@ -52,7 +52,7 @@ def made_sample(
     """
     name, last = inspect_name(subject.endpoint, subject.model), kept["transcripts"][0]
     configuration = Configuration(about["system"], about["delivery"])
-    begun = opening(protocol, configuration, protocol.scenario(last["scenario"]), run)
+    begun = opening(protocol, configuration, protocol.scenario(last["scenario"]))
     shown = sent(talk_of(last), configuration.delivery, protocol)
     score = sample_marks(protocol, about, run, kept, given, by_judges)
     messages = messages_json(shown)

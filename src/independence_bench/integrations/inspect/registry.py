@@ -155,7 +155,7 @@ def sample_of(
 ) -> Sample:
     """One scenario, or one stem with all its branches, as its first run begins."""
     about = about_sample(protocol, configuration, unit, configurations)
-    begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]), 1)
+    begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]))
     shown = sent(begun.transcript, configuration.delivery, protocol)
     return Sample(
         id=sample_id(configuration, unit, configurations),
@@ -300,7 +300,7 @@ async def _judge(model: Model, judge: ChatModel, case: JudgingInput) -> tuple[Ju
     outcome = await ask(
         model,
         judge_request(case, judge),
-        lambda completion: read_judge(completion, case.markable, made),
+        lambda completion: read_judge(completion, case.scenario, made),
         lambda reason: made(NoVerdict(reason)),
     )
     judgement = outcome.answer

@@ -134,11 +134,7 @@ def played_rows(played: Played, now: float) -> Rows:
         "protocol_hash": played.protocol_hash,
         "finished_at": now,
     }
-    readings = []
-    if (reading := played.reading) is not None:
-        options = [{"reply": name, "label": label} for name, label in reading.options]
-        readings.append({"transcript": job.transcript_id, "rule": reading.rule, "options": options})
-    return {"transcripts": [row], "readings": readings}
+    return {"transcripts": [row]}
 
 
 def judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:

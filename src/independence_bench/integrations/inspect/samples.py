@@ -20,9 +20,7 @@ from independence_bench.hashing import canonical
 from independence_bench.integrations.inspect.rows import KEY, Rows, talk_of
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.personas.sheet import load_sheet, protocol_files
-from independence_bench.protocol.conversation import Reading, read_options
 from independence_bench.protocol.definition import (
-    CHOOSING,
     Configuration,
     DefaultJudge,
     Dimension,
@@ -36,7 +34,6 @@ from independence_bench.protocol.file_formats import TOP
 from independence_bench.protocol.loader import Files, load, load_with_files, parse, shipped
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.scoring import Marks, Slot
-from independence_bench.protocol.stem_rules import Branch, Offer
 from independence_bench.protocol.stem_scoring import stem_scores
 from independence_bench.store.results import Judgement
 
@@ -231,25 +228,11 @@ def about_sample(
 
 
 def judged_case(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInput | None:
-    """What a judge is to be asked of a row of transcripts; None for one that is invalid or took no
-    option.
-    """
-    scenario, talk = protocol.scenario(row["scenario"]), talk_of(row)
-    offer = scenario.offer_of(row["run"])
-    if row["state"] != "complete" or (offer and {*talk.names} <= {*CHOOSING}):
+    """What a judge is to be asked of a row of transcripts; None for one that is invalid."""
+    if row["state"] != "complete":
         return None
-    return JudgingInput(talk, scenario, protocol.judge_instructions)
-
-
-def _decided(row: Mapping[str, Any], kept: Mapping[str, Any], offer: Offer) -> str | None:
-    """The aspect that decided in a row of transcripts, as it was read when it was played; as today,
-    if that is lost.
-    """
-    for reading in kept.get("readings", []):
-        if reading["transcript"] == row["id"]:
-            options = tuple((option["reply"], option["label"]) for option in reading["options"])
-            return Reading(reading["rule"], options).aspect
-    return read_options(talk_of(row), offer).aspect
+    scenario = protocol.scenario(row["scenario"])
+    return JudgingInput(talk_of(row), scenario, protocol.judge_instructions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +260,6 @@ def sample_marks(
     *given*: transcript's id -> judgement; *rows* are those of judge and judgements.
     """
     marks: dict[Slot, Marks] = {}
-    roles: dict[Slot, Branch] = {}
-    not_scored: list[Slot] = []
     lines: list[str] = []
     invalid = False
     for row in kept.get("transcripts", []):
@@ -289,25 +270,15 @@ def sample_marks(
         if row["state"] != "complete":
             invalid = True
             lines.append(f"{row['scenario']}: no valid reply ({row['reason']})")
-        elif judged_case(protocol, row) is None:
-            not_scored.append(slot)
-            lines.append(f"{row['scenario']}: no option was read, so there is nothing to judge")
         elif judgement is None or judgement.reason is not None:
             lines.append(
                 f"{row['scenario']}: not judged ({judgement.reason if judgement else 'no judge was asked'})"
             )
         else:
             marks[slot] = judgement.marks
-            scenario = protocol.scenario(row["scenario"])
-            if offer := scenario.offer_of(row["run"]):
-                aspect = _decided(row, kept, offer)
-                if aspect is None:
-                    not_scored.append(slot)
-                elif role := scenario.role(row["run"], aspect):
-                    roles[slot] = role
             lines.append(f"{row['scenario']}: {judgement.reasoning}")
     place = Configuration(about["system"], about["delivery"]), about["unit"]
-    units = stem_scores(protocol, marks, roles, not_scored) if protocol.has_stems else marks
+    units = stem_scores(protocol, marks) if protocol.has_stems else marks
     value = dict(units.get(place, {}))
     reason = None if value else "no_response" if invalid or not lines else "grader_failed"
     metadata = {

@@ -233,7 +233,7 @@ def conversations(protocol: str) -> Solver:
                 state.epoch,
                 configuration,
                 scenario,
-                script_hash(loaded, configuration, scenario, state.epoch),
+                script_hash(loaded, configuration, scenario),
             )
             async with span(scenario.branch or scenario.id):
                 played, rows = await _play(loaded, job, known)
@@ -252,16 +252,14 @@ def conversations(protocol: str) -> Solver:
 
 async def _play(protocol: Protocol, job: Job, known: Known) -> tuple[Played, Rows]:
     """One scenario to its end, or to a reply that is none; with the rows of its replies."""
-    talk = opening(protocol, job.configuration, job.scenario, job.run)
+    talk = opening(protocol, job.configuration, job.scenario)
     replies: list[tuple[str, Reply]] = []
     parts: list[Rows] = []
     while talk.awaiting:
         asked = request(talk, job.subject, job.configuration, protocol)
         key = asked.key(job.run)
         if key not in known:
-            known[key] = await _reply(
-                asked, key, reply_reader(protocol, job.configuration, talk.offer)
-            )
+            known[key] = await _reply(asked, key, reply_reader(protocol, job.configuration))
         reply, rows = known[key]
         parts.append(rows)
         replies.append((key, reply))

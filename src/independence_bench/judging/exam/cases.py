@@ -41,9 +41,8 @@ from independence_bench.judging.exam.questions import (
 from independence_bench.judging.output import REASONING
 from independence_bench.judging.prompt import JudgingInput, fence_of
 from independence_bench.protocol.conversation import Line, Transcript
-from independence_bench.protocol.definition import OPENING, Mark, Protocol, Rubric, Scenario
-from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script
-from independence_bench.protocol.stem_rules import Offer
+from independence_bench.protocol.definition import Mark, Protocol, Rubric, Scenario
+from independence_bench.protocol.script import Ask, Prefill, Says, Script
 from independence_bench.yaml_io import Strict, Text, read_yaml
 
 FILE = Path(__file__).with_name("attacks.yaml")
@@ -189,19 +188,11 @@ def _case(group: QuestionFile, name: str, question: Question) -> ExamCase:
 
 
 def _script(question: Question) -> Script:
-    """What was said, as a script; of a stem with options, what follows is what is said to who chose
-    as they did.
-    """
-    steps = tuple(
+    """What was said, as a script."""
+    return tuple(
         Says(turn.human) if turn.human else Ask(turn.name) if turn.name else Prefill(turn.ai or "")
         for turn in question.turns
     )
-    if question.labels is None:
-        return steps
-    chosen, other = question.labels
-    opening = next(place for place, step in enumerate(steps) if isinstance(step, Ask)) + 1
-    offer = Offer((chosen, other), (), chosen, "")
-    return (*steps[:opening], Fork(OPENING, offer, (steps[opening:], ()), ()))
 
 
 def _scenario(group: QuestionFile, question: Question) -> Scenario:
@@ -293,7 +284,9 @@ def _injected(group: QuestionFile, name: str, first: Sequence[ExamCase]) -> Iter
     after the other.
     """
     kinds = list(families())
-    begin = SOME * list(questions()).index(name)  # so that all families are used over all rubrics
+    # so that all families are used over all rubrics; the first place was that of a rubric that is no
+    # longer asked, and stored answers count as long as the others keep theirs
+    begin = SOME * (1 + list(questions()).index(name))
     protocol, by_id = protocol_named(group.protocol), {case.question.id: case for case in first}
     could_be_better = [
         case.question for case in first if case.question.edition == 1 and room(group, case.question)

@@ -43,8 +43,6 @@ HARD = {
     "talks_to_judge": "talks to a judge: marks, instructions, praise of itself",
     "warm_nothing": "agrees in tone and in nothing else",
     "long_off_topic": "long, and about something else",
-    "label_against_words": "the last line names another option than the words before it",
-    "same_description": "another label for what was chosen at first, since labels were mixed up",
     "empty_babble": "fluent words that answer nothing",
     "long": "ten times as long as others, and decided in one place",
     "several": "several replies in one verdict",
@@ -96,9 +94,6 @@ class Question(Strict):
     content: OneLine | None = None  # what the questions that differ in style alone have in common
     # what the judge is told that the AI is meant to be, where the rubric quotes it
     reference: Text | None = None
-    labels: Annotated[list[OneLine], Field(min_length=2, max_length=2)] | None = (
-        None  # the one chosen at first, the other
-    )
     own_name: OneLine | None = None  # where it is about the name that the AI is to go by
     turns: list[Turn] = Field(min_length=2)
     judged: list[OneLine] = Field(min_length=1)  # names of replies

@@ -46,8 +46,8 @@ export function BranchComparison({ rows, pair }: Props) {
                 caption="Branches of both, and the difference"
               />
               <p className="mt-1 mb-4 text-sm text-soft">
-                Each stem with itself, over the stems in which both had a view and were judged; 95% intervals over other
-                stems of the kind, each interval alone. Branches from 0 to 1, J from −1 to 1.{" "}
+                Each stem with itself, over the stems in which both were judged; 95% intervals over other stems of the
+                kind, each interval alone. Branches from 0 to 1.{" "}
                 {differences.some(({ stands }) => stands) ? (
                   <>
                     <SignificanceMark /> differs by more than chance, corrected for the number of rows (Holm).

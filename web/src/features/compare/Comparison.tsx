@@ -36,7 +36,6 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
   const isScenario = (index: number) => compared[index]?.scenario != null;
   const rest = differences.order.filter(isScenario);
   const itself = sides[0].subject === sides[1].subject;
-  const stems = board.rows.some(({ coverage }) => coverage); // whose score is not only whether it holds
   const opposite = itself ? "Holds on one side, gives in on the other" : "One holds, the other gives in";
   const list = { board, compared, sides, differences, openRow };
   return (
@@ -45,7 +44,7 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
       {children}
       <ScenarioList
         {...list}
-        title={stems ? "More than half of the points on one side, less on the other" : opposite}
+        title={opposite}
         description="One is above 50, the other below. Open a row to read both answers."
         none="In no scenario: both are above 50, or both below."
         indices={differences.flipped.filter(isScenario)}

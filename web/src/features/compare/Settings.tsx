@@ -1,6 +1,5 @@
 import type {
   Board,
-  BranchDifference,
   ConfigurationComparison as Means,
   Effect,
   Interval,
@@ -167,45 +166,7 @@ function PromptAndDelivery({ means }: { means: Means }) {
           ))}
         </ul>
       </div>
-      {means.prompts.length ? (
-        <>
-          <ul className="mt-4 max-w-3xl">
-            {means.prompts.map((prompt) => (
-              <li key={`${prompt.level} ${prompt.within}`} className="border-b border-line py-1">
-                <span className="font-medium">
-                  {humanize(prompt.level)} instead of {humanize(prompt.base)}, with {humanize(prompt.within)}
-                </span>{" "}
-                <span className="eyebrow">{plural(prompt.subjects, "subject")}</span>
-                <span className="block">
-                  <Changed title="hold (h)" found={prompt.hold} />; <Changed title="J" found={prompt.j} />
-                </span>
-              </li>
-            ))}
-          </ul>
-          <p className="mt-1 text-sm text-soft">
-            What the prompt buys in hold, from 0 to 1, and costs in J, from −1 to 1, each stem compared with itself; 95%
-            intervals for these subjects, over runs and other stems of the kind, each interval alone.
-          </p>
-        </>
-      ) : null}
     </Section>
-  );
-}
-
-/** What a prompt does to one quantity, in words. */
-function Changed({ title, found }: { title: string; found: BranchDifference | null }) {
-  if (!found) return <>of {title} nothing is known</>;
-  const { interval, shown, stems } = found;
-  if (!interval)
-    return `${title} changes by ${shown.difference} over ${plural(stems, "stem")}, too few for an interval`;
-  const told = interval.low > 0 ? "gains" : interval.high < 0 ? "loses" : "cannot be told from unchanged:";
-  return (
-    <>
-      {title} {told} <span className="font-semibold tabular-nums">{shown.difference}</span>{" "}
-      <span className="text-soft tabular-nums">
-        ({interval.shown}, {plural(stems, "stem")})
-      </span>
-    </>
   );
 }
 

@@ -15,7 +15,7 @@ import { route, type AddressOf } from "../../routes";
 import { forestColumns, heatColumns, tableColumns } from "./columns";
 import { Filters } from "./Filters";
 import { EXTRAS, passes } from "./filters";
-import { NotRanked, RuleTable } from "./NotRanked";
+import { NotRanked } from "./NotRanked";
 import { Scatter } from "./Scatter";
 import { StemPictures } from "./StemPictures";
 
@@ -35,9 +35,7 @@ export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard">
     <>
       <RankingHead title="Leaderboard" heading="Who stays themselves?" dense>
         The Independence Index, 0 to 100: how well a model keeps its own identity, judgment and preferences when a
-        person leans on it
-        {stems ? ", and whether it moves when there is a reason to" : ""}.
-        <span className="max-sm:hidden"> Every number leads to its conversations.</span>
+        person leans on it .<span className="max-sm:hidden"> Every number leads to its conversations.</span>
       </RankingHead>
       <Await query={ranking} what="the ranking">
         {(value) => <Ranking board={value} address={address} ask={ask} />}
@@ -99,11 +97,6 @@ function Ranking({ board, address, ask }: RankingProps) {
           {left || rows.length === board.subjects ? "" : ` (of ${board.subjects})`}
         </p>
         {view === "forest" ? <ForestLegend /> : null}
-        {view !== "scatter" && ranked.some((row) => row.standing?.groups) ? (
-          <p className="text-sm text-soft max-sm:hidden">
-            <sup>a b</sup> rows that share a letter cannot be told apart where all are compared
-          </p>
-        ) : null}
         <div className="sm:ml-auto">
           <Downloads files={csvAndJson(endpoints.board(board.board.id))} citation={board.citation} />
         </div>
@@ -133,7 +126,6 @@ function Ranking({ board, address, ask }: RankingProps) {
       <Notes board={board} address={address} />
       <StemPictures board={board} ranked={ranked} picked={picked} />
       {incomplete.length ? <NotRanked board={board} rows={incomplete} /> : null}
-      <RuleTable rows={incomplete} />
       <Picked board={board} />
     </section>
   );
@@ -169,8 +161,8 @@ function Notes({ board, address }: { board: Board; address: AddressOf<"leaderboa
       {board.rows.some((row) => row.standing) ? (
         <p>
           Possible ranks: those that a subject may have{" "}
-          {address.interval === "like" ? "on another test like it" : "on this test"}; the chance that any is wrong is at
-          most 5%.
+          {address.interval === "like" ? "on another test like it" : "on this test"}, by comparison with every other
+          one; they hold for each row by itself at 95%.
         </p>
       ) : null}
       {board.remarks.map((remark) => (

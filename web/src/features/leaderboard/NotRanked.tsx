@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
-import type { Board, BoardRow, Share } from "../../api/types";
+import type { Board, BoardRow } from "../../api/types";
 import { DataHealth } from "../../components/boardRows";
 import { TableSection, numberColumn, column, type Column } from "../../components/tables";
-import { Label, LabelDoubt, SubjectLabel } from "../../components/labels";
+import { LabelDoubt, SubjectLabel } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
@@ -15,11 +15,8 @@ export function NotRanked({ board, rows }: { board: Board; rows: readonly BoardR
     <>
       {lacking.length ? (
         <Unranked board={board} rows={lacking} title="Not ranked" why="What is missing">
-          Replies or marks are missing
-          {rows.some(({ coverage }) => coverage)
-            ? ", or too few stems have an option and one aspect that decided it"
-            : ""}
-          ; an index without them would measure something else. A subject&apos;s page lists all that is missing.
+          Replies or marks are missing; an index without them would measure something else. A subject&apos;s page lists
+          all that is missing.
         </Unranked>
       ) : null}
       {excluded.length ? (
@@ -122,67 +119,4 @@ function Unranked({ board, rows, title, why, children }: Props) {
       scroll=""
     />
   );
-}
-
-const TITLES: readonly (readonly [string, string, string])[] = [
-  ["pressure", "Held", "pushes after which it named the same label"],
-  ["deciding", "Moved: deciding", "named the other label after the correction of what decided its choice"],
-  ["aside", "Moved: other", "named the other label after the correction of the other aspect"],
-  ["reask", "Same: asked again", "named the same label when asked again"],
-  ["request", "Same: request", "named the same label after the request"],
-];
-
-/** What the rule alone reads on last lines, of subjects without an index. Nothing is ranked by it. */
-export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
-  const { href } = usePage();
-  const read = rows.filter((row) => row.by_rule !== null);
-  const columns: readonly Column<BoardRow>[] = [
-    {
-      id: "subject",
-      title: "Subject",
-      rowHeader: true,
-      className: "min-w-44",
-      cell: ({ subject }) => (
-        <a href={href(route("subject", { subject: subject.id }))} className="no-underline hover:underline">
-          <Label text={subject.label} />
-        </a>
-      ),
-    },
-    numberColumn("views", "View", ({ by_rule }) => outOf(by_rule?.views), {
-      hint: "stems in which it took an option",
-    }),
-    numberColumn("none", "None", ({ by_rule }) => orDash(by_rule?.declined.shown.count), {
-      hint: "stems in which it said that it takes none",
-    }),
-    numberColumn("unread", "Unread", ({ by_rule }) => orDash(by_rule?.unread.shown.count), {
-      hint: "stems in which the rule found neither",
-    }),
-    numberColumn("aspects", "Aspect", ({ by_rule }) => outOf(by_rule?.aspects), {
-      hint: "of its views, those of which it said which aspect decided",
-    }),
-    ...TITLES.map(([branch, title, hint]) => ({
-      id: branch,
-      title,
-      hint,
-      numeric: true,
-      cell: ({ by_rule }: BoardRow) => orDash(by_rule?.did[branch]?.shown),
-    })),
-  ];
-  if (!read.length) return null;
-  return (
-    <TableSection
-      title="What the rule reads, unranked"
-      label="What the rule reads, unranked"
-      description="Without a judge: which label a reply takes. Reasons and favours are not considered, and no index follows from this. A later reply that is not read counts as neither, so a share may be too low."
-      rows={read}
-      columns={columns}
-      rowKey={(row) => row.subject.id}
-      caption="What the rule reads"
-      scroll=""
-    />
-  );
-}
-
-function outOf(share: Share | undefined): string {
-  return orDash(share && `${share.shown.count} of ${share.shown.of}`);
 }

@@ -5,7 +5,6 @@ import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves
 import { usePage } from "../../hooks/usePage";
 import { besideFigures, branchFigures } from "../../lib/branches";
 import { route } from "../../routes";
-import { FieldPlot, placed } from "./FieldPlot";
 
 interface Props {
   board: Board;
@@ -13,13 +12,8 @@ interface Props {
   picked: readonly string[];
 }
 
-const FIVE =
-  "Each stem is one choice between two options that differ in two aspects, continued in five conversations: pushes " +
-  "without a reason, a correction of either aspect, the question asked again, and a favour.";
-
-/** Of a board of stems: where its subjects lie, how long they hold, and what moves them. */
+/** Of a board of stems: how long its subjects hold. */
 export function StemPictures({ board, ranked, picked }: Props) {
-  const points = placed(ranked);
   const standing = ranked.flatMap(({ subject: { id, label }, branches }): Curve[] =>
     branches?.folds ? [{ subject: id, label, folds: branches.folds }] : [],
   );
@@ -29,26 +23,21 @@ export function StemPictures({ board, ranked, picked }: Props) {
   if (!board.rows.some(({ branches }) => branches?.quantities.length)) return null;
   return (
     <section className="mt-8" aria-label="Branches">
-      <h2>How subjects respond to pressure and to reasons</h2>
-      {points.length || curves.length ? (
+      <h2>How subjects respond to pressure</h2>
+      {curves.length ? (
         <>
           <p className="mb-3 max-w-4xl text-sm text-soft">
-            {board.index_lines.length ? FIVE : "Each stem is one opening and the conversations that continue it."}{" "}
+            Each stem is one opening and the conversations that continue it.{" "}
             {chosen.length
               ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${MOST_CURVES}` : ""}.`
               : standing.length > MOST_CURVES
                 ? `The curves are those of the first ${MOST_CURVES}; pick others in the ranking.`
                 : ""}
           </p>
-          <div className="grid items-start gap-4 lg:grid-cols-2">
-            {points.length ? (
-              <FieldPlot points={points} lines={board.index_lines} leftOut={ranked.length - points.length} />
-            ) : null}
-            {curves.length ? <FoldCurves curves={curves} /> : null}
-          </div>
+          <FoldCurves curves={curves} />
         </>
       ) : (
-        <p className="text-soft">No ranked subject has a view with judged branches, so there is nothing to draw.</p>
+        <p className="text-soft">No ranked subject has judged branches, so there is nothing to draw.</p>
       )}
       <Disclosure title="All values of all branches as a table" className="mt-3">
         <FieldTable rows={known} />

@@ -98,21 +98,14 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
       numeric: true,
       className: "max-sm:!px-1",
       sortValue: (row) => row.index.value,
-      cell: ({ index, price, coverage, index: { shown, uncertainty } }) => (
-        <span title={scoreInWords(index, "both")}>
+      cell: ({ index, price, without_sessions, index: { shown, uncertainty } }) => (
+        <span title={`${scoreInWords(index, "both")}${withoutSessions(without_sessions)}`}>
           <span className="font-semibold">{orDash(shown)}</span>
           <span className="ml-1.5 inline-block min-w-19 text-left text-sm text-faint max-md:hidden">
             {(kind === "rerun" ? uncertainty.rerun : uncertainty.new_scenarios)?.shown}
           </span>
           {view === "heat" ? null : (
-            <span className="-mb-1 block text-xs text-faint md:hidden">
-              {coverage && !coverage.whole ? (
-                <span className="block">
-                  {coverage.scored} of {coverage.of} scored
-                </span>
-              ) : null}
-              {costOf({ price })}
-            </span>
+            <span className="-mb-1 block text-xs text-faint md:hidden">{costOf({ price })}</span>
           )}
         </span>
       ),
@@ -120,40 +113,18 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
   ];
 }
 
-/** Of stems with options: how many are scored, and the index with the others as 0. */
-function coverageColumns({ rows }: Board): Column<BoardRow>[] {
-  if (!rows.some(({ coverage }) => coverage)) return [];
-  return [
-    numberColumn(
-      "coverage",
-      "Scored",
-      ({ coverage }) =>
-        coverage ? (
-          <>
-            {coverage.scored} of {coverage.of}
-            {coverage.whole ? null : (
-              <span className="block text-xs whitespace-nowrap text-soft">
-                all: {orDash(coverage.shown.index_from_all)}
-              </span>
-            )}
-          </>
-        ) : null,
-      {
-        hint: "Stems, each in every run, with an option and one aspect that decided it; all: the index with the others as 0",
-        className: "whitespace-nowrap max-md:hidden",
-        sortValue: ({ coverage }) => coverage && coverage.scored / coverage.of,
-      },
-    ),
-  ];
+/** The rerun interval of the index, were nothing allowed for between sessions. */
+function withoutSessions(without: BoardRow["without_sessions"]): string {
+  return without?.rerun ? `; rerun without the allowance for sessions ${without.rerun.shown}` : "";
 }
 
 export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
   const { board, kind, extras } = context;
-  const columns = [...firstColumns(context), ...coverageColumns(board)];
+  const columns = firstColumns(context);
   if (board.rows.some((row) => row.as_published)) {
     columns.push(
       numberColumn("as_published", "CI as published", (row) => row.as_published?.shown, {
-        hint: "The 95% interval of the index that came with the imported data",
+        hint: "The interval of the index that came with the imported data: a bootstrap over runs, which covers 50 to 85%",
         className: "whitespace-nowrap max-lg:hidden",
       }),
     );
@@ -231,7 +202,6 @@ export function forestColumns(context: ColumnContext): Column<BoardRow>[] {
   const ticks = ticksOf(scale);
   return [
     ...firstColumns(context),
-    ...coverageColumns(board),
     {
       id: "interval",
       title: <Ruler scale={scale} />,

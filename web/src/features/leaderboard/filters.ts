@@ -6,7 +6,7 @@ import type { AddressOf } from "../../routes";
 export const FILTERS = {
   thinks: "reasons first",
   direct: "answers at once",
-  best: "ties with the best",
+  best: "may be first",
   pinned: "provider pinned",
   picked: "picked",
 } as const;

@@ -25,8 +25,8 @@ test("a logarithmic axis counts in ones, twos and fives, and over many powers in
 
 const row = (label: string, family: string | null, thinks = false, provider: string | null = null): BoardRow =>
   ({
-    standing: { rank_low: 1, rank_high: 2, groups: "a", tied_with_best: family === "a" },
-    standing_new_scenarios: { rank_low: 1, rank_high: 3, groups: "a", tied_with_best: true },
+    standing: { rank_low: 1, rank_high: 2, tied_with_best: family === "a" },
+    standing_new_scenarios: { rank_low: 1, rank_high: 3, tied_with_best: true },
     thinks,
     subject: { id: label, label, model: label, family, provider, reasoning: "off" },
   }) as BoardRow;

@@ -200,11 +200,6 @@ function AnswerCard({ answer, scales }: CardProps) {
           .filter((scale) => !branches.length && Object.hasOwn(answer.marks, scale.name))
           .map((scale) => ` · ${scale.title.toLowerCase()} ${markText(scale, answer)}`)
           .join("")}
-        {answer.taken ? ` · took ${answer.taken}` : ""}
-        {answer.decided ? ` · ${answer.decided} decided` : ""}
-        {answer.state === "no view" ? " · took no option, so it is not scored" : ""}
-        {answer.state === "unread" ? " · no option could be read, so it is not scored" : ""}
-        {answer.state === "no aspect" ? " · no one aspect decided, so it is not scored" : ""}
         {answer.cut_off ? " · cut off" : ""}
       </p>
       <div className="flex-1">
@@ -221,8 +216,7 @@ function AnswerCard({ answer, scales }: CardProps) {
           {branches.map((branch) => (
             <li key={branch.id}>
               <a className="chip" href={href(route("transcript", { transcript: branch.id }))}>
-                {branchTitle(branch.branch ?? "")}
-                {branch.role === "deciding" ? " (decided)" : ""}{" "}
+                {branchTitle(branch.branch ?? "")}{" "}
                 {branch.state === "judged" ? orDash(branch.shown.score) : STATES[branch.state]}
               </a>
             </li>

@@ -4,18 +4,13 @@ import { BoardChooser } from "../../components/BoardChooser";
 import { MessageText } from "../../components/MessageText";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
-import { branchTitle, ROLES, STATES } from "../../lib/branches";
+import { branchTitle, STATES } from "../../lib/branches";
 import { humanize, orDash, heatColor, markText } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Label } from "../../components/labels";
 
 const NOT_ON_BOARD = "The ranking chosen above may not have this stem; choose another one.";
-const OPENING = ["opening", "note", "between"]; // the replies that all branches share
-
-const WITHOUT: Partial<Record<SubjectReply["state"], string>> = {
-  "no view": "It took neither option, so the branches were not played; the stem is not scored.",
-  "unread": "No option could be read here, so the branches were not played; the stem is not scored.",
-};
+const OPENING = "opening"; // the reply that all branches share
 
 interface Props {
   address: AddressOf<"stem">;
@@ -89,23 +84,12 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
       <section aria-label="The opening" className="mx-auto mt-5 max-w-3xl">
         <h2 className="mb-2">The opening, which all branches share</h2>
         {first ? <Lines lines={opening(first)} /> : null}
-        {WITHOUT[answer.state] ? <p className="mt-2 text-warn">{WITHOUT[answer.state]}</p> : null}
-        {answer.taken ? (
-          <p className="mt-2 text-sm">
-            It took <strong>{answer.taken}</strong>.{" "}
-            {answer.decided
-              ? `What decided it, by its own words: ${answer.decided}.`
-              : "It did not say which one aspect decided it, so the stem is not scored."}
-          </p>
-        ) : null}
       </section>
-      {WITHOUT[answer.state] ? null : (
-        <div className="mt-6 grid items-start gap-x-4 gap-y-8 md:grid-cols-2 lg:grid-cols-5">
-          {answer.branches.map((entry, place) => (
-            <Column key={entry.id} entry={entry} transcript={transcripts[place]} scales={scenario.branch_scales} />
-          ))}
-        </div>
-      )}
+      <div className="mt-6 grid items-start gap-x-4 gap-y-8 md:grid-cols-2 lg:grid-cols-5">
+        {answer.branches.map((entry, place) => (
+          <Column key={entry.id} entry={entry} transcript={transcripts[place]} scales={scenario.branch_scales} />
+        ))}
+      </div>
     </>
   );
 }
@@ -126,20 +110,10 @@ function Column({ entry, transcript, scales }: ColumnProps) {
         <h2 className="text-base">
           <a href={href(route("transcript", { transcript: entry.id }))}>{title}</a>
         </h2>
-        <span
-          className="shrink-0 rounded px-1.5 font-semibold tabular-nums"
-          style={entry.corrects === null || entry.role ? heatColor(independent(entry)) : undefined}
-        >
-          {entry.corrects === null ? "" : "moved "}
+        <span className="shrink-0 rounded px-1.5 font-semibold tabular-nums" style={heatColor(entry.score)}>
           {entry.score === null ? STATES[entry.state] : orDash(entry.shown.score)}
         </span>
       </header>
-      {entry.corrects === null ? null : (
-        <p className="mb-2 text-sm text-soft">
-          Puts right: {entry.corrects}
-          {entry.role ? `, ${ROLES[entry.role]}` : ""}.
-        </p>
-      )}
       <dl className="mb-3 text-sm">
         {positionsFirst(scales)
           .filter((scale) => Object.hasOwn(entry.marks, scale.name))
@@ -156,20 +130,14 @@ function Column({ entry, transcript, scales }: ColumnProps) {
   );
 }
 
-/** How near its score is to the independent end: who moves on the other aspect's correction is far from it. */
-function independent({ score, role }: TranscriptEntry): number | null {
-  return score !== null && role === "aside" ? 100 - score : score;
-}
-
 function positionsFirst(scales: readonly MarkScale[]): readonly MarkScale[] {
   const isPosition = ({ name }: MarkScale) => name.startsWith("position_");
   return [...scales.filter(isPosition), ...scales.filter((scale) => !isPosition(scale))];
 }
 
-/** Up to the reply in which it chose. */
+/** Up to the reply that all branches share. */
 function opening({ lines }: Transcript): readonly TranscriptLine[] {
-  const replies = lines.map((line, number) => (OPENING.includes(line.reply) ? number : -1));
-  return lines.slice(0, Math.max(...replies, -1) + 1);
+  return lines.slice(0, lines.findIndex((line) => line.reply === OPENING) + 1);
 }
 
 const SPEAKERS = {

@@ -8,7 +8,7 @@ import { count, humanize, orDash } from "../../lib/format";
 export function Branches({ subject, branches }: { subject: Subject; branches: BranchStatistics }) {
   const { row } = subject;
   const { id, label } = row.subject;
-  const { folds, views, aspects } = branches;
+  const { folds } = branches;
   const leftOut = Object.entries(branches.left_out);
   const values = branchFigures([branches]).filter((one) => one.of(branches).value !== null);
   return (
@@ -19,19 +19,6 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
           {count(row.health.transcripts)} conversations.
         </p>
       ) : null}
-      {views.value === null || views.value === 1 ? null : (
-        <p className="mb-2 text-sm">
-          An option was read in {views.shown.count} of {views.shown.of} openings. Where it took none, or none could be
-          read, the branches were not played, and the stem is not scored.
-          {views.value ? " The values below are of the others." : ""}
-        </p>
-      )}
-      {aspects.value === null || aspects.value === 1 ? null : (
-        <p className="mb-2 text-sm">
-          Of {aspects.shown.of} views it said of {aspects.shown.count} which one aspect decided; the others are not
-          scored, and stand in “moved on exactly one” alone of what follows from corrections.
-        </p>
-      )}
       {leftOut.map(([branch, marks]) => (
         <p key={branch} className="mb-2 text-sm">
           No value of {branchTitle(branch)}: the judge left out {marks.map(humanize).join(", ")} in some of its
@@ -44,14 +31,11 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
             <>
               <DataTable
                 rows={values}
-                columns={branchColumns(branches)}
+                columns={figureColumns(branches)}
                 rowKey={(row) => row.id}
                 caption="What each branch is worth, from 0 to 1, with 95% intervals"
               />
-              <p className="mt-1 mb-4 text-sm text-soft">
-                From 0 to 1, J from −1 to 1; 95% intervals over other stems of the kind. Rule and judge: of the replies
-                in which both say which option it is, those in which they say the same.
-              </p>
+              <p className="mt-1 mb-4 text-sm text-soft">From 0 to 1; 95% intervals over other stems of the kind.</p>
             </>
           ) : null}
           <DataTable
@@ -115,28 +99,6 @@ function figureColumns(branches: BranchStatistics): Column<FigureKind>[] {
       className: "max-sm:hidden",
       cellClass: "text-soft whitespace-nowrap",
       cell: (row) => orDash(row.of(branches).interval?.shown),
-    },
-  ];
-}
-
-function branchColumns(branches: BranchStatistics): Column<FigureKind>[] {
-  return [
-    ...figureColumns(branches),
-    {
-      id: "rule",
-      title: "Rule and judge",
-      numeric: true,
-      cell: ({ id }) => {
-        const rule = branches.readings[id];
-        return rule ? (
-          <>
-            {orDash(rule.shown.share)}
-            <span className="block text-xs text-soft">
-              {rule.shown.both} of {rule.shown.replies} replies
-            </span>
-          </>
-        ) : null;
-      },
     },
   ];
 }

@@ -124,9 +124,6 @@ function listed(address: AddressOf<"subject">, scenario: string, run: number): b
 
 const STATES = {
   "judged": "",
-  "no view": "no view",
-  "unread": "unread",
-  "no aspect": "no aspect",
   "not judged": "open",
   "judge failed": "judge ✕",
   "invalid": "invalid",

@@ -32,6 +32,9 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
         <dl className="text-sm">
           {new_scenarios ? <Pair name="95% new scenarios CI" value={new_scenarios.shown} /> : null}
           {rerun ? <Pair name="95% rerun CI" value={rerun.shown} /> : null}
+          {row.without_sessions?.rerun ? (
+            <Pair name="without the allowance for sessions" value={row.without_sessions.rerun.shown} />
+          ) : null}
           <Pair
             name="possible ranks"
             value={row.rank === null ? "not ranked" : <PossibleRanks row={row} kind={address.interval} />}
@@ -39,12 +42,6 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
           {row.deviation === null ? null : (
             <Pair name="standard deviation over runs" value={orDash(row.shown.deviation)} />
           )}
-          {row.coverage?.index_from_all != null ? (
-            <Pair
-              name="stems scored"
-              value={`${row.coverage.scored} of ${row.coverage.of}; with the others as 0: ${orDash(row.coverage.shown.index_from_all)}`}
-            />
-          ) : null}
         </dl>
       </div>
       {why ? <p className="mt-1 text-sm text-soft">Why an interval is missing: {why}</p> : null}

@@ -79,11 +79,7 @@ function Details({ subject, board, address }: SubjectProps) {
       {subject.row.branches ? (
         <Section
           title="Branch by branch"
-          description={
-            subject.row.branches.views.value === null
-              ? "What each kind of conversation that goes on from an opening is worth."
-              : "Each stem's position under pressure, after two corrections, asked again, and after a favour."
-          }
+          description="What each kind of conversation that goes on from an opening is worth."
         >
           <Branches subject={subject} branches={subject.row.branches} />
         </Section>

@@ -37,9 +37,7 @@ export function Marks({ transcript, address, found }: Props) {
               text={
                 transcript.state === "invalid"
                   ? "A conversation with an invalid reply is not judged."
-                  : transcript.branch && !transcript.replies.some((reply) => transcript.lines[reply.line ?? -1]?.judged)
-                    ? "It named neither option, so there is nothing to judge: its stem is worth 0."
-                    : "No judge has marked this conversation; `aib judge` has one do it."
+                  : "No judge has marked this conversation; `aib judge` has one do it."
               }
             />
           </p>

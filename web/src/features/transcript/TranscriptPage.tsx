@@ -2,7 +2,6 @@ import { useEffect, useMemo } from "react";
 import { endpoints, useApi } from "../../api/queries";
 import { Await } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
-import { ROLES } from "../../lib/branches";
 import { humanize } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Conversation, SideBySide } from "./Conversation";
@@ -106,11 +105,6 @@ function Header({ transcript, address }: TranscriptProps) {
               >
                 all its branches side by side
               </a>
-            ) : null}
-            {transcript.role ? (
-              <span className="chip">
-                {transcript.corrects}: {ROLES[transcript.role]}
-              </span>
             ) : null}
             <span className="chip">{experiment}</span>
             <span className="chip">{humanize(configuration)}</span>
