@@ -24,7 +24,7 @@ from independence_bench.analysis.audit import (
     audit,
 )
 from independence_bench.dataset.import_published import PublishedImport, import_published
-from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL
+from independence_bench.dataset.published_protocol import NAME_OF_PROTOCOL
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.published_scoring import PUBLISHED
 from independence_bench.protocol.scoring import OWN, Rules

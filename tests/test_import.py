@@ -42,13 +42,13 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import PublishedImport, import_published
-from independence_bench.dataset.published_conversations import (
+from independence_bench.dataset.published_format import Foreign, subject_of
+from independence_bench.dataset.published_protocol import (
     NAME_OF_PROTOCOL,
     SCENARIOS,
     protocol_of,
     wording_of,
 )
-from independence_bench.dataset.published_format import Foreign, subject_of
 from independence_bench.errors import WrongUse
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol import scoring

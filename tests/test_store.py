@@ -536,7 +536,7 @@ def test_a_key_of_an_earlier_version_is_passed_over_in_a_store_and_not_in_a_file
     with open_store(made.store) as store:
         found, read = find_protocol(None, store)
 
-    assert (found.hash, read) == (hash_, files)
+    assert (found.hash, read) == (hash_, written)
     with pytest.raises(ProtocolError, match="private: is not a known key"):
         parse(written, where="a folder")
 

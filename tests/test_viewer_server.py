@@ -393,7 +393,7 @@ def test_what_needs_no_store_is_answered_while_it_is_read(
     ("marks", "told", "raised"),
     [
         ("no JSON", "holds a damaged record", StoreError),
-        ("null", "what is stored cannot be read", AttributeError),
+        ("null", "its scores are not those that were stored", StoreError),
     ],
 )
 def test_a_store_that_turns_out_to_be_damaged_ends_the_server(

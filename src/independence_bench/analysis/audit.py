@@ -298,6 +298,8 @@ def _conversations(
         for c in board.configurations
         for row in board.rows
     }
+    if not rows:  # of a protocol of an earlier form nothing is shown
+        return
     counted: dict[str, list[CountedConversation]] = defaultdict(list)
     for results in records.every:
         for played in results.conversations:

@@ -26,13 +26,13 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
-from independence_bench.errors import WrongUse, why
+from independence_bench.errors import WrongUse
 from independence_bench.store.rows import LARGEST_TOTAL, Allowance, TooLarge
 
 LARGEST_FILE = 4_000_000  # bytes; a conversation is a few thousand
 MOST_FILES = 200_000
 NOT_A_FILE = "a link, a device or a sparse file, not read"
-TOO_LARGE, UNREADABLE = "too large", "cannot be read"
+UNREADABLE = "cannot be read"
 MOST_NAMED = 3  # tars in a folder that holds nothing else to read
 _UNREADABLE_TAR = (tarfile.TarError, OSError, EOFError, lzma.LZMAError, ValueError, OverflowError)
 
@@ -61,19 +61,23 @@ class Files:
     def __iter__(self) -> Iterator[File]:
         return iter(self.found)
 
+    def refuses(self, path: str, plain: bool, size: int) -> bool:
+        """Whether a file of that *size* is not read; if so, it is listed."""
+        if not plain:
+            self.refused.append((path, NOT_A_FILE))
+        elif size > LARGEST_FILE:
+            self.refused.append((path, "too large"))
+        return not plain or size > LARGEST_FILE
+
 
 @contextmanager
 def open_files(path: Path) -> Iterator[Files]:
     """The files under *path*, a folder or a tar (plain, gz, bz2, xz). Raises WrongUse for anything
     else.
     """
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError) as error:
-        raise WrongUse(f"{path}: {why(error)}; name a folder or a tar") from error
-    if stat.S_ISDIR(mode):
+    if path.is_dir():
         yield _folder(path)
-    elif stat.S_ISREG(mode):
+    elif path.is_file():
         with tempfile.TemporaryFile() as kept:
             yield _tar(path, kept)
     else:
@@ -83,18 +87,15 @@ def open_files(path: Path) -> Iterator[Files]:
 def tars_in(folder: Path) -> list[Path]:
     """The first few files right in *folder* that can be read as a tar; none where it is no folder."""
     try:
-        names = sorted(folder.iterdir())
+        named = sorted(folder.iterdir())
     except OSError:
         return []
-    return list(islice((path for path in names if path.is_file() and _is_tar(path)), MOST_NAMED))
+    return list(islice((path for path in named if path.is_file() and _is_tar(path)), MOST_NAMED))
 
 
 def _is_tar(path: Path) -> bool:
     try:
-        with (
-            _unpacked(path) as stream,
-            tarfile.open(fileobj=cast(IO[bytes], _Bounded(stream)), mode="r:") as tar,
-        ):
+        with _opened(path) as tar:
             return tar.next() is not None
     except _UNREADABLE_TAR:
         return False
@@ -108,74 +109,51 @@ def _folder(root: Path) -> Files:
     def unread(error: OSError) -> None:
         files.refused.append((str(error.filename), UNREADABLE))
 
-    for folder, folders, names in os.walk(root, followlinks=False, onerror=unread):
+    for folder, folders, names in os.walk(root, onerror=unread):
         folders.sort()
-        inside = Path(folder).relative_to(root).parts
-        for name in sorted(names) + [
-            name for name in folders if os.path.islink(os.path.join(folder, name))
-        ]:
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        for path in (Path(folder, name) for name in sorted(names) + links):
             if len(files.found) >= MOST_FILES:
                 files.cut = f"it holds more than {MOST_FILES:,} files"
                 return files
-            path, shown = Path(folder, name), "/".join((*inside, name))
+            inside = path.relative_to(root)
             try:
                 about = path.lstat()
             except OSError:
-                files.refused.append((shown, UNREADABLE))
+                files.refused.append((str(inside), UNREADABLE))
                 continue
-            if not stat.S_ISREG(about.st_mode):
-                files.refused.append((shown, NOT_A_FILE))
-            elif about.st_size > LARGEST_FILE:
-                files.refused.append((shown, TOO_LARGE))
-            else:
-                files.found.append(File((*above, *inside, name), path.read_bytes))
+            if not files.refuses(str(inside), stat.S_ISREG(about.st_mode), about.st_size):
+                files.found.append(File((*above, *inside.parts), path.read_bytes))
     return files
 
 
 def _tar(path: Path, kept: IO[bytes]) -> Files:
     """The files of a tar, unpacked one after the other into *kept*, a file without a name."""
-    files = Files()
+    files, allowance = Files(), Allowance()
     try:
-        with (
-            _unpacked(path) as stream,
-            tarfile.open(fileobj=cast(IO[bytes], _Bounded(stream)), mode="r:") as tar,
-        ):
-            allowance = Allowance()
+        with _opened(path) as tar:
             for number, member in enumerate(tar):
                 if number >= MOST_FILES:
                     files.cut = f"it holds more than {MOST_FILES:,} files"
                     break
-                if not member.isdir():
-                    _unpack(files, tar, member, kept, allowance)
+                # a sparse file is a claim of any size in a few bytes
+                plain = member.isreg() and not member.issparse()
+                if member.isdir() or files.refuses(member.name, plain, member.size):
+                    continue
+                allowance.take(member.size)
+                start = kept.tell()
+                size = kept.write(tar.extractfile(member).read())  # type: ignore[union-attr]
+                parts = PurePosixPath(member.name).parts
+                files.found.append(File(parts, partial(_piece, kept, start, size)))
     except _UNREADABLE_TAR as error:
+        said = " ".join(str(error).split())[:100] or type(error).__name__
         if not files.found:
             raise WrongUse(
-                f"{path} is not a tar that can be read ({_line(error)}); name a folder or a tar"
+                f"{path} is not a tar that can be read ({said}); name a folder or a tar"
             ) from error
-        files.cut = f"it is damaged from there on ({_line(error)})"
+        files.cut = f"it is damaged from there on ({said})"
     files.found.sort(key=lambda file: file.parts)
     return files
-
-
-def _unpack(
-    files: Files,
-    tar: tarfile.TarFile,
-    member: tarfile.TarInfo,
-    kept: IO[bytes],
-    allowance: Allowance,
-) -> None:
-    """Write one member after the others. Raises TooLarge where all of them together are too much."""
-    parts = PurePosixPath(member.name).parts
-    # a sparse file is a claim of any size in a few bytes
-    plain = member.isreg() and not member.issparse()
-    source = tar.extractfile(member) if plain and member.size <= LARGEST_FILE else None
-    if source is None:
-        files.refused.append((member.name, TOO_LARGE if plain else NOT_A_FILE))
-        return
-    allowance.take(member.size)
-    start = kept.seek(0, os.SEEK_END)
-    kept.write(source.read())
-    files.found.append(File(parts, partial(_piece, kept, start, kept.tell() - start)))
 
 
 def _piece(kept: IO[bytes], start: int, size: int) -> bytes:
@@ -183,18 +161,16 @@ def _piece(kept: IO[bytes], start: int, size: int) -> bytes:
     return kept.read(size)
 
 
-def _unpacked(path: Path) -> IO[bytes]:
+@contextmanager
+def _opened(path: Path) -> Iterator[tarfile.TarFile]:
     with path.open("rb") as file:
         begin = file.read(6)
-    openers: tuple[tuple[bytes, Callable[..., Any]], ...] = (
-        (b"\xfd7zXZ\x00", lzma.open),
-        (b"\x1f\x8b", gzip.open),
-        (b"BZh", bz2.open),
-    )
-    opened: IO[bytes] = next(
-        (opener for magic, opener in openers if begin.startswith(magic)), open
-    )(path, "rb")
-    return opened
+    packed = {b"\xfd7zXZ\x00": lzma.open, b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
+    opener: Any = next((packed[magic] for magic in packed if begin.startswith(magic)), open)
+    with opener(path, "rb") as stream:
+        bounded = cast(IO[bytes], _Bounded(stream))
+        with tarfile.open(fileobj=bounded, mode="r:") as tar:
+            yield tar
 
 
 class _Bounded:
@@ -218,7 +194,3 @@ class _Bounded:
 
     def tell(self) -> int:
         return self.stream.tell()
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:100] or type(error).__name__

@@ -9,17 +9,18 @@ requests and responses go along only where they are wanted. A folder is there wh
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.dataset.card import card
 from independence_bench.dataset.schema import (
     EXPORT_TABLES,
     VERSION,
@@ -28,6 +29,8 @@ from independence_bench.dataset.schema import (
     ExportTable,
     arrow_batches,
     arrow_schema,
+    described,
+    feature,
     pyarrow_library,
     to_exported,
 )
@@ -62,7 +65,9 @@ def export(
     *licence* is what its card says, `unknown` for none yet. Raises WrongUse where *folder* is
     neither, cannot be written, or where Parquet is wanted and cannot be made.
     """
-    write = write_jsonl if form == "jsonl" else _parquet_writer()
+    if form == "parquet":
+        pyarrow_library("; or --format jsonl")
+    write = _write_jsonl if form == "jsonl" else _write_parquet
     with whole_folder(folder) as building:
         exported = _fill(store, building, write, form, raw, licence)
     return Exported(folder, *exported)
@@ -96,18 +101,18 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 def _fill(
     store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str
 ) -> tuple[dict[str, int], int]:
-    rows, shown = {}, {table.name: table.shown(raw) for table in EXPORT_TABLES}
+    rows: dict[str, int] = {}
     with store.reading() as connection:
         source = ExportSource(connection, raw)
         ranked = list(scores(store, connection))
         for table in EXPORT_TABLES:
-            exported = ranked if table.name == "scores" else source.rows(table)
-            rows[table.name] = write(folder / f"{table.name}.{form}", shown[table.name], exported)
+            exported = source.rows(table) if table.imported else ranked
+            rows[table.name] = write(folder / f"{table.name}.{form}", table.shown(raw), exported)
         in_flight = bulk.in_flight(connection)
         protocols = sorted({name for _, name, _ in registry.stored_protocols(connection)})
     written = {
         VERSION_FILE: f'{{"version": {VERSION}}}\n',
-        "README.md": card(rows, protocols, form, raw, licence),
+        "README.md": _card(rows, protocols, form, raw, licence),
     }
     for name, text in written.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
@@ -121,10 +126,10 @@ class ExportSource:
         self.connection, self.raw = connection, raw
         # an attempt's id -> its number at its call
         self.numbers: dict[int | None, int | None] = {None: None}
-        label_of = {"subjects": "label", "judges": "label", "protocols": "name"}
-        self.labels = {
-            table: {row["hash"]: row[label] for row in bulk.dump(connection, table)}
-            for table, label in label_of.items()
+        label_of = {"subject": "label", "judge": "label", "protocol": "name"}
+        self.labels = {  # column that tells a label -> hash -> label
+            name: {row["hash"]: row[label] for row in bulk.dump(connection, f"{name}s")}
+            for name, label in label_of.items()
         }
 
     def number_attempts(self) -> None:
@@ -140,21 +145,83 @@ class ExportSource:
         blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
         call, number = None, 0
         for row in bulk.dump(self.connection, table.name, blobs):
-            labels: dict[str, Any] = {}
+            told: dict[str, Any] = {
+                c.name: self.labels[c.name][row[f"{c.name}_hash"]] for c in columns if c.told
+            }
             if table.name == "attempts":
                 call, number = row["call_key"], number + 1 if row["call_key"] == call else 1
-                labels["number"] = self.numbers[row["id"]] = number
-            elif table.name == "transcripts":
-                labels = {
-                    name: self.labels[f"{name}s"][row[f"{name}_hash"]]
-                    for name in ("subject", "protocol")
-                }
-            elif table.name == "judgements":
-                labels["judge"] = self.labels["judges"][row["judge_hash"]]
-            if "attempt_id" in row:
-                labels["attempt"] = self.numbers[row["attempt_id"]]
-            whole = to_exported(table, row, labels)
+                told["number"] = self.numbers[row["id"]] = number
+            elif "attempt_id" in row:
+                told["attempt"] = self.numbers[row["attempt_id"]]
+            whole = to_exported(table, row, told)
             yield {column.name: whole[column.name] for column in columns}
+
+
+# ---------------------------------------------------------------- the card
+
+
+CARD = """\
+---
+{front}---
+
+# AI Independence Bench: transcripts and judgements
+
+Scripted conversations in which a person leans on a chat model (agree with me, be somebody else), what
+the model said, and how judge models marked it. Written by `aib export`; `aib import` reads it back.
+
+Protocols: {protocols}. Requests and raw responses are {raw}.
+
+The words are those of language models: they may be wrong, and they may hold anything that a model can be
+led to write. A judge's marks are the opinion of a model.
+
+| file | rows | |
+|---|---|---|
+{files}
+
+## Columns
+
+{columns}
+"""
+
+
+def _card(
+    rows: Mapping[str, int], protocols: Sequence[str], form: Form, raw: bool, licence: str
+) -> str:
+    """README.md as Hugging Face expects it, with the types of the columns.
+
+    The same store gives the same bytes. A file without rows is no configuration: loaders refuse it.
+    """
+    filled = [table for table in EXPORT_TABLES if rows[table.name]]
+    front = {
+        "license": licence,
+        "pretty_name": "AI Independence Bench: transcripts and judgements",
+        "task_categories": ["text-generation"],
+        "tags": ["llm-evaluation", "benchmark", "persona", "independence", "llm-as-a-judge"],
+        "configs": [
+            {"config_name": table.name, **({"default": True} if table.name == "transcripts" else {}),
+             "data_files": f"{table.name}.{form}"}
+            for table in filled
+        ],
+        "dataset_info": [
+            {"config_name": table.name, "features": [_feature(c, form) for c in table.shown(raw)]}
+            for table in filled
+        ],
+    }  # fmt: skip
+    plain = [f"`{re.sub(r'[^A-Za-z0-9._-]', '', name)}`" for name in protocols]
+    return CARD.format(
+        front=yaml.safe_dump(front, sort_keys=False, allow_unicode=True),
+        protocols=", ".join(plain) or "none",
+        raw="included" if raw else "left out",
+        files="\n".join(
+            f"| `{t.name}.{form}` | {rows[t.name]:,} | {t.says} |" for t in EXPORT_TABLES
+        ),
+        columns=described(),
+    )
+
+
+def _feature(column: ExportColumn, form: Form) -> dict[str, Any]:
+    text = column.base == "body" and form == "jsonl"  # bytes in Parquet
+    return {"name": column.name, **({"dtype": "string"} if text else feature(column.kind))}
 
 
 # ---------------------------------------------------------------- scores
@@ -213,7 +280,7 @@ def _values(numbers: Mapping[str, float | None]) -> list[dict[str, Any]]:
 Writer = Callable[[Path, tuple[ExportColumn, ...], Iterable[Mapping[str, Any]]], int]
 
 
-def write_jsonl(
+def _write_jsonl(
     path: Path, _columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]
 ) -> int:
     """One JSON object a line, in UTF-8; half a character is written as its escape."""
@@ -225,20 +292,14 @@ def write_jsonl(
     return count
 
 
-def _parquet_writer() -> Writer:
-    pyarrow_library("; or --format jsonl")
+def _write_parquet(
+    path: Path, columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]
+) -> int:
     from pyarrow import parquet
 
-    def write(
-        path: Path, columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]
-    ) -> int:
-        count = 0
-        with closing(
-            parquet.ParquetWriter(path, arrow_schema(columns), compression="zstd")
-        ) as writer:
-            for batch in arrow_batches(columns, rows):
-                count += len(batch)
-                writer.write_batch(batch)
-        return count
-
-    return write
+    count = 0
+    with closing(parquet.ParquetWriter(path, arrow_schema(columns), compression="zstd")) as writer:
+        for batch in arrow_batches(columns, rows):
+            count += len(batch)
+            writer.write_batch(batch)
+    return count

@@ -23,6 +23,7 @@ from independence_bench.dataset.schema import (
     VERSION,
     VERSION_FILE,
     ExportTable,
+    pyarrow_library,
     refuse_constant,
     same,
 )
@@ -34,7 +35,9 @@ from independence_bench.store.rows import HELD, LARGEST_TEXT, LARGEST_TOTAL, All
 T = TypeVar("T")
 
 BATCH = 500  # rows that are looked up and stored together, at most
-FORMS = ("jsonl", "parquet")
+MOST_FINDINGS = 1000  # that are kept in words; all are counted
+LONGEST_VERSION = 10_000  # bytes of the file that says it
+IMPORTED = tuple(table for table in EXPORT_TABLES if table.imported)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,14 @@ class Found:
 def find_file(folder: Path, name: str) -> Path | None:
     """The file of the table called *name* in either format; None where there is none."""
     try:
-        return next((file for form in FORMS if (file := folder / f"{name}.{form}").is_file()), None)
+        return next(
+            (
+                file
+                for form in ("jsonl", "parquet")
+                if (file := folder / f"{name}.{form}").is_file()
+            ),
+            None,
+        )
     except OSError:
         return None
 
@@ -104,18 +114,18 @@ def _parquet(file: Path) -> Iterator[Found]:
     """Row by row. Texts that stand in a dictionary are kept there until a row is known to be of a
     sensible size.
     """
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise WrongUse(
-            "Parquet needs pyarrow: pip install 'ai-independence-bench[export]'"
-        ) from None
+    pyarrow = pyarrow_library()
+    from pyarrow import parquet
+
     number = 0
     try:
         with parquet.ParquetFile(file) as plain:
             paths = [plain.schema.column(at).path for at in range(len(plain.schema))]
-            _check_dictionaries(plain.metadata)
+            for group in range(plain.metadata.num_row_groups):
+                for column in range(len(paths)):
+                    about = plain.metadata.row_group(group).column(column)
+                    if about.total_uncompressed_size > LARGEST_TOTAL // 4:  # all of it is in memory
+                        raise TooLarge(LARGEST_TOTAL // 4)
         with parquet.ParquetFile(file, read_dictionary=paths) as opened:
             nothing = pyarrow.RecordBatch.from_pylist([], schema=opened.schema_arrow)
             _sizes(nothing.to_struct_array())  # raises for types that no export has
@@ -132,46 +142,29 @@ def _parquet(file: Path) -> Iterator[Found]:
         yield Found(f"{file.name} after row {number}", 0, ValueError(f"cannot be read ({message})"))
 
 
-def _check_dictionaries(metadata: Any) -> None:
-    """Raise TooLarge where one part of a column is larger than may be held at once, as its own file
-    says.
-    """
-    for group in range(metadata.num_row_groups):
-        about = metadata.row_group(group)
-        for column in range(about.num_columns):
-            if about.column(column).total_uncompressed_size > LARGEST_TOTAL // 4:
-                raise TooLarge(LARGEST_TOTAL // 4)
-
-
 def _sizes(array: Any) -> Any:
     """How many bytes each value of an Arrow *array* takes when it is unpacked, as int64 of numpy.
 
     Raises ValueError where it has a type that no export has: what that takes is not known.
     """
-    import pyarrow
-    from pyarrow import compute
+    from pyarrow import binary, compute, large_binary, large_string, string, types
 
     kind = array.type
     sizes = np.full(len(array), 8, dtype=np.int64)
-    if pyarrow.types.is_dictionary(kind):
+    if types.is_dictionary(kind):
         entries = _sizes(array.dictionary)
         places = compute.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
         sizes[places >= 0] += entries[places[places >= 0]]
-    elif pyarrow.types.is_struct(kind):
+    elif types.is_struct(kind):
         for field in array.flatten():
             sizes += _sizes(field)
-    elif pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind):
+    elif types.is_list(kind) or types.is_large_list(kind):
         ends = np.concatenate([[0], np.cumsum(_sizes(array.values))])
         offsets = array.offsets.to_numpy()
         sizes += ends[offsets[1:]] - ends[offsets[:-1]]
-    elif kind in (
-        pyarrow.string(),
-        pyarrow.large_string(),
-        pyarrow.binary(),
-        pyarrow.large_binary(),
-    ):
+    elif kind in (string(), large_string(), binary(), large_binary()):
         sizes += compute.fill_null(compute.binary_length(array), 0).to_numpy(zero_copy_only=False)
-    elif not (pyarrow.types.is_primitive(kind) or pyarrow.types.is_null(kind)):
+    elif not (types.is_primitive(kind) or types.is_null(kind)):
         raise ValueError(f"has a column of type {kind}, which no export has")
     return sizes
 
@@ -188,11 +181,6 @@ def in_batches(rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
             batch, held = [], 0
     if batch:
         yield batch
-
-
-MOST_FINDINGS = 1000  # that are kept in words; all are counted
-LONGEST_VERSION = 10_000  # bytes of the file that says it
-IMPORTED = tuple(table for table in EXPORT_TABLES if table.imported)
 
 
 @dataclass(slots=True)
@@ -250,14 +238,9 @@ def import_export(path: Path, store: Store) -> Imported:
 
 def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
     """Store those *rows* of *batch*, each with where it stands, that are good and new."""
-    table, connection, count = (
-        batch.table,
-        batch.stored.connection,
-        summary.counts[batch.table.name],
-    )
-    new = []
+    count, new = summary.counts[batch.table.name], []
     for where, row in rows:
-        key = table.key_of(row)
+        key = batch.table.key_of(row)
         if key not in batch.there:
             try:
                 new.append(batch.check(row))
@@ -267,13 +250,13 @@ def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
             else:
                 count.added += 1
                 batch.there[key] = row
-        elif same(table, row, batch.there[key]):
+        elif same(batch.table, row, batch.there[key]):
             count.there += 1
         else:
             count.conflicts += 1
             summary.note(f"{where}: is already stored with other content, which is kept")
-    bulk.add(connection, table.name, new)
-    bulk.set_requests(connection, batch.requests)
+    bulk.add(batch.stored.connection, batch.table.name, new)
+    bulk.set_requests(batch.stored.connection, batch.requests)
     summary.untraced += batch.untraced
 
 
@@ -287,9 +270,7 @@ def _version(file: Path) -> int:
     except FileNotFoundError:
         return 1
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise WrongUse(
-            f"{file} cannot be read; restore it, or delete it where an older aib wrote the export"
-        ) from None
+        version = None
     if type(version) is not int or version < 1:
         raise WrongUse(
             f"{file} states no version; restore it, or delete it where an older aib wrote the export"

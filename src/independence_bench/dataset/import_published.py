@@ -15,24 +15,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from independence_bench.dataset.archive import File, Files, open_files, tars_in
 from independence_bench.dataset.published_conversations import (
-    NAME_OF_PROTOCOL,
-    SCENARIO_BY_STEM,
-    Known,
-    Place,
     PublishedConversation,
     Source,
-    Votes,
     assemble,
-    protocol_of,
-    variant_of,
-    weight,
-    wording_of,
 )
 from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
@@ -48,6 +38,17 @@ from independence_bench.dataset.published_format import (
     read_trajectory,
     reply_path,
     subject_of,
+)
+from independence_bench.dataset.published_protocol import (
+    NAME_OF_PROTOCOL,
+    SCENARIO_BY_STEM,
+    Place,
+    Votes,
+    Wording,
+    merged,
+    protocol_of,
+    variant_of,
+    wording_of,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
@@ -116,12 +117,12 @@ def import_published(
     with open_files(path) as files:
         groups, names = _sorted_out(files, outcome)
         if not groups:
-            instead = " or ".join(shlex.quote(str(tar)) for tar in tars_in(path))
+            tars = " or ".join(shlex.quote(str(tar)) for tar in tars_in(path))
             raise WrongUse(
                 f"{path} holds no conversation in a layout that aib reads; "
                 + (
-                    f"import {instead} instead"
-                    if instead
+                    f"import {tars} instead"
+                    if tars
                     else "docs/published-data.md says which there are"
                 )
             )
@@ -130,9 +131,8 @@ def import_published(
         owner = bulk.origin_of(LAYOUT, path.absolute().name)
         writer = _Writer(store, protocol, protocol_files, names, owner, outcome, clock)
         done = 0
-        for batch in in_chunks(
-            ((group, parts) for group, parts in sorted(groups.items()) if parts), BATCH
-        ):
+        whole = [(group, parts) for group, parts in sorted(groups.items()) if parts]
+        for batch in in_chunks(whole, BATCH):
             tell("importing", done, outcome.files)
             writer.write([_conversation(protocol, group, parts.values()) for group, parts in batch])
             done += sum(len(parts) for _, parts in batch)
@@ -208,29 +208,16 @@ def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) 
 def _settle(
     store: Store, votes: Votes, groups: Mapping[Group, Parts]
 ) -> tuple[Protocol, ProtocolFiles]:
-    """The protocol that says what the data and the store know; where they differ, what more
-    conversations say.
-    """
-    new, old = votes.result(), _stored_wording(store)
+    """The protocol that says what the data and the store know."""
     here = Counter(
         (variant, delivery) for (_, _, variant, delivery, _), parts in groups.items() if parts
     )
-    better = {
-        place: text
-        for place, text in new.items()
-        if place not in old.texts or weight(place, here) > weight(place, old.complete)
-    }
-    return protocol_of({**old.texts, **better})
+    stored, complete = _stored_wording(store)
+    return protocol_of(merged(stored, votes.result(), complete, here))
 
 
-class _Stored(NamedTuple):
+def _stored_wording(store: Store) -> tuple[Wording, Counter[Place]]:
     """What the stored protocol knows, and how many complete conversations say so."""
-
-    texts: Known
-    complete: Counter[Place]
-
-
-def _stored_wording(store: Store) -> _Stored:
     with store.reading() as connection:
         stored = [
             (hash_, files)
@@ -238,7 +225,7 @@ def _stored_wording(store: Store) -> _Stored:
             if name == NAME_OF_PROTOCOL
         ]
         if not stored:
-            return _Stored({}, Counter())
+            return Wording(), Counter()
         protocol = parse_stored(*stored[0], NAME_OF_PROTOCOL)
         scripts = {
             script_hash(protocol, configuration, scenario)
@@ -252,7 +239,7 @@ def _stored_wording(store: Store) -> _Stored:
             place = (variant_of(protocol, system, delivery), delivery)
             played.add(place)
             complete[place] += count if state == "complete" else 0
-    return _Stored(wording_of(protocol, played), complete)
+    return wording_of(protocol, played), complete
 
 
 def _conversation(
@@ -346,37 +333,39 @@ class _Writer:
             made.append(_judging_attempt(judgement, file, again))
             if not again:
                 new[judgement.key] = (judgement, file.at)
-        attempts = self._keep(connection, made)
-        for name in {file.judge for _, file in judged}:
-            registry.keep_judge(connection, *_judge(name))
+        self._keep_judgements(connection, made, new, {file.judge for _, file in judged})
         self.outcome.judgements += len(new)
-        kept = [(key, attempts[key, at], one, at) for key, (one, at) in new.items()]
-        results.keep_judgements(connection, kept)
 
     def _names(self, connection: Connection, conversations: Conversations) -> None:
         """Readings of names as judgements of the conversations, each text's once."""
-        new: dict[str, tuple[Judgement, PublishedConversation, NamesFile]] = {}
+        new: dict[str, tuple[Judgement, float]] = {}
+        read_from: dict[str, NamesFile] = {}
         for c in conversations:
             file = self.names.get((c.subject.hash, c.run))
             if file is not None and c.reason is None and c.scenario.id in file.by_scenario:
                 heard, (judge, _, _) = c.transcript.heard_hash, _judge(file.label)
-                key, answer = (
-                    question_key(heard, judge, PUBLISHED),
-                    published_answer(file.by_scenario[c.scenario.id]),
-                )
-                new.setdefault(
-                    key,
-                    (Judgement(key, heard, PUBLISHED, judge, names_mark(answer), answer), c, file),
-                )
+                key = question_key(heard, judge, PUBLISHED)
+                answer = published_answer(file.by_scenario[c.scenario.id])
+                mark = names_mark(answer)
+                new.setdefault(key, (Judgement(key, heard, PUBLISHED, judge, mark, answer), c.at))
+                read_from.setdefault(key, file)
         for key in bulk.answered(connection, new.keys()):
             del new[key]
-        attempts = self._keep(connection, [_naming_attempt(*reading) for reading in new.values()])
-        for label in {file.label for _, _, file in new.values()}:
-            registry.keep_judge(connection, *_judge(label))
+        made = [_naming_attempt(one, at, read_from[key]) for key, (one, at) in new.items()]
+        self._keep_judgements(connection, made, new, {read_from[key].label for key in new})
         self.outcome.names += len(new)
-        kept = [
-            (key, attempts[key, c.at], judgement, c.at) for key, (judgement, c, _) in new.items()
-        ]
+
+    def _keep_judgements(
+        self,
+        connection: Connection,
+        made: Sequence[PaidAttempt],
+        new: Mapping[str, tuple[Judgement, float]],
+        judges: Iterable[str],
+    ) -> None:
+        attempts = self._keep(connection, made)
+        for name in judges:
+            registry.keep_judge(connection, *_judge(name))
+        kept = [(key, attempts[key, at], one, at) for key, (one, at) in new.items()]
         results.keep_judgements(connection, kept)
 
     def _judgement(self, c: PublishedConversation, file: Trajectory) -> Judgement:
@@ -410,55 +399,46 @@ def _attempt(key: str, source: Source, there: bool) -> PaidAttempt:
     """
     file, reply = source.file, source.reply
     if source.replaced or there:
-        outcome, message = (
-            REPLACED,
-            "another reply to the same question is the one in the conversation",
-        )
+        outcome = REPLACED
+        message = "another reply to the same question is the one in the conversation"
     elif reply.reason is not None:
         outcome, message = Kind.BROKEN.value, reply.reason
     else:
         outcome, message = ANSWERED, "" if file else "known only from what was sent after it"
     cost = file.cost if file else CostFile()
     finish_reason, raw = (file.finish_reason, file.raw) if file else (None, "")
-    ended = Ended(
-        outcome, message, cost.usage, cost.elapsed_seconds or 0.0, raw, finish_reason=finish_reason
-    )
+    seconds = cost.elapsed_seconds or 0.0
+    ended = Ended(outcome, message, cost.usage, seconds, raw, finish_reason=finish_reason)
     model = source.request.model
     call = CallInfo(key, "reply", model.endpoint, model.model, source.request.record)
-    return PaidAttempt(call, ended, source.at - ended.seconds, source.at)
+    return PaidAttempt(call, ended, source.at - seconds, source.at)
 
 
 def _judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -> PaidAttempt:
-    outcome, message = ANSWERED, judgement.reason or ""
-    if judgement.reason is not None:
-        outcome = Kind.BROKEN.value
     if again:
         outcome, message = JUDGED_AGAIN, "the same words were said in another conversation"
-    cost = file.judge_cost
-    ended = Ended(
-        outcome, message, cost.usage, cost.elapsed_seconds or 0.0, file.judge_raw_response or ""
-    )
-    # what the judge was sent is not in the data
-    call = CallInfo(
-        judgement.key, "judgement", "openrouter", file.judge, canonical({"model": file.judge})
-    )
-    return PaidAttempt(call, ended, file.at, file.at)  # when the judge was asked is not in the data
+    else:
+        outcome = ANSWERED if judgement.reason is None else Kind.BROKEN.value
+        message = judgement.reason or ""
+    seconds, raw = file.judge_cost.elapsed_seconds or 0.0, file.judge_raw_response or ""
+    ended = Ended(outcome, message, file.judge_cost.usage, seconds, raw)
+    return _judge_asked(judgement.key, file.judge, ended, file.at)
 
 
-def _naming_attempt(judgement: Judgement, c: PublishedConversation, file: NamesFile) -> PaidAttempt:
+def _naming_attempt(judgement: Judgement, at: float, file: NamesFile) -> PaidAttempt:
     """The names of a run were read in one call; each conversation in the file has an equal share of
     its cost.
     """
-    cost = (
-        None
-        if file.extraction_cost_usd is None
-        else file.extraction_cost_usd / len(file.by_scenario)
-    )
-    ended = Ended(ANSWERED, "", Usage(None, None, cost=cost), 0.0, file.raw)
-    call = CallInfo(
-        judgement.key, "judgement", "openrouter", file.label, canonical({"model": file.label})
-    )
-    return PaidAttempt(call, ended, c.at, c.at)  # when it was asked is not in the data
+    cost = file.extraction_cost_usd
+    share = None if cost is None else cost / len(file.by_scenario)
+    ended = Ended(ANSWERED, "", Usage(None, None, cost=share), 0.0, file.raw)
+    return _judge_asked(judgement.key, file.label, ended, at)
+
+
+def _judge_asked(key: str, judge: str, ended: Ended, at: float) -> PaidAttempt:
+    """What the judge was sent, and when, is not in the data: it has the time of the reply."""
+    call = CallInfo(key, "judgement", "openrouter", judge, canonical({"model": judge}))
+    return PaidAttempt(call, ended, at, at)
 
 
 def _judge(name: str) -> tuple[str, str, str]:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
+from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
 from independence_bench.dataset.schema import ExportTable, to_exported, to_store
@@ -37,6 +38,16 @@ ELSEWHERE = "published-"
 BLOBS = {"files", "lines", "request", "raw"}
 PLACE = ("system", "delivery", "scenario", "experiment")  # where in a protocol a transcript belongs
 LARGEST_COST = 1e6  # dollars of one attempt, as it is read from an endpoint
+
+# column -> the table and the column of what it refers to, and what is said where that is not here
+REFERS: Mapping[str, tuple[str, str, str]] = {
+    "protocol_hash": ("protocols", "hash", "its protocol is not here"),
+    "subject_hash": ("subjects", "hash", "its subject is not here"),
+    "judge_hash": ("judges", "hash", "its judge is not here"),
+    "call_key": ("calls", "key", "its call is not here"),
+    "transcript": ("transcripts", "id", "its conversation is not here"),
+    "reply_keys": ("replies", "key", "a reply of it is not here"),
+}
 
 Row = dict[str, Any]
 Place = tuple[str, ...]  # what a transcript says under PLACE
@@ -131,26 +142,18 @@ def _is_ours(placed: Placed) -> bool:
     return not placed[0].name.startswith(ELSEWHERE)
 
 
+SETTINGS = TypeAdapter(ChatModel)
+
+
 def model_of(spec: str) -> ChatModel | None:
     """The model that *spec* describes; None where it is another kind of judge, or nothing."""
     try:
+        SETTINGS.validate_json(spec, strict=True)
         given = json.loads(spec)
         model = read_settings(given)
-        model.label  # noqa: B018 - a setting of the wrong type shows here
-        texts = (model.model, model.endpoint, model.identity, model.provider or "")
-        is_typed = (
-            all(isinstance(text, str) for text in texts)
-            and isinstance(model.accept_cut_off, bool)
-            and isinstance(model.own_limit, bool)
-            and isinstance(model.stateful, bool)
-            and type(model.max_tokens) is int
-            and type(model.temperature) in (int, float)
-        )
         # a setting that it lacks, of a version before there was such a setting, has its default
-        return (
-            model if is_typed and model.spec == canonical(json.loads(model.spec) | given) else None
-        )
-    except (ValueError, TypeError, KeyError, RecursionError, AttributeError):
+        return model if model.spec == canonical(json.loads(model.spec) | given) else None
+    except (ValueError, TypeError, RecursionError):
         return None
 
 
@@ -161,7 +164,6 @@ class Batch:
 
     def __init__(self, stored: StoreLookups, table: ExportTable, rows: list[Row]) -> None:
         self.stored, self.table, self.rows = stored, table, rows
-        self._here: dict[str, Mapping[str, Row]] = {}
         self.requests: dict[str, str] = {}  # of calls, made again from what was checked
         self.untraced = 0  # transcripts of other programs, or of a script that no protocol here has
 
@@ -171,11 +173,8 @@ class Batch:
         first = self.table.columns[0].name
         values = {row[first] for row in self.rows}
         if self.table.name == "attempts":
-            stored_rows = [
-                row
-                for at_call in self.stored.attempts_at(values, BLOBS).values()
-                for row in at_call
-            ]
+            at_calls = self.stored.attempts_at(values, BLOBS).values()
+            stored_rows = [row for at_call in at_calls for row in at_call]
         else:
             stored_rows = self.stored.rows(self.table.name, first, values, BLOBS)
         ids = {row["attempt_id"] for row in stored_rows if row.get("attempt_id")}
@@ -189,18 +188,23 @@ class Batch:
         ]
         return {self.table.key_of(row): row for row in exported}
 
-    def check(self, row: Row) -> Row:
-        """The new *row* as the store has it, or Refused."""
-        return CHECKS[self.table.name](self, row)
+    @cached_property
+    def here(self) -> Mapping[str, Mapping[str, Row]]:
+        """Column of `REFERS` that these rows have -> what it says -> the row in the store."""
+        found: dict[str, Mapping[str, Row]] = {}
+        for column in REFERS.keys() & self.rows[0].keys():
+            table, key, _ = REFERS[column]
+            values = {value for row in self.rows for value in _listed(row[column])}
+            found[column] = {
+                row[key]: row for row in self.stored.rows(table, key, values, {"lines"})
+            }
+        return found
 
-    def here(self, table: str) -> Mapping[str, Row]:
-        """Hash or key -> the rows of *table* that these rows refer to and that are in the store."""
-        if table not in self._here:
-            column, name = ("key", "key") if table == "calls" else ("hash", f"{table[:-1]}_hash")
-            name = "call_key" if self.table.name == "attempts" else name
-            rows_there = self.stored.rows(table, column, {row[name] for row in self.rows})
-            self._here[table] = {row[column]: row for row in rows_there}
-        return self._here[table]
+    @cached_property
+    def calls(self) -> Mapping[str, Row]:
+        """Key -> the call whose answer one of these rows is."""
+        keys = {row["key"] for row in self.rows}
+        return {row["key"]: row for row in self.stored.rows("calls", "key", keys)}
 
     @cached_property
     def attempts(self) -> Mapping[str, list[Row]]:
@@ -208,24 +212,38 @@ class Batch:
         return self.stored.attempts_at({row["key"] for row in self.rows})
 
     @cached_property
-    def transcripts(self) -> Mapping[str, Row]:
-        """Id -> transcript."""
-        ids = {row["transcript"] for row in self.rows}
-        return {row["id"]: row for row in self.stored.rows("transcripts", "id", ids, BLOBS)}
-
-    @cached_property
-    def replies(self) -> Mapping[str, Row]:
-        """Key -> reply."""
-        keys = {key for row in self.rows for key in row["reply_keys"]}
-        return {row["key"]: row for row in self.stored.rows("replies", "key", keys)}
-
-    @cached_property
     def _ids(self) -> Iterator[int]:
         return iter(new_attempts(self.stored.connection, len(self.rows)))
 
+    def check(self, row: Row) -> Row:
+        """The new *row* as the store has it, or Refused."""
+        for column, here in self.here.items():
+            need(all(value in here for value in _listed(row[column])), REFERS[column][2])
+        if self.table.name in CHECKS:
+            CHECKS[self.table.name](self, row)
+        stored = to_store(self.table, row)
+        if self.table.name == "attempts":
+            stored["id"] = next(self._ids)
+        elif "attempt" in stored:
+            number = stored.pop("attempt")
+            stored["attempt_id"] = None if number is None else self._attempt_id(row)
+        return stored
+
+    def _attempt_id(self, row: Row) -> int:
+        """The id of the attempt that the answer *row* came from."""
+        kind = "reply" if self.table.name == "replies" else "judgement"
+        called = self.calls.get(row["key"])
+        need(called and called["kind"] == kind, f"no call for a {kind} of that key is here")
+        at_call = self.attempts.get(row["key"], [])
+        need(0 < row["attempt"] <= len(at_call), "the attempt that it came from is not here")
+        attempt = at_call[row["attempt"] - 1]
+        usable = row["state"] != "valid" or attempt["outcome"] in (ANSWERED, CUT_OFF)
+        need(usable, f"is valid and comes from an attempt that was {attempt['outcome']}")
+        return int(attempt["id"])
+
     # ---------------------------------------------------------------- a check for each table
 
-    def _protocol(self, row: Row) -> Row:
+    def _protocol(self, row: Row) -> None:
         paths = [file["path"] for file in row["files"]]
         need(
             all(len(file["text"]) <= LARGEST_FILE for file in row["files"]),
@@ -244,27 +262,19 @@ class Batch:
             (read.hash, read.name) == (row["hash"], row["name"]),
             "its hash is not that of its files",
         )
-        return to_store(self.table, row)
 
-    def _subject(self, row: Row) -> Row:
+    def _subject(self, row: Row) -> None:
         model = model_of(row["spec"])
         if model is None:
             raise Refused("its settings are not those of a model")
         agree = (model.hash, model.label) == (row["hash"], row["label"])
         need(agree, "its hash or label is not that of its settings")
-        return row
 
-    def _judge(self, row: Row) -> Row:
+    def _judge(self, row: Row) -> None:
         model = model_of(row["spec"])
         need(model is None or model.hash == row["hash"], "its hash is not that of its settings")
-        return row
 
-    def _begun(self, row: Row) -> Row:
-        need(row["protocol_hash"] in self.here("protocols"), "its protocol is not here")
-        need(row["subject_hash"] in self.here("subjects"), "its subject is not here")
-        return row
-
-    def _decision(self, row: Row) -> Row:
+    def _decision(self, row: Row) -> None:
         need(row["verdict"] in ("exclude", "keep"), "its verdict is neither exclude nor keep")
         need(
             row["origin"] in (COMMAND, MODELS_FILE),
@@ -274,68 +284,37 @@ class Batch:
             row["reason"].strip() and row["reason"].isprintable(),
             "its reason is not one line of text",
         )
-        need(row["subject_hash"] in self.here("subjects"), "its subject is not here")
-        return row
 
-    def _call(self, row: Row) -> Row:
+    def _call(self, row: Row) -> None:
         need(row["kind"] in ("reply", "judgement"), "its kind is neither reply nor judgement")
-        return to_store(self.table, row)
 
-    def _attempt(self, row: Row) -> Row:
+    def _attempt(self, row: Row) -> None:
         cost, number = row["cost"], row["number"]
         need(
             cost is None or 0 <= cost < LARGEST_COST, f"{cost} is not a cost in dollars, from 0 up"
         )
-        need(row["call_key"] in self.here("calls"), "its call is not here")
         follows = number == 1 or (row["call_key"], number - 1) in self.there
         need(follows, f"attempt {number} comes after one that is not here")
-        return to_store(self.table, row) | {"id": next(self._ids)}
 
-    def _reply(self, row: Row) -> Row:
+    def _reply(self, row: Row) -> None:
         refuse_first(integrity.reply_faults(row))
-        return self._with_attempt(row, "reply")
 
-    def _reading(self, row: Row) -> Row:
+    def _reading(self, row: Row) -> None:
         """It is of the replies of its conversation, which is of a protocol of an earlier form."""
-        played = self.transcripts.get(row["transcript"])
-        if played is None:
-            raise Refused("its conversation is not here")
+        played = self.here["transcript"][row["transcript"]]
         system, lines = json.loads(played["lines"])
         talk = Transcript(system, tuple(Line(**line) for line in lines))
         of = [option["reply"] for option in row["options"] if option["reply"] != "decided"]
         need(of == list(talk.names), "it reads other replies")
-        return to_store(self.table, row)
 
-    def _judgement(self, row: Row) -> Row:
-        need(row["judge_hash"] in self.here("judges"), "its judge is not here")
+    def _judgement(self, row: Row) -> None:
         names = [mark["mark"] for mark in row["marks"]]
         need(len(set(names)) == len(names), f"is {row['state']}, with the marks {names}")
-        stored = to_store(self.table, row)
-        refuse_first(integrity.judgement_faults(stored))
-        return self._with_attempt(stored, "judgement")
+        refuse_first(integrity.judgement_faults(to_store(self.table, row)))
 
-    def _with_attempt(self, row: Row, kind: str) -> Row:
-        """*row* with the id of the attempt that its answer of *kind* came from, in the place of its
-        number.
-        """
-        stored = {name: value for name, value in row.items() if name != "attempt"}
-        number = row["attempt"]
-        if number is None:
-            return stored | {"attempt_id": None}
-        called = self.here("calls").get(row["key"])
-        need(called and called["kind"] == kind, f"no call for a {kind} of that key is here")
-        at_call = self.attempts.get(row["key"], [])
-        need(0 < number <= len(at_call), "the attempt that it came from is not here")
-        attempt = at_call[number - 1]
-        usable = row["state"] != "valid" or attempt["outcome"] in (ANSWERED, CUT_OFF)
-        need(usable, f"is valid and comes from an attempt that was {attempt['outcome']}")
-        return stored | {"attempt_id": attempt["id"]}
-
-    def _transcript(self, row: Row) -> Row:
+    def _transcript(self, row: Row) -> None:
         """Checked against its replies, its script, and the keys that its requests make."""
-        need(row["protocol_hash"] in self.here("protocols"), "its protocol is not here")
-        subject = self.here("subjects").get(row["subject_hash"])
-        model = model_of(subject["spec"]) if subject else None
+        model = model_of(self.here["subject_hash"][row["subject_hash"]]["spec"])
         if model is None:
             raise Refused("its subject is not here")
         need(row["run"] >= 1, "runs are counted from 1")
@@ -346,13 +325,11 @@ class Batch:
         complete = row["state"] == "complete"
         agree = row["state"] in ("complete", "invalid") and complete == (row["reason"] is None)
         need(agree, f"is {row['state']}, with the reason {row['reason']!r}")
-        need(all(key in self.replies for key in row["reply_keys"]), "a reply of it is not here")
         talk = Transcript(row["system_prompt"], tuple(Line(**line) for line in row["lines"]))
-        replies = [self.replies[key] for key in row["reply_keys"]]
+        replies = [self.here["reply_keys"][key] for key in row["reply_keys"]]
         refuse_first(integrity.transcript_faults(row, talk))
         refuse_first(integrity.reply_text_faults(row, talk, replies))
         self._caused(row, talk, model, replies)
-        return to_store(self.table, row)
 
     def _caused(self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]) -> None:
         """Its script, played with its replies, gives its words; each request has the key that its
@@ -396,17 +373,20 @@ class Batch:
             self.requests[key] = record
 
 
+def _listed(said: Any) -> list[Any]:
+    return said if isinstance(said, list) else [said]
+
+
 def refuse_first(faults: Iterable[str]) -> None:
     """Refuse a row that has any of *faults*."""
     for fault in faults:
         raise Refused(fault)
 
 
-CHECKS: Mapping[str, Callable[[Batch, Row], Row]] = {
+CHECKS: Mapping[str, Callable[[Batch, Row], None]] = {
     "protocols": Batch._protocol,
     "subjects": Batch._subject,
     "judges": Batch._judge,
-    "begun": Batch._begun,
     "decisions": Batch._decision,
     "calls": Batch._call,
     "attempts": Batch._attempt,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -82,36 +82,26 @@ Time = Annotated[float, AfterValidator(in_calendar)]
 
 
 class ValueKind(NamedTuple):
-    """A kind of value: its type as pydantic checks it, its name in the documentation, and its type
-    in Parquet.
-    """
+    """A kind of value, for each who has to know it."""
 
-    type: Any
-    shown: str
-    arrow: str = ""  # "": a list
+    type: Any  # as pydantic checks it
+    shown: str  # in the documentation
+    feature: str | Mapping[str, str] = "string"  # in Arrow, of a list: what is in it, or its fields
+    listed: bool = False
 
 
-# lists of objects, by their fields
-PARTS: Mapping[str, Mapping[str, str]] = {
-    "lines": {"speaker": "text", "text": "text", "notes": "text", "name": "text"},
-    "files": {"path": "text", "text": "text"},
-    "marks": {"mark": "text", "value": "number"},
-    "options": {"reply": "text", "label": "text or null"},
-    "values": {"name": "text", "value": "number or null"},
-    "indices": {"run": "count", "index": "number or null"},
-}
 KINDS: dict[str, ValueKind] = {
-    "text": ValueKind(Text, "text", "string"),
+    "text": ValueKind(Text, "text"),
     "body": ValueKind(Annotated[str, PlainValidator(_body)], "text", "binary"),
-    "key": ValueKind(Key, "hash", "string"),
-    "call": ValueKind(CallKey, "hash", "string"),
+    "key": ValueKind(Key, "hash"),
+    "call": ValueKind(CallKey, "hash"),
     "integer": ValueKind(Integer, "integer", "int64"),
     "count": ValueKind(Count, "integer", "int64"),
     "number": ValueKind(Number, "number", "float64"),
     "time": ValueKind(Time, "number", "float64"),
-    "flag": ValueKind(bool, "true/false", "bool_"),
-    "keys": ValueKind(list[Key], "list of hashes"),
-    "texts": ValueKind(list[Text], "list of texts"),
+    "flag": ValueKind(bool, "true/false", "bool"),
+    "keys": ValueKind(list[Key], "list of hashes", listed=True),
+    "texts": ValueKind(list[Text], "list of texts", listed=True),
 }
 
 
@@ -122,14 +112,27 @@ def _object(title: str, /, **fields: tuple[Any, Any]) -> type[BaseModel]:
     return made
 
 
+def _base(kind: str) -> str:
+    return kind.removesuffix(" or null")
+
+
 def _type(kind: str) -> Any:
-    base, divided, _ = kind.partition(" or ")
-    return KINDS[base].type | None if divided else KINDS[base].type
+    type_ = KINDS[_base(kind)].type
+    return type_ if kind == _base(kind) else type_ | None
 
 
-for _name, _parts in PARTS.items():
+# lists of objects, by their fields
+for _name, _parts in {
+    "lines": {"speaker": "text", "text": "text", "notes": "text", "name": "text"},
+    "files": {"path": "text", "text": "text"},
+    "marks": {"mark": "text", "value": "number"},
+    "options": {"reply": "text", "label": "text or null"},
+    "values": {"name": "text", "value": "number or null"},
+    "indices": {"run": "count", "index": "number or null"},
+}.items():
     _part = _object(_name, **{name: (_type(kind), ...) for name, kind in _parts.items()})
-    KINDS[_name] = ValueKind(list[_part], f"list of {{{', '.join(_parts)}}}")  # type: ignore[valid-type]
+    _shown = f"list of {{{', '.join(_parts)}}}"
+    KINDS[_name] = ValueKind(list[_part], _shown, _parts, listed=True)  # type: ignore[valid-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ class ExportColumn:
     @property
     def base(self) -> str:
         """The kind of what is not null."""
-        return self.kind.removesuffix(" or null")
+        return _base(self.kind)
 
     @property
     def shown(self) -> str:
@@ -209,18 +212,33 @@ EXPORT_TABLES = tuple(_tables())
 
 def described() -> str:
     """Every file and its columns as Markdown, for the dataset card."""
-    parts = []
+    lines: list[str] = []
     for table in EXPORT_TABLES:
-        rows = [f"| `{c.name}` | {c.shown} | {c.says}{' *(raw)*' * c.raw} |" for c in table.columns]
-        parts.append(
-            "\n".join(
-                (f"### {table.name}\n", f"{table.says}\n", "| column | | |", "|---|---|---|", *rows)
-            )
-        )
-    return "\n\n".join(parts)
+        lines += [f"### {table.name}\n", f"{table.says}\n", "| column | | |", "|---|---|---|"]
+        for c in table.columns:
+            lines.append(f"| `{c.name}` | {c.shown} | {c.says}{' *(raw)*' * c.raw} |")
+        lines.append("")
+    return "\n".join(lines[:-1])
 
 
 # ---------------------------------------------------------------- rows of the store, and back
+
+# kinds that the store keeps as JSON: what stands there -> what an export has, and back
+PACKED: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "keys": (list, list),
+    "files": (
+        lambda files: [{"path": path, "text": text} for path, text in sorted(files.items())],
+        lambda listed: {file["path"]: file["text"] for file in listed},
+    ),
+    "marks": (
+        lambda marks: [{"mark": name, "value": float(marks[name])} for name in sorted(marks)],
+        lambda listed: {mark["mark"]: mark["value"] for mark in listed},
+    ),
+    "options": (
+        lambda options: [{"reply": reply, "label": label} for reply, label in options],
+        lambda listed: [[option["reply"], option["label"]] for option in listed],
+    ),
+}
 
 
 def to_exported(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
@@ -230,52 +248,33 @@ def to_exported(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
     Leaves out what belongs to one machine: who held a lease, numbers of attempts in one database.
     """
     row = {**stored, **told}
-    if table.name == "protocols":
-        row["files"] = [
-            {"path": path, "text": text} for path, text in sorted(json.loads(row["files"]).items())
-        ]
-    elif table.name == "transcripts":
+    for column in table.columns:
+        if column.base in PACKED and column.name in row:
+            row[column.name] = PACKED[column.base][0](json.loads(row[column.name]))
+        elif column.raw and column.name in row:
+            row[column.name] = row[column.name] or None
+    if table.name == "transcripts":
         row["system_prompt"], lines = json.loads(row["lines"])
-        row["lines"] = [{part: line[part] for part in PARTS["lines"]} for line in lines]
-        row["reply_keys"] = json.loads(row["reply_keys"])
+        row["lines"] = [{part: line[part] for part in KINDS["lines"].feature} for line in lines]
     elif table.name == "attempts":
-        owner = row["owner"]
-        row["origin"] = (
-            (owner.removeprefix(IMPORTED) or None) if owner.startswith(IMPORTED) else None
-        )
-    elif table.name == "judgements":
-        marks = sorted(json.loads(row["marks"]).items())
-        row["marks"] = [{"mark": mark, "value": float(value)} for mark, value in marks]
-    elif table.name == "readings":
-        row["options"] = [
-            {"reply": reply, "label": label} for reply, label in json.loads(row["options"])
-        ]
-    return {
-        column.name: row[column.name] or None if column.raw else row[column.name]
-        for column in table.columns
-        if column.name in row
-    }
+        imported = row["owner"].startswith(IMPORTED)
+        row["origin"] = (row["owner"].removeprefix(IMPORTED) or None) if imported else None
+    return {column.name: row[column.name] for column in table.columns if column.name in row}
 
 
 def to_store(table: ExportTable, row: Row) -> dict[str, Any]:
     """A checked *row* of *table* as the store has it, but for the ids of attempts."""
     stored = dict(row)
-    if table.name == "protocols":
-        stored["files"] = canonical({file["path"]: file["text"] for file in row["files"]})
-    elif table.name == "transcripts":
+    for column in table.columns:
+        if column.base in PACKED:
+            stored[column.name] = canonical(PACKED[column.base][1](row[column.name]))
+        elif column.base == "body":
+            stored[column.name] = row[column.name] or ""
+    if table.name == "transcripts":
         stored["lines"] = canonical([stored.pop("system_prompt"), row["lines"]])
-        stored["reply_keys"] = canonical(row["reply_keys"])
-    elif table.name == "judgements":
-        stored["marks"] = canonical({mark["mark"]: mark["value"] for mark in row["marks"]})
-    elif table.name == "readings":
-        stored["options"] = canonical(
-            [[option["reply"], option["label"]] for option in row["options"]]
-        )
-    elif table.name == "calls":
-        stored["request"] = row["request"] or ""
     elif table.name == "attempts":
         del stored["number"]
-        stored |= {"owner": IMPORTED + (stored.pop("origin") or ""), "raw": row["raw"] or ""}
+        stored["owner"] = IMPORTED + (stored.pop("origin") or "")
     return stored
 
 
@@ -302,50 +301,57 @@ def pyarrow_library(otherwise: str = "") -> Any:
     try:
         import pyarrow
     except ImportError:
-        what = "Parquet needs pyarrow" if otherwise else "tables need pyarrow"
-        raise WrongUse(f"{what}: pip install 'ai-independence-bench[export]'{otherwise}") from None
+        raise WrongUse(
+            "Parquet and tables need pyarrow: pip install 'ai-independence-bench[export]'"
+            + otherwise
+        ) from None
     return pyarrow
+
+
+def feature(kind: str) -> dict[str, Any]:
+    """The type of *kind* as a dataset card has it: loaders guess without, and cannot where all is
+    null.
+    """
+    known = KINDS[_base(kind)]
+    if not known.listed:
+        return {"dtype": known.feature}
+    if isinstance(known.feature, str):
+        return {"list": known.feature}
+    return {"list": [{"name": name, **feature(part)} for name, part in known.feature.items()]}
 
 
 def arrow_schema(columns: Sequence[ExportColumn]) -> Any:
     """The `pyarrow.Schema` of *columns*; what cannot be null is told so."""
     arrow = pyarrow_library()
-    return arrow.schema(
-        [
-            arrow.field(c.name, _arrow_type(arrow, c.kind), nullable=c.kind != c.base)
-            for c in columns
-        ]
-    )
+    types = [(c.name, _arrow_type(arrow, feature(c.kind)), c.kind != c.base) for c in columns]
+    return arrow.schema([arrow.field(name, type_, null) for name, type_, null in types])
 
 
-def arrow_batches(
-    columns: Sequence[ExportColumn], rows: Iterable[Mapping[str, Any]]
-) -> Iterator[Any]:
+def _arrow_type(arrow: Any, told: Mapping[str, Any]) -> Any:
+    """The type that a feature is."""
+    if "dtype" in told:
+        return arrow.type_for_alias(told["dtype"])
+    if isinstance(told["list"], str):
+        return arrow.list_(arrow.type_for_alias(told["list"]))
+    parts = [(part["name"], _arrow_type(arrow, part)) for part in told["list"]]
+    return arrow.list_(arrow.struct(parts))
+
+
+def arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Iterator[Any]:
     """*rows* as `pyarrow.RecordBatch`es of up to `ROWS_A_BATCH`; none for no rows."""
     arrow, schema = pyarrow_library(), arrow_schema(columns)
+    bodies = {column.name for column in columns if column.base == "body"}
     for group in in_chunks(rows, ROWS_A_BATCH):
         plain = [{column.name: row[column.name] for column in columns} for row in group]
-        for name in (column.name for column in columns if column.base == "body"):
-            for row in plain:
-                row[name] = (
-                    None if row[name] is None else row[name].encode("utf-8", "surrogatepass")
-                )
+        for row in plain:
+            for name in bodies:
+                if row[name] is not None:
+                    row[name] = row[name].encode("utf-8", "surrogatepass")
         yield arrow.RecordBatch.from_pylist(plain, schema=schema)
 
 
-def arrow_table(columns: Sequence[ExportColumn], rows: Iterable[Mapping[str, Any]]) -> Any:
+def arrow_table(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Any:
     """*rows* as one `pyarrow.Table`, which may be empty."""
     return pyarrow_library().Table.from_batches(
         arrow_batches(columns, rows), schema=arrow_schema(columns)
     )
-
-
-def _arrow_type(arrow: Any, kind: str) -> Any:
-    base = kind.removesuffix(" or null")
-    if base in PARTS:
-        return arrow.list_(
-            arrow.struct([(name, _arrow_type(arrow, part)) for name, part in PARTS[base].items()])
-        )
-    if base in ("keys", "texts"):
-        return arrow.list_(arrow.string())
-    return getattr(arrow, KINDS[base].arrow)()

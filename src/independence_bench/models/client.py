@@ -160,11 +160,11 @@ class Client:
         outcome = await self._post(self.endpoint.url + self.dialect.completions_path, body)
         if not isinstance(outcome, Completion):
             return outcome
-        cut = self.arrivals.find_cut(request, outcome.usage.prompt_tokens)
         # a provider does not cut, and a paid reply is not given up for a number
-        own = self.endpoint.free and self.dialect.runs_models
-        if cut is not None and own and await self._counts(request.model):
-            return Fault(Kind.CUT_PROMPT, cut, 200, **outcome.facts())
+        if self.dialect.runs_models:
+            cut = self.arrivals.find_cut(request, outcome.usage.prompt_tokens)
+            if cut is not None and self.endpoint.free and await self._counts(request.model):
+                return Fault(Kind.CUT_PROMPT, cut, 200, **outcome.facts())
         return _check_pin(request, outcome, providers)
 
     async def _counts(self, model: ChatModel) -> bool:

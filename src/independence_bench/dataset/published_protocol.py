@@ -1,0 +1,365 @@
+"""What the models of the published data were told, learned from its files. Pure; knows no store.
+
+    votes = Votes()
+    votes.count(trajectory)  # each file says what it was asked
+    known = votes.result()   # one text for each place: the most frequent one
+    protocol, files = protocol_of(known)
+
+Its words stand in no file of ours. The rest of that protocol (scenarios, marks, scales, weights) is
+data next to this module: published_v2/ and published_scenarios.yaml. What no imported file says is
+written as unknown.
+
+A variant's system message is learned for each delivery: in tool_role a paragraph about the tool
+stands after it. Where that is the same for all variants, it is the protocol's instructions for
+tool_role, as in protocols of our own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import TypeAdapter
+
+from independence_bench.dataset.published_format import Trajectory
+from independence_bench.escape import printable
+from independence_bench.protocol.definition import Delivery, Protocol
+from independence_bench.protocol.file_formats import NAME
+from independence_bench.protocol.loader import Files, parse
+from independence_bench.protocol.script import spelled_out
+from independence_bench.yaml_io import read_own
+
+SKELETON = Path(__file__).parent / "published_v2"
+UNKNOWN = "(not in the imported data)"
+NAME_OF_PROTOCOL = "published-v2"
+# stands between two parts of a system message, as `delivery.messages` sends them
+PARAGRAPH = "\n\n"
+IN_USER_ROLE = "_user_role"  # after the name of a prompt that is user_role's alone
+
+TOOL = ("opening", "greeting", "name", "argument")  # what is known of tool_role
+T = TypeVar("T")
+V = TypeVar("V", str, "Said")
+Place = tuple[str, Delivery]  # a variant and how it was delivered
+Said = tuple[tuple[str, str], ...]  # (speaker, text), one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What models were told, as far as it is known."""
+
+    tool: Mapping[str, str] = field(default_factory=dict)  # those of `TOOL`
+    steps: Mapping[str, Said] = field(default_factory=dict)  # stem -> what comes before its reply
+    # scenario -> its system message, as it was sent; "": that of all others
+    systems: Mapping[Place, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedScenario:
+    """One scenario, and the files that tell it: one for each reply, in the order in which they were
+    asked for.
+    """
+
+    scenario: str
+    title: str
+    stems: tuple[str, ...]
+    replies: tuple[str, ...]
+    judged_on: str  # the file that carries its judgement
+    judged: tuple[str, ...]
+    rubrics: tuple[str, ...]
+
+    def reply(self, stem: str) -> str:
+        """The reply that the file of that name holds."""
+        return self.replies[self.stems.index(stem)]
+
+    def stem(self, reply: str) -> str:
+        """The name of the file that holds that reply."""
+        return self.stems[self.replies.index(reply)]
+
+
+SCENARIOS: tuple[PublishedScenario, ...] = TypeAdapter(
+    tuple[PublishedScenario, ...]
+).validate_python(
+    read_own(Path(__file__).with_name("published_scenarios.yaml").read_text(encoding="utf-8"))
+)
+SCENARIO_BY_STEM = {stem: layout for layout in SCENARIOS for stem in layout.stems}
+
+
+def own_system(variant: str, scenario: str) -> str:
+    """The name of a system prompt that only *scenario* has: the variant's, with more after it."""
+    return f"{variant}_{scenario}"
+
+
+# ---------------------------------------------------------------- learning
+
+
+def _counters() -> defaultdict[Any, Counter[Any]]:
+    return defaultdict(Counter)
+
+
+@dataclass(slots=True)
+class Votes:
+    """How often each text stands in each place."""
+
+    files: int = 0
+    tool: dict[str, Counter[str]] = field(default_factory=_counters)
+    steps: dict[str, Counter[Said]] = field(default_factory=_counters)
+    systems: dict[Place, dict[str, Counter[str]]] = field(
+        default_factory=lambda: defaultdict(_counters)
+    )
+
+    def count(self, file: Trajectory) -> None:
+        """One file's vote."""
+        self.files += 1
+        path, request = file.path, file.request
+        layout = SCENARIO_BY_STEM[path.stem]
+        self.systems[path.variant, path.delivery][layout.scenario][request.system.strip()] += 1
+        if path.delivery == "tool_role":
+            by_tool = (request.opening, request.greeting, *request.tool)
+            for name, text in zip(TOOL, by_tool, strict=True):
+                self.tool[name][text.strip()] += 1
+        said = tuple((turn.speaker, turn.text.strip()) for turn in request.turns)
+        if len(layout.stems) == 1:
+            self.steps[path.stem][said] += 1
+        else:  # a history tells the earlier questions too
+            for stem, question in zip(layout.stems, said[::2], strict=False):
+                self.steps[stem][question,] += 1
+
+    def result(self) -> Wording:
+        """The most frequent text of each place, of those that can stand in a protocol."""
+        tool = {
+            name: text
+            for name, votes in self.tool.items()
+            if (text := _most(votes, NAME.fullmatch if name in ("name", "argument") else _sayable))
+        }
+        steps = {
+            stem: said for stem, votes in self.steps.items() if (said := _most(votes, _sayable))
+        }
+        systems: dict[Place, dict[str, str]] = {}
+        for place, by_scenario in self.systems.items():
+            common = _most(sum(by_scenario.values(), Counter[str]()), _sayable)
+            if common is None:
+                continue
+            systems[place] = {"": common}
+            for scenario, votes in by_scenario.items():
+                own = _most(votes, _sayable)
+                named = NAME.fullmatch(own_system(place[0], scenario))
+                if own is not None and named and own.startswith(common + PARAGRAPH):
+                    systems[place][scenario] = own
+        return Wording(tool, steps, systems)
+
+
+def _most(votes: Counter[V], usable: Callable[[V], object]) -> V | None:
+    """What has the most votes, the first by alphabet of several; None where none can be used."""
+    every = [(-count, said) for said, count in votes.items() if usable(said)]
+    return min(every)[1] if every else None
+
+
+def _sayable(said: str | Said) -> bool:
+    """Whether a protocol can hold it."""
+    try:
+        return all(
+            printable(text).strip() and "{{" not in text and "}}" not in text
+            for text in ([said] if isinstance(said, str) else [text for _, text in said])
+        )
+    except ValueError:
+        return False
+
+
+def merged(
+    old: Wording, new: Wording, before: Mapping[Place, int], here: Mapping[Place, int]
+) -> Wording:
+    """What both know; where they differ, what more conversations say: *before* of the *old* one,
+    *here* of the *new* one, each by variant and delivery.
+    """
+
+    def better(
+        old: Mapping[str, T], new: Mapping[str, T], places: Collection[Place]
+    ) -> Mapping[str, T]:
+        counts = [sum(of.get(place, 0) for place in places) for of in (before, here)]
+        return {**old, **new} if counts[1] > counts[0] else {**new, **old}
+
+    every = before.keys() | here.keys()
+    by_tool = [place for place in every if place[1] == "tool_role"]
+    return Wording(
+        better(old.tool, new.tool, by_tool),
+        better(old.steps, new.steps, every),
+        {
+            place: better(old.systems.get(place, {}), new.systems.get(place, {}), [place])
+            for place in old.systems.keys() | new.systems.keys()
+        },
+    )
+
+
+def wording_of(protocol: Protocol, played: Collection[Place]) -> Wording:
+    """What a protocol made here knows of what was *played* by it: the inverse of `protocol_of`."""
+    tool = {name: getattr(protocol.tool_role, name) for name in TOOL}
+    systems: dict[Place, dict[str, str]] = {}
+    for variant, delivery in played:
+        common = system_sent(protocol, variant, delivery)
+        if common is None or UNKNOWN in common:
+            continue
+        systems[variant, delivery] = {"": common}
+        for layout in SCENARIOS:
+            own = system_sent(protocol, variant, delivery, layout.scenario)
+            if own is not None and own != common:
+                systems[variant, delivery][layout.scenario] = own
+    steps: dict[str, Said] = {}
+    for layout in SCENARIOS:
+        said: list[tuple[str, str]] = []  # since the reply before
+        for who, text in spelled_out(protocol.scenario(layout.scenario).script):
+            if who == "model":
+                steps[layout.stem(text)], said = tuple(said), []
+            else:
+                said.append(("human" if who == "human" else "model", text))
+    return Wording(
+        {name: text for name, text in tool.items() if text != UNKNOWN},
+        {stem: said for stem, said in steps.items() if all(text != UNKNOWN for _, text in said)},
+        systems,
+    )
+
+
+# ---------------------------------------------------------------- system messages, as they were sent
+
+
+def system_name(protocol: Protocol, variant: str, delivery: Delivery) -> str:
+    """What the *variant*'s system prompt is called in *protocol*, as it was delivered."""
+    apart = delivery == "user_role" and variant + IN_USER_ROLE in dict(protocol.systems)
+    return variant + IN_USER_ROLE if apart else variant
+
+
+def variant_of(protocol: Protocol, system: str, delivery: Delivery) -> str:
+    """The variant whose system prompt is called *system*: the inverse of `system_name`."""
+    variant = system.removesuffix(IN_USER_ROLE)
+    return variant if delivery == "user_role" and variant in dict(protocol.systems) else system
+
+
+def system_sent(
+    protocol: Protocol, variant: str, delivery: Delivery, scenario: str = ""
+) -> str | None:
+    """The system message of *scenario*, or of most scenarios, by a protocol made here; None where
+    it has none.
+    """
+    systems, added = dict(protocol.systems), protocol.tool_role.instructions
+    prompt = systems.get(system_name(protocol, variant, delivery))
+    if prompt is None:
+        return None
+    common = PARAGRAPH.join((prompt, added)) if delivery == "tool_role" and added else prompt
+    own = systems.get(own_system(variant, scenario))
+    apart = (
+        systems.get(own_system(variant, scenario) + IN_USER_ROLE)
+        if delivery == "user_role"
+        else None
+    )
+    if own is None or apart is not None:
+        return apart or common
+    return common + own.removeprefix(systems[variant]) if own.startswith(systems[variant]) else own
+
+
+def _prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str, str], str]:
+    """(system prompts by their names, what tool_role adds to each of them) that were sent as
+    *systems*.
+
+    Where tool_role adds the same to every variant, a prompt has one name in both deliveries. Else
+    nothing is added, and a variant that was sent otherwise in user_role has a prompt of its own for
+    it.
+    """
+    in_user, in_tool = (
+        {variant: sent for (variant, delivery), sent in systems.items() if delivery == of}
+        for of in ("user_role", "tool_role")
+    )
+    variants = sorted(in_user.keys() | in_tool.keys())
+    common = {v: (in_user.get(v, {}).get(""), in_tool.get(v, {}).get("")) for v in variants}
+    added = _added_to_all(common.values())
+    prompts: dict[str, str] = {}
+    for variant, (user, tool) in common.items():
+        prompt = tool.removesuffix(PARAGRAPH + added) if tool and added else tool or user
+        if prompt is None:
+            continue
+        prompts[variant] = prompt
+        if user is not None and user != prompt:
+            prompts[variant + IN_USER_ROLE] = user
+        sent = [in_tool.get(variant, {}), in_user.get(variant, {})]
+        for scenario in sorted({*sent[0], *sent[1]} - {""}):
+            more = dict.fromkeys(
+                of[scenario].removeprefix(of[""])
+                for of in sent
+                if scenario in of and of[scenario].startswith(of[""])
+            )
+            for name, text in zip(("", IN_USER_ROLE), more, strict=False):
+                base = prompts.get(variant + name, prompt)
+                prompts[own_system(variant, scenario) + name] = base + text
+    return {name: text for name, text in prompts.items() if NAME.fullmatch(name)}, added or ""
+
+
+def _added_to_all(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
+    """What stands after each message of user_role in that of tool_role; None: not the same for all
+    of them.
+
+    "" where nothing was sent in both.
+    """
+    sent = list(sent)
+    differ = {
+        tool.removeprefix(user + PARAGRAPH)
+        if tool.startswith(user + PARAGRAPH)
+        else ("" if tool == user else None)
+        for user, tool in sent
+        if user is not None and tool is not None
+    } or {""}
+    added = differ.pop()
+    if differ or added is None or added != added.strip():
+        return None
+    alone = [tool for user, tool in sent if user is None and tool is not None]
+    if added and not all(
+        tool.endswith(PARAGRAPH + added) and tool != PARAGRAPH + added for tool in alone
+    ):
+        return None
+    return added
+
+
+# ---------------------------------------------------------------- writing it down
+
+
+def protocol_of(known: Wording) -> tuple[Protocol, Files]:
+    """The protocol that says what is *known*, and its files."""
+    paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
+    files = {
+        path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths
+    }
+    top: dict[str, Any] = read_own(files["protocol.yaml"])
+    prompts, added = _prompts(known.systems)
+    top["tool_role"] = {
+        "name": known.tool.get("name", "unknown"),
+        "description": UNKNOWN,
+        "argument": known.tool.get("argument", "unknown"),
+        "argument_description": UNKNOWN,
+        "instructions": added,
+        "opening": known.tool.get("opening", UNKNOWN),
+        "greeting": known.tool.get("greeting", UNKNOWN),
+    }
+    files["protocol.yaml"] = _yaml(top)
+    for configuration in top["configurations"]:
+        files[f"system/{configuration['system']}.md"] = f"{UNKNOWN}\n"
+    files |= {f"system/{name}.md": f"{text}\n" for name, text in prompts.items()}
+    for layout in SCENARIOS:
+        steps: list[dict[str, str]] = []
+        for stem, reply in zip(layout.stems, layout.replies, strict=True):
+            said = known.steps.get(stem, (("human", UNKNOWN),))
+            steps += [{"human" if who == "human" else "given": text} for who, text in said]
+            steps.append({"reply": reply})
+        files[f"scenarios/{layout.scenario}.yaml"] = _yaml(
+            {
+                "title": layout.title,
+                "steps": steps,
+                "judged": list(layout.judged),
+                "rubrics": list(layout.rubrics),
+            }
+        )
+    return parse(files, NAME_OF_PROTOCOL), files
+
+
+def _yaml(content: dict[str, Any]) -> str:
+    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=110)
