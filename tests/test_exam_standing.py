@@ -194,9 +194,8 @@ def test_a_gate_and_a_character_have_it(judged: Judged, tmp_path: Path) -> None:
     gate = aib(
         judged.folder,
         "gate",
-        "rock",
-        "--baseline",
         str(tmp_path / "base.json"),
+        "rock",
         "--protocol",
         "lite",
     )
