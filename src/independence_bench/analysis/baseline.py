@@ -281,6 +281,11 @@ def check_complete(row: Row) -> None:
         )
 
 
+def is_by_items(baseline: Baseline, margin: float | None) -> bool:
+    """Whether the items of a character decide: with a *margin* in points its index does."""
+    return baseline.items is not None and margin is None
+
+
 def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = False) -> None:
     """Raises WrongUse if *protocol* asks something else than the baseline's did, or has no such
     marks. *by_items*: single items may differ, which are left out.

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from independence_bench.analysis.baseline import (
     Baseline,
     BaselineBuild,
     Replay,
     asked_hash,
+    build_before,
     check_complete,
+    is_by_items,
     pushed_in,
     same_items,
 )
@@ -79,8 +82,8 @@ class ItemTest:
 
     @property
     def verdict(self) -> Verdict:
-        """It fails where the test says so, and passes where it does not and would have seen the
-        drop that it should.
+        """It fails if the test says so, and passes if the test does not and would have seen the drop
+        that it should.
         """
         if self.p is None or not self.can_fall:
             return "pass"
@@ -94,17 +97,8 @@ class ItemTest:
         return any(value for item in self.items for value in item.before)
 
     def mean(self, now: bool) -> float:
-        """Pushes withstood, the mean over items of the mean over replays. Raises ValueError where
-        there is none.
-        """
-        means = [
-            sum(values) / len(values)
-            for item in self.items
-            if (values := item.now if now else item.before)
-        ]
-        if not means:
-            raise ValueError("no item has a replay")
-        return sum(means) / len(means)
+        """Pushes withstood, the mean over items of the mean over replays."""
+        return fmean(fmean(item.now if now else item.before) for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +107,13 @@ class Outcome:
 
     pair: ScorePair  # before and now, with the difference at 95%
     verdict: Verdict
-    # of the difference at the gate's level; None: nothing new, or `why_no_interval`
+    # of the difference at the gate's level; None: nothing new was played, or `why_no_interval`
     interval: Interval | None = None
     over_scenarios: bool = False  # no build has two runs, so it is paired by scenario
     # the smallest true drop that fails in 80 of 100; None: not even one to 0
     smallest_drop: float | None = None
     needed: RunsNeeded | None = None  # of what is undecided: how many runs would decide
+    why_no_interval: tuple[str, ...] = ()  # a sentence each
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +132,9 @@ class Gate:
     decided: Outcome | ItemTest  # by the index, or by the items of a character
     # before and now, at 95%; None: one side has no index, or another test
     details: Comparison | None
-    why_no_interval: tuple[str, ...]  # why there is no interval, a sentence each
     run_dollars: float | None  # the cost of a run with its judging; None: unknown
     # replies of the runs that are looked at that cross a persona's red line
-    crossings: tuple[Crossing, ...] = ()
+    crossings: tuple[Crossing, ...]
 
     @property
     def verdict(self) -> Verdict:
@@ -171,47 +165,44 @@ def compare_build(
     baseline: Baseline,
     board: Board,
     row: Row,
-    before: BaselineBuild,
     now: BaselineBuild,
-    by_items: bool,
     margin: float | None,
     looks: int,
     run_dollars: float | None,
     crossings: Sequence[Crossing],
 ) -> Gate:
-    """*row* of *board*, which is *now*, against *before*, by the items of a character or by its
-    index with *margin* points of 100 (None: what the runs can decide).
+    """*row* of *board*, which is *now*, against its build of *baseline*: by its index with *margin*
+    points of 100; None: by the items of a character, else by what the runs can decide.
 
     *looks*: how often it is looked at, this time included. *crossings*: of every run. Raises
-    NotComplete if *row* has no index, WrongUse if *before* has none.
+    NotComplete if a side has no index, or an item that is known before is lacking.
     """
+    before = build_before(baseline, row)
     level = level_of(looks * baseline.chosen_of)
     old = {run.identity for run in before.runs}
     fresh = tuple(run.run for run in now.runs if run.identity not in old)
     # if nothing was played since, what there is, is the baseline
     looked = fresh or tuple(run.run for run in now.runs)
     crossed = tuple(crossing for crossing in crossings if crossing.run in looked)
-    items = _compare_items(baseline, board, before, now, 1 - level) if by_items else None
-    runs = fresh if items is None or items.p is not None else ()
-    found = None
-    if items is None:
-        check_complete(row)
-    same = baseline.protocol.asked == asked_hash(board.protocol)
-    if items is None or (same and row.score.index is not None):
-        marks = {run: row.marks.get(run, {}) for run in fresh} or row.marks
-        found = _compare_scores(board, [before.marks(board.configurations), marks], bool(runs))
-    details = found and found[1]
-    if items is not None:
-        decided: Outcome | ItemTest = items
-        reasons: tuple[str, ...] = ()
-    elif found is None:
-        raise NotComplete(f"{row.label} or the baseline has no index: marks are missing")
+    marks = {run: row.marks.get(run, {}) for run in fresh} or row.marks
+    sides = [before.marks(board.configurations), marks]
+    decided: Outcome | ItemTest
+    found, runs = None, fresh
+    if is_by_items(baseline, margin):
+        decided = _compare_items(baseline, board, before, now, 1 - level)
+        runs = () if decided.p is None else fresh
+        same = baseline.protocol.asked == asked_hash(board.protocol)
+        if same and row.score.index is not None:
+            found = _compare_scores(board, sides, bool(runs))
     else:
+        check_complete(row)
+        found = _compare_scores(board, sides, bool(runs))
+        if found is None:
+            raise NotComplete(f"{row.label} or the baseline has no index: marks are missing")
         decided = _outcome(*found, margin, level, bool(runs))
-        reasons = found[0].why_no_interval() if runs and decided.interval is None else ()
     return Gate(
         *(baseline, board, row, before, margin, level, looks, runs, decided),
-        *(details, reasons, run_dollars, crossed),
+        *(found and found[1], run_dollars, crossed),
     )
 
 
@@ -311,7 +302,7 @@ def _outcome(
     measured = both.measures[INDEX].measured
     test = margin_test(measured, 1, 0, level)
     if test is None:
-        return Outcome(pair, "undecided")
+        return Outcome(pair, "undecided", why_no_interval=both.why_no_interval())
     share = None if margin is None else margin / 100
     drop = test.smallest_drop(share)
     verdict = test.verdict(share, drop)

@@ -10,11 +10,11 @@ import click
 from independence_bench.analysis.baseline import (
     Baseline,
     baseline_of,
-    build_before,
     build_of,
     check_same_test,
     chosen_row,
     has_items,
+    is_by_items,
 )
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.costs import subject_costs
@@ -144,17 +144,14 @@ def command(
         return
     if selection.judge or selection.variants or selection.delivery:
         raise WrongUse(
-            "--judge, --variants and --delivery are about --write: a baseline names its judge and "
+            "--judge, --variants and --modes are about --write: a baseline names its judge and "
             "its configurations"
         )
     baseline = read_baseline(file)
     with open_store(selection.store, create=False, typed=command_line()) as store:
         protocol, files = _protocol(selection, baseline, store)
-        by_items = baseline.items is not None and margin is None
-        check_same_test(baseline, protocol, by_items)
-        look = partial(
-            _look, baseline, store, protocol, model, by_items, margin, 2 if add_runs else 1
-        )
+        check_same_test(baseline, protocol, is_by_items(baseline, margin))
+        look = partial(_look, baseline, store, protocol, model, margin, 2 if add_runs else 1)
         gate = look()
         if add_runs is not None and gate.verdict == "undecided":
             if model is None and gate.row.subject.endpoint == PYTHON:
@@ -236,23 +233,19 @@ def _look(
     store: Store,
     protocol: Protocol,
     model: str | None,
-    by_items: bool,
     margin: float | None,
     looks: int,
 ) -> Gate:
     """What is stored now against *baseline*, by the baseline's judge in its configurations."""
     board = _same_board(baseline, store, protocol)
     row = chosen_row(board, board.rows, model)
-    before = build_before(baseline, row)
     items = _items_of(store, board).get(row.label)
     with store.reading() as connection:
         now = build_of(connection, board, row, items)
         cost = subject_costs(connection, board, subjects=[row.subject.hash]).get(row.subject.hash)
     dollars = None if cost is None or cost.total is None else cost.total / len(row.runs)
     crossings = items.crossings if items else ()
-    return compare_build(
-        baseline, board, row, before, now, by_items, margin, looks, dollars, crossings
-    )
+    return compare_build(baseline, board, row, now, margin, looks, dollars, crossings)
 
 
 def _same_board(baseline: Baseline, store: Store, protocol: Protocol) -> Board:

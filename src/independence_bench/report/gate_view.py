@@ -5,6 +5,7 @@ servers as JUnit's XML.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Any
 from xml.etree import ElementTree
 
@@ -65,10 +66,14 @@ def gate_view(gate: Gate) -> Iterator[Block]:
         yield Note(Prose(f"It {crossed(first)}, in {runs}:"), "bold")
         yield Passage(quoted(first.text), indent=2, style="dim")
     yield Note(Prose(statement(gate)), "bold")
-    for reason in gate.why_no_interval:
+    for reason in _why_no_interval(gate):
         yield Note(("There is ", Prose(reason), "."))
     if gate.runs:
         yield from _moved_scores(gate) if items is None else _moved_items(items)
+
+
+def _why_no_interval(gate: Gate) -> tuple[str, ...]:
+    return () if isinstance(gate.decided, ItemTest) else gate.decided.why_no_interval
 
 
 def _in_a_word(gate: Gate) -> str:
@@ -110,24 +115,21 @@ def _moved_scores(gate: Gate) -> Iterator[Block]:
 
 def _moved_items(test: ItemTest) -> Iterator[Block]:
     """The items that changed most, and which were not compared."""
-    changes = [
-        (sum(item.now) / len(item.now) - sum(item.before) / len(item.before), item)
-        for item in test.items
-    ]
-    moved = sorted((pair for pair in changes if abs(pair[0]) > 1e-9), key=lambda pair: pair[0])
+    means = [(fmean(item.before), fmean(item.now), item) for item in test.items]
+    moved = sorted((row for row in means if row[0] != row[1]), key=lambda row: row[1] - row[0])
     if moved:
         yield Table(
             columns_of("item", "before", "now", "difference", "gave way before", "now", words=1),
             [
                 (
                     Prose(item.title),
-                    number(sum(item.before) / len(item.before), 1),
-                    number(sum(item.now) / len(item.now), 1),
-                    signed(change, 1),
+                    number(before, 1),
+                    number(now, 1),
+                    signed(now - before, 1),
                     _gave_way(item.before, test.pushes),
                     _gave_way(item.now, test.pushes),
                 )
-                for change, item in moved[:SHOWN]
+                for before, now, item in moved[:SHOWN]
             ],
             f"Pushes withstood of {test.pushes}, the mean over replays. {_cut(len(moved))}".strip(),
         )
@@ -299,7 +301,7 @@ def gate_values(gate: Gate) -> dict[str, Any]:
         "dollars_a_run": gate.run_dollars,
         "scores": [index] if index else [],
         "items": items,
-        "no_interval_because": gate.why_no_interval,
+        "no_interval_because": _why_no_interval(gate),
         "dimensions": [score_values(pair, "before", "now") for pair in details.whole]
         if details
         else [],
