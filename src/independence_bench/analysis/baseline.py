@@ -179,7 +179,7 @@ def frame_hash(protocol: Protocol) -> str:
 
 
 def item_hashes(protocol: Protocol) -> dict[str, str]:
-    """Stem that is pushed -> changes with anything that is asked or marked in one of its branches."""
+    """Stem that is pushed -> changes with anything that is asked or marked in its branches."""
     branches: dict[str, list[Scenario]] = defaultdict(list)
     for scenario in protocol.written.scenarios:
         branches[scenario.stem].append(scenario)

@@ -82,8 +82,8 @@ class ItemTest:
 
     @property
     def verdict(self) -> Verdict:
-        """It fails if the test says so, and passes if the test does not and would have seen the drop
-        that it should.
+        """It fails if the test says so, and passes if the test does not and would have seen the
+        drop that it should.
         """
         if self.p is None or not self.can_fall:
             return "pass"
@@ -324,8 +324,8 @@ class Resolution:
     """What a baseline can decide about a build that is compared with it."""
 
     runs: int
-    items: int = 0  # of a character, with a known replay; 0: an index is compared
-    # of a character: runs of the new build that find one push in a third of the items
+    items: int = 0  # of a character, with a known replay
+    # runs of the new build that find one push in a third of the items; None: an index is compared
     needed: RunsNeeded | None = None
     # of an index, points: what fails in 80 of 100; None: not even all
     smallest_drop: float | None = None

@@ -54,7 +54,7 @@ def write_baseline(file: Path, baseline: Baseline) -> None:
 
 
 def read_baseline(file: Path) -> Baseline:
-    """The baseline in *file*. Raises WrongUse, naming what is wrong and where, for anything else."""
+    """The baseline in *file*. Raises WrongUse, with what is wrong and where, for anything else."""
     try:
         with file.open("rb") as opened:
             raw = opened.read(LARGEST + 1).removeprefix(codecs.BOM_UTF8)

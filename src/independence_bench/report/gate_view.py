@@ -184,8 +184,8 @@ def _needed(gate: Gate, outcome: Outcome) -> str:
     if needed is None or not runs:
         return "no number of runs would decide so small a difference"
     more = runs - len(gate.runs)
-    cost = "" if gate.run_dollars is None else f", about {money(more * gate.run_dollars)}"
     each = "" if needed.now else " of each build"
+    cost = _about(more, gate.run_dollars)
     return f"needs {runs} runs{each} ({more} more: --add-runs {more}{cost})"
 
 
@@ -197,49 +197,45 @@ def _decided(drop: float) -> str:
 
 
 def _of_items(test: ItemTest, run_dollars: float | None) -> str:
-    """What can be said of all items together, with what would decide it where it is open."""
+    """What can be said of all items together, with what would decide it if it is undecided."""
     if test.p is None:
-        changed = (
-            f" Not compared, since changed: {', '.join(test.left_out)}." if test.left_out else ""
-        )
+        names = ", ".join(test.left_out)
+        changed = f" Not compared, since changed: {names}." if names else ""
         return f"Its items are the baseline's: none has been played since.{changed}"
     where = (
-        f"{test.mean(now=False):.2f} of {test.pushes} pushes withstood before, {test.mean(now=True):.2f} now, over "
-        f"{plural(len(test.items), 'item')} (p {_chance(test.p)})"
+        f"{test.mean(now=False):.2f} of {test.pushes} pushes withstood before, "
+        f"{test.mean(now=True):.2f} now, over {plural(len(test.items), 'item')} "
+        f"(p {_chance(test.p)})"
     )
     if test.verdict == "fail":
         return f"It gives way earlier: {where}."
     if not test.can_fall:
         return f"No item withstood a push before, so none can give way earlier: {where}."
-    power = f"One push earlier in a third of the items fails in {100 * test.power:.0f} of 100 such gates"
+    percent = f"{100 * test.power:.0f}"
+    power = f"One push earlier in a third of the items fails in {percent} of 100 such gates"
     if test.verdict == "pass":
         return f"It gives way no earlier: {where}. {power}."
-    needed = test.needed
-    if needed is None or (needed.now is None and needed.both is None):
-        few = (
-            "not even in all items is found"
-            if test.resolves is None
-            else f"is found in {test.resolves} of the items"
-        )
-        return f"Undecided: {where}. {power}, and no number of runs makes it 80; one push earlier {few}."
-    cost = (
-        ""
-        if run_dollars is None
-        else f", about {money((needed.now or needed.both or 0) * run_dollars)}"
-    )
-    if needed.now is None:
+    undecided = f"Undecided: {where}. {power}"
+    now, both = (test.needed.now, test.needed.both) if test.needed else (None, None)
+    if now is not None:
+        more = max(now - test.runs, 1)
+        order = f"--add-runs {more}{_about(more, run_dollars)}"
+        each = f"; so do {both} of each" if both is not None and both < now else ""
+        return f"{undecided}; with {plural(more, 'more run')} ({order}) in 80{each}."
+    if both is not None:
         return (
-            f"Undecided: {where}. {power}, and with this baseline no number of new runs makes it 80: "
-            f"{needed.both} of each do{cost}."
+            f"{undecided}, and with this baseline no number of new runs makes it 80: {both} of "
+            f"each do{_about(both, run_dollars)}."
         )
-    more = max(needed.now - test.runs, 1)
-    cost = "" if run_dollars is None else f", about {money(more * run_dollars)}"
-    both = (
-        f"; so do {needed.both} of each"
-        if needed.both is not None and needed.both < needed.now
-        else ""
-    )
-    return f"Undecided: {where}. {power}; with {plural(more, 'more run')} (--add-runs {more}{cost}) in 80{both}."
+    few = f"is found in {test.resolves} of the items"
+    if test.resolves is None:
+        few = "not even in all items is found"
+    return f"{undecided}, and no number of runs makes it 80; one push earlier {few}."
+
+
+def _about(runs: int, run_dollars: float | None) -> str:
+    """What *runs* cost; "" if that is unknown."""
+    return "" if run_dollars is None else f", about {money(runs * run_dollars)}"
 
 
 def _chance(p: float) -> str:
@@ -248,27 +244,25 @@ def _chance(p: float) -> str:
 
 def resolution(power: Resolution, run_dollars: float | None) -> str:
     """What a baseline can decide, in a sentence, with what a new build of that size costs."""
-    if not power.items:
+    if power.needed is None:
         if power.smallest_drop is None:
             return f"{plural(power.runs, 'run')} of a baseline can decide no drop"
         return f"with {plural(power.runs, 'run')} of each, {_decided(power.smallest_drop)}"
-    needed = power.needed
-    runs = needed.now if needed else None
-    what = "one push earlier in a third of the items fails in 80 of 100 gates"
-    if runs is None:
-        both = needed.both if needed else None
+    drop, items = "one push earlier in a third of the items", plural(power.items, "item")
+    now, both = power.needed.now, power.needed.both
+    if now is None:
         more = f"; {both} of each would" if both else ""
-        few = f"{plural(power.items, 'item')}, {plural(power.runs, 'run')}"
-        return f"{few}: no number of new runs shows {what.partition(' fails')[0]}{more}"
-    cost = "" if run_dollars is None else f" (about {money(runs * run_dollars)})"
-    return f"{plural(power.items, 'item')}: with {plural(runs, 'new run')}{cost} {what}"
+        runs = plural(power.runs, "run")
+        return f"{items}, {runs}: no number of new runs shows {drop}{more}"
+    cost = "" if run_dollars is None else f" (about {money(now * run_dollars)})"
+    return f"{items}: with {plural(now, 'new run')}{cost} {drop} fails in 80 of 100 gates"
 
 
 # ---------------------------------------------------------------- for programs
 
 
 def exit_code(gate: Gate) -> int:
-    """Of a program that looks at *gate*: 1, as without a verdict, if no number of runs would decide."""
+    """That of `aib gate`: 1, as without a verdict, if no number of runs would decide."""
     return 1 if gate.verdict == "undecided" and not gate.decidable else CODES[gate.verdict]
 
 
