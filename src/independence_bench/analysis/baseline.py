@@ -314,14 +314,10 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
         for run in build.runs:
             for place, scenarios in run.marks.items():
                 for name, given in scenarios.items():
-                    if (
-                        place not in baseline.configurations
-                        or name not in scales
-                        or not given.keys() <= scales[name].keys()
-                        or not all(
-                            scales[name][mark].low <= value <= scales[name][mark].high
-                            for mark, value in given.items()
-                        )
+                    scale = scales.get(name, {})
+                    if not (scale and place in baseline.configurations) or not all(
+                        mark in scale and scale[mark].low <= value <= scale[mark].high
+                        for mark, value in given.items()
                     ):
                         raise WrongUse(
                             f"the baseline, {build.label}, run {run.run}: {protocol.name} gives no "
