@@ -66,7 +66,7 @@ SQLITE = b"SQLite format 3\0"
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 @click.argument("model", required=False, metavar="[MODEL]")
 @click.option(
-    "--write", is_flag=True, help="Write what is stored as the baseline FILE: marks, no texts."
+    "--write", is_flag=True, help="Write what is stored as the baseline FILE: scores, no texts."
 )
 @click.option(
     "--max-drop",
@@ -130,7 +130,7 @@ def command(
       3   fail: items give way earlier, the whole interval is below 0
           (--max-drop: below so many points), or a red line was crossed
       4   undecided with these runs; the output says how many would decide
-      1   no verdict: marks are missing, an endpoint cannot be used, or no
+      1   no verdict: scores are missing, an endpoint cannot be used, or no
           number of runs would decide
       2   wrong use, such as another protocol or judge, or not a baseline
     """
