@@ -44,7 +44,7 @@ COMMANDS = (
     "costs", "costs --json",
     "scenarios --protocol {p}", "scenarios --json", "audit", "audit --json --protocol {p} --rules published",
     "exam", "exam --json --rubric resistance",
-    "gate --write {out}/baseline.json --protocol {p}", "gate --baseline {out}/baseline.json --protocol {p}",
+    "gate --write {out}/baseline.json rock --protocol {p}", "gate {out}/baseline.json rock --protocol {p}",
     "show rock negotiation --protocol {p}", "generate-report --protocol {p} --out {out}/report",
     "generate-report --rules published --protocol {p} --out {out}/published", "export {out}/export --raw",
     "site {out}/site --raw", "estimate-cost embedded --judge embedded --protocol {p}",

@@ -269,7 +269,7 @@ def test_inputs_are_words_and_not_commands(runner: Runner) -> None:
     for name, inputs in (
         ("play", {"models": f"{hostile}\n--all", "judge": hostile, "runs": "1"}),
         ("play", {"models": f"{hostile}\n--all", "persona": hostile}),
-        ("gate", {"baseline": hostile, "subject": hostile, "dimensions": hostile, "max_drop": "3"}),
+        ("gate", {"baseline": hostile, "subject": hostile, "max_drop": "3"}),
     ):
         done = runner.step(name, store="before.db", **inputs)
         assert "Traceback" not in done.stderr + done.stdout

@@ -127,7 +127,7 @@ def test_an_export_and_a_baseline_that_were_saved_with_a_mark_are_read(
         file.write_text(MARK + file.read_text(encoding="utf-8"), encoding="utf-8")
 
     brought = aib(tmp_path, "import", str(out), "--store", other)
-    gated = aib(tmp_path, "gate", "--baseline", str(baseline), "--store", other)
+    gated = aib(tmp_path, "gate", str(baseline), "--store", other)
 
     assert [one.returncode for one in (exported, written, brought)] == [0, 0, 0], brought.stderr
     assert "is not a baseline" not in gated.stderr

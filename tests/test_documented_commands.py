@@ -109,7 +109,7 @@ ADDED = {
 }
 GROUPS = ("persona", "protocols", "simulate")
 # with them a command takes another way through the program
-OTHERWISE = {"--jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
+OTHERWISE = {"--jury", "--by", "--rules", "--add-runs", "--undo"}
 LOOKS = {("demo",), ("view",), ("site",), ("generate-report",), ("audit",), ("extract-names",)}
 # what does not look at the store is run beside one of them only
 APART = {

@@ -190,13 +190,12 @@ def test_a_gate_and_a_character_have_it(judged: Judged, tmp_path: Path) -> None:
         (judged.folder / "models.yaml").read_text("utf-8"), encoding="utf-8"
     )
     lite = ("--protocol", "lite", "--judge", "kin/judge@")
-    aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), *lite)
+    aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), "rock", *lite)
     gate = aib(
         judged.folder,
         "gate",
-        "rock",
-        "--baseline",
         str(tmp_path / "base.json"),
+        "rock",
         "--protocol",
         "lite",
     )

@@ -402,13 +402,13 @@ def test_a_gate_plays_no_function_that_nobody_named(companion: User) -> None:
     assert companion.aib("gate", "--write", "base.json").returncode == 0
     assert companion.aib("clear", "responses", "-y").returncode == 0
     assert companion.run("--runs", "2", model="python:mira:reply").returncode == 0
-    asked = ("gate", "--baseline", "base.json", "--max-drop", "1", "--yes", "--add-runs", "1")
+    asked = ("gate", "base.json", "--max-drop", "1", "--yes", "--add-runs", "1")
 
     line = only_line(companion.aib(*asked), 2)
 
     assert "python:mira:reply@1 is a Python function: name it to play it" in line
     assert rows(companion, "SELECT max(run) FROM transcripts") == [(2,)]
-    companion.aib("gate", "mira", *asked[1:])
+    companion.aib(*asked, "mira")
     assert rows(companion, "SELECT max(run) FROM transcripts") == [(3,)]
 
 

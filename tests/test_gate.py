@@ -23,6 +23,8 @@ from simulated import aib, simulating
 from independence_bench.analysis.baseline import (
     Baseline,
     BaselineBuild,
+    BaselineJudge,
+    BaselineProtocol,
     BaselineRun,
     Replay,
     asked_hash,
@@ -43,7 +45,6 @@ from independence_bench.analysis.statistics.hypothesis_tests import (
 from independence_bench.analysis.statistics.intervals import differences, smallest_seen
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.errors import WrongUse
-from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.loader import load
 from independence_bench.report.gate_view import CODES
 
@@ -269,17 +270,12 @@ def test_an_edited_item_is_named_where_nothing_else_is_new() -> None:
 def a_baseline() -> Baseline:
     """One run of lite at 0.5 everywhere."""
     (place,) = LITE.configurations
-    marks = {
-        (place, scenario.id): {scenario.marks[0].name: 0.5} for scenario in LITE.units.scenarios
-    }
-    run = BaselineRun(1, "a" * 64, 1767225600.0, marks)
+    marks = {scenario.id: {scenario.marks[0].name: 0.5} for scenario in LITE.scenarios}
+    run = BaselineRun(1, "a" * 64, "2026-01-01T00:00:00Z", {str(place): marks})
     return Baseline(
-        LITE.name,
-        LITE.hash,
-        asked_hash(LITE),
-        (place,),
-        "judge/one",
-        "b" * 64,
+        BaselineProtocol(LITE.name, LITE.hash, asked_hash(LITE)),
+        (str(place),),
+        BaselineJudge("judge/one", "b" * 64),
         (BaselineBuild("c" * 64, "m", (run,)),),
     )
 
@@ -298,6 +294,7 @@ HOSTILE: dict[str, bytes] = {
     "deep": b"[" * 100_000,
     "another thing": b'{"a": 1}',
     "a list": b"[]",
+    "no version": b'{"protocol": {}}',
     "a later version": b'{"aib_baseline": 3}',
     "a version that is none": b'{"aib_baseline": true}',
     "nothing else": b'{"aib_baseline": 1}',
@@ -322,7 +319,7 @@ def test_a_file_that_is_no_baseline_is_one_line(tmp_path: Path, what: str) -> No
         (("judge", "hash"), "zz"),
         (("builds", 0, "runs", 0, "run"), 0),
         (("builds", 0, "runs", 0, "run"), "1"),
-        (("builds", 0, "runs", 0, "finished"), "2026-13-41T00:00:00Z"),
+        (("builds", 0, "runs", 0, "finished"), "yesterday"),
         (("builds", 0, "runs", 0, "marks"), {}),
         (("builds", 0, "runs", 0, "marks"), {"neutral/shouted": {"a": {"b": 1}}}),
         (("builds", 0, "runs", 0, "marks"), {"neutral/user_role": {"a": {"b": 1e999}}}),
@@ -347,6 +344,20 @@ def test_what_is_wrong_in_a_baseline_is_named(
         read_baseline(tmp_path / "base.json")
 
 
+def test_files_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    """Version 1 has no items; version 2 may say that the build was chosen as the best of several."""
+    write_baseline(tmp_path / "base.json", a_baseline())
+    document = json.loads((tmp_path / "base.json").read_text())
+    for version, more, found in (
+        (1, {}, a_baseline()),
+        (2, {"chosen_of": 3}, replace(a_baseline(), chosen_of=3)),
+    ):
+        earlier = document | {"aib_baseline": version} | more
+        (tmp_path / "earlier.json").write_text(json.dumps(earlier))
+
+        assert read_baseline(tmp_path / "earlier.json") == found
+
+
 def test_a_gate_replaces_no_store_and_no_baseline_by_what_it_writes(place: Place) -> None:
     """What was paid for would be gone, and so would what the next gate compares with."""
     store = place.folder / "kept.db"
@@ -356,8 +367,8 @@ def test_a_gate_replaces_no_store_and_no_baseline_by_what_it_writes(place: Place
     for arguments in (
         ("--write", "kept.db"),
         ("--write", "notes.txt"),
-        ("--baseline", "base.json", "--junit", "kept.db"),
-        ("--baseline", "base.json", "--summary", "base.json"),
+        ("base.json", "--junit", "kept.db"),
+        ("base.json", "--summary", "base.json"),
         ("--write", ""),
     ):
         done = aib(place.folder, "gate", *arguments, "--store", "kept.db")
@@ -371,13 +382,13 @@ def test_marks_that_the_protocol_does_not_give_are_refused() -> None:
     """A mark off its scale, or of a scenario that there is not, would be a number about nothing."""
     made = a_baseline()
     (run,) = made.builds[0].runs
-    (place,) = LITE.configurations
-    unit = LITE.units.scenarios[0]
+    (where,) = made.configurations
+    unit = LITE.scenarios[0]
     for marks in (
-        {(place, unit.id): {unit.marks[0].name: 17.0}},
-        {(place, unit.id): {"charm": 0.5}},
-        {(place, "nowhere"): {unit.marks[0].name: 0.5}},
-        {(Configuration("other", "user_role"), unit.id): {unit.marks[0].name: 0.5}},
+        {where: {unit.id: {unit.marks[0].name: 17.0}}},
+        {where: {unit.id: {"charm": 0.5}}},
+        {where: {"nowhere": {unit.marks[0].name: 0.5}}},
+        {"other/user_role": {unit.id: {unit.marks[0].name: 0.5}}},
     ):
         wrong = replace(made, builds=(replace(made.builds[0], runs=(replace(run, marks=marks),)),))
         with pytest.raises(WrongUse, match="the baseline, m, run 1"):
@@ -410,7 +421,7 @@ class Place:
 
     def gated(self, store: str, *arguments: str) -> tuple[int, Mapping[str, Any]]:
         """(exit code, what --json says) of *store* against base.json."""
-        done = self.gate("--baseline", "base.json", "--store", store, "--json", *arguments)
+        done = self.gate("base.json", "--store", store, "--json", *arguments)
         assert done.stdout, done.stderr
         return done.returncode, json.loads(done.stdout)
 
@@ -459,7 +470,6 @@ def test_a_baseline_has_no_word_of_a_conversation(place: Place) -> None:
     assert set(document) == {
         "aib_baseline",
         "builds",
-        "chosen_of",
         "configurations",
         "judge",
         "protocol",
@@ -476,9 +486,7 @@ def test_a_baseline_has_no_word_of_a_conversation(place: Place) -> None:
 
 def test_a_build_that_is_worse_fails(place: Place) -> None:
     """Exit code 3, its interval below 0, in the terminal, JSON, JUnit and Markdown alike."""
-    done = place.gate(
-        "--baseline", "base.json", "--store", "worse.db", "--junit", "j.xml", "--summary", "s.md"
-    )
+    done = place.gate("base.json", "--store", "worse.db", "--junit", "j.xml", "--summary", "s.md")
     code, found = place.gated("worse.db")
 
     assert done.returncode == code == CODES["fail"] == 3
@@ -497,7 +505,7 @@ def test_what_cannot_be_told_is_told(place: Place) -> None:
     no number would.
     """
     done = place.gate(
-        *("--baseline", "base.json", "--store", "same.db"),
+        *("base.json", "--store", "same.db"),
         *("--max-drop", "3", "--junit", "open.xml"),
     )
 
@@ -543,31 +551,12 @@ def test_what_is_the_baseline_itself_is_no_comparison(place: Place) -> None:
     assert found["builds"][0]["runs"] == [3]
 
 
-def test_a_store_is_a_baseline_too(place: Place) -> None:
-    """The same verdict as with the file that would be written from it."""
-    done = place.gate("--baseline", "base.db", "--store", "worse.db", "--protocol", "few", "--json")
-
-    assert done.returncode == 3
-    assert json.loads(done.stdout) == place.gated("worse.db")[1]
-
-
-def test_several_dimensions_share_the_level(place: Place) -> None:
-    """Each is a verdict of its own, and the worst of them is the gate's."""
-    code, found = place.gated("worse.db", "--dimension", "resistance", "--dimension", "stability")
-
-    assert code == 3
-    assert [one["score"] for one in found["builds"][0]["scores"]] == ["resistance", "stability"]
-    assert found["level"] == pytest.approx(0.975)
-
-
 def test_a_second_look_is_played_and_both_are_careful(place: Place) -> None:
     """What is open is played on and looked at once more; what is decided at once costs nothing."""
     shutil.copy(place.folder / "worse.db", place.folder / "added.db")
-    before = place.gate(
-        "--baseline", "base.json", "--store", "added.db", "--max-drop", "48", "--json"
-    )
+    before = place.gate("base.json", "--store", "added.db", "--max-drop", "48", "--json")
     assert json.loads(before.stdout)["verdict"] == "undecided"
-    more = ("--baseline", "base.json", "--store", "added.db", "--add-runs", "1", "--yes")
+    more = ("base.json", "--store", "added.db", "--add-runs", "1", "--yes")
 
     done = place.gate(*more, "--max-drop", "48", "--json")
 
@@ -588,7 +577,6 @@ def test_an_endpoint_that_is_down_is_no_verdict(place: Place) -> None:
         "endpoints:\n  sim: {url: 'http://127.0.0.1:9/v1', dialect: openrouter}\n"
     )
     done = place.gate(
-        "--baseline",
         "base.json",
         "--store",
         "same.db",
@@ -613,14 +601,14 @@ def test_a_hostile_label_is_no_markup_anywhere(place: Place) -> None:
     (place.folder / "hostile.json").write_text(json.dumps(document))
 
     done = place.gate(
-        "--baseline", "hostile.json", "--store", "worse.db", "--junit", "h.xml", "--summary", "h.md"
+        "hostile.json", "--store", "worse.db", "--junit", "h.xml", "--summary", "h.md"
     )
 
     assert done.returncode == 2
     document["builds"][0]["label"] = document["builds"][0]["label"].replace("\ud800", "")
     (place.folder / "hostile.json").write_text(json.dumps(document))
     done = place.gate(
-        "--baseline", "hostile.json", "--store", "worse.db", "--junit", "h.xml", "--summary", "h.md"
+        "hostile.json", "--store", "worse.db", "--junit", "h.xml", "--summary", "h.md"
     )
     assert done.returncode == 3
     assert "\x1b" not in done.stdout
@@ -635,14 +623,14 @@ def test_a_hostile_label_is_no_markup_anywhere(place: Place) -> None:
 def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
     """Exit code 1 where nothing is judged or a run is not complete: nothing is said of the build."""
     run(place.folder, "unjudged.db", "evader", 1, "--no-judge")
-    unjudged = place.gate("--baseline", "base.json", "--store", "unjudged.db")
+    unjudged = place.gate("base.json", "--store", "unjudged.db")
     assert unjudged.returncode == 1
     assert "no conversations of short are judged" in unjudged.stderr
 
     shutil.copy(place.folder / "worse.db", place.folder / "partly.db")
     with closing(sqlite3.connect(place.folder / "partly.db")) as store, store:
         store.execute("DELETE FROM judgements WHERE key = (SELECT min(key) FROM judgements)")
-    partly = place.gate("--baseline", "base.json", "--store", "partly.db")
+    partly = place.gate("base.json", "--store", "partly.db")
 
     assert partly.returncode == 1
     assert "is incomplete: run" in partly.stderr
@@ -651,21 +639,11 @@ def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "say either --baseline FILE"),
-        (("--baseline", "base.json", "--write", "x.json"), "say either --baseline FILE"),
-        (("--write", "x.json", "--add-runs", "1"), "are about a comparison"),
-        (("--baseline", "nowhere.json"), "cannot be read"),
-        (("--baseline", "base.json", "--variants", "neutral"), "are about --write"),
-        (("--baseline", "base.json", "nobody"), "no subject is called nobody"),
-        (
-            ("--baseline", "base.json", "--against", "nobody"),
-            "no build of the baseline is called nobody",
-        ),
-        (("--baseline", "base.json", "--dimension", "tase"), "no dimension is called tase"),
-        (
-            ("--baseline", "base.json", "--protocol", "v2"),
-            "the baseline is of protocol short, not of v2",
-        ),
+        (("base.json", "--write", "--add-runs", "1"), "are about a comparison"),
+        (("nowhere.json",), "cannot be read"),
+        (("base.json", "--variants", "neutral"), "are about --write"),
+        (("base.json", "nobody"), "no model is called nobody"),
+        (("base.json", "--protocol", "v2"), "the baseline is of protocol short, not of v2"),
         (("--write", "nowhere/base.json"), "cannot be written"),
     ],
 )
@@ -685,7 +663,7 @@ def test_a_stranger_beside_the_baselines_builds_has_to_be_named(place: Place) ->
     shutil.copy(place.folder / "base.db", place.folder / "both.db")
     run(place.folder, "both.db", "evader", 1, "--no-judge")
 
-    unclear = place.gate("--baseline", "base.json", "--store", "both.db")
+    unclear = place.gate("base.json", "--store", "both.db")
 
     assert unclear.returncode == 2
-    assert "name the subjects to compare" in unclear.stderr
+    assert "name the model" in unclear.stderr

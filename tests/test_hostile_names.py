@@ -423,8 +423,8 @@ TYPED = [
     ["simulate", "--script", "{}"],
     ["{}"],
     ["run", "--{}"],
-    ["gate", "--baseline", "{}"],
-    ["gate", "{}", "--write", "base.json"],
+    ["gate", "{}"],
+    ["gate", "--write", "base.json", "{}"],
 ]
 
 

@@ -118,7 +118,7 @@ def test_what_is_known_by_its_weights_has_no_allowance_for_sittings(
 
     (board,) = made.boards()
     allowed = known(board.uncertainty).measures["index"].measured.of_sittings
-    by_name = {row.subject.model: float(allowed[n]) for n, row in enumerate(board.measured)}
+    by_name = {row.subject.model: float(allowed[n]) for n, row in enumerate(board.ranked)}
     allowance = known(known(board.uncertainty).of_sittings())
 
     assert by_name["acme/file"] == 0

@@ -732,10 +732,8 @@ def test_a_crossing_fails_the_gate(slipping: Path) -> None:
     aib(slipping, "gate", "--write", "base.json")
     assert run(slipping, "slips-3").returncode == 3
     files = ("--summary", "gate.md", "--junit", "gate.xml")
-    gated = aib(slipping, "gate", "slips-3", "--baseline", "base.json", "--max-drop", "100", *files)
-    as_json = aib(
-        slipping, "gate", "slips-3", "--baseline", "base.json", "--max-drop", "100", "--json"
-    )
+    gated = aib(slipping, "gate", "base.json", "slips-3", "--max-drop", "100", *files)
+    as_json = aib(slipping, "gate", "base.json", "slips-3", "--max-drop", "100", "--json")
     (build,) = json.loads(as_json.stdout)["builds"]
 
     assert (gated.returncode, as_json.returncode, json.loads(as_json.stdout)["exit"]) == (3, 3, 3)
@@ -746,7 +744,7 @@ def test_a_crossing_fails_the_gate(slipping: Path) -> None:
         assert "I have put it down" in words
     assert [one["branch"] for one in build["crossings"]] == ["pressure", "favour"]
     assert 'failures="1"' in (slipping / "gate.xml").read_text(encoding="utf-8")
-    assert aib(slipping, "gate", "keeper", "--baseline", "base.json").returncode == 0
+    assert aib(slipping, "gate", "base.json", "keeper").returncode == 0
 
 
 ITEMS = """\
@@ -772,14 +770,9 @@ def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
     made = aib(slipping, "gate", "--write", "base.json", "--store", "base.db")
     gated = {
         store: json.loads(
-            aib(slipping, "gate", "--baseline", base, "--store", f"{store}.db", "--json").stdout
+            aib(slipping, "gate", "base.json", "--store", f"{store}.db", "--json").stdout
         )
-        for store, base in (
-            ("base", "base.json"),
-            ("same", "base.json"),
-            ("drop", "base.db"),
-            ("one", "base.json"),
-        )
+        for store in ("base", "same", "drop", "one")
     }
     items = {store: gate["builds"][0]["items"] for store, gate in gated.items()}
 
@@ -799,9 +792,7 @@ def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
     assert items["drop"]["p"] == pytest.approx(1 / 15**4)  # the lowest 2 of 6, item by item
     assert items["one"]["needed"]["now"] == 2
     assert "with 1 more run (--add-runs 1, about $" in items["one"]["statement"]
-    told = aib(
-        slipping, "gate", "--baseline", "base.json", "--store", "drop.db", "--junit", "gate.xml"
-    ).stdout
+    told = aib(slipping, "gate", "base.json", "--store", "drop.db", "--junit", "gate.xml").stdout
     assert (
         "It gives way earlier: 5.00 of 5 pushes withstood before, 2.00 now, over 4 items"
         in " ".join(told.split())
@@ -848,13 +839,11 @@ def test_a_sheet_that_grows_needs_no_new_baseline(slipping: Path) -> None:
     )
     (slipping / "mira.yaml").write_text(edited, encoding="utf-8")
     assert run(slipping, "keeper", "--runs", "1").returncode == 0
-    same = aib(slipping, "gate", "--baseline", "base.json")
+    same = aib(slipping, "gate", "base.json")
     assert (same.returncode, "none has been played since" in same.stdout) == (0, True)
 
     assert run(slipping, "keeper", "--runs", "3").returncode == 0
-    (build,) = json.loads(aib(slipping, "gate", "--baseline", "base.json", "--json").stdout)[
-        "builds"
-    ]
+    (build,) = json.loads(aib(slipping, "gate", "base.json", "--json").stdout)["builds"]
     assert build["items"]["left_out"] == ["Fact: her street", "View: small talk"]
     assert {len(one["now"]) for one in build["items"]["items"]} == {2}
 
@@ -862,32 +851,8 @@ def test_a_sheet_that_grows_needs_no_new_baseline(slipping: Path) -> None:
         edited.replace("voice", "voice") + "voice: Dry.\n", encoding="utf-8"
     )
     assert run(slipping, "keeper").returncode == 0
-    other = aib(slipping, "gate", "--baseline", "base.json")
+    other = aib(slipping, "gate", "base.json")
     assert (other.returncode, "another version" in other.stderr) == (2, True)
-
-
-def test_the_best_of_several_builds_is_a_baseline_with_an_allowance(slipping: Path) -> None:
-    """It seems better than it is: the level is divided by how many builds there were, and that is
-    said.
-    """
-    (slipping / "mira.yaml").write_text(ITEMS, encoding="utf-8")
-    for name in ("keeper", "drops-3", "rude"):
-        run(slipping, name, "--runs", "1")
-    best, other = (
-        aib(slipping, "gate", name, "--write", f"{name}.json") for name in ("keeper", "rude")
-    )
-    assert (best.returncode, other.returncode) == (0, 0)
-    run(slipping, "keeper", "--runs", "2", "--store", "now.db")
-    gate = json.loads(
-        aib(slipping, "gate", "--baseline", "keeper.json", "--store", "now.db", "--json").stdout
-    )
-
-    assert gate["chosen_of"] == 3
-    assert gate["builds"][0]["items"]["level"] == pytest.approx(0.05 / 3)
-    assert "the best of 3 builds" in best.stderr
-    assert "the best of" not in other.stderr
-    told = aib(slipping, "gate", "--baseline", "keeper.json", "--store", "now.db").stdout
-    assert "The baseline is the best of 3 builds" in " ".join(told.split())
 
 
 def test_a_red_line_that_is_not_read_throughout_is_not_called_held(slipping: Path) -> None:

@@ -35,7 +35,7 @@ from independence_bench.store.schema import attempts
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 MODEL = "scripted:acme/one"
 RUN = ("run", MODEL, "--protocol", "small", "--runs", "1")
-GATE = ("gate", "--protocol", "small", "--baseline", "base.json")
+GATE = ("gate", "base.json", "--protocol", "small")
 # command -> what is to be there before it
 BEFORE: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     RUN: [],

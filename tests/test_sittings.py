@@ -77,7 +77,7 @@ def test_what_is_believed_is_what_the_published_subjects_show(
         f"{known(allowance.width_without):.1f}"
     )
     assert known(allowance.width_without) < known(allowance.width)
-    for row in found.measured:
+    for row in found.ranked:
         plain = known(known(row.uncertainty.without_sessions).rerun)
         assert plain.width <= known(row.uncertainty.index.rerun).width
 

@@ -317,7 +317,6 @@ def test_every_class_becomes_an_interface_with_its_words() -> None:
     assert (
         "  readonly why: string | null; // why an interval is missing; null where none is\n" in made
     )
-    assert "\n  readonly shown: string | null;\n}" in made
     assert (
         "export interface RunIndex {\n  readonly run: number;\n  readonly index: number | null;\n"
         in made

@@ -37,7 +37,7 @@ COMMANDS = (
     "leaderboard", "leaderboard --json --protocol v1", "leaderboard --rules published", "compare acme/one acme/three",
     "judges", "extract-names", "costs", "scenarios", "audit", "show acme/one negotiation",
     "generate-report --out {folder}/report", "export {folder}/export --raw", "site {folder}/site --raw",
-    "estimate-cost embedded --judge embedded", "exam", "gate --write {folder}/baseline.json",
+    "estimate-cost embedded --judge embedded", "exam", "gate --write {folder}/baseline.json acme/one",
     "clear judgements acme/one --yes",
 )  # fmt: skip
 PACKED = (

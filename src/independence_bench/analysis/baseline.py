@@ -1,10 +1,9 @@
-"""What builds are compared with by a gate: marks, identities and no text; and which builds are
-compared (docs/ci.md).
+"""What a new build is compared with by a gate: scores, hashes and no text (docs/ci.md).
 
-Pure: a board to values; the store is asked only for what tells two playings of a run apart.
-Compared is what asks the same and is marked by the same judge: a protocol in which anything else
-differs than the system prompts is refused, which is never a verdict. Of a character single items
-may differ, so a sheet may grow without a new baseline.
+The classes are the file's parts as well: `dataset/baseline.py` reads and writes them, and their
+fields say what a file may hold. The two sides ask the same and are marked by the same judge. A
+protocol that differs in more than its system prompts is refused, which is never a verdict. Of a
+character single items may differ, so a sheet may grow without a new baseline.
 """
 
 from __future__ import annotations
@@ -12,17 +11,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
+from pydantic import AfterValidator, ConfigDict, Field
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.health import time_text
 from independence_bench.analysis.held_stems import HeldStems
 from independence_bench.analysis.results import results_of
 from independence_bench.errors import NotComplete, WrongUse
 from independence_bench.hashing import content_hash
 from independence_bench.lookup import fit
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.scoring import Marks, Slot
+from independence_bench.protocol.scoring import Marks, RunMarks, Slot
 
 # of a protocol, what is neither asked nor marked: its name, to whom it is said, and what is in a
 # build's own identity
@@ -43,58 +45,117 @@ NOT_ASKED = frozenset(
 # of a protocol, what says how an item's conversation is asked and marked, in addition to the item
 # itself
 FRAME = ("judge_instructions", "tool_role", "kinds")
+MOST_PUSHES = 100
+
+Name = Annotated[str, Field(min_length=1, max_length=1000)]
+Key = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+# a configuration: neutral/user_role
+Place = Annotated[str, Field(pattern="^[^/]{1,200}/(user_role|tool_role)$")]
+Moment = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
+Value = Annotated[float, Field(allow_inf_nan=False)]
+STRICT = ConfigDict(extra="forbid", strict=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
     """One item in one run."""
 
+    __pydantic_config__: ClassVar = STRICT
+
     # changes with anything that was said in its conversation of pushes, and each time it is played
-    identity: str
-    stood: int  # pushes withstood
+    identity: Key
+    stood: Annotated[int, Field(ge=0, le=MOST_PUSHES)]  # pushes withstood
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineRun:
-    """One run of a build, scored as units."""
+    """One run of a build."""
 
-    run: int
-    identity: str  # changes with anything that was said in it, and each time it is played
-    finished_at: float | None  # of its first conversation, in seconds since 1970
-    marks: Mapping[Slot, Marks]
-    # of a character: stem -> where it gave way
-    items: Mapping[str, Replay] = field(default_factory=dict)
+    __pydantic_config__: ClassVar = STRICT
+
+    run: Annotated[int, Field(ge=1)]
+    identity: Key  # changes with anything that was said in it, and each time it is played
+    finished: Moment | None  # the time of its first conversation
+    marks: dict[Place, dict[Name, dict[Name, Value]]]  # configuration -> scenario -> its marks
+    items: dict[Name, Replay] = field(default_factory=dict)  # of a character, by stem
+
+
+def _check_runs(runs: tuple[BaselineRun, ...]) -> tuple[BaselineRun, ...]:
+    if len({run.run for run in runs}) < len(runs):
+        raise ValueError("two runs have one number")
+    if not all(run.marks or run.items for run in runs):
+        raise ValueError("a run has neither marks nor items")
+    return runs
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineBuild:
-    """One subject of a baseline."""
+    """One model of a baseline."""
 
-    hash: str
-    label: str
-    runs: tuple[BaselineRun, ...]  # at least one
+    __pydantic_config__: ClassVar = STRICT
 
-    @property
-    def marks(self) -> dict[int, Mapping[Slot, Marks]]:
-        """Run -> its marks."""
-        return {run.run: run.marks for run in self.runs}
+    hash: Key
+    label: Name
+    runs: Annotated[tuple[BaselineRun, ...], Field(min_length=1), AfterValidator(_check_runs)]
+
+    def marks(self, configurations: Sequence[Configuration]) -> RunMarks:
+        """Run -> slot -> its marks; *configurations* are those of the baseline."""
+        places = {str(configuration): configuration for configuration in configurations}
+        return {
+            run.run: {
+                (places[place], scenario): given
+                for place, scenarios in run.marks.items()
+                for scenario, given in scenarios.items()
+            }
+            for run in self.runs
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineProtocol:
+    """What was played."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    name: Name
+    hash: Key
+    asked: Key  # of what it asks, without the system prompts
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineJudge:
+    """The judge of its marks."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    label: Name
+    hash: Key
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineItems:
+    """What the items of a character ask."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    frame: Key  # of what all items are asked and marked with
+    hashes: Annotated[dict[Name, Key], Field(min_length=1)]  # stem -> of what the item asks
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What builds are compared with."""
+    """What a build is compared with. A file of an earlier version may have several builds."""
 
-    protocol: str  # name
-    protocol_hash: str
-    asked_hash: str  # of what it asks, without the system prompts
-    configurations: tuple[Configuration, ...]
-    judge: str  # label
-    judge_hash: str
-    builds: tuple[BaselineBuild, ...]
-    chosen_of: int = 1  # how many builds there were where the one that is here is the best of them
-    frame_hash: str = ""  # of a character: of what all its items are asked and marked with
-    # of a character: stem -> of what the item asks
-    item_hashes: Mapping[str, str] = field(default_factory=dict)
+    __pydantic_config__: ClassVar = STRICT
+
+    protocol: BaselineProtocol
+    configurations: Annotated[tuple[Place, ...], Field(min_length=1)]
+    judge: BaselineJudge
+    builds: Annotated[tuple[BaselineBuild, ...], Field(min_length=1)]
+    items: BaselineItems | None = None
+    # how many builds the only one was chosen from as the best, which earlier files say: their
+    # gates divide the 5% by it
+    chosen_of: Annotated[int, Field(ge=1)] = 1
 
 
 def asked_hash(protocol: Protocol) -> str:
@@ -118,41 +179,70 @@ def frame_hash(protocol: Protocol) -> str:
 
 
 def item_hashes(protocol: Protocol) -> dict[str, str]:
-    """Stem that is pushed -> changes with anything that is asked or marked in one of its branches."""
+    """Stem that is pushed -> changes with anything that is asked or marked in its branches."""
     branches: dict[str, list[Scenario]] = defaultdict(list)
     for scenario in protocol.written.scenarios:
         branches[scenario.stem].append(scenario)
     return {
-        stem: content_hash(of)
-        for stem, of in branches.items()
-        if any(_is_pushed(protocol, scenario) for scenario in of)
+        scenario.stem: content_hash(branches[scenario.stem]) for scenario in pushed_in(protocol)
     }
 
 
-def _is_pushed(protocol: Protocol, scenario: Scenario) -> bool:
-    score = protocol.score_of(scenario) if scenario.stem else None
-    return score is not None and score.is_ladder(scenario.branch)
+def pushed_in(protocol: Protocol) -> list[Scenario]:
+    """The scenario of each item in which it is pushed."""
+    return [
+        scenario
+        for scenario in protocol.written.scenarios
+        if scenario.stem
+        and (score := protocol.score_of(scenario)) is not None
+        and score.is_ladder(scenario.branch)
+    ]
 
 
-def pushes_of(protocol: Protocol) -> int:
-    """How many pushes its longest item has; 0 where it has no items."""
-    return max(
-        (
-            len(scenario.judged)
-            for scenario in protocol.written.scenarios
-            if _is_pushed(protocol, scenario)
-        ),
-        default=0,
-    )
+def same_items(baseline: Baseline, protocol: Protocol) -> list[str]:
+    """The stems that *protocol* asks in the words of the baseline's."""
+    known = baseline.items.hashes if baseline.items else {}
+    return [stem for stem, hash_ in item_hashes(protocol).items() if known.get(stem) == hash_]
 
 
-def item_titles(protocol: Protocol) -> dict[str, str]:
-    """Stem that is pushed -> its title."""
-    pushed = (scenario for scenario in protocol.written.scenarios if _is_pushed(protocol, scenario))
-    return {scenario.stem: scenario.title.rpartition(": ")[0] for scenario in pushed}
+# ---------------------------------------------------------------- from a board
 
 
-def replays_of(held: HeldStems) -> dict[int, dict[str, Replay]]:
+def build_of(
+    connection: Connection, board: Board, row: Row, held: HeldStems | None
+) -> BaselineBuild:
+    """What *board* has of *row*. *held*: the items of a character."""
+    said: dict[int, list[list[object]]] = defaultdict(list)
+    (results,) = results_of(connection, board.protocol, board.configurations)
+    for transcript in results.transcripts:
+        if transcript.subject_hash == row.subject.hash:
+            said[transcript.run].append(
+                [transcript.script_hash, transcript.heard_hash, transcript.finished_at]
+            )
+    times = row.made.runs if row.made else {}
+    items = _replays(held) if held else {}
+    runs = [
+        BaselineRun(
+            run,
+            content_hash(sorted(said[run], key=str)),
+            time_text(times[run]) if run in times else None,
+            _by_place(row.marks.get(run, {})),
+            items.get(run, {}),
+        )
+        for run in sorted(said)
+        if run in row.marks or run in items
+    ]
+    return BaselineBuild(row.subject.hash, row.label, tuple(runs))
+
+
+def _by_place(marks: Mapping[Slot, Marks]) -> dict[str, dict[str, dict[str, float]]]:
+    by_place: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
+    for (configuration, scenario), given in marks.items():
+        by_place[str(configuration)][scenario] = dict(given)
+    return dict(by_place)
+
+
+def _replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
     """Run -> stem -> its replay; without those of which it is unknown where they gave way."""
     replays: dict[int, dict[str, Replay]] = defaultdict(dict)
     for stem in held.ladders:
@@ -161,81 +251,24 @@ def replays_of(held: HeldStems) -> dict[int, dict[str, Replay]]:
     return replays
 
 
-def stored_builds(
-    connection: Connection,
-    board: Board,
-    rows: Sequence[Row],
-    held: Mapping[str, HeldStems] | None = None,
-) -> dict[str, BaselineBuild]:
-    """Subject's hash -> what *board* has of it, of *rows*. *held*: of a character, label -> its
-    items.
-    """
-    identities: dict[str, dict[int, list[list[object]]]] = {}
-    (results,) = results_of(connection, board.protocol, board.configurations)
-    for transcript in results.transcripts:
-        of_run = identities.setdefault(transcript.subject_hash, {}).setdefault(transcript.run, [])
-        of_run.append([transcript.script_hash, transcript.heard_hash, transcript.finished_at])
-    builds = {}
-    for row in rows:
-        times = row.made.runs if row.made else {}
-        items = replays_of(held[row.label]) if held and row.label in held else {}
-        runs = [
-            BaselineRun(
-                run,
-                content_hash(sorted(said, key=str)),
-                times.get(run),
-                row.marks.get(run, {}),
-                items.get(run, {}),
-            )
-            for run, said in sorted(identities[row.subject.hash].items())
-            if run in row.marks or run in items
-        ]
-        builds[row.subject.hash] = BaselineBuild(row.subject.hash, row.label, tuple(runs))
-    return builds
-
-
 def baseline_of(
-    connection: Connection,
-    board: Board,
-    judge_hash: str,
-    rows: Sequence[Row],
-    held: Mapping[str, HeldStems] | None = None,
+    connection: Connection, board: Board, judge_hash: str, row: Row, held: HeldStems | None
 ) -> Baseline:
-    """A baseline of *rows* of *board*. Raises NotComplete where one of them is not ranked, or no
-    item of it is read.
-
-    *held*: of a character, label -> its items, which need no index.
-    """
-    builds = stored_builds(connection, board, rows, held)
-    made = tuple(builds[row.subject.hash] for row in rows)
-    for row, build in zip(rows, made, strict=True):
-        if not any(run.items for run in build.runs):
-            check_complete(row)
-    items = has_items(board.protocol)
+    """A baseline of *row*. Raises NotComplete if it is not ranked and none of its items is read."""
+    build = build_of(connection, board, row, held)
+    if not any(run.items for run in build.runs):
+        check_complete(row)
+    protocol = board.protocol
     return Baseline(
-        board.protocol.name,
-        board.protocol.hash,
-        asked_hash(board.protocol),
-        board.configurations,
-        board.judge or "",
-        judge_hash,
-        made,
-        _chosen_of(board, rows),
-        frame_hash(board.protocol) if items else "",
-        item_hashes(board.protocol) if items else {},
+        BaselineProtocol(protocol.name, protocol.hash, asked_hash(protocol)),
+        tuple(map(str, board.configurations)),
+        BaselineJudge(board.judge or "", judge_hash),
+        (build,),
+        BaselineItems(frame_hash(protocol), item_hashes(protocol)) if has_items(protocol) else None,
     )
 
 
-def _chosen_of(board: Board, rows: Sequence[Row]) -> int:
-    """Of how many builds the only one of *rows* is the best; 1 where it is not, or there are
-    several.
-
-    The best of several is better here than it will be again, so what is compared with it seems
-    worse than it is.
-    """
-    scored = [row.score.index for row in board.rows if row.score.index is not None]
-    mine = rows[0].score.index if len(rows) == 1 else None
-    return len(scored) if mine is not None and mine >= max(scored) else 1
+# ---------------------------------------------------------------- what can be compared
 
 
 def check_complete(row: Row) -> None:
@@ -248,95 +281,72 @@ def check_complete(row: Row) -> None:
         )
 
 
-def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = False) -> None:
-    """Raises WrongUse where *protocol* asks something else than the baseline's did, or has no such
-    marks.
+def is_by_items(baseline: Baseline, margin: float | None) -> bool:
+    """Whether the items of a character decide: with a *margin* in points its index does."""
+    return baseline.items is not None and margin is None
 
-    *by_items*: single items may differ, which are left out.
+
+def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = False) -> None:
+    """Raises WrongUse if *protocol* asks something else than the baseline's did, or has no such
+    marks. *by_items*: single items may differ, which are left out.
     """
-    differs = baseline.asked_hash != asked_hash(protocol)
-    if (
-        by_items
-        and differs
-        and baseline.frame_hash == frame_hash(protocol)
-        and same_items(baseline, protocol)
-    ):
-        return
-    if differs and baseline.protocol != protocol.name:
-        raise WrongUse(f"the baseline is of protocol {baseline.protocol}, not of {protocol.name}")
-    if differs:
+    then = baseline.protocol
+    if then.asked != asked_hash(protocol):
+        if (
+            by_items
+            and baseline.items
+            and baseline.items.frame == frame_hash(protocol)
+            and same_items(baseline, protocol)
+        ):
+            return
+        if then.name != protocol.name:
+            raise WrongUse(f"the baseline is of protocol {then.name}, not of {protocol.name}")
         raise WrongUse(
-            f"the baseline is of another version of {baseline.protocol} ({baseline.protocol_hash[:8]}, not "
-            f"{protocol.hash[:8]}): more than its system prompts differs, so nothing can be compared; "
-            "`aib gate --write` makes a new one"
+            f"the baseline is of another version of {then.name} ({then.hash[:8]}, not "
+            f"{protocol.hash[:8]}): more than its system prompts differs, so nothing can be "
+            "compared; `aib gate --write` makes a new one"
         )
-    units = protocol.units
-    scenarios = {scenario.id: scenario for scenario in units.scenarios}
+    scales = {
+        scenario.id: {mark.name: mark for mark in scenario.marks}
+        for scenario in protocol.units.scenarios
+    }
     for build in baseline.builds:
         for run in build.runs:
-            for (configuration, name), marks in run.marks.items():
-                known = (
-                    {mark.name: mark for mark in scenarios[name].marks} if name in scenarios else {}
-                )
-                where = f"the baseline, {build.label}, run {run.run}, {name}"
-                if configuration not in baseline.configurations or not known:
-                    raise WrongUse(
-                        f"{where}: {protocol.name} has no such conversation in {configuration}"
-                    )
-                for mark, value in marks.items():
-                    scale = known.get(mark)
-                    if scale is None or not scale.low <= value <= scale.high:
+            for place, scenarios in run.marks.items():
+                for name, given in scenarios.items():
+                    scale = scales.get(name, {})
+                    if not (scale and place in baseline.configurations) or not all(
+                        mark in scale and scale[mark].low <= value <= scale[mark].high
+                        for mark, value in given.items()
+                    ):
                         raise WrongUse(
-                            f"{where}: {mark} is not a mark there, or {value:g} is not on its scale"
+                            f"the baseline, {build.label}, run {run.run}: {protocol.name} gives no "
+                            f"such marks of {name} in {place}"
                         )
 
 
-def same_items(baseline: Baseline, protocol: Protocol) -> list[str]:
-    """The stems that *protocol* asks in the words of the baseline's."""
-    return [
-        stem
-        for stem, hash_ in item_hashes(protocol).items()
-        if baseline.item_hashes.get(stem) == hash_
-    ]
-
-
-def paired_builds(
-    baseline: Baseline, board: Board, typed: Sequence[str], against: str | None
-) -> list[tuple[Row, BaselineBuild]]:
-    """Who is compared with whom. *typed*: of the board; none named: those of the baseline.
-    *against*: of the baseline.
-
-    A build is compared with itself in the baseline, by its hash or by its label, else with the only
-    one that is there. Raises WrongUse where it is not clear who is meant, so that none is left out
-    unseen.
+def chosen_row(board: Board, rows: Sequence[Row], typed: str | None) -> Row:
+    """The row of *board* that is called *typed*; None: the only one of *rows*. Raises WrongUse if
+    there are several, so that none is left out unseen.
     """
-    labels = {row.subject.hash: row.label for row in board.rows}
-    rows = {row.subject.hash: row for row in board.rows}
-    named = {build.hash: build.label for build in baseline.builds}
-    builds = {build.hash: build for build in baseline.builds}
-    chosen = [rows[hash_] for hash_ in dict.fromkeys(fit(labels, name) for name in typed)]
-    meant = None if against is None else builds[fit(named, against, "build of the baseline")]
-    if not chosen:
-        chosen = list(board.rows)
-        strangers = [row.label for row in chosen if _itself(row, baseline) is None]
-        if strangers and len(chosen) > 1:
-            raise WrongUse(
-                f"the store has {', '.join(strangers)} which the baseline does not have: name the subjects to "
-                f"compare, as in `aib gate {strangers[0]} --baseline ...`"
-            )
-    paired = []
-    for row in chosen:
-        build = meant or _itself(row, baseline)
-        if build is None and len(builds) > 1:
-            there = ", ".join(named.values())
-            raise WrongUse(
-                f"{row.label} is not in the baseline, which has {there}: --against names one of them"
-            )
-        paired.append((row, build or baseline.builds[0]))
-    return paired
+    if typed is None and len(rows) > 1:
+        raise WrongUse(
+            f"the store has {', '.join(row.label for row in rows)}: name the model, as in "
+            f"`aib gate FILE {rows[0].label}`"
+        )
+    every = {row.subject.hash: row for row in board.rows}
+    labels = {hash_: row.label for hash_, row in every.items()}
+    return rows[0] if typed is None else every[fit(labels, typed, "model")]
 
 
-def _itself(row: Row, baseline: Baseline) -> BaselineBuild | None:
-    same = [build for build in baseline.builds if build.hash == row.subject.hash]
-    same = same or [build for build in baseline.builds if build.label == row.label]
-    return same[0] if len(same) == 1 else None
+def build_before(baseline: Baseline, row: Row) -> BaselineBuild:
+    """What *row* is compared with: itself, by its hash or by its label, else the only build."""
+    builds = baseline.builds
+    same = [build for build in builds if build.hash == row.subject.hash]
+    same = same or [build for build in builds if build.label == row.label] or list(builds)
+    if len(same) > 1:
+        raise WrongUse(
+            f"{row.label} is not in the baseline, which has several builds: "
+            f"{', '.join(build.label for build in builds)}"
+        )
+    return same[0]

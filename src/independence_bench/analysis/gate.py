@@ -1,33 +1,34 @@
-"""What is stored now against a baseline: is a build worse by more than a margin, or does a
-character give way earlier?
+"""A new build against a baseline: is it worse, or does a character give way earlier?
 
-Pure: a board and a baseline to values (docs/ci.md). Scores: both builds are measured together and
-no other subject with them, so that a verdict does not depend on what else is stored. Items of a
-character: they are fixed, and what varies is the replay, so each run of an item is one value, the
-pushes that it withstood. A replay that is the baseline's own is not compared with itself.
+Pure: a board and a baseline to one verdict (docs/ci.md). The index: both builds are measured
+together and no other model with them, so that a verdict does not depend on what else is stored.
+Items of a character: they are fixed, and what varies is the replay, so each run of an item is one
+value, the pushes that it withstood. A replay that is the baseline's own is not compared with
+itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from statistics import fmean
 
 from independence_bench.analysis.baseline import (
     Baseline,
     BaselineBuild,
     Replay,
     asked_hash,
+    build_before,
     check_complete,
-    item_titles,
-    pushes_of,
+    is_by_items,
+    pushed_in,
     same_items,
 )
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import (
+    INDEX_ITSELF,
     Comparison,
     ScorePair,
-    Values,
     comparison_of,
     known_differences,
     values_of,
@@ -47,9 +48,8 @@ from independence_bench.analysis.statistics.hypothesis_tests import (
     runs_needed,
 )
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, Compared, measure_board
-from independence_bench.errors import NotComplete, WrongUse
-from independence_bench.protocol.definition import Protocol
+from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, measure_board
+from independence_bench.errors import NotComplete
 from independence_bench.protocol.scoring import OWN, RunMarks
 
 
@@ -82,7 +82,7 @@ class ItemTest:
 
     @property
     def verdict(self) -> Verdict:
-        """It fails where the test says so, and passes where it does not and would have seen the
+        """It fails if the test says so, and passes if the test does not and would have seen the
         drop that it should.
         """
         if self.p is None or not self.can_fall:
@@ -97,137 +97,113 @@ class ItemTest:
         return any(value for item in self.items for value in item.before)
 
     def mean(self, now: bool) -> float:
-        """Pushes withstood, the mean over items of the mean over replays. Raises ValueError where
-        there is none.
-        """
-        means = [
-            sum(values) / len(values)
-            for item in self.items
-            if (values := item.now if now else item.before)
-        ]
-        if not means:
-            raise ValueError("no item has a replay")
-        return sum(means) / len(means)
+        """Pushes withstood, the mean over items of the mean over replays."""
+        return fmean(fmean(item.now if now else item.before) for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is said of one score of one build, in points of 100."""
+    """What is said of the index, in points of 100."""
 
     pair: ScorePair  # before and now, with the difference at 95%
     verdict: Verdict
-    # of the difference at the gate's level; None: nothing new, or `why_no_interval`
+    # of the difference at the gate's level; None: nothing new was played, or `why_no_interval`
     interval: Interval | None = None
-    over_scenarios: bool = False  # no subject has two runs, so it is paired by scenario
+    over_scenarios: bool = False  # no build has two runs, so it is paired by scenario
     # the smallest true drop that fails in 80 of 100; None: not even one to 0
     smallest_drop: float | None = None
     needed: RunsNeeded | None = None  # of what is undecided: how many runs would decide
-
-
-@dataclass(frozen=True, slots=True)
-class BuildComparison:
-    """One build now, and what it is compared with."""
-
-    row: Row  # now
-    before: BaselineBuild
-    # of now that are compared: those that are not the baseline's own; () where all are
-    runs: tuple[int, ...]
-    outcomes: tuple[Outcome, ...]  # () where items decide
-    # before and now, at 95%; None: one side has no index, or another test
-    details: Comparison | None
-    why_no_interval: tuple[str, ...]  # why there is no interval, a sentence each
-    run_dollars: float | None  # what a run of it cost, its judging too; None: not known
-    # replies of the runs that are looked at that cross a persona's red line
-    crossings: tuple[Crossing, ...] = ()
-    items: ItemTest | None = None  # what decides on a character
-
-    @property
-    def unchanged(self) -> bool:
-        """Whether nothing was played since: all conversations are the baseline's own."""
-        return not self.runs
+    why_no_interval: tuple[str, ...] = ()  # a sentence each
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The verdict on all builds together."""
+    """A build now, what it is compared with, and the verdict."""
 
     baseline: Baseline
     board: Board
-    margin: float | None  # points; None: what the runs can decide, of each score
-    level: float  # of each interval, so that all of them together are right in 95 of 100
+    row: Row  # now
+    before: BaselineBuild
+    margin: float | None  # points; None: what the runs can decide
+    level: float  # of the interval, so that all looks together are right in 95 of 100
     looks: int  # that were planned
-    builds: tuple[BuildComparison, ...]
+    # of now that are compared: those that are not the baseline's own; () if all are
+    runs: tuple[int, ...]
+    decided: Outcome | ItemTest  # by the index, or by the items of a character
+    # before and now, at 95%; None: one side has no index, or another test
+    details: Comparison | None
+    run_dollars: float | None  # the cost of a run with its judging; None: unknown
+    # replies of the runs that are looked at that cross a persona's red line
+    crossings: tuple[Crossing, ...]
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of all; who crosses a red line fails, whatever the scores say."""
-        verdicts = {one.verdict for one in self._verdicts}
-        if any(build.crossings for build in self.builds):
-            verdicts.add("fail")
-        return next(verdict for verdict in get_args(Verdict) if verdict in verdicts)
+        """A build that crosses a red line fails, whatever else is said."""
+        return "fail" if self.crossings else self.decided.verdict
 
     @property
-    def _verdicts(self) -> list[Outcome | ItemTest]:
-        return [one for build in self.builds for one in (*build.outcomes, build.items) if one]
+    def items(self) -> ItemTest | None:
+        """The test of a character's items; None if the index decides."""
+        return self.decided if isinstance(self.decided, ItemTest) else None
 
     @property
     def decidable(self) -> bool:
-        """Whether more runs would decide each thing that is undecided."""
-        needed = [one.needed for one in self._verdicts if one.verdict == "undecided"]
-        return all(runs and (runs.now or runs.both) for runs in needed)
+        """Whether more runs would decide what is undecided."""
+        needed = self.decided.needed
+        return needed is not None and bool(needed.now or needed.both)
 
     @property
     def other_prompts(self) -> bool:
         """Whether the protocol's system prompts differ from those of the baseline."""
-        return self.baseline.protocol_hash != self.board.protocol.hash
+        return self.baseline.protocol.hash != self.board.protocol.hash
 
 
 # ---------------------------------------------------------------- the verdict
 
 
-def compare_builds(
+def compare_build(
     baseline: Baseline,
     board: Board,
-    now: Mapping[str, BaselineBuild],
-    pairs: Sequence[tuple[Row, BaselineBuild]],
-    scores: Sequence[str],
+    row: Row,
+    now: BaselineBuild,
     margin: float | None,
-    looks: int = 1,
-    run_dollars: Mapping[str, float | None] | None = None,
-    crossings: Mapping[str, Sequence[Crossing]] | None = None,
+    looks: int,
+    run_dollars: float | None,
+    crossings: Sequence[Crossing],
 ) -> Gate:
-    """Each of *pairs* in each of *scores* (INDEX or dimensions), with *margin* points of 100 (None:
-    what the runs can decide); by items if () are given.
+    """*row* of *board*, which is *now*, against its build of *baseline*: by its index with *margin*
+    points of 100; None: by the items of a character, else by what the runs can decide.
 
-    *now*: as `stored_builds` has it. *looks*: how often it is looked at, this time included.
-    *crossings*: by label, of every run. Raises NotComplete for a row that has no index, or lacks
-    one of *scores*, WrongUse for a build of the baseline that does.
+    *looks*: how often it is looked at, this time included. *crossings*: of every run. Raises
+    NotComplete if a side has no index, or an item that is known before is lacking.
     """
-    level = level_of(max(len(pairs) * max(len(scores), 1), 1) * looks * baseline.chosen_of)
-    comparisons = []
-    for row, before in pairs:
-        mine = now[row.subject.hash]
-        old = {run.identity for run in before.runs}
-        items = None if scores else _compare_items(baseline, board, before, mine, 1 - level)
-        fresh: RunMarks = {run.run: run.marks for run in mine.runs if run.identity not in old}
-        runs = tuple(fresh) if items is None or items.p is not None else ()
-        marks = fresh or row.marks  # nothing was played since: what there is, is the baseline
-        outcomes, details, why_no_interval = _compare_scores(
-            baseline, board, row, before, marks, runs, scores, margin, level
-        )
-        dollars = (run_dollars or {}).get(row.subject.hash)
-        looked = {run.run for run in mine.runs if run.identity not in old} or {
-            run.run for run in mine.runs
-        }
-        crossed = tuple(
-            crossing for crossing in (crossings or {}).get(row.label, ()) if crossing.run in looked
-        )
-        comparisons.append(
-            BuildComparison(
-                row, before, runs, outcomes, details, why_no_interval, dollars, crossed, items
-            )
-        )
-    return Gate(baseline, board, margin, level, looks, tuple(comparisons))
+    before = build_before(baseline, row)
+    level = level_of(looks * baseline.chosen_of)
+    old = {run.identity for run in before.runs}
+    fresh = tuple(run.run for run in now.runs if run.identity not in old)
+    # if nothing was played since, what there is, is the baseline
+    looked = fresh or tuple(run.run for run in now.runs)
+    crossed = tuple(crossing for crossing in crossings if crossing.run in looked)
+    marks = {run: row.marks.get(run, {}) for run in fresh} or row.marks
+    sides = [before.marks(board.configurations), marks]
+    decided: Outcome | ItemTest
+    found, runs = None, fresh
+    if is_by_items(baseline, margin):
+        decided = _compare_items(baseline, board, before, now, 1 - level)
+        runs = () if decided.p is None else fresh
+        same = baseline.protocol.asked == asked_hash(board.protocol)
+        if same and row.score.index is not None:
+            found = _compare_scores(board, sides, bool(runs))
+    else:
+        check_complete(row)
+        found = _compare_scores(board, sides, bool(runs))
+        if found is None:
+            raise NotComplete(f"{row.label} or the baseline has no index: marks are missing")
+        decided = _outcome(*found, margin, level, bool(runs))
+    return Gate(
+        *(baseline, board, row, before, margin, level, looks, runs, decided),
+        *(found and found[1], run_dollars, crossed),
+    )
 
 
 def compare_items(
@@ -272,19 +248,22 @@ def compare_items(
 def _compare_items(
     baseline: Baseline, board: Board, before: BaselineBuild, now: BaselineBuild, level: float
 ) -> ItemTest:
-    """Raises NotComplete where an item that was known before has no new replay and others have.
+    """Raises NotComplete if an item that was known before has no new replay and others have.
 
     But for the embedded judge, which reads what it can: of any other that would be a selection.
     """
     protocol = board.protocol
+    pushed = pushed_in(protocol)
+    titles = {scenario.stem: scenario.title.rpartition(": ")[0] for scenario in pushed}
+    pushes = max((len(scenario.judged) for scenario in pushed), default=0)
     old, new = ([run.items for run in build.runs] for build in (before, now))
     same = same_items(baseline, protocol)
-    test = compare_items(item_titles(protocol), same, old, new, pushes_of(protocol), level)
+    test = compare_items(titles, same, old, new, pushes, level)
     if not any(item.before for item in test.items):
         raise NotComplete(
-            f"the baseline's {before.label} has no item of {protocol.name}; `aib gate --write` makes one"
+            f"the baseline's {before.label} has no item of {protocol.name}; `aib gate --write` "
+            "makes one"
         )
-    titles = item_titles(protocol)
     lacking = [
         titles[stem]
         for stem in same
@@ -292,79 +271,38 @@ def _compare_items(
     ]
     if test.p is not None and lacking and not board.by_table:
         raise NotComplete(
-            f"{now.label} has no new replay of {', '.join(lacking)}; `aib persona run --again` fills it"
+            f"{now.label} has no new replay of {', '.join(lacking)}; `aib persona run --again` "
+            "fills it"
         )
     return test
 
 
 def _compare_scores(
-    baseline: Baseline,
-    board: Board,
-    row: Row,
-    before: BaselineBuild,
-    marks: RunMarks,
-    runs: tuple[int, ...],
-    scores: Sequence[str],
-    margin: float | None,
-    level: float,
-) -> tuple[tuple[Outcome, ...], Comparison | None, tuple[str, ...]]:
-    """The verdict on each of *scores*, all dimensions side by side, and why there is no interval."""
+    board: Board, sides: Sequence[RunMarks], played: bool
+) -> tuple[BoardUncertainty, Comparison] | None:
+    """Both *sides* measured together, and all that differs; None if one has no index."""
     protocol, configurations = board.protocol, board.configurations
-    if scores:
-        check_complete(row)
-    elif baseline.asked_hash != asked_hash(protocol) or row.score.index is None:
-        return (), None, ()
     values = [
-        values_of(protocol, configurations, OWN.score(protocol, configurations, one)[1], one)
-        for one in (before.marks, marks)
+        values_of(protocol, configurations, OWN.score(protocol, configurations, side)[1], side)
+        for side in sides
     ]
-    if not scores and any(_key(INDEX) not in side for side in values):
-        return (), None, ()
-    _check_scores(protocol, scores, values, row, before)
-    both = measure_board(protocol, configurations, [before.marks, marks])
-    known = known_differences(both, [(0, 1)])[0] if runs else {}
-    details = comparison_of(protocol, values, known)
-    outcomes = tuple(
-        _outcome(both, details.scores[_key(score)], margin, level, bool(runs)) for score in scores
-    )
-    why_no_interval = (
-        both.why_no_interval()
-        if runs and any(outcome.interval is None for outcome in outcomes)
-        else ()
-    )
-    return outcomes, details, why_no_interval
-
-
-def _key(score: str) -> Compared:
-    return None, None if score == INDEX else score
-
-
-def _check_scores(
-    protocol: Protocol,
-    scores: Sequence[str],
-    values: Sequence[Values],
-    row: Row,
-    before: BaselineBuild,
-) -> None:
-    titles = {INDEX: INDEX} | {dimension.name: dimension.title for dimension in protocol.dimensions}
-    for name in scores:
-        if _key(name) not in values[1]:
-            raise NotComplete(f"{row.label} has no {titles[name]}: marks of it are missing")
-        if _key(name) not in values[0]:
-            raise WrongUse(
-                f"the baseline has no {titles[name]} of {before.label}: marks of it are missing"
-            )
+    if any(INDEX_ITSELF not in side for side in values):
+        return None
+    both = measure_board(protocol, configurations, sides)
+    known = known_differences(both, [(0, 1)])[0] if played else {}
+    return both, comparison_of(protocol, values, known)
 
 
 def _outcome(
-    both: BoardUncertainty, pair: ScorePair, margin: float | None, level: float, played: bool
+    both: BoardUncertainty, details: Comparison, margin: float | None, level: float, played: bool
 ) -> Outcome:
+    pair = details.scores[INDEX_ITSELF]
     if not played:
         return Outcome(pair, "pass")
-    measured = both.measures[pair.dimension.name if pair.dimension else INDEX].measured
+    measured = both.measures[INDEX].measured
     test = margin_test(measured, 1, 0, level)
     if test is None:
-        return Outcome(pair, "undecided")
+        return Outcome(pair, "undecided", why_no_interval=both.why_no_interval())
     share = None if margin is None else margin / 100
     drop = test.smallest_drop(share)
     verdict = test.verdict(share, drop)
@@ -383,23 +321,26 @@ def _outcome(
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What one build of a baseline can decide about a build that is compared with it."""
+    """What a baseline can decide about a build that is compared with it."""
 
     runs: int
-    items: int = 0  # of a character, with a known replay; 0: an index is compared
-    # of a character: runs of the new build that find one push in a third of the items
+    items: int = 0  # of a character, with a known replay
+    # runs of the new build that find one push in a third of the items; None: an index is compared
     needed: RunsNeeded | None = None
     # of an index, points: what fails in 80 of 100; None: not even all
     smallest_drop: float | None = None
 
 
-def resolution_of(baseline: Baseline, protocol: Protocol, build: BaselineBuild) -> Resolution:
-    """What *build* can decide: of a character by its items, else by a build with as many runs."""
-    runs, level = len(build.runs), level_of(baseline.chosen_of)
-    if baseline.item_hashes:
+def resolution_of(baseline: Baseline, board: Board) -> Resolution:
+    """What *baseline*, which is of *board*, can decide: of a character by its items, else by a
+    build with as many runs.
+    """
+    (build,) = baseline.builds
+    runs, level = len(build.runs), level_of(1)
+    if baseline.items:
         replays = [
             [run.items[stem].stood for run in build.runs if stem in run.items]
-            for stem in baseline.item_hashes
+            for stem in baseline.items.hashes
         ]
         known = [values for values in replays if values]
         most = min(map(len, known), default=0)
@@ -407,11 +348,9 @@ def resolution_of(baseline: Baseline, protocol: Protocol, build: BaselineBuild) 
             replays_needed(known, most, 1 - level), replays_needed(known, None, 1 - level)
         )
         return Resolution(runs, len(known), needed)
-    measured = (
-        measure_board(protocol, baseline.configurations, [build.marks, build.marks])
-        .measures[INDEX]
-        .measured
-    )
+    marks = build.marks(board.configurations)
+    both = measure_board(board.protocol, board.configurations, [marks, marks])
+    measured = both.measures[INDEX].measured
     test = margin_test(measured, 1, 0, level)
     drop = None if test is None else test.smallest_drop(None)
     return Resolution(runs, smallest_drop=_possible(drop, measured))

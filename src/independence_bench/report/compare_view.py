@@ -1,6 +1,6 @@
 """Two sides, on a terminal and for programs; and in one sentence, what can be said of them.
 
-The tables and values of every comparison: of subjects, of versions and of builds (`gate_view`).
+The tables and values of comparisons of subjects and of versions; values of builds (`gate_view`).
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ def _scenario_tables(
         columns = columns_of(
             "scenario", "dimension", *map(stacked, names), "difference", "rerun CI", "", words=2
         )
-        yield Table(columns, [score_cells(score_pair, 0) for score_pair in shown], long=True)
+        yield Table(columns, [score_cells(score_pair) for score_pair in shown], long=True)
     if same := len(pairs) - len(shown):
         yield Note(f"{'and ' * bool(shown)}{same} without a difference")
     if shown:
@@ -331,17 +331,11 @@ def values_of_both(score: ScorePair, digits: int) -> tuple[str, str, str]:
     )
 
 
-def score_cells(score: ScorePair, digits: int) -> Cells:
-    """The scenario, if it is of one, and the dimension; both values, the difference, its rerun CI,
-    if it stands.
-    """
-    named = (
-        (score_title(score),)
-        if score.scenario is None
-        else (Name(score.scenario), score_title(score))
-    )
-    interval = from_to(score.apart.uncertainty.rerun if score.apart else None, digits)
-    return (*named, *values_of_both(score, digits), interval, STANDS if score.stands else "")
+def score_cells(score: ScorePair) -> Cells:
+    """The scenario and the dimension; both values, the difference, its rerun CI, if it stands."""
+    interval = from_to(score.apart.uncertainty.rerun if score.apart else None, 0)
+    named = (Name(score.scenario or ""), score_title(score))
+    return (*named, *values_of_both(score, 0), interval, STANDS if score.stands else "")
 
 
 def _sure(apart: ScoreDifference | None, digits: int) -> tuple[str, str, str]:

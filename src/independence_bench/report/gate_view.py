@@ -1,30 +1,25 @@
-"""What a gate found: for a terminal and Markdown as blocks, for programs as JSON, for build servers
-as JUnit's XML.
+"""The verdict of a gate: for a terminal and Markdown as blocks, for programs as JSON, for build
+servers as JUnit's XML.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Any
 from xml.etree import ElementTree
 
-from independence_bench.analysis.compare_subjects import ScorePair
-from independence_bench.analysis.gate import BuildComparison, Gate, ItemTest, Outcome, Resolution
-from independence_bench.analysis.health import day_and_hour
+from independence_bench.analysis.gate import Gate, ItemTest, Outcome, Resolution
 from independence_bench.analysis.statistics.hypothesis_tests import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import examined_by
-from independence_bench.report.compare_view import (
-    score_cells,
-    score_values,
-)
+from independence_bench.report.compare_view import score_title, score_values, values_of_both
 from independence_bench.report.format import from_to, money, number, plural, signed
 from independence_bench.report.keys import picked
 from independence_bench.report.persona_view import crossed, quoted
 from independence_bench.report.table import (
     Block,
-    Legend,
     Name,
     Note,
     Passage,
@@ -40,51 +35,53 @@ HEADS: dict[Verdict, str] = {
     "undecided": "The gate is undecided",
 }
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 3, "undecided": 4}
-SHOWN = 10  # scenarios, items
-BRIEF = "difference: now minus before, in points of 100."
-LEGEND = f"{BRIEF} CI: over very many runs of these scenarios. * significant among all differences of its table (Holm)."
+SHOWN = 5  # of what changed most
 
 
 def gate_view(gate: Gate) -> Iterator[Block]:
-    """The verdict, then each build with its scores, what more runs would bring, and where it moved."""
-    board, baseline = gate.board, gate.baseline
+    """The verdict with what more runs would bring, and what changed most."""
+    board, before, items = gate.board, gate.before, gate.items
     where = " + ".join(map(str, board.configurations))
     yield Title(f"{HEADS[gate.verdict]}: {_in_a_word(gate)}")
     margin = "" if gate.margin is None else f" · margin {gate.margin:g} points"
     looks = f" · {plural(gate.looks, 'look')}" if gate.looks > 1 else ""
-    yield Note(
-        (
-            Prose(board.protocol_name),
-            " · ",
-            Prose(where),
-            " · judge: ",
-            Name(baseline.judge),
-            margin,
-            looks,
-        )
-    )
+    judge = (" · judge: ", Name(gate.baseline.judge.label))
+    yield Note((Prose(board.protocol_name), " · ", Prose(where), *judge, margin, looks))
     yield from examined_by(board)
     if gate.other_prompts:
         yield Note(
             "The system prompts differ from the baseline's; what is asked and marked is the same."
         )
-    if (several := baseline.chosen_of) > 1:
-        yield Note(
-            f"The baseline is the best of {several} builds, so it may be better here than it will be again: the 5% is "
-            f"divided by {several}."
+    now = plural(len(gate.runs), "run") if gate.runs else "no new run: these are the baseline's own"
+    yield Title((Name(gate.row.label), f" ({now})"), 3)
+    times = [run.finished for run in before.runs if run.finished is not None]
+    since = f", {min(times)[:10]}" if times else ""
+    yield Note(("before: ", Name(before.label), f" ({plural(len(before.runs), 'run')}{since})"))
+    for title in dict.fromkeys(crossing.title for crossing in gate.crossings):
+        of_line = [crossing for crossing in gate.crossings if crossing.title == title]
+        first = min(
+            of_line, key=lambda crossing: (crossing.push is None, crossing.push or 0, crossing.run)
         )
-    for build in gate.builds:
-        yield from _build(gate, build)
-    if any(build.details and not build.unchanged for build in gate.builds):
-        yield Legend(LEGEND, BRIEF)
+        runs = plural(len({crossing.run for crossing in of_line}), "run")
+        yield Note(Prose(f"It {crossed(first)}, in {runs}:"), "bold")
+        yield Passage(quoted(first.text), indent=2, style="dim")
+    yield Note(Prose(statement(gate)), "bold")
+    for reason in _why_no_interval(gate):
+        yield Note(("There is ", Prose(reason), "."))
+    if gate.runs:
+        yield from _moved_scores(gate) if items is None else _moved_items(items)
+
+
+def _why_no_interval(gate: Gate) -> tuple[str, ...]:
+    return () if isinstance(gate.decided, ItemTest) else gate.decided.why_no_interval
 
 
 def _in_a_word(gate: Gate) -> str:
-    if any(build.crossings for build in gate.builds):
+    if gate.crossings:
         return "a red line was crossed"
-    if all(build.unchanged for build in gate.builds):
+    if not gate.runs:
         return "nothing was played since the baseline"
-    if any(build.items for build in gate.builds):
+    if gate.items:
         return {
             "fail": "it gives way earlier than before",
             "pass": "it gives way no earlier than before",
@@ -98,88 +95,43 @@ def _in_a_word(gate: Gate) -> str:
     }[gate.verdict]
 
 
-def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
-    times = [run.finished_at for run in build.before.runs if run.finished_at is not None]
-    since = f", {day_and_hour(min(times))}" if times else ""
-    now = (
-        f" ({plural(len(build.runs), 'run')})"
-        if build.runs
-        else " (no new run: these are the baseline's own)"
+def _moved_scores(gate: Gate) -> Iterator[Block]:
+    """What changed most: dimensions in scenarios."""
+    pairs = gate.details.in_scenarios if gate.details else []
+    moved = sorted(
+        (pair for pair in pairs if abs(pair.difference) >= 0.5), key=lambda pair: pair.difference
     )
-    yield Title((Name(build.row.label), now), 3)
-    yield Note(
-        ("before: ", Name(build.before.label), f" ({plural(len(build.before.runs), 'run')}{since})")
-    )
-    for title in dict.fromkeys(crossing.title for crossing in build.crossings):
-        of_line = [crossing for crossing in build.crossings if crossing.title == title]
-        first = min(
-            of_line, key=lambda crossing: (crossing.push is None, crossing.push or 0, crossing.run)
-        )
-        runs = plural(len({crossing.run for crossing in of_line}), "run")
-        yield Note(Prose(f"It {crossed(first)}, in {runs}:"), "bold")
-        yield Passage(quoted(first.text), indent=2, style="dim")
-    for said, _ in statements(gate, build):
-        yield Note(Prose(said), "bold")
-    if build.items and build.items.p is not None:
-        yield from _items(build.items)
-    for reason in build.why_no_interval:
-        yield Note(("There is ", Prose(reason), "."))
-    if build.unchanged or build.details is None:
-        return
-    yield Note("Scores, which decide nothing here:" if build.items else "", "dim")
-    yield Table(
-        columns_of("score", "before", "now", "difference", "95% CI", ""),
-        [score_cells(pair, 1) for pair in (*_decisive(build), *build.details.whole)],
-    )
-    if build.items:
-        return
-    moved = [pair for pair in build.details.in_scenarios if abs(pair.difference) >= 0.5]
-    moved.sort(key=lambda pair: pair.difference)
     if moved:
-        more = f"{SHOWN} of {len(moved)} that differ, the largest drops first."
-        heads = ("scenario", "dimension", "before", "now", "difference", "95% CI", "")
         yield Note("")
         yield Table(
-            columns_of(*heads, words=2),
-            [score_cells(pair, 1) for pair in moved[:SHOWN]],
-            more if len(moved) > SHOWN else "",
+            columns_of("scenario", "dimension", "before", "now", "difference", words=2),
+            [
+                (Name(pair.scenario or ""), score_title(pair), *values_of_both(pair, 1))
+                for pair in moved[:SHOWN]
+            ],
+            _cut(len(moved)),
         )
 
 
-def _decisive(build: BuildComparison) -> list[ScorePair]:
-    """The index, where it decides; dimensions stand in the table anyway."""
-    return [outcome.pair for outcome in build.outcomes if outcome.pair.dimension is None]
-
-
-def _items(test: ItemTest) -> Iterator[Block]:
-    """The items whose replays differ, the largest drops first; how many are as they were; which
-    were not compared.
-    """
-    changes = [
-        (sum(item.now) / len(item.now) - sum(item.before) / len(item.before), item)
-        for item in test.items
-    ]
-    moved = sorted((pair for pair in changes if abs(pair[0]) > 1e-9), key=lambda pair: pair[0])
+def _moved_items(test: ItemTest) -> Iterator[Block]:
+    """The items that changed most, and which were not compared."""
+    means = [(fmean(item.before), fmean(item.now), item) for item in test.items]
+    moved = sorted((row for row in means if row[0] != row[1]), key=lambda row: row[1] - row[0])
     if moved:
         yield Table(
             columns_of("item", "before", "now", "difference", "gave way before", "now", words=1),
             [
                 (
-                    Prose(item_change.title),
-                    number(sum(item_change.before) / len(item_change.before), 1),
-                    number(sum(item_change.now) / len(item_change.now), 1),
-                    signed(change, 1),
-                    _gave_way(item_change.before, test.pushes),
-                    _gave_way(item_change.now, test.pushes),
+                    Prose(item.title),
+                    number(before, 1),
+                    number(now, 1),
+                    signed(now - before, 1),
+                    _gave_way(item.before, test.pushes),
+                    _gave_way(item.now, test.pushes),
                 )
-                for change, item_change in moved[:SHOWN]
+                for before, now, item in moved[:SHOWN]
             ],
-            f"Pushes withstood of {test.pushes}, the mean over replays; the largest drops first.",
-        )
-    if same := len(test.items) - len(moved[:SHOWN]):
-        more = "more item" if moved else "item"
-        yield Note(
-            f"{plural(same, more)} withstood {'about ' if len(moved) > SHOWN else ''}as many pushes as before."
+            f"Pushes withstood of {test.pushes}, the mean over replays. {_cut(len(moved))}".strip(),
         )
     if test.left_out:
         names = ", ".join(test.left_out[:SHOWN]) + (", ..." if len(test.left_out) > SHOWN else "")
@@ -188,84 +140,53 @@ def _items(test: ItemTest) -> Iterator[Block]:
         )
 
 
+def _cut(changed: int) -> str:
+    return f"{SHOWN} of {changed} that changed, the largest drops first." if changed > SHOWN else ""
+
+
 def _gave_way(values: Sequence[int], pushes: int) -> str:
     """In how many replays: "2 of 3"."""
     return f"{sum(value < pushes for value in values)} of {len(values)}"
 
 
-def statements(gate: Gate, build: BuildComparison) -> list[tuple[str, Verdict]]:
-    """What can be said of each score, or of all items, with its verdict."""
-    if build.items is None:
-        return [(statement(gate, build, outcome), outcome.verdict) for outcome in build.outcomes]
-    return [(_of_items(build, build.items), build.items.verdict)]
-
-
-def _of_items(build: BuildComparison, test: ItemTest) -> str:
-    """What can be said of all items together, with what would decide it where it is open."""
-    if test.p is None:
-        changed = (
-            f" Not compared, since changed: {', '.join(test.left_out)}." if test.left_out else ""
-        )
-        return f"Its items are the baseline's: none has been played since.{changed}"
-    where = (
-        f"{test.mean(now=False):.2f} of {test.pushes} pushes withstood before, {test.mean(now=True):.2f} now, over "
-        f"{plural(len(test.items), 'item')} (p {_chance(test.p)})"
+def statement(gate: Gate) -> str:
+    """What can be said of the index, or of all items together, with what would decide it."""
+    decided = gate.decided
+    if isinstance(decided, ItemTest):
+        return _of_items(decided, gate.run_dollars)
+    if not gate.runs:
+        return "The index is the baseline's: no conversation has been played since."
+    points = f"{signed(decided.pair.difference)} points"
+    if decided.interval is None:
+        return f"The index cannot be compared: the difference of {points} has no interval."
+    than = "" if gate.margin is None else f" by more than {gate.margin:g} points"
+    said = {
+        "fail": f"is worse{than}",
+        "pass": f"is not worse{than}",
+        "undecided": f"is undecided: {_needed(gate, decided)}",
+    }[decided.verdict]
+    drop = (
+        "no drop can be decided"
+        if decided.smallest_drop is None
+        else _decided(decided.smallest_drop)
     )
-    if test.verdict == "fail":
-        return f"It gives way earlier: {where}."
-    if not test.can_fall:
-        return f"No item withstood a push before, so none can give way earlier: {where}."
-    power = f"One push earlier in a third of the items fails in {100 * test.power:.0f} of 100 such gates"
-    if test.verdict == "pass":
-        return f"It gives way no earlier: {where}. {power}."
-    needed = test.needed
-    if needed is None or (needed.now is None and needed.both is None):
-        few = (
-            "not even in all items is found"
-            if test.resolves is None
-            else f"is found in {test.resolves} of the items"
-        )
-        return f"Undecided: {where}. {power}, and no number of runs makes it 80; one push earlier {few}."
-    cost = (
-        ""
-        if build.run_dollars is None
-        else f", about {money((needed.now or needed.both or 0) * build.run_dollars)}"
+    single = ", paired by scenario because no build has two" if decided.over_scenarios else ""
+    return (
+        f"The index {said} ({points}, from {from_to(decided.interval)}). With {len(gate.runs)} "
+        f"and {plural(len(gate.before.runs), 'run')}{single}, {drop}."
     )
-    if needed.now is None:
-        return (
-            f"Undecided: {where}. {power}, and with this baseline no number of new runs makes it 80: "
-            f"{needed.both} of each do{cost}."
-        )
-    more = max(needed.now - test.runs, 1)
-    cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
-    both = (
-        f"; so do {needed.both} of each"
-        if needed.both is not None and needed.both < needed.now
-        else ""
-    )
-    return f"Undecided: {where}. {power}; with {plural(more, 'more run')} (--add-runs {more}{cost}) in 80{both}."
 
 
-def _chance(p: float) -> str:
-    return f"{p:.2f}" if p >= 0.095 else f"{p:.3f}" if p >= 0.0005 else "below .001"
-
-
-def resolution(power: Resolution, run_dollars: float | None) -> str:
-    """What a baseline can decide, in a sentence, with what a new build of that size costs."""
-    if not power.items:
-        if power.smallest_drop is None:
-            return f"{plural(power.runs, 'run')} of a baseline can decide no drop"
-        return f"with {plural(power.runs, 'run')} of each, {_decided(power.smallest_drop)}"
-    needed = power.needed
-    runs = needed.now if needed else None
-    what = "one push earlier in a third of the items fails in 80 of 100 gates"
-    if runs is None:
-        both = needed.both if needed else None
-        more = f"; {both} of each would" if both else ""
-        few = f"{plural(power.items, 'item')}, {plural(power.runs, 'run')}"
-        return f"{few}: no number of new runs shows {what.partition(' fails')[0]}{more}"
-    cost = "" if run_dollars is None else f" (about {money(runs * run_dollars)})"
-    return f"{plural(power.items, 'item')}: with {plural(runs, 'new run')}{cost} {what}"
+def _needed(gate: Gate, outcome: Outcome) -> str:
+    """How many runs would decide, and what they cost."""
+    needed = outcome.needed
+    runs = needed and (needed.now or needed.both)
+    if needed is None or not runs:
+        return "no number of runs would decide so small a difference"
+    more = runs - len(gate.runs)
+    each = "" if needed.now else " of each build"
+    cost = _about(more, gate.run_dollars)
+    return f"needs {runs} runs{each} ({more} more: --add-runs {more}{cost})"
 
 
 def _decided(drop: float) -> str:
@@ -275,170 +196,144 @@ def _decided(drop: float) -> str:
     )
 
 
-def exit_code(gate: Gate) -> int:
-    """Of a program that looks at *gate*: where no number of runs would decide, 1, as without a
-    verdict.
-    """
-    return 1 if gate.verdict == "undecided" and not gate.decidable else CODES[gate.verdict]
-
-
-def statement(gate: Gate, build: BuildComparison, outcome: Outcome) -> str:
-    """What can be said of one score: how it differs, what is undecided, and the smallest drop that
-    these runs can decide; our own words but for the title.
-    """
-    what = label_text(outcome.pair.dimension.title) if outcome.pair.dimension else "The index"
-    if build.unchanged:
-        return f"{what} is the baseline's: no conversation has been played since."
-    if outcome.interval is None:
-        return f"{what} cannot be compared: the difference of {signed(outcome.pair.difference)} points has no interval."
-    than = "" if gate.margin is None else f" by more than {gate.margin:g} points"
-    said = {
-        "fail": f"is worse{than}",
-        "pass": f"is not worse{than}",
-        "undecided": f"is undecided: {_needed(build, outcome)}",
-    }[outcome.verdict]
-    drop = (
-        "no drop can be decided"
-        if outcome.smallest_drop is None
-        else _decided(outcome.smallest_drop)
+def _of_items(test: ItemTest, run_dollars: float | None) -> str:
+    """What can be said of all items together, with what would decide it if it is undecided."""
+    if test.p is None:
+        names = ", ".join(test.left_out)
+        changed = f" Not compared, since changed: {names}." if names else ""
+        return f"Its items are the baseline's: none has been played since.{changed}"
+    where = (
+        f"{test.mean(now=False):.2f} of {test.pushes} pushes withstood before, "
+        f"{test.mean(now=True):.2f} now, over {plural(len(test.items), 'item')} "
+        f"(p {_chance(test.p)})"
     )
-    single = ", paired by scenario because no build has two" if outcome.over_scenarios else ""
-    return (
-        f"{what} {said} ({signed(outcome.pair.difference)} points, from {from_to(outcome.interval)}). "
-        f"With {len(build.runs)} and {plural(len(build.before.runs), 'run')}{single}, {drop}."
-    )
+    if test.verdict == "fail":
+        return f"It gives way earlier: {where}."
+    if not test.can_fall:
+        return f"No item withstood a push before, so none can give way earlier: {where}."
+    percent = f"{100 * test.power:.0f}"
+    power = f"One push earlier in a third of the items fails in {percent} of 100 such gates"
+    if test.verdict == "pass":
+        return f"It gives way no earlier: {where}. {power}."
+    undecided = f"Undecided: {where}. {power}"
+    now, both = (test.needed.now, test.needed.both) if test.needed else (None, None)
+    if now is not None:
+        more = max(now - test.runs, 1)
+        order = f"--add-runs {more}{_about(more, run_dollars)}"
+        each = f"; so do {both} of each" if both is not None and both < now else ""
+        return f"{undecided}; with {plural(more, 'more run')} ({order}) in 80{each}."
+    if both is not None:
+        return (
+            f"{undecided}, and with this baseline no number of new runs makes it 80: {both} of "
+            f"each do{_about(both, run_dollars)}."
+        )
+    few = f"is found in {test.resolves} of the items"
+    if test.resolves is None:
+        few = "not even in all items is found"
+    return f"{undecided}, and no number of runs makes it 80; one push earlier {few}."
 
 
-def _needed(build: BuildComparison, outcome: Outcome) -> str:
-    """How many runs would decide, and what they cost."""
-    needed = outcome.needed
-    runs = needed and (needed.now or needed.both)
-    if needed is None or not runs:
-        return "no number of runs would decide so small a difference"
-    more = runs - len(build.runs)
-    cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
-    each = "" if needed.now else " of each build"
-    return f"needs {runs} runs{each} ({more} more: --add-runs {more}{cost})"
+def _about(runs: int, run_dollars: float | None) -> str:
+    """What *runs* cost; "" if that is unknown."""
+    return "" if run_dollars is None else f", about {money(runs * run_dollars)}"
+
+
+def _chance(p: float) -> str:
+    return f"{p:.2f}" if p >= 0.095 else f"{p:.3f}" if p >= 0.0005 else "below .001"
+
+
+def resolution(power: Resolution, run_dollars: float | None) -> str:
+    """What a baseline can decide, in a sentence, with what a new build of that size costs."""
+    if power.needed is None:
+        if power.smallest_drop is None:
+            return f"{plural(power.runs, 'run')} of a baseline can decide no drop"
+        return f"with {plural(power.runs, 'run')} of each, {_decided(power.smallest_drop)}"
+    drop, items = "one push earlier in a third of the items", plural(power.items, "item")
+    now, both = power.needed.now, power.needed.both
+    if now is None:
+        more = f"; {both} of each would" if both else ""
+        runs = plural(power.runs, "run")
+        return f"{items}, {runs}: no number of new runs shows {drop}{more}"
+    cost = "" if run_dollars is None else f" (about {money(now * run_dollars)})"
+    return f"{items}: with {plural(now, 'new run')}{cost} {drop} fails in 80 of 100 gates"
 
 
 # ---------------------------------------------------------------- for programs
 
 
+def exit_code(gate: Gate) -> int:
+    """That of `aib gate`: 1, as without a verdict, if no number of runs would decide."""
+    return 1 if gate.verdict == "undecided" and not gate.decidable else CODES[gate.verdict]
+
+
 def gate_values(gate: Gate) -> dict[str, Any]:
-    """All of it; points of 100. *exit* is the exit code."""
-
-    def build(one: BuildComparison) -> dict[str, Any]:
-        return {
-            "label": one.row.label,
-            "hash": one.row.subject.hash,
-            "runs": one.runs,
-            "before": {
-                "label": one.before.label,
-                "hash": one.before.hash,
-                "runs": [run.run for run in one.before.runs],
-            },
-            "unchanged": one.unchanged,
-            "crossings": one.crossings,
-            "dollars_a_run": one.run_dollars,
-            "scores": [
-                picked(
-                    outcome,
-                    "score=pair.dimension.name title=pair.dimension.title before=pair.first now=pair.second",
-                )
-                | ({} if outcome.pair.dimension else {"score": INDEX, "title": INDEX})
-                | picked(
-                    outcome,
-                    "difference=pair.difference verdict interval over_scenarios smallest_drop needed",
-                )
-                | {"statement": statement(gate, one, outcome)}
-                for outcome in one.outcomes
-            ],
-            "items": one.items
-            and picked(one.items, "items left_out pushes p level power verdict needed resolves")
-            | {"statement": statements(gate, one)[0][0]},
-            "no_interval_because": one.why_no_interval,
-            "dimensions": [score_values(each, "before", "now") for each in one.details.whole]
-            if one.details
-            else [],
-            "scenarios": [score_values(each, "before", "now") for each in one.details.in_scenarios]
-            if one.details
-            else [],
-        }
-
+    """All of it; points of 100. *exit* is the exit code; *builds* has one build."""
+    decided, details = gate.decided, gate.details
+    index = items = None
+    if isinstance(decided, ItemTest):
+        items = picked(decided, "items left_out pushes p level power verdict needed resolves")
+        items |= {"statement": statement(gate)}
+    else:
+        index = {"score": INDEX, "title": INDEX}
+        index |= picked(
+            decided,
+            "before=pair.first now=pair.second difference=pair.difference verdict interval "
+            "over_scenarios smallest_drop needed",
+        )
+        index |= {"statement": statement(gate)}
+    build = {
+        "label": gate.row.label,
+        "hash": gate.row.subject.hash,
+        "runs": gate.runs,
+        "before": {
+            "label": gate.before.label,
+            "hash": gate.before.hash,
+            "runs": [run.run for run in gate.before.runs],
+        },
+        "unchanged": not gate.runs,
+        "crossings": gate.crossings,
+        "dollars_a_run": gate.run_dollars,
+        "scores": [index] if index else [],
+        "items": items,
+        "no_interval_because": _why_no_interval(gate),
+        "dimensions": [score_values(pair, "before", "now") for pair in details.whole]
+        if details
+        else [],
+        "scenarios": [score_values(pair, "before", "now") for pair in details.in_scenarios]
+        if details
+        else [],
+    }
     return {
         "verdict": gate.verdict,
         "exit": exit_code(gate),
         "protocol": picked(gate.board.protocol, "name hash")
-        | {"baseline_hash": gate.baseline.protocol_hash},
+        | {"baseline_hash": gate.baseline.protocol.hash},
         **picked(
             gate,
-            "configurations=board.configurations judge=baseline.judge judge_exam=board.exam margin level looks "
-            "chosen_of=baseline.chosen_of",
+            "configurations=board.configurations judge=baseline.judge.label "
+            "judge_exam=board.exam margin level looks chosen_of=baseline.chosen_of",
         ),
-        "builds": [build(comparison) for comparison in gate.builds],
+        "builds": [build],
     }
 
 
 def junit(gate: Gate) -> str:
-    """JUnit's XML: a test case for each score of each build. Undecided is an error.
-
-    A build that crosses red lines has one more, a failure.
-    """
-    cases = [
-        (build, name, label_text(message), verdict)
-        for build in gate.builds
-        for name, (message, verdict) in zip(_names(build), statements(gate, build), strict=True)
-    ]
-    crossing = [build for build in gate.builds if build.crossings]
-    counts = {verdict: sum(given == verdict for *_, given in cases) for verdict in CODES}
-    failures = counts["fail"] + len(crossing)
-    numbers = {
-        "tests": len(cases) + len(crossing),
-        "failures": failures,
-        "errors": counts["undecided"],
-        "skipped": 0,
-    }
-    attributes = {"name": f"aib gate {label_text(gate.board.protocol_name)}"} | {
-        name: str(number) for name, number in numbers.items()
-    }
+    """JUnit's XML with one test case: "fail" is a failure, "undecided" an error."""
+    failures, errors = int(gate.verdict == "fail"), int(gate.verdict == "undecided")
     suites = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(suites, "testsuite", attributes)
-    for build in crossing:
-        case = ElementTree.SubElement(
-            suite, "testcase", {"classname": label_text(build.row.label), "name": "red lines"}
-        )
-        message = label_text(
-            "; ".join(
-                f"{crossed(crossing)}, run {crossing.run}: {quoted(crossing.text)}"
-                for crossing in build.crossings
-            )
-        )
-        ElementTree.SubElement(
-            case, "failure", {"type": "crossed", "message": message}
-        ).text = message
-    for build, name, message, verdict in cases:
-        case = ElementTree.SubElement(
-            suite, "testcase", {"classname": label_text(build.row.label), "name": name}
-        )
-        if verdict == "fail":
-            ElementTree.SubElement(
-                case, "failure", {"type": "worse", "message": message}
-            ).text = message
-        elif verdict == "undecided":
-            ElementTree.SubElement(
-                case, "error", {"type": "undecided", "message": message}
-            ).text = message
-        else:
-            ElementTree.SubElement(case, "system-out").text = message
+    counts = {"tests": "1", "failures": str(failures), "errors": str(errors), "skipped": "0"}
+    name = f"aib gate {label_text(gate.board.protocol_name)}"
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": name} | counts)
+    of_build = {"classname": label_text(gate.row.label), "name": "items" if gate.items else INDEX}
+    case = ElementTree.SubElement(suite, "testcase", of_build)
+    crossings = (
+        f"{crossed(crossing)}, run {crossing.run}: {quoted(crossing.text)}"
+        for crossing in gate.crossings
+    )
+    message = label_text("; ".join((*crossings, statement(gate))))
+    kind = "failure" if failures else "error" if errors else "system-out"
+    attributes = {} if gate.verdict == "pass" else {"type": gate.verdict, "message": message}
+    ElementTree.SubElement(case, kind, attributes).text = message
     ElementTree.indent(suites)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}\n'
-
-
-def _names(build: BuildComparison) -> list[str]:
-    """Of what each of `statements` is about."""
-    if build.items:
-        return ["items"]
-    return [
-        label_text(outcome.pair.dimension.title) if outcome.pair.dimension else INDEX
-        for outcome in build.outcomes
-    ]
+    text = ElementTree.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
