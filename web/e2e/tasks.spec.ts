@@ -84,14 +84,3 @@ test("why one model is ranked below another", async ({ page }) => {
   await expect(scenarios.getByRole("article").first()).toContainText("This is my");
   await finished();
 });
-
-test("one subject is enough: others are suggested, with the reason", async ({ page }) => {
-  const { board } = await boardOf(page);
-  const id = board.rows[1]?.subject.id ?? "";
-  await open(page, `/compare?picked=${id}`);
-  const found = page.getByRole("region", { name: "Suggestions" });
-  await expect(found.getByRole("row", { name: /the same model with other settings/ }).first()).toBeVisible();
-  await found.getByRole("link").first().click();
-  await settled(page);
-  await expect(page.getByRole("rowheader", { name: "Independence Index" })).toBeVisible();
-});
