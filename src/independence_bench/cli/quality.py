@@ -164,9 +164,9 @@ def compare(
 
     With --by version the protocol is compared with an older version of it (--against) that has
     another system prompt, paired by scenario: how the prompts differ, what that does to the index
-    and the dimensions, and how many runs would decide. It may be looked at after every run:
-    intervals and p allow for that. Both have to be played and judged in the same store. Where they
-    differ in more than the prompt, only what both ask and mark in the same words is compared.
+    and the dimensions, and how many runs would decide. Both have to be played and judged in the
+    same store. Where they differ in more than the prompt, only what both ask and mark in the same
+    words is compared.
     """
     if against is not None and by != VERSION:
         raise WrongUse("--against names the old version for --by version")
