@@ -291,6 +291,21 @@ def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
 # ---------------------------------------------------------------- two boards
 
 
+def earlier_board(change: VersionChange, now: Board, boards: Sequence[Board]) -> Board | None:
+    """The one of *boards*, all of the old version, that the judges of *now* have marked in what is
+    compared; None where there is none.
+    """
+    wanted, judges = set(change.configurations), set(now.judge_hashes)
+    return next(
+        (
+            board
+            for board in boards
+            if judges and set(board.judge_hashes) == judges and wanted <= set(board.configurations)
+        ),
+        None,
+    )
+
+
 def compare_versions(
     change: VersionChange, old: Board, new: Board, pairs: Sequence[tuple[Row, Row]]
 ) -> list[VersionComparison]:

@@ -172,7 +172,7 @@ def judge_of(board: Board) -> Text:
 def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
     """What the configurations change in the index, below the rankings."""
     yield Title("Configurations compared", aside=("  judge: ", Prose(compared.judge or "none yet")))
-    yield configurations_table(compared)
+    yield _configurations_table(compared)
 
 
 def configurations_report(compared: ConfigurationComparison | None) -> Iterator[Block]:
@@ -182,7 +182,7 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
             "No subject has an index in more than one configuration, so there is nothing to compare."
         )
         return
-    yield configurations_table(compared)
+    yield _configurations_table(compared)
     yield Table(
         [
             Column("Subject", words=True),
@@ -194,7 +194,7 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
     )
 
 
-def configurations_table(compared: ConfigurationComparison) -> Table:
+def _configurations_table(compared: ConfigurationComparison) -> Table:
     """Every configuration with its mean index, and with the difference to the first one."""
     effects = [place.effect for place in compared.places]
     first = compared.places[0].configuration

@@ -15,6 +15,7 @@ from independence_bench.analysis.compare_versions import (
     VersionChange,
     VersionComparison,
     compare_versions,
+    earlier_board,
     version_change,
 )
 from independence_bench.analysis.uncertainty import Compared
@@ -210,7 +211,6 @@ def both_versions(
         change = version_change(old, new, entry.configurations)
     except WrongUse:
         return None
-    wanted = set(change.configurations)
     jury = entry.judges if entry.judge_kind == "jury" else ()
     try:
         there = catalog.boards(edition, entry.rules, jury, entry.weights).values()
@@ -218,15 +218,7 @@ def both_versions(
         return None
     if now is None:
         return None
-    judges = set(now.judge_hashes)
-    before = next(
-        (
-            board
-            for board in there
-            if set(board.judge_hashes) == judges and wanted <= set(board.configurations)
-        ),
-        None,
-    )
+    before = earlier_board(change, now, list(there))
     return None if before is None else (change, before, now)
 
 

@@ -117,9 +117,9 @@ function IntervalLine({ interval, why }: { interval: Interval | null; why: strin
 
 const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
   headColumn("configuration", "Configuration", (row) => humanize(row.configuration)),
-  numberColumn("subjects", "Subjects", (row) => row.subjects),
+  numberColumn("subjects", "Subjects", (row) => row.subjects, { className: "max-sm:hidden" }),
   shownColumn("mean", "Mean index"),
-  numberColumn("difference", "Difference to the first", ({ effect }) =>
+  numberColumn("difference", "Difference", ({ effect }) =>
     effect ? (
       <>
         <span className="font-semibold">{effect.shown.points}</span>
@@ -129,14 +129,13 @@ const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
       "–"
     ),
   ),
-  numberColumn("both", "Subjects in both", ({ effect }) => effect?.subjects ?? "–", { className: "max-sm:hidden" }),
 ];
 
 function PromptAndDelivery({ places }: { places: readonly ConfigurationSummary[] }) {
   return (
     <Section
       title="Prompt and delivery"
-      description="How the system prompt and the delivery change the index, each subject compared with itself. Each 95% rerun CI is for one difference alone. The page of a subject has its own differences."
+      description="Difference: to the first configuration, each subject compared with itself, with the 95% rerun CI of that difference alone. The page of a subject has its own differences."
     >
       <DataTable
         rows={places}
