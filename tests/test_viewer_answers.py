@@ -545,13 +545,12 @@ def test_another_prompt_is_another_board_of_the_same_subject(
         ["neutral/user_role"],
     ]
     assert [one["board"] for one in subject["elsewhere"]] == [boards[1]["id"]]
-    (spread,) = board["configurations"]["subjects"]
-    assert board["ids"][spread["label"]] == subject["row"]["subject"]["id"]
-    assert spread["indices"][1] == subject["row"]["index"]["value"]
-    assert [one["configuration"] for one in board["configurations"]["places"]] == [
+    neutral, strong = board["configurations"]["places"]
+    assert [one["configuration"] for one in (neutral, strong)] == [
         "neutral/user_role",
         "strong/tool_role",
     ]
+    assert strong["mean"] == subject["row"]["index"]["value"]
 
 
 def test_judges_are_set_beside_each_other(answers: Answers) -> None:
