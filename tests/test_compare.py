@@ -1,5 +1,5 @@
-"""Two subjects, or one in two configurations, side by side with how sure it is; settings and prices
-with theirs: on small boards made by hand.
+"""Two subjects side by side with how sure it is; settings and configurations with theirs: on small
+boards made by hand.
 """
 
 from __future__ import annotations
@@ -18,21 +18,14 @@ from terminals import displayed
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_settings import compare_configurations, compare_efforts
 from independence_bench.analysis.compare_subjects import (
-    NOT_OURS,
     Comparison,
     SubjectComparison,
-    SubjectInConfigurations,
-    all_compared,
-    compare_beside,
-    compare_in_configurations,
     compare_pairs,
-    compare_two_configurations,
-    values_on,
 )
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.statistics.generalization import holm, standing_out
 from independence_bench.analysis.statistics.intervals import joined_limits
-from independence_bench.analysis.statistics.values import UNKNOWN, ScoreDifference
+from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX, measure_board
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -202,47 +195,6 @@ def part() -> Board:
     return replace(simulated(), incomplete=(row_of(V2, "acme/part", marks),))
 
 
-@pytest.mark.parametrize(
-    "board", [part(), lacking("drift"), lacking("identity_maintained")], ids=["part", "0-10", "yes"]
-)
-def test_arrays_of_pairs_have_what_each_pair_says_alone(board: Board) -> None:
-    """Numbers, what stands, and nothing where a mark is missing or somebody is incomplete."""
-    every = all_compared(board.protocol)
-    values = {
-        one.subject.hash: [values_on(board, one).get(key, np.nan) for key in every]
-        for one in board.rows
-    }
-
-    for row in board.rows:
-        others = [one for one in board.rows if one is not row]
-        apart, indices = compare_beside(
-            board, row, others, {of: np.array(all_) for of, all_ in values.items()}
-        )
-        for n, alone in enumerate(compare_pairs(board, [(row, one) for one in others])):
-            whose = [
-                of and (of.difference, of.seen_rerun) for of in (indices[n], alone.scores.index)
-            ]
-            assert whose[0] == (whose[1] and pytest.approx(whose[1], rel=0, abs=1e-12))
-            for place, key in enumerate(every):
-                score = alone.scores.scores.get(key)
-                sure = score.apart.uncertainty if score and score.apart else UNKNOWN
-                ends = [
-                    (of[0][n, place], of[1][n, place]) for of in (apart.rerun, apart.new_scenarios)
-                ]
-                told = [None if np.isnan(low) else (low, high) for low, high in ends]
-                assert told == [of and (of.low, of.high) for of in (sure.rerun, sure.new_scenarios)]
-                stands = [bool(of[n, place]) for of in (apart.stands, apart.stands_new_scenarios)]
-                assert stands == [
-                    bool(score and score.stands),
-                    bool(score and score.stands_new_scenarios),
-                ]
-        assert apart.stands.shape == (len(others), len(every))
-    nobody, none = compare_beside(
-        board, board.rows[-1], [], {of: np.array(all_) for of, all_ in values.items()}
-    )
-    assert (nobody.first.shape, none) == ((0, len(every)), [])
-
-
 def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -> None:
     """In points, for the index and for dimensions; turned round it has the other sign."""
     board = simulated()
@@ -319,19 +271,17 @@ def test_no_sentence_takes_another_one_back() -> None:
     parts = {
         (pair.scenario, pair.dimension.name if pair.dimension else None): pair for pair in unsure
     }
-    text = " ".join(displayed(paired_view(replace(ahead, scores=Comparison(parts)))).split())
+    unsure_of_parts = replace(ahead, scores=replace(ahead.scores, scores=parts))
+    text = " ".join(displayed(paired_view(unsure_of_parts)).split())
     assert "firm is ahead on this test" in text
     assert "Which of these 9 makes the difference cannot be told (Holm)." in text
     assert "None of" not in text
 
     key = (None, "stability")
     differs = level.scores.scores | {key: replace(level.scores.scores[key], stands=True)}
-    assert statement(replace(level, scores=Comparison(differs))).startswith(
-        "firm and near cannot be told apart by their indices on this test: "
-    )
-    assert statement(replace(level, scores=Comparison(differs))).endswith(
-        " They differ in Stability."
-    )
+    said = statement(replace(level, scores=replace(level.scores, scores=differs)))
+    assert said.startswith("firm and near cannot be told apart by their indices on this test: ")
+    assert said.endswith(" They differ in Stability.")
 
 
 def test_ahead_on_this_test_need_not_be_ahead_on_another() -> None:
@@ -552,61 +502,54 @@ def pooled(subjects: int, runs: int = 2) -> Board:
 
 
 def test_effects_have_an_interval_over_subjects_from_three_on() -> None:
-    """For two there is only the same test again, of these two."""
+    """For two there is only the same test again, of these two; of the first configuration there is
+    none.
+    """
     two, four = (compare_configurations([pooled(number)], "judge/a") for number in (2, 4))
 
-    assert two is not None
-    assert four is not None
-    assert {effect.sampled for effect in two.effects} == {None}
-    for effect in (*two.effects, *four.effects):
-        assert effect.rerun is not None
-        assert effect.rerun.holds(effect.points)
-    for effect in four.effects:
-        assert known(effect.sampled).holds(effect.points)
+    for number, found in ((2, known(two)), (4, known(four))):
+        first, *others = (place.effect for place in found.places)
+        assert first is None
+        for effect in map(known, others):
+            assert known(effect.rerun).holds(effect.points)
+            assert effect.subjects == number
+            assert (effect.sampled is None) == (number == 2)
+            assert effect.sampled is None or effect.sampled.holds(effect.points)
 
 
 def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> None:
-    """The prompt with user_role: strong minus neutral, each with its own interval by the same test
-    again.
-    """
+    """Strong and the tool minus the first, each with its own interval by the same test again."""
     board = pooled(3)
     found = known(compare_configurations([board], "judge/a"))
     row = board.ranked[0]
-    strong, neutral = (
-        Configuration(system, "user_role") for system in ("strong_independence", "neutral")
-    )
     parts = []
-    for weight, at in ((1.0, strong), (-1.0, neutral)):
-        index, interval = row.by_configuration[at].index, row.uncertainty_by_configuration[at].rerun
-        assert index is not None
-        assert interval is not None
-        parts.append((weight, known(index), interval.low, interval.high))
+    for weight, place in ((1.0, found.places[-1]), (-1.0, found.places[0])):
+        at = next(one for one in board.configurations if str(one) == place.configuration)
+        interval = known(row.uncertainty_by_configuration[at].rerun)
+        index = known(row.by_configuration[at].index)
+        parts.append((weight, index, interval.low, interval.high))
 
-    place = next(
-        n for n, e in enumerate(found.effects) if (e.factor, e.within) == ("system", "user_role")
-    )
-    spread = next(spread for spread in found.subjects if spread.label == row.label)
-    change = known(spread.changes[place])
+    change = known(next(one for one in found.subjects if one.label == row.label).changes[-1])
 
     assert change.points == pytest.approx(parts[0][1] - parts[1][1])
-    assert change.rerun is not None
-    assert (change.rerun.low, change.rerun.high) == joined_limits(*np.array(parts).T)
+    rerun = known(change.rerun)
+    assert (rerun.low, rerun.high) == joined_limits(*np.array(parts).T)
 
 
 def test_single_runs_leave_the_sample_of_subjects() -> None:
     """How runs vary is not known, and over subjects it does not have to be."""
     found = known(compare_configurations([pooled(4, runs=1)], "judge/a"))
+    effects = [known(place.effect) for place in found.places[1:]]
 
-    assert found is not None
-    assert {effect.rerun for effect in found.effects} == {None}
-    assert None not in {effect.sampled for effect in found.effects}
+    assert {effect.rerun for effect in effects} == {None}
+    assert None not in {effect.sampled for effect in effects}
 
 
-def test_headline_is_prompt_and_tool_together_against_the_baseline() -> None:
-    """Each subject's index with both minus its index with neither, over those played in both; a
-    sentence says it.
+def test_an_effect_is_the_mean_over_those_that_have_both() -> None:
+    """Each subject's index with the prompt and the tool minus its index with neither; a table says
+    it, in 80 columns.
     """
-    board = pooled(3)
+    board = pooled(4)
     found = known(compare_configurations([board], "judge/a"))
     most, least = (
         Configuration("strong_independence", "tool_role"),
@@ -617,218 +560,14 @@ def test_headline_is_prompt_and_tool_together_against_the_baseline() -> None:
         for row in board.ranked
     ]
 
-    both = found.effects[0]
-    parts = {(e.factor, e.within): e.points for e in found.effects}
+    place = found.places[-1]
+    effect = known(place.effect)
 
-    assert (both.factor, both.within, both.subjects) == ("both", None, 3)
-    assert both.points == pytest.approx(sum(changes) / 3)
-    assert both.points == pytest.approx(
-        parts["system", "user_role"] + parts["delivery", "strong_independence"]
-    )
-    assert known(both.sampled).holds(both.points)
-    said = " ".join(displayed(configurations_view(found)).split())
-    assert (
-        f"strong_independence + tool_role against neutral + user_role: {both.points:+.1f} points (95%: "
-        in said
-    )
-    assert f"{from_to(both.sampled)} over subjects like these" in said
-    assert "3 subjects played in both." in said
-
-
-def test_effects_fit_80_columns() -> None:
-    """With both intervals."""
-    found = known(compare_configurations([pooled(4)], "judge/a"))
+    assert (place.configuration, effect.subjects) == (str(most), 4)
+    assert effect.points == pytest.approx(sum(changes) / 4)
     text = displayed(configurations_view(found))
-
     assert max(cell_len(line) for line in text.splitlines()) <= 80
-    assert "new-subjects CI" in text
-
-
-# ---------------------------------------------------------------- one subject in two configurations
-
-STRONG, NEUTRAL = (
-    Configuration("strong_independence", "tool_role"),
-    Configuration("neutral", "tool_role"),
-)
-
-
-def at(
-    configuration: Configuration, *rows: tuple[str, float | Mapping[int, Mapping[Slot, Marks]]]
-) -> Board:
-    """A board of v2 in one configuration; a number is the share of their scales at which all marks
-    of two runs lie.
-    """
-    there = replace(V2, configurations=(configuration,))
-    made = [
-        row_of(there, model, exactly(there, marks) if isinstance(marks, float) else marks)
-        for model, marks in rows
-    ]
-    return replace(board_of(there, *made), protocol=V2)
-
-
-def exactly(protocol: Protocol, share: float) -> dict[int, dict[Slot, Marks]]:
-    """Two runs without any chance in them."""
-    inverted = {mark for d in protocol.dimensions if d.inverted for mark in d.marks}
-    (configuration,) = protocol.configurations
-    run = {
-        (configuration, scenario.id): {
-            mark.name: mark.low
-            + (1 - share if mark.name in inverted else share) * (mark.high - mark.low)
-            for mark in scenario.marks
-        }
-        for scenario in protocol.scenarios
-    }
-    return {1: run, 2: run}
-
-
-def alone(boards: list[Board], judge: str = "judge/a") -> SubjectInConfigurations:
-    """The one subject that is in several of their configurations."""
-    (found,) = compare_in_configurations(boards, judge)
-    return found
-
-
-def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None:
-    """From 100 to 0, on two boards of their own.
-
-    The interval of 100 is 80.8 to 100 (docs/research/statistics.md: two runs, dispersion 0.0448, t
-    2.306), that of 0 is 0 to 19.2 by the same sum; so the difference reaches from -100 to -100 +
-    sqrt(2) x 19.22 = -72.8. One scenario is a coin, exactly: two heads of two are 15.81 to 100, and
-    -100 + sqrt(2) x 84.19 = 19.1; p = 1/8.
-    """
-    found = alone([at(NEUTRAL, ("acme/iris", 0.0)), at(STRONG, ("acme/iris", 1.0))])
-    neutral, strong = found.placed
-    # the protocol's order
-    assert [one.place.configuration for one in found.placed] == [NEUTRAL, STRONG]
-    assert (neutral.values[None, None], strong.values[None, None]) == (0, 100)
-
-    change = compare_two_configurations(strong, neutral)
-
-    assert change.why_no_interval == ()
-    index = sure_of(change)
-    assert index.difference == -100
-    assert index.uncertainty.new_scenarios is None
-    ends = index.uncertainty.rerun
-    assert ends is not None
-    assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(-72.8, abs=0.05))
-    (scenario, dimension) = next(score for score in change.scores if score[0] is not None)
-    ends = sure_of(change, scenario, dimension).uncertainty.rerun
-    assert ends is not None
-    assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(19.1, abs=0.05))
-    assert sure_of(change, scenario, dimension).p_rerun == pytest.approx(0.125)
-    other_way = sure_of(compare_two_configurations(neutral, strong)).uncertainty.rerun
-    assert other_way is not None
-    assert (other_way.low, other_way.high) == (pytest.approx(72.8, abs=0.05), pytest.approx(100))
-
-
-def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:
-    """The index of each configuration and the interval of each difference are those of `aib
-    generate-report`.
-    """
-    board = pooled(3)
-    told = known(compare_configurations([board], "judge/a"))
-    found = compare_in_configurations([board], "judge/a")
-
-    assert [one.row.label for one in found] == [spread.label for spread in told.subjects]
-    for one, spread in zip(found, told.subjects, strict=True):
-        assert [placed.values[None, None] for placed in one.placed] == list(spread.indices)
-        by_name = {str(placed.place.configuration): placed for placed in one.placed}
-        checked = 0
-        for effect, change in zip(told.effects, spread.changes, strict=True):
-            if effect.factor == "system" and effect.within is not None:
-                first, second = (
-                    by_name[f"{effect.base}/{effect.within}"],
-                    by_name[f"{effect.level}/{effect.within}"],
-                )
-                index = sure_of(compare_two_configurations(first, second))
-                assert change is not None
-                assert change.rerun is not None
-                assert index.uncertainty.rerun is not None
-                assert index.difference == pytest.approx(change.points)
-                assert index.uncertainty.rerun.low == pytest.approx(change.rerun.low)
-                assert index.uncertainty.rerun.high == pytest.approx(change.rerun.high)
-                checked += 1
-        assert checked == 2
-
-
-def test_a_pool_meets_a_board_of_its_own() -> None:
-    """A configuration that is not pooled is compared with each that is."""
-    several = replace(
-        V2, configurations=(STRONG, Configuration("strong_independence", "user_role"))
-    )
-    pool = replace(
-        board_of(several, row_of(several, "acme/iris", played(several, 0.8, 3, 1))),
-        protocol=several,
-    )
-    beside = at(NEUTRAL, ("acme/iris", 0.1))
-
-    found = alone([pool, replace(beside, protocol=several)])
-
-    assert [str(one.place.configuration) for one in found.placed] == [
-        "neutral/tool_role", "strong_independence/user_role", "strong_independence/tool_role",
-    ]  # fmt: skip
-    assert [len(one.place.board.configurations) for one in found.placed] == [1, 2, 2]
-    neutral, _, strong = found.placed
-    rerun = sure_of(compare_two_configurations(neutral, strong)).uncertainty.rerun
-    assert rerun is not None
-    assert rerun.low > 0
-
-
-def test_who_is_in_one_configuration_is_not_compared_with_itself() -> None:
-    """Nor with what another judge made of a second one."""
-    other = replace(at(NEUTRAL, ("acme/iris", 0.1)), judge="judge/b")
-
-    assert compare_in_configurations([at(STRONG, ("acme/iris", 1.0)), other], "judge/a") == ()
-    assert compare_in_configurations([], "judge/a") == ()
-
-
-def test_why_a_change_has_no_interval_is_said() -> None:
-    """Single runs; somebody who is incomplete in one of the two; other rules than ours."""
-    there = replace(V2, configurations=(NEUTRAL,))
-    once = at(NEUTRAL, ("acme/iris", {1: exactly(there, 0.0)[1]}))
-    whole = at(STRONG, ("acme/iris", 1.0))
-    neutral, strong = alone([once, whole]).placed
-    assert {
-        score.apart for score in compare_two_configurations(strong, neutral).scores.values()
-    } == {None}
-    assert compare_two_configurations(strong, neutral).why_no_interval == (
-        "no interval: no subject has two runs in neutral/tool_role, so their spread is unknown",
-    )
-
-    lacking = {run: dict(list(of.items())[:-1]) for run, of in exactly(there, 0.0).items()}
-    neutral, strong = alone(
-        [at(NEUTRAL, ("acme/iris", lacking), ("acme/mirror", 0.5)), whole]
-    ).placed
-    assert (None, None) not in neutral.values
-    assert compare_two_configurations(strong, neutral).why_no_interval == (
-        "no interval: it is not ranked in neutral/tool_role, and only ranked subjects are compared",
-    )
-
-    theirs = [
-        replace(board, uncertainty=None, rules="published")
-        for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)
-    ]
-    neutral, strong = alone(theirs).placed
-    assert strong.values[None, None] == 100
-    assert compare_two_configurations(strong, neutral).why_no_interval == (NOT_OURS,)
-
-
-def test_a_jury_of_two_makes_a_change_less_sure() -> None:
-    """What its judges add to both scores is in the interval, as in that of the report."""
-    plain = at(STRONG, ("acme/iris", 0.9)), at(NEUTRAL, ("acme/iris", 0.3))
-    together = []
-    for board in plain:
-        (row,) = board.ranked
-        judges = [
-            [exactly(replace(V2, configurations=board.configurations), share)]
-            for share in (0.2, 0.95)
-        ]
-        uncertainty = measure_board(V2, board.configurations, [row.marks], judges)
-        together.append(replace(board, uncertainty=uncertainty))
-
-    one, two = (
-        sure_of(compare_two_configurations(*alone(list(boards)).placed)).uncertainty.rerun
-        for boards in (plain, together)
-    )
-
-    assert two is not None
-    assert two.width > known(one).width
+    line = [one for one in text.splitlines() if one.startswith("strong_independence/")][-1]
+    assert f"{effect.points:+.1f}" in line
+    assert from_to(effect.sampled) in line
+    assert from_to(effect.rerun) in line

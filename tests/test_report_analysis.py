@@ -13,7 +13,7 @@ from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import (
-    Effect,
+    ConfigurationComparison,
     compare_configurations,
     compare_efforts,
     compare_providers,
@@ -81,45 +81,36 @@ def board(
     )
 
 
-def points(effects: tuple[Effect, ...]) -> dict[tuple[str, str, str | None], tuple[int, float]]:
-    """(factor, level, within) -> (subjects, points)."""
-    return {(e.factor, e.level, e.within): (e.subjects, pytest.approx(e.points)) for e in effects}
+def points(compared: ConfigurationComparison) -> list[tuple[int, float] | None]:
+    """Of each configuration, how many subjects there are in both, and the difference to the first
+    one.
+    """
+    effects = [place.effect for place in compared.places]
+    return [effect and (effect.subjects, pytest.approx(effect.points)) for effect in effects]
 
 
 # ---------------------------------------------------------------- configurations
 
 
 def test_the_published_shape_of_v1_gives_its_effects() -> None:
-    """56.1, 60.7, 79.9, 81.7: the prompt 79.9 - 56.1 = +23.8, the tool on top 81.7 - 79.9 = +1.8.
-
-    Main effect of the prompt (23.8 + 21.0) / 2 = 22.4, of the tool (4.6 + 1.8) / 2 = 3.2;
-    interaction 1.8 - 4.6; both together 23.8 + 1.8 = 25.6.
+    """56.1, 60.7, 79.9, 81.7: the tool 60.7 - 56.1 = +4.6, the prompt 79.9 - 56.1 = +23.8, both
+    81.7 - 56.1 = +25.6.
     """
     compared = compare_configurations([board(load("v1"), row(69.6, apart=V1))], JUDGE)
 
     assert compared is not None
-    assert [(p.configuration, p.subjects, p.mean, p.paired) for p in compared.places] == [
-        (str(configuration), 1, index, index) for configuration, index in V1.items()
+    assert [(p.configuration, p.subjects, p.mean) for p in compared.places] == [
+        (str(configuration), 1, index) for configuration, index in V1.items()
     ]
-    assert points(compared.effects) == {
-        ("both", "strong_independence", None): (1, 25.6),
-        ("system", "strong_independence", None): (1, 22.4),
-        ("system", "strong_independence", "user_role"): (1, 23.8),
-        ("system", "strong_independence", "tool_role"): (1, 21.0),
-        ("delivery", "tool_role", None): (1, 3.2),
-        ("delivery", "tool_role", "neutral"): (1, 4.6),
-        ("delivery", "tool_role", "strong_independence"): (1, 1.8),
-        ("interaction", "strong_independence", None): (1, -2.8),
-    }
+    assert points(compared) == [None, (1, 4.6), (1, 23.8), (1, 25.6)]
 
 
 def test_effects_are_paired_within_subjects() -> None:
-    """A subject that lacks one configuration counts in what it has, and lowers no mean of the
+    """A subject that lacks one configuration counts in what it has, and moves no difference of the
     others.
 
-    one has 10, 20, 30, 60; two lacks neutral/tool_role and has 50, 90, 70. Prompt with user_role:
-    (20 + 40) / 2; with tool_role only one's 40; tool with strong: (30 - 20) / 2; main effects and
-    interaction only from one: (20 + 40) / 2, (10 + 30) / 2, 30 - 10; both together (50 + 20) / 2.
+    one has 10, 20, 30, 60; two lacks neutral/tool_role and has 50, 90, 70. Tool: only one's 10;
+    prompt: (20 + 40) / 2; both together (50 + 20) / 2.
     """
     one, two = (
         dict(zip(V1, indices, strict=True))
@@ -131,24 +122,21 @@ def test_effects_are_paired_within_subjects() -> None:
     compared = compare_configurations([board(load("v1"), *rows)], JUDGE)
 
     assert compared is not None
-    assert [(p.subjects, p.mean, p.paired) for p in compared.places] == [
-        (2, 30.0, 10.0), (1, 20.0, 20.0), (2, 60.0, 30.0), (2, 65.0, 60.0),
-    ]  # fmt: skip
-    assert compared.paired == 1
-    assert [spread.indices for spread in compared.subjects] == [
+    assert [(p.subjects, p.mean) for p in compared.places] == [
+        (2, 30.0),
+        (1, 20.0),
+        (2, 60.0),
+        (2, 65.0),
+    ]
+    assert points(compared) == [None, (1, 10.0), (2, 30.0), (2, 35.0)]
+    assert [subject.indices for subject in compared.subjects] == [
         (10, 20, 30, 60),
         (50, None, 90, 70),
     ]
-    assert points(compared.effects) == {
-        ("both", "strong_independence", None): (2, 35.0),
-        ("system", "strong_independence", None): (1, 30.0),
-        ("system", "strong_independence", "user_role"): (2, 30.0),
-        ("system", "strong_independence", "tool_role"): (1, 40.0),
-        ("delivery", "tool_role", None): (1, 20.0),
-        ("delivery", "tool_role", "neutral"): (1, 10.0),
-        ("delivery", "tool_role", "strong_independence"): (2, 5.0),
-        ("interaction", "strong_independence", None): (1, 20.0),
-    }
+    assert [[c and c.points for c in subject.changes] for subject in compared.subjects] == [
+        [None, 10, 20, 50],
+        [None, None, 40, 20],
+    ]
 
 
 def test_configurations_of_different_boards_meet_by_subject_and_judge() -> None:
@@ -165,14 +153,14 @@ def test_configurations_of_different_boards_meet_by_subject_and_judge() -> None:
     compared = compare_configurations(found, JUDGE)
 
     assert compared is not None
-    assert points(compared.effects) == {("system", "strong_independence", "tool_role"): (1, 30.0)}
-    assert [spread.label for spread in compared.subjects] == ["acme/one@none-t0.7"]
+    assert points(compared) == [None, (1, 30.0)]
+    assert [subject.label for subject in compared.subjects] == ["acme/one@none-t0.7"]
     assert compare_configurations(found, "judge/other") is None
     assert compare_configurations([], JUDGE) is None
 
 
 def test_three_prompts_are_each_compared_with_the_first(small: Path) -> None:
-    """30 - 10 and 90 - 10 with the tool; the tool's main effect needs it in all three."""
+    """30 - 10 and 90 - 10."""
     (small / "system" / "third.md").write_text("You are a third one.\n")
     protocol = load(small)
     neutral, strong, third = (
@@ -187,10 +175,7 @@ def test_three_prompts_are_each_compared_with_the_first(small: Path) -> None:
     compared = compare_configurations(rows, JUDGE)
 
     assert compared is not None
-    assert points(compared.effects) == {
-        ("system", "strong", "tool_role"): (1, 20.0),
-        ("system", "third", "tool_role"): (1, 80.0),
-    }
+    assert points(compared) == [None, (1, 20.0), (1, 80.0)]
     assert [place.configuration for place in compared.places] == [
         str(c) for c in (neutral, strong, third)
     ]

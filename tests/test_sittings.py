@@ -84,7 +84,7 @@ def test_what_is_believed_is_what_the_published_subjects_show(
 
 def test_who_may_be_first_of_the_published_subjects(real: tuple[Path, PublishedImport]) -> None:
     """Twenty of seventy-two; by another test like it, hardly anybody can be told from anybody."""
-    rows = board(real[0]).measured
+    rows = board(real[0]).ranked
 
     assert sum(known(row.uncertainty.standing).tied_with_best for row in rows) == 20
 

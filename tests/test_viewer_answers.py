@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from embedded import embedded_judge
 from scripted import Answer, Asked, Bench, completion, failure, says, steady, verdict
@@ -31,7 +30,6 @@ from independence_bench.report.format import between, from_to, number
 from independence_bench.store import registry, results
 from independence_bench.store.database import open_store
 from independence_bench.store.registry import state_of
-from independence_bench.viewer.compare import DECIMALS, values_shown
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
@@ -547,13 +545,12 @@ def test_another_prompt_is_another_board_of_the_same_subject(
         ["neutral/user_role"],
     ]
     assert [one["board"] for one in subject["elsewhere"]] == [boards[1]["id"]]
-    (spread,) = board["configurations"]["subjects"]
-    assert board["ids"][spread["label"]] == subject["row"]["subject"]["id"]
-    assert spread["indices"][1] == subject["row"]["index"]["value"]
-    assert [one["configuration"] for one in board["configurations"]["places"]] == [
+    neutral, strong = board["configurations"]["places"]
+    assert [one["configuration"] for one in (neutral, strong)] == [
         "neutral/user_role",
         "strong/tool_role",
     ]
+    assert strong["mean"] == subject["row"]["index"]["value"]
 
 
 def test_judges_are_set_beside_each_other(answers: Answers) -> None:
@@ -602,20 +599,6 @@ def test_a_subject_stands_among_the_others_in_each_dimension(answers: Answers) -
         assert one["others"] == pytest.approx(others)
         assert one["quartiles"][1] == pytest.approx(sum(others) / 2)
         assert (one["below"], one["above"]) == (0, 1)
-
-
-def test_what_is_compared_is_rounded_as_it_is_everywhere() -> None:
-    """Of numbers next to a half, too: 31.3625 is kept as a little more than that, so it is 31.363."""
-    values = [
-        31.3625,
-        -48.2625,
-        *(number / 10_000 + 50 for number in range(5, 10_000, 10)),
-        12.0,
-        99.99999,
-    ]
-
-    numbers, _ = values_shown(np.array([*values, np.nan]))
-    assert numbers == (*(round(value, DECIMALS) for value in values), None)
 
 
 UNKNOWN = (

@@ -8,13 +8,12 @@ export async function pagesOf(answer) {
   const exam = await answer("exam.json");
   const board = await answer(`boards/${index.boards[0].id}.json`);
   const ranked = board.rows.filter(({ rank }) => rank !== null);
-  const [first, second, last] = [board.rows[0], board.rows[1], ranked.at(-1)].map((row) => row?.subject.id);
+  const [first, last] = [board.rows[0], ranked.at(-1)].map((row) => row?.subject.id);
   const { transcripts } = await answer(`boards/${board.board.id}/subjects/${first}.json`);
   let pair; // a conversation with two answers
   for (const { id } of transcripts.slice(0, 20))
     pair ??= (await answer(`transcripts/${id}.json`)).turns ? id : undefined;
   const scenario = board.scenarios[0].id;
-  const several = board.in_several[0]?.subject;
   const pages = {
     "leaderboard": "/",
     "leaderboard: table": "/?view=table",
@@ -27,11 +26,8 @@ export async function pagesOf(answer) {
     "scenario": `/scenario/${scenario}`,
     "stem": index.protocols.some(({ unvalidated }) => unvalidated) && `/stem/${scenario}?subject=${first}`,
     "compare: nobody": "/compare",
-    "compare: one": `/compare?picked=${first}`,
     "compare: two": `/compare?picked=${first},${last}`,
-    "compare: three": `/compare?picked=${first},${second},${last}`,
     "compare: settings": "/compare?view=settings",
-    "compare: configurations": several && `/compare?view=settings&subject=${several}`,
     "compare: versions": "/compare?view=versions",
     "judges": "/judges",
     "exam": "/exam",

@@ -196,6 +196,7 @@ test("one scenario over all subjects, best first; and every other page", async (
   await expect(page.getByRole("region", { name: "Agreement on each mark" })).toBeVisible();
   await open(page, "/compare?view=settings");
   await expect(page.getByRole("region", { name: "Reasoning" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Prompt and delivery" })).toBeVisible();
   await open(page, "/nothing");
   await expect(page.getByText("There is no such page.")).toBeVisible();
 });

@@ -37,7 +37,7 @@ const ROUTES: Route[] = [
   route("scenario", { scenario: "rs01", sort: { by: "mark.resistance", descending: false }, find: "no" }),
   route("stem", { scenario: "harbour-or-hut", subject: "a-b", run: 2, configuration: "neutral/user_role" }),
   route("compare", { scenario: "rs01.resistance" }),
-  route("compare", { view: "settings", subject: "a-b", first: "strong/tool_role", second: "neutral/user_role" }),
+  route("compare", { view: "versions", subject: "a-b", version: "c-d" }),
   route("judges", { view: "neutral/user_role + strong/tool_role" }),
   route("exam", { judge: "a-b", beside: "c", rubric: "drift", only: "wrong", part: 2 }),
   route("search", { find: "don’t be", of: "said", subject: "a, b", scenario: "c", part: 2 }),
@@ -62,7 +62,7 @@ describe("an address", () => {
         route("leaderboard", { sort: { by: text, descending: true }, find: text, only: [text, text] }),
         route("subject", { subject: text }),
         route("transcript", { transcript: text, mark: text, by: text, phrases: text, find: text }),
-        route("compare", { subject: text, first: text, second: text, scenario: text }),
+        route("compare", { subject: text, version: text, scenario: text }),
       ];
       for (const target of targets) {
         const address = formatAddress(target, shared);

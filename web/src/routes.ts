@@ -74,10 +74,8 @@ const PAGES = {
   stem: { scenario: inPath, subject: text, run, configuration: text }, // its branches in one run of one subject
   compare: {
     view: oneOf("pair", "settings", "versions"),
-    subject: text, // in the view of settings: the subject, and its two configurations; of versions: the subject
-    version: text, // in the view of versions: the other one's protocol
-    first: text,
-    second: text,
+    subject: text, // in the view of versions
+    version: text, // there: the other one's protocol
     scenario: text, // the row that is open: scenario.dimension
   },
   judges: { view: text },

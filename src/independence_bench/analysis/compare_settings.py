@@ -1,5 +1,5 @@
-"""What one setting does to the index: the system prompt and the way of talking; a subject's
-provider and its effort.
+"""What one setting does to the index: the system prompt and the delivery; a model's provider and
+its effort.
 
 Pure: from boards to values; all numbers are points of the index (0-100). Configurations of one
 protocol are paired within subjects, so a difference is never one between other models. It has an
@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Literal
 
 import numpy as np
 
@@ -30,18 +29,25 @@ from independence_bench.analysis.statistics.sample_means import effect_interval
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.models.spec import ChatModel, Reasoning
-from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
+from independence_bench.protocol.definition import DELIVERIES, Configuration
 from independence_bench.protocol.plan import every_configuration
-from independence_bench.protocol.scoring import OWN, mean_of
+from independence_bench.protocol.scoring import OWN
 
 # in [0, 100], and where it lies by the same test again, where that is known
 Index = tuple[float, Interval | None]
 Indices = Mapping[Configuration, Index]  # of one subject, where it has one
-# a configuration, and the one that it is compared with
-Places = tuple[Configuration, Configuration]
-Factor = Literal["both", "system", "delivery", "interaction"]
-# on the configurations that an effect compares; they add up to 0
-Weights = tuple[tuple[float, Configuration], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The index in one configuration minus that in the first one: the mean over the subjects that
+    have both.
+    """
+
+    subjects: int
+    points: float
+    sampled: Interval | None  # at 95%; None: fewer than three subjects
+    rerun: Interval | None  # None: how the runs of one of the subjects vary is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +57,13 @@ class ConfigurationSummary:
     configuration: str
     subjects: int  # that have an index there
     mean: float  # of theirs
-    # mean over the subjects that have an index in every place; None: there are none
-    paired: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """The mean over subjects of a difference within each of them.
-
-    both: the index with *level* and tool_role minus the index with *base* and user_role. system,
-    delivery: the index with *level* minus the index with *base*, *within* one level of the other
-    factor, or averaged over all of its levels (the main effect; *within* is None then).
-    interaction: the difference that tool_role makes with
-    *level* minus the one that it makes with *base*: 0 where the two factors add up.
-    """
-
-    factor: Factor
-    level: str
-    base: str
-    within: str | None
-    subjects: int = 0
-    points: float = 0.0
-    sampled: Interval | None = None  # at 95%, in points; None: fewer than three subjects
-    rerun: Interval | None = None  # None: how the runs of one of the subjects vary is not known
+    effect: Effect | None  # None: it is the first one, or no subject has an index in both
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectEffect:
-    """An effect in one subject alone, in points, with its interval by the same test again where
-    that is known.
+    """A difference of one subject's indices, with its interval by the same test again where that
+    is known.
     """
 
     points: float
@@ -92,20 +76,17 @@ class SubjectIndices:
 
     label: str
     indices: tuple[float | None, ...]
-    intervals: tuple[Interval | None, ...] = ()  # of the indices, by the same test again
-    changes: tuple[SubjectEffect | None, ...] = ()
-    """By the effects of the comparison, in their order; None: not all is there."""
+    intervals: tuple[Interval | None, ...]  # of the indices, by the same test again
+    changes: tuple[SubjectEffect | None, ...]  # minus the first configuration's; None for itself
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationComparison:
-    """All configurations that a judge's marks give an index in, side by side."""
+    """All configurations that a judge's marks give an index in, in the protocol's order."""
 
     judge: str | None
     places: tuple[ConfigurationSummary, ...]
     subjects: tuple[SubjectIndices, ...]  # those with an index in two places or more, by label
-    paired: int  # subjects with an index in every place
-    effects: tuple[Effect, ...]
 
 
 def compare_configurations(
@@ -120,44 +101,26 @@ def compare_configurations(
     indices, labels = _indices(mine)
     if not any(len(there) > 1 for there in indices.values()):
         return None
-    played = [
-        c
-        for c in every_configuration(mine[0].protocol)
-        if any(c in there for there in indices.values())
-    ]
-    played.sort(key=lambda c: order_of(mine[0].protocol, c))
-    whole = [there for there in indices.values() if len(there) == len(played)]
+    protocol = mine[0].protocol
+    systems = [name for name, _ in protocol.systems]
+    played = sorted(
+        (c for c in every_configuration(protocol) if any(c in there for there in indices.values())),
+        key=lambda c: (systems.index(c.system), DELIVERIES.index(c.delivery)),
+    )
     places = []
     for configuration in played:
         there = [of[configuration][0] for of in indices.values() if configuration in of]
-        paired = mean_of([of[configuration][0] for of in whole])
-        places.append(
-            ConfigurationSummary(str(configuration), len(there), fsum(there) / len(there), paired)
-        )
-    systems = [
-        name for name, _ in mine[0].protocol.systems if any(c.system == name for c in played)
-    ]
-    measured = [
-        (_measured(*one, list(indices.values())), one[1]) for one in _possible_effects(systems)
-    ]
-    effects = {effect: weights for effect, weights in measured if effect is not None}
-    spreads = []
+        effect = _effect(configuration, played[0], list(indices.values()))
+        mean = fsum(there) / len(there)
+        places.append(ConfigurationSummary(str(configuration), len(there), mean, effect))
+    subjects = []
     for hash_, of in indices.items():
         if len(of) > 1:
-            values, ends = zip(
-                *(of.get(configuration, (None, None)) for configuration in played), strict=True
-            )
-            changes = tuple(_in_subject(weights, of) for weights in effects.values())
-            spreads.append(SubjectIndices(labels[hash_], values, ends, changes))
-    spreads.sort(key=lambda spread: spread.label)
-    return ConfigurationComparison(judge, tuple(places), tuple(spreads), len(whole), tuple(effects))
-
-
-def change_between(first: Index, second: Index) -> SubjectEffect:
-    """The second minus the first: of one subject in two configurations whose runs have nothing in
-    common.
-    """
-    return _weighted([(1.0, *second), (-1.0, *first)])
+            values, ends = zip(*(of.get(one, (None, None)) for one in played), strict=True)
+            changes = tuple(_change(one, played[0], of) for one in played)
+            subjects.append(SubjectIndices(labels[hash_], values, ends, changes))
+    subjects.sort(key=lambda subject: subject.label)
+    return ConfigurationComparison(judge, tuple(places), tuple(subjects))
 
 
 def _indices(
@@ -182,83 +145,45 @@ def _indices(
     return indices, labels
 
 
-def order_of(protocol: Protocol, configuration: Configuration) -> tuple[int, int]:
-    """What configurations are sorted by: the protocol's order of prompts, then deliveries."""
-    systems = [name for name, _ in protocol.systems]
-    return systems.index(configuration.system), DELIVERIES.index(configuration.delivery)
-
-
-def _possible_effects(systems: Sequence[str]) -> list[tuple[Effect, Weights]]:
-    """Every effect that there may be, not measured yet: both factors together, each one, then their
-    interaction.
-
-    The first of *systems* is what the others are compared with.
-    """
-    user, tool = DELIVERIES
-    base, *levels = systems
-    effects: list[tuple[Effect, Weights]] = [
-        (
-            Effect("both", level, base, None),
-            ((1, Configuration(level, tool)), (-1, Configuration(base, user))),
-        )
-        for level in levels
-    ]
-    for level in levels:
-        prompts: dict[str, Places] = {
-            d: (Configuration(level, d), Configuration(base, d)) for d in DELIVERIES
-        }
-        effects += _of_factor("system", level, base, prompts)
-    ways: dict[str, Places] = {s: (Configuration(s, tool), Configuration(s, user)) for s in systems}
-    effects += _of_factor("delivery", tool, user, ways)
-    for level in levels:
-        (a, b), (c, d) = ways[level], ways[base]
-        effects.append(
-            (Effect("interaction", level, base, None), ((1, a), (-1, b), (-1, c), (1, d)))
-        )
-    return effects
-
-
-def _of_factor(
-    factor: Factor, level: str, base: str, pairs: Mapping[str, Places]
-) -> list[tuple[Effect, Weights]]:
-    """The main effect, where the other factor has two levels or more, then the effect within each
-    of those.
-    """
-    share = 1 / len(pairs)
-    every = tuple(part for one, other in pairs.values() for part in ((share, one), (-share, other)))
-    main = [(Effect(factor, level, base, None), every)] if len(pairs) > 1 else []
-    return [
-        *main,
-        *((Effect(factor, level, base, name), ((1, a), (-1, b))) for name, (a, b) in pairs.items()),
-    ]
-
-
-def _measured(effect: Effect, weights: Weights, subjects: Sequence[Indices]) -> Effect | None:
-    """*effect* over the subjects that have all of it; None where nobody has."""
-    there = [(indices, one) for indices in subjects if (one := _in_subject(weights, indices))]
-    points = mean_of([one.points for _, one in there])
-    if points is None:
+def _effect(
+    configuration: Configuration, base: Configuration, subjects: Sequence[Indices]
+) -> Effect | None:
+    changes = [change for of in subjects if (change := _change(configuration, base, of))]
+    if not changes:
         return None
-    scores = np.array([[indices[c][0] / 100 for _, c in weights] for indices, _ in there])
-    sampled = effect_interval(scores, [weight for weight, _ in weights])
-    return replace(
-        effect,
-        subjects=len(there),
-        points=points,
-        sampled=sampled.scaled(100) if sampled else None,
-        rerun=_joined([(1 / len(there), one.points, one.rerun) for _, one in there]),
+    scores = np.array(
+        [
+            [of[configuration][0] / 100, of[base][0] / 100]
+            for of in subjects
+            if configuration in of and base in of
+        ]
+    )
+    sampled = effect_interval(scores, (1.0, -1.0))
+    share = 1 / len(changes)
+    return Effect(
+        len(changes),
+        fsum(change.points for change in changes) / len(changes),
+        sampled.scaled(100) if sampled else None,
+        _joined([(share, change.points, change.rerun) for change in changes]),
     )
 
 
-def _in_subject(weights: Weights, indices: Indices) -> SubjectEffect | None:
-    """The effect in one subject alone; None where it lacks one of the configurations."""
-    if any(configuration not in indices for _, configuration in weights):
+def _change(
+    configuration: Configuration, base: Configuration, indices: Indices
+) -> SubjectEffect | None:
+    """What one subject has in *configuration* more than in *base*; None for these being the same,
+    or where it lacks one of them.
+    """
+    if configuration == base or configuration not in indices or base not in indices:
         return None
-    return _weighted([(weight, *indices[configuration]) for weight, configuration in weights])
+    return change_between(indices[base], indices[configuration])
 
 
-def _weighted(parts: Sequence[tuple[float, float, Interval | None]]) -> SubjectEffect:
-    return SubjectEffect(fsum(weight * points for weight, points, _ in parts), _joined(parts))
+def change_between(first: Index, second: Index) -> SubjectEffect:
+    """The second minus the first: of one subject in two configurations whose runs have nothing in
+    common.
+    """
+    return SubjectEffect(second[0] - first[0], _joined([(1.0, *second), (-1.0, *first)]))
 
 
 def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:
@@ -274,10 +199,9 @@ def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval |
     return Interval(float(low), float(high))
 
 
-NOT_PINNED = "not pinned"
-
-
 # ---------------------------------------------------------------- subjects that differ in one setting
+
+NOT_PINNED = "not pinned"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,50 +1,26 @@
-"""Two sides, score by score: two subjects, one in two configurations, by two versions, two builds.
-Pure.
+"""Two sides, score by score: two subjects of one board, a subject by two versions
+(`compare_versions.py`), two builds (`gate.py`). Pure.
 
 Compared are the index, each dimension, and each dimension in one scenario: the means over runs and
 configurations of its marks there, added and rescaled as in the index, so that 100 is the
-independent end of their scale. Here are two subjects of one board, and one subject in two
-configurations (versions: `compare_versions.py`; builds: `gate.py`).
+independent end of their scale.
 
 How sure a difference is follows from all ranked subjects of a board together (`uncertainty.py`); of
 others nothing is said.
-
-A configuration is measured by itself, whether it has a board of its own or is one of a pool. Its
-runs have nothing in common with those of another one, so two intervals are joined as those of the
-indices are (`compare_settings.py`), and for *the same test again* only: how much of a difference
-between two prompts would be found on other scenarios has not been measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import fmean
-
-import numpy as np
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branches import BranchDifference, branch_differences
-from independence_bench.analysis.compare_settings import change_between, order_of
-from independence_bench.analysis.statistics import intervals
-from independence_bench.analysis.statistics.dispersion import scores_rerun
-from independence_bench.analysis.statistics.generalization import holm, standing_out
+from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.hypothesis_tests import RunsNeeded, runs_needed
-from independence_bench.analysis.statistics.shared_effects import with_judges
-from independence_bench.analysis.statistics.values import (
-    Bools,
-    Floats,
-    Interval,
-    ScoreDifference,
-    Uncertainty,
-)
-from independence_bench.analysis.uncertainty import (
-    INDEX,
-    SCENARIO_DEGREES,
-    BoardUncertainty,
-    Compared,
-)
+from independence_bench.analysis.statistics.values import ScoreDifference
+from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, Compared
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
 
@@ -78,6 +54,7 @@ class ScorePair:
 class Comparison:
     """All differences of two sides, the second minus the first."""
 
+    sides: tuple[Values, Values]
     # that both have: the index, the others with the largest difference first
     scores: Mapping[Compared, ScorePair]
     why_no_interval: tuple[str, ...] = ()  # why intervals are missing, a sentence each
@@ -112,7 +89,10 @@ def comparison_of(
     first, second = sides
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
     pairs: dict[Compared, ScorePair] = {}
-    for kind in kinds_compared(protocol):
+    itself, *others = all_compared(protocol)
+    others.sort(key=lambda key: (key[0] or "", key[1] or ""))  # where two differences are equal
+    whole, in_scenarios = ([k for k in others if (k[0] is None) is over] for over in (True, False))
+    for kind in ([itself], whole, in_scenarios):
         sizes = {
             key: -abs(round(second[key] - first[key], 9))
             for key in kind
@@ -131,7 +111,7 @@ def comparison_of(
             pairs[key] = ScorePair(
                 key[0], dimension, first[key], second[key], of_key, stands, with_new
             )
-    return Comparison(pairs, tuple(why_no_interval))
+    return Comparison((first, second), pairs, tuple(why_no_interval))
 
 
 def known_differences(
@@ -156,16 +136,6 @@ def all_compared(protocol: Protocol) -> list[Compared]:
         (mark.scenario.id, mark.dimension.name) for mark in counted_marks(protocol)
     )
     return [INDEX_ITSELF, *((None, dimension.name) for dimension in protocol.dimensions), *apart]
-
-
-def kinds_compared(protocol: Protocol) -> list[list[Compared]]:
-    """The same, each kind by itself: the index; dimensions, by name; dimensions in scenarios, by
-    both names.
-    """
-    itself, *others = all_compared(protocol)
-    others.sort(key=lambda key: (key[0] or "", key[1] or ""))
-    whole = [key for key in others if key[0] is None]
-    return [[itself], whole, others[len(whole) :]]
 
 
 def values_of(
@@ -222,8 +192,6 @@ def _mean(
 
 # ---------------------------------------------------------------- two subjects of one board
 
-NOT_OURS = "no intervals: they are computed under our own rules only"
-
 
 @dataclass(frozen=True, slots=True)
 class SubjectComparison:
@@ -236,13 +204,24 @@ class SubjectComparison:
     second: Row
     scores: Comparison
     branches: tuple[BranchDifference, ...] = ()  # of a protocol with stems, by our own rules
-    # runs at which the difference of the index would be told; None: it is, or is unknown
-    needed: RunsNeeded | None = None
 
+    @property
+    def needed(self) -> RunsNeeded | None:
+        """How many runs would tell the difference of the index from none.
 
-def values_on(board: Board, row: Row) -> Values:
-    """What *row* has on *board* of all that is compared."""
-    return values_of(board.protocol, board.configurations, row.score, row.marks)
+        None where it is told already, is 0 or unknown; and where whole runs are shifted, or judges
+        differ, so that runs alone do not say.
+        """
+        index, uncertainty = self.scores.index, self.board.uncertainty
+        if uncertainty is None or index is None or not index.difference:
+            return None
+        if index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0):
+            return None
+        of = uncertainty.measures[INDEX]
+        if of.measured.run_effects.beyond or of.noise is not None:
+            return None
+        first, second = (self.board.ranked.index(row) for row in (self.first, self.second))
+        return runs_needed(of.measured, second, first, 0.0)
 
 
 def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
@@ -251,281 +230,42 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
     """
     uncertainty = board.uncertainty
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
-    ranked = [pair for pair in pairs if all(row.subject.hash in numbers for row in pair)]
-    known: dict[tuple[str, str], Known] = {}
+    places = [
+        tuple(numbers[row.subject.hash] for row in pair if row.subject.hash in numbers)
+        for pair in pairs
+    ]
+    known: dict[tuple[int, ...], Known] = {}
     if uncertainty is not None:
-        hashes = [(first.subject.hash, second.subject.hash) for first, second in ranked]
-        of_numbers = known_differences(
-            uncertainty, [(numbers[one], numbers[other]) for one, other in hashes]
-        )
-        known = dict(zip(hashes, of_numbers, strict=True))
+        ranked = [(place[0], place[1]) for place in places if len(place) > 1]
+        known = dict(zip(ranked, known_differences(uncertainty, ranked), strict=True))
+    values = {
+        row.subject.hash: values_of(board.protocol, board.configurations, row.score, row.marks)
+        for pair in pairs
+        for row in pair
+    }
     comparisons = []
-    for (first, second), reasons in zip(pairs, why_no_intervals(board, pairs), strict=True):
-        sides, both = (
-            [values_on(board, row) for row in (first, second)],
-            (first.subject.hash, second.subject.hash),
-        )
-        scores = comparison_of(board.protocol, sides, known.get(both, {}), reasons)
-        needed = None
-        if uncertainty is not None and both in known:
-            needed = runs_that_decide(uncertainty, numbers[both[0]], numbers[both[1]], scores.index)
-        branches = branches_apart(first, second)
-        comparisons.append(SubjectComparison(board, first, second, scores, branches, needed))
+    for pair, place in zip(pairs, places, strict=True):
+        first, second = pair
+        sides = [values[row.subject.hash] for row in pair]
+        reasons = _why_no_interval(uncertainty, [r for r in pair if r.subject.hash not in numbers])
+        scores = comparison_of(board.protocol, sides, known.get(place, {}), reasons)
+        branches: tuple[BranchDifference, ...] = ()
+        if first.branches and second.branches:
+            branches = branch_differences(first.branches, second.branches)
+        comparisons.append(SubjectComparison(board, first, second, scores, branches))
     return comparisons
 
 
-def runs_that_decide(
-    uncertainty: BoardUncertainty,
-    first: int,
-    second: int,
-    index: ScoreDifference | None,
-) -> RunsNeeded | None:
-    """How many runs would tell the difference of the *index* of two subjects, by number, from none.
-
-    None where it is told already, is 0 or unknown; and where whole
-    runs are shifted, or judges differ, so that runs alone do not say.
-    """
-    if index is None or not index.difference:
-        return None
-    if index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0):
-        return None
-    of = uncertainty.measures[INDEX]
-    if of.measured.run_effects.beyond or of.noise is not None:
-        return None
-    return runs_needed(of.measured, second, first, 0.0)
-
-
-def why_no_intervals(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[tuple[str, ...]]:
-    """Of each of *pairs*, rows of *board*, why intervals are missing, a sentence each."""
-    if board.uncertainty is None:
-        return [()] * len(pairs)
-    ranked = {row.subject.hash for row in board.ranked}
-    of_board = board.uncertainty.why_no_interval()
-    return [
+def _why_no_interval(
+    uncertainty: BoardUncertainty | None, unranked: Sequence[Row]
+) -> tuple[str, ...]:
+    """Why intervals are missing, a sentence each; () where another set of rules has none."""
+    if uncertainty is None:
+        return ()
+    return (
         tuple(
             f"no interval: {row.label} is incomplete, and only ranked subjects are compared"
-            for row in pair
-            if row.subject.hash not in ranked
+            for row in unranked
         )
-        or of_board
-        for pair in pairs
-    ]
-
-
-def branches_apart(first: Row, second: Row) -> tuple[BranchDifference, ...]:
-    """What differs branch by branch; () without stems."""
-    return (
-        branch_differences(first.branches, second.branches)
-        if first.branches and second.branches
-        else ()
+        or uncertainty.why_no_interval()
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Beside:
-    """Pairs of sides in all that is compared: arrays [pairs, compared], in points of 100; NaN: not
-    known.
-    """
-
-    first: Floats
-    second: Floats
-    rerun: intervals.Limits  # low and high of the second minus the first
-    new_scenarios: intervals.Limits
-    stands: Bools  # as in `ScorePair`
-    stands_new_scenarios: Bools
-
-    @property
-    def sizes(self) -> Floats:
-        """How large each difference is, by which they are ordered: what is equal but for rounding
-        is.
-        """
-        return np.asarray(np.abs(np.round(self.second - self.first, 9)))
-
-
-def compare_beside(
-    board: Board, row: Row, others: Sequence[Row], values: Mapping[str, Floats]
-) -> tuple[Beside, list[ScoreDifference | None]]:
-    """*others* beside *row*, all of *board*, as `compare_pairs` has them but in arrays; and how
-    their indices differ.
-
-    *values*: what each has of `all_compared`, by its subject's hash.
-    """
-    first = np.repeat(values[row.subject.hash][None], len(others), axis=0)
-    second = np.array([values[other.subject.hash] for other in others]).reshape(first.shape)
-    # [question, (low, high, p), others, compared]
-    ends_and_p = np.full((2, 3, *first.shape), np.nan)
-    indices: list[ScoreDifference | None] = [None] * len(others)
-    numbers = {ranked_row.subject.hash: number for number, ranked_row in enumerate(board.ranked)}
-    ranked = [
-        place
-        for place, other in enumerate(others)
-        if {other.subject.hash, row.subject.hash} <= numbers.keys()
-    ]
-    if board.uncertainty is not None and ranked:
-        theirs = [numbers[others[place].subject.hash] for place in ranked]
-        every = board.uncertainty.differences(
-            theirs, [numbers[row.subject.hash]] * len(ranked), standing=True
-        )
-        for column, key in enumerate(all_compared(board.protocol)):
-            both = (every[key].rerun, every[key].new_scenarios) if key in every else ()
-            for question, differences in enumerate(both):
-                if differences is not None:
-                    ends_and_p[question, :, ranked, column] = np.transpose(
-                        [*differences.limits, differences.p]
-                    )
-        for number, place in enumerate(ranked):
-            indices[place] = every[INDEX_ITSELF][number]
-    ends_and_p[:, :, np.isnan(second - first)] = np.nan
-    stands, over_all = (
-        np.zeros((2, *first.shape), dtype=np.bool_),
-        1 + len(board.protocol.dimensions),
-    )
-    for kind in (slice(1, over_all), slice(over_all, None)):  # the index is one question by itself
-        stands[:, :, kind] = holm(ends_and_p[:, 2, :, kind])
-    rerun, new_scenarios = ((low, high) for low, high, _ in ends_and_p)
-    return Beside(first, second, rerun, new_scenarios, *stands), indices
-
-
-# ---------------------------------------------------------------- one subject in two configurations
-
-
-@dataclass(frozen=True, eq=False)
-class ConfigurationScores:
-    """One configuration by itself."""
-
-    configuration: Configuration
-    board: Board  # that ranks it, alone or in a pool
-
-    @property
-    def pooled(self) -> bool:
-        """Whether the board ranks it together with others."""
-        return len(self.board.configurations) > 1
-
-    @property
-    def uncertainty(self) -> BoardUncertainty | None:
-        """How sure the scores in this configuration are; None where nothing says so."""
-        board = self.board
-        return (
-            board.uncertainty_by_configuration.get(self.configuration)
-            if self.pooled
-            else board.uncertainty
-        )
-
-    @property
-    def shifted(self) -> bool:
-        """Whether whole runs are shifted beyond what intervals were found to hold."""
-        measures = self.uncertainty.measures if self.uncertainty else {}
-        return bool(measures) and measures[INDEX].measured.run_effects.beyond
-
-    @cached_property
-    def scores(self) -> Mapping[Compared, intervals.Scores]:
-        """Of the measured rows, in their order, what an interval needs; {} where nothing says how
-        sure they are.
-
-        Worked out when it is first asked for: to list who can be compared it is not needed.
-        """
-        uncertainty, by_score = self.uncertainty, {}
-        if uncertainty is None or not self.board.ranked or self.shifted:
-            return {}
-        for key, measure in uncertainty.compared.items():
-            scores = scores_rerun(measure.measured)
-            if scores is None:
-                return {}
-            by_score[key] = with_judges(scores, measure.noise)
-        return by_score
-
-    def why_no_interval(self, ranked: bool) -> str | None:
-        """Why nothing says how sure a score is, of somebody who is *ranked* here or not; None where
-        something does.
-        """
-        if self.board.uncertainty is None:
-            return NOT_OURS
-        if not ranked:
-            return f"no interval: it is not ranked in {self.configuration}, and only ranked subjects are compared"
-        if self.shifted:
-            return f"no interval: whole runs are shifted in {self.configuration}, more than an interval was validated for"
-        if not self.scores:
-            return f"no interval: no subject has two runs in {self.configuration}, so their spread is unknown"
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class SubjectScores:
-    """One subject in one configuration."""
-
-    place: ConfigurationScores
-    number: int | None  # among the ranked; None: it is none of them
-    values: Values  # never empty
-
-
-@dataclass(frozen=True, slots=True)
-class SubjectInConfigurations:
-    """A subject with marks in two configurations or more."""
-
-    row: Row  # one of its rows
-    placed: list[SubjectScores]  # in the protocol's order
-
-
-def compare_in_configurations(
-    boards: Sequence[Board], judge: str | None
-) -> tuple[SubjectInConfigurations, ...]:
-    """Everybody whom *judge* has marked in two configurations or more, by label; () where nobody
-    is.
-
-    *boards* are of one protocol and by one set of rules.
-    """
-    mine = [board for board in boards if board.judge == judge]
-    places = [ConfigurationScores(one, board) for board in mine for one in board.configurations]
-    places.sort(key=lambda place: order_of(place.board.protocol, place.configuration))
-    by_subject: dict[str, SubjectInConfigurations] = {}
-    for place in places if len(places) > 1 else ():
-        numbers = {row.subject.hash: number for number, row in enumerate(place.board.ranked)}
-        for row in place.board.rows:
-            score = row.by_configuration.get(place.configuration) if place.pooled else row.score
-            if values := values_of(place.board.protocol, (place.configuration,), score, row.marks):
-                ranked = numbers.get(row.subject.hash)
-                one = by_subject.setdefault(row.subject.hash, SubjectInConfigurations(row, []))
-                one.placed.append(SubjectScores(place, ranked, values))
-    several = [
-        configurations for configurations in by_subject.values() if len(configurations.placed) > 1
-    ]
-    return tuple(sorted(several, key=lambda subject: (subject.row.label, subject.row.subject.hash)))
-
-
-def compare_two_configurations(first: SubjectScores, second: SubjectScores) -> Comparison:
-    """Two configurations of one subject, the second minus the first, and how sure each difference
-    is.
-    """
-    reasons = (
-        scores.place.why_no_interval(scores.number is not None) for scores in (first, second)
-    )
-    why_no_interval = tuple(dict.fromkeys(filter(None, reasons)))
-    known = {} if why_no_interval else _known_between(first, second)
-    return comparison_of(
-        first.place.board.protocol, (first.values, second.values), known, why_no_interval
-    )
-
-
-def _known_between(first: SubjectScores, second: SubjectScores) -> Known:
-    every, columns, indices = list(first.place.scores), [], []
-    for scores in (first, second):
-        column = intervals.joined(
-            [scores.place.scores[key].at(np.array([scores.number])) for key in every]
-        )
-        ends = zip(
-            *(numbers.tolist() for numbers in (column.mean, *intervals.intervals(column))),
-            strict=True,
-        )
-        columns.append(column)
-        indices.append([(100 * mean, Interval(a, b).scaled(100)) for mean, a, b in ends])
-    before, after = columns
-    more = np.array([0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in every])
-    seen, p = (
-        intervals.smallest_seen(after, before).tolist(),
-        intervals.p_values(after, before, more).tolist(),
-    )
-    changes = [change_between(*both) for both in zip(*indices, strict=True)]
-    return {
-        key: ScoreDifference(change.points, Uncertainty(change.rerun), 100 * seen[n], None, p[n])
-        for n, (key, change) in enumerate(zip(every, changes, strict=True))
-    }

@@ -26,7 +26,6 @@ from independence_bench.analysis.compare_subjects import (
     SubjectComparison,
     comparison_of,
     known_differences,
-    runs_that_decide,
     values_of,
 )
 from independence_bench.analysis.leaderboard import sittings_of_marks
@@ -292,6 +291,21 @@ def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
 # ---------------------------------------------------------------- two boards
 
 
+def earlier_board(change: VersionChange, now: Board, boards: Sequence[Board]) -> Board | None:
+    """The one of *boards*, all of the old version, that the judges of *now* have marked in what is
+    compared; None where there is none.
+    """
+    wanted, judges = set(change.configurations), set(now.judge_hashes)
+    return next(
+        (
+            board
+            for board in boards
+            if judges and set(board.judge_hashes) == judges and wanted <= set(board.configurations)
+        ),
+        None,
+    )
+
+
 def compare_versions(
     change: VersionChange, old: Board, new: Board, pairs: Sequence[tuple[Row, Row]]
 ) -> list[VersionComparison]:
@@ -350,7 +364,6 @@ def _compared(
         and index.uncertainty.rerun is not None
         and not index.uncertainty.rerun.holds(0.0)
     )
-    needed = runs_that_decide(together, 0, 1, index)
     by_sittings = False
     if decided:
         made = [sittings_of_marks(row) for row in (before, after)]
@@ -358,7 +371,7 @@ def _compared(
             INDEX, 1, 0
         )
         by_sittings = allowed.uncertainty.rerun is None or allowed.uncertainty.rerun.holds(0.0)
-    found = SubjectComparison(board, rows[0], rows[1], comparison, needed=needed)
+    found = SubjectComparison(board, rows[0], rows[1], comparison)
     return VersionComparison(change, found, by_sittings)
 
 

@@ -31,8 +31,6 @@ from independence_bench.analysis.statistics.generalization import (
     all_differences,
     better_among_all,
     limits_of,
-    pairs_of,
-    picked,
     standings,
 )
 from independence_bench.analysis.statistics.intervals import Limits
@@ -71,7 +69,6 @@ SCENARIO_DEGREES = -4
 # of it is believed beforehand, as a dispersion: what a standard deviation of a fifth of that of one
 # reply's latent variable does to an index in the middle. By measurement.
 BELIEVED_RUNS = 0.012
-MOST_KEPT = 150  # subjects whose every pair is kept: some 30 MB for 35 scores
 # to see how much runs vary; with fewer, as in a dimension or in one stem, more is believed instead
 ENOUGH_STEMS = 12
 
@@ -221,37 +218,19 @@ class BoardUncertainty:
         self,
         first: Sequence[int],
         second: Sequence[int],
-        standing: bool = False,
     ) -> dict[Compared, ScoreDifferences]:
         """Of pairs of subjects, by number, the first minus the second in all that is compared, in
         points of 100.
-
-        *standing*: as in `all_differences`, by who asks about one subject and
-        several others, and so about every subject: then every pair is worked out, once.
         """
-        one, other, number = (
-            np.array(first, dtype=np.intp),
-            np.array(second, dtype=np.intp),
-            len(self.shares),
-        )
-        if standing and len(one) > 1 and number <= MOST_KEPT:
-            answers = [picked(every, number, one, other) for every in self._every_pair]
-        else:
-            answers = self._answers(one, other, standing)
-        points = [replace(measure, unit=100.0) for measure in self.compared.values()]
-        each = [_in_pairs(of, both, one, other) for of, both in zip(points, answers, strict=True)]
-        return dict(zip(self.compared, each, strict=True))
-
-    @cached_property
-    def _every_pair(self) -> list[Answers]:
-        return self._answers(*pairs_of(len(self.shares)), standing=True)
-
-    def _answers(self, first: Numbers, second: Numbers, standing: bool = False) -> list[Answers]:
-        """In the order of what is compared."""
+        one, other = (np.array(numbers, dtype=np.intp) for numbers in (first, second))
+        # in the order of what is compared
         degrees = (0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared)
         every = zip(self.compared.values(), degrees, strict=True)
         asked = [(of.measured, of.noise, more) for of, more in every]
-        return all_differences(asked, first, second, standing)
+        answers = all_differences(asked, one, other)
+        points = [replace(measure, unit=100.0) for measure in self.compared.values()]
+        each = [_in_pairs(of, both, one, other) for of, both in zip(points, answers, strict=True)]
+        return dict(zip(self.compared, each, strict=True))
 
     def why_no_interval(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where

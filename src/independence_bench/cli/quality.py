@@ -21,6 +21,7 @@ from independence_bench.analysis.compare_subjects import SubjectComparison, comp
 from independence_bench.analysis.compare_versions import (
     VersionComparison,
     compare_versions,
+    earlier_board,
     version_change,
 )
 from independence_bench.analysis.item_analysis import measure_board
@@ -164,9 +165,9 @@ def compare(
 
     With --by version the protocol is compared with an older version of it (--against) that has
     another system prompt, paired by scenario: how the prompts differ, what that does to the index
-    and the dimensions, and how many runs would decide. It may be looked at after every run:
-    intervals and p allow for that. Both have to be played and judged in the same store. Where they
-    differ in more than the prompt, only what both ask and mark in the same words is compared.
+    and the dimensions, and how many runs would decide. Both have to be played and judged in the
+    same store. Where they differ in more than the prompt, only what both ask and mark in the same
+    words is compared.
     """
     if against is not None and by != VERSION:
         raise WrongUse("--against names the old version for --by version")
@@ -276,19 +277,9 @@ def _versions(
         change = version_change(old, new, selection.configurations(new))
         before, after = (chosen_boards(selection, opened, version) for version in (old, new))
     wanted = set(change.configurations)
-    old_boards, new_boards = (
-        [board for board in boards if wanted <= set(board.configurations)]
-        for boards in (before, after)
-    )
+    new_boards = [board for board in after if wanted <= set(board.configurations)]
     for now in new_boards:
-        then = next(
-            (
-                old
-                for old in old_boards
-                if old.judge_hashes and old.judge_hashes == now.judge_hashes
-            ),
-            None,
-        )
+        then = earlier_board(change, now, before)
         if then is None:
             continue
         earlier = {row.subject.hash: row for row in then.rows}

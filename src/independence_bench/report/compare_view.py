@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.board import Row
 from independence_bench.analysis.compare_subjects import ScorePair, SubjectComparison
 from independence_bench.analysis.compare_versions import (
     VersionChange,
@@ -48,8 +48,6 @@ from independence_bench.report.table import (
 from independence_bench.report.terminal import stacked
 
 STANDS = "*"
-Pair = tuple[Row, Row]
-NO_INTERVALS = "Intervals are computed under our own rules only, so the uncertainty of the difference is not known"
 
 
 def side_names(first: Row, second: Row) -> tuple[str, str]:
@@ -71,50 +69,34 @@ def statement(comparison: SubjectComparison, names: tuple[str, str] | None = Non
     """What can be said of the two indices, in words. *names*: of the sides; None: as `side_names`
     has them.
     """
-    parts = [
-        pair.dimension.title for pair in comparison.scores.whole if pair.dimension and pair.stands
-    ]
-    parts += [quantity_title(branch.quantity) for branch in comparison.branches if branch.stands]
-    rows, same = (
-        (comparison.first, comparison.second),
-        len(comparison.scores.scores) if alike(comparison) else 0,
-    )
-    return statement_of(
-        comparison.board, rows, names or side_names(*rows), comparison.scores.index, parts, same
-    )
-
-
-def statement_of(
-    board: Board,
-    rows: Pair,
-    names: tuple[str, str],
-    index: ScoreDifference | None,
-    parts: Sequence[str],
-    same: int,
-) -> str:
-    """What can be said of how the indices of *rows* differ. *parts*: titles of what stands; *same*:
-    how many scores there are, where every one of them is the same in both, else 0.
-    """
+    scores, index = comparison.scores, comparison.scores.index
+    rows = (comparison.first, comparison.second)
+    names = names or side_names(*rows)
     for name, row in zip(names, rows, strict=True):
         if row.score.index is None:
             return f"{name} is incomplete, so there is no difference of the index."
-    if board.uncertainty is None:
-        return f"{NO_INTERVALS}."
+    if comparison.board.uncertainty is None:
+        return "Intervals are computed under our own rules only, so the uncertainty of the difference is not known."
     if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
         return "The uncertainty of the difference is not known."
-    if same:
-        return f"{names[0]} and {names[1]} are the same in all {same} scores: {_seen(rows, index)}."
+    if alike(comparison):
+        seen = _seen(rows, index)
+        return f"{names[0]} and {names[1]} are the same in all {len(scores.scores)} scores: {seen}."
     ahead = names[index.difference > 0]
     rerun, new_scenarios = map(
         told_apart, (index.uncertainty.rerun, index.uncertainty.new_scenarios)
     )
     if not rerun and not (rerun is None and new_scenarios):
+        parts = [pair.dimension.title for pair in scores.whole if pair.dimension and pair.stands]
+        parts += [
+            quantity_title(branch.quantity) for branch in comparison.branches if branch.stands
+        ]
         by, but = (
             (" by their indices", f" They differ in {', '.join(parts)}.") if parts else ("", "")
         )
         on = " on this test" if index.seen_rerun is not None else ""
         return f"{names[0]} and {names[1]} cannot be told apart{by}{on}: {_seen(rows, index)}.{but}"
-    among = among_all(board, rows if index.difference < 0 else rows[::-1], rerun, new_scenarios)
+    among = _among_all(comparison, rerun, new_scenarios)
     if rerun is None:
         return f"{ahead} would be ahead on another test like it.{among}"
     if new_scenarios is None:
@@ -126,15 +108,19 @@ def statement_of(
     return f"{ahead} is ahead on this test; {said}.{among}"
 
 
-def among_all(board: Board, rows: Pair, rerun: bool | None, new_scenarios: bool | None) -> str:
+def _among_all(
+    comparison: SubjectComparison, rerun: bool | None, new_scenarios: bool | None
+) -> str:
     """What of that holds no more where all models of the leaderboard are compared; "" where all of
-    it does. *rows*: the one that is ahead first.
+    it does.
     """
+    board, index = comparison.board, comparison.scores.index
     numbers = {row.subject.hash: place for place, row in enumerate(board.ranked)}
-    if board.uncertainty is None or len(numbers) < 3:
+    if board.uncertainty is None or index is None or len(numbers) < 3:
         return ""
-    first, second = (numbers[row.subject.hash] for row in rows)
-    survives = board.uncertainty.survives(first, second)
+    first, second = (numbers[row.subject.hash] for row in (comparison.first, comparison.second))
+    ahead = (first, second) if index.difference < 0 else (second, first)
+    survives = board.uncertainty.survives(*ahead)
     lost = [
         said and not holds for said, holds in zip((rerun, new_scenarios), survives, strict=True)
     ]
@@ -152,7 +138,7 @@ def told_apart(interval: Interval | None) -> bool | None:
     return None if interval is None else interval.low > 0 or interval.high < 0
 
 
-def _seen(rows: Pair, index: ScoreDifference) -> str:
+def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
     """What would have been seen: on this test, else where none has two runs on another like it."""
     if index.seen_rerun is None:
         return (

@@ -177,11 +177,10 @@ VIEWS: Mapping[type, View] = {
     ScoreDifference: View(
         without=("difference", "seen_rerun", "seen_new_scenarios", "p_rerun", "p_new_scenarios")
     ),
-    compare_settings.ConfigurationComparison: View(without=("judge", "paired")),
-    compare_settings.ConfigurationSummary: View({POINTS: "mean paired"}),
+    compare_settings.ConfigurationComparison: View(without=("judge", "subjects")),
+    compare_settings.ConfigurationSummary: View({POINTS: "mean"}),
     compare_settings.Effect: View({DIFFERENCE: "points sampled rerun"}),
     compare_settings.SubjectEffect: View({DIFFERENCE: "points rerun"}),
-    compare_settings.SubjectIndices: View({POINTS: "indices intervals"}),
     NamesRead: View(
         without=("subject_hash", "label", "heard_hash", "transcript_id", "asked", "several"),
         also=("picks",),

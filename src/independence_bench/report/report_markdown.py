@@ -40,12 +40,11 @@ from independence_bench.report.persona_view import persona_view, sides_of
 from independence_bench.report.scenarios_view import difficulty
 from independence_bench.report.settings_view import (
     configurations_report,
-    efforts,
     judge_of,
     prices,
-    providers,
     report_table,
     served_by,
+    settings_table,
 )
 from independence_bench.report.table import (
     Block,
@@ -84,8 +83,8 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         else [],
         "Configurations": configurations_report(contents.configurations),
         "Other configurations and judges": _others(contents),
-        "Providers of one model": providers(contents.providers),
-        "Reasoning efforts": efforts(contents.efforts),
+        "Providers of one model": settings_table(contents.providers, "provider"),
+        "Reasoning efforts": settings_table(contents.efforts, "reasoning effort"),
         "What a run costs": _folded(prices(contents.prices, contents.main), contents.main.ranked),
         "Judges": _judges(contents),
         "Names that models give themselves": _names(contents),

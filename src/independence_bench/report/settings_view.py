@@ -9,17 +9,16 @@ from collections.abc import Iterator, Sequence
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
-    Effect,
     SettingComparison,
+    SubjectEffect,
     Variant,
 )
 from independence_bench.analysis.costs import IndexPrice
 from independence_bench.report.board_view import NEW, RERUN
-from independence_bench.report.format import between, from_to, number, paid, plural, signed
+from independence_bench.report.format import from_to, number, paid, plural, signed
 from independence_bench.report.table import (
     Block,
     Column,
-    Legend,
     Name,
     Note,
     Prose,
@@ -31,40 +30,27 @@ from independence_bench.report.table import (
 )
 
 
-def providers(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
-    """Subjects that differ in their provider alone."""
+def settings_table(comparisons: Sequence[SettingComparison], by: str) -> Iterator[Block]:
+    """Subjects that differ in their provider alone, or in their reasoning effort: *by* says in
+    which.
+    """
     if not comparisons:
-        yield Note("No model was played under more than one provider setting.")
+        yield Note(f"No model was played under two {by}s.")
         return
     yield report_table(
-        ("Model", "Provider", *DIFFERENCE, "Served by"),
+        ("Subject", by.capitalize(), *DIFFERENCE, "Served by"),
         [
-            (Name(c.model), Prose(v.setting), *_difference(v), served_by(v.served) or "–")
-            for c in comparisons
-            for v in c.variants
+            (
+                *(Name(variant.label), Prose(variant.setting), *_difference(variant)),
+                served_by(variant.served) or "–",
+            )
+            for comparison in comparisons
+            for variant in comparison.variants
         ],
-        "Subjects that differ only in the provider that they are pinned to. Difference: points relative to the model's "
-        "first line with an index, which is the unpinned one where that has an index. Served by: the providers that "
-        f"the replies name, with their numbers of replies. {_differences_sure(comparisons)}",
-        words="Model Provider Served by",
-    )
-
-
-def efforts(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
-    """Subjects that differ in their reasoning effort alone."""
-    if not comparisons:
-        yield Note("No model was played with more than one reasoning effort.")
-        return
-    yield report_table(
-        ("Subject", "Effort", *DIFFERENCE),
-        [
-            (Name(v.label), Prose(v.setting), *_difference(v))
-            for c in comparisons
-            for v in c.variants
-        ],
-        "Subjects that differ only in their reasoning effort. Difference: points relative to the lowest effort of the "
-        f"same model that has an index. {_differences_sure(comparisons)}",
-        words="Subject Effort",
+        f"Subjects that differ only in their {by}. Difference: points relative to the first line of the same model "
+        "that has an index. Served by: the providers that the replies name, with their numbers of replies. "
+        f"{_differences_sure(comparisons)}",
+        words=f"Subject {by.capitalize()} Served by",
     )
 
 
@@ -183,171 +169,65 @@ def judge_of(board: Board) -> Text:
 # ---------------------------------------------------------------- configurations
 
 
-EFFECTS_SURE = (
-    "CI: 95% interval of an effect on these scenarios, each by itself. New-subjects: if the subjects are a sample of "
-    "those that might have been tested; a dash: fewer than three. Rerun: for these very subjects, over very many "
-    "runs; a dash: one of them was played once, or is not ranked."
-)
-
-
 def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
-    """The index per configuration, what prompt and tool change in it, and what that means; for a
-    terminal.
-    """
+    """What the configurations change in the index, below the rankings."""
     yield Title("Configurations compared", aside=("  judge: ", Prose(compared.judge or "none yet")))
-    yield _places(compared)
-    yield from _headlines(compared)
-    single = _of_one_factor(compared)
-    if not single:
-        return
-    yield Note("")
-    yield _effects([effect for effect in single if effect.within is None] or single)
-    yield Legend(
-        "points: of the index, each subject compared with itself; the mean over those that have all that is compared. "
-        "main effect: averaged over the other factor; interaction: what tool_role changes with the one prompt, minus "
-        f"what it changes with the other. {EFFECTS_SURE}",
-        "points: of the index, each subject compared with itself. CI: 95% interval.",
-    )
+    yield _configurations_table(compared)
 
 
 def configurations_report(compared: ConfigurationComparison | None) -> Iterator[Block]:
-    """The same for a report, with every effect and every subject; None: nothing to compare."""
+    """The same for a report, with every subject; None: nothing to compare."""
     if compared is None:
         yield Note(
             "No subject has an index in more than one configuration, so there is nothing to compare."
         )
         return
-    yield _places(compared)
-    yield Note(
-        "Mean index: over the subjects that have an index there, who need not be the same. Same subjects: over those "
-        f"that have one in every configuration of the table ({compared.paired})."
-    )
-    yield from _headlines(compared)
-    if single := _of_one_factor(compared):
-        yield _effects(single)
-        yield Note(
-            "Points of the index, the mean over the subjects that have all the indices needed, each compared with "
-            "itself. Interaction: how much more the tool changes under the one prompt than under the other; 0 means "
-            f"that prompt and tool simply add up. {EFFECTS_SURE}"
-        )
+    yield _configurations_table(compared)
     yield Table(
         [
             Column("Subject", words=True),
             *(Column(Name(place.configuration)) for place in compared.places),
         ],
-        [
-            (
-                Name(s.label),
-                *(
-                    number(index, 1) + (f" ({between(interval)})" if interval else "")
-                    for index, interval in zip(s.indices, s.intervals, strict=True)
-                ),
-            )
-            for s in compared.subjects
-        ],
-        "The index of every subject that has one in two configurations or more, and in brackets its rerun CI; a dash: "
-        "it has none there.",
-    )
-    yield from _changes(compared)
-
-
-def _headlines(compared: ConfigurationComparison) -> Iterator[Block]:
-    """What prompt and tool together change against the baseline, a sentence for each prompt; first
-    of all.
-    """
-    for both in (effect for effect in compared.effects if effect.factor == "both"):
-        sure = [(from_to(both.sampled), "over subjects like these")] if both.sampled else []
-        sure += [(from_to(both.rerun), "over reruns")] if both.rerun else []
-        limits = "; ".join(f"{limits} {over}" for limits, over in sure)
-        interval_text = f"95%: {limits}" if sure else "no interval"
-        yield Note("")
-        yield Note(
-            (
-                Prose(f"{_title(both)}: "),
-                Strong(f"{signed(both.points)} points"),
-                f" ({interval_text}), {plural(both.subjects, 'subject')} played in both.",
-            ),
-            "",
-        )
-
-
-def _of_one_factor(compared: ConfigurationComparison) -> list[Effect]:
-    return [effect for effect in compared.effects if effect.factor != "both"]
-
-
-def _places(compared: ConfigurationComparison) -> Table:
-    differ = any(place.subjects != compared.paired for place in compared.places)
-    paired = Column(
-        "Mean index, same subjects",
-        short=f"of the {compared.paired} in all",
-        on=None if differ else "report",
-    )
-    return Table(
-        [Column("Configuration", words=True), Column("Subjects"), Column("Mean index"), paired],
-        [
-            (
-                Name(place.configuration),
-                str(place.subjects),
-                number(place.mean, 1),
-                number(place.paired, 1),
-            )
-            for place in compared.places
-        ],
-        gap=2,
+        [(Name(s.label), *map(_index_there, s.indices, s.changes)) for s in compared.subjects],
+        "The index of every subject that has one in two configurations or more, and in brackets the difference to "
+        "the first one with its 95% rerun CI. A dash: no index there.",
     )
 
 
-def _effects(effects: Sequence[Effect]) -> Table:
+def _configurations_table(compared: ConfigurationComparison) -> Table:
+    """Every configuration with its mean index, and with the difference to the first one."""
+    effects = [place.effect for place in compared.places]
+    first = compared.places[0].configuration
     return Table(
         [
-            Column("What it changes", words=True),
-            *map(Column, ("Subjects", "Points", "New-subjects CI", "Rerun CI")),
+            Column("Configuration", words=True),
+            *map(Column, ("Subjects", "Mean index", "Difference")),
+            Column("New subjects CI", short="new\nsubjects\nCI"),
+            Column("Rerun CI", short="rerun\nCI"),
         ],
         [
             (
-                Prose(_title(e)),
-                str(e.subjects),
-                signed(e.points),
-                from_to(e.sampled),
-                from_to(e.rerun),
+                *(Name(place.configuration), str(place.subjects), number(place.mean, 1)),
+                signed(effect.points if effect else None),
+                from_to(effect.sampled if effect else None),
+                from_to(effect.rerun if effect else None),
             )
-            for e in effects
+            for place, effect in zip(compared.places, effects, strict=True)
         ],
+        (
+            "Difference: points of the index relative to ",
+            Name(first),
+            ", each subject compared with itself; the mean over those that have an index in both. CI: 95% interval of "
+            "the difference on these scenarios, each by itself. New subjects: if the subjects are a sample of those "
+            "that might have been tested; a dash: fewer than three. Rerun: for these very subjects, over very many "
+            "runs; a dash: one of them was played once, or is not ranked.",
+        ),
         gap=2,
+        brief=("difference: relative to ", Name(first), ", each subject compared with itself."),
     )
 
 
-def _title(effect: Effect) -> str:
-    """What an effect compares, in words."""
-    if effect.factor == "both":
-        return f"{effect.level} + tool_role against {effect.base} + user_role"
-    if effect.factor == "interaction":
-        return f"tool_role and {effect.level} (not {effect.base}), interaction"
-    where = "main effect" if effect.within is None else f"with {effect.within}"
-    return f"{effect.level} instead of {effect.base}, {where}"
-
-
-def _changes(compared: ConfigurationComparison) -> Iterator[Block]:
-    """What each subject by itself shows of the main effects, or where there are none of all."""
-    mains = [place for place, effect in enumerate(compared.effects) if effect.within is None]
-    shown = mains or list(range(len(compared.effects)))
-    if not shown:
-        return
-    yield Table(
-        [
-            Column("Subject", words=True),
-            *(Column(Prose(_title(compared.effects[n]))) for n in shown),
-        ],
-        [
-            (
-                Name(s.label),
-                *(
-                    f"{signed(c.points)} ({from_to(c.rerun)})" if (c := s.changes[n]) else "–"
-                    for n in shown
-                ),
-            )
-            for s in compared.subjects
-        ],
-        "The same for each subject, in points of the index, with its 95% rerun CI in brackets: runs of two "
-        "configurations have nothing in common. Of twenty effects that are 0, one is expected to seem otherwise.",
-    )
+def _index_there(index: float | None, change: SubjectEffect | None) -> str:
+    if change is None:
+        return number(index, 1)
+    return f"{number(index, 1)} ({signed(change.points)}; {from_to(change.rerun)})"

@@ -113,15 +113,6 @@ class BoardPart:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedWithItself:
-    """A subject that can be compared with itself: `api/settings/<series>/<subject>.json` is there."""
-
-    subject: str  # id
-    label: str
-    configurations: tuple[str, ...]  # in which it has marks, two or more; in the protocol's order
-
-
-@dataclass(frozen=True, slots=True)
 class BoardAnswer:
     """`api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows
     alone.
@@ -145,7 +136,6 @@ class BoardAnswer:
     why: str | None  # why an interval is missing; null where none is
     # over all boards of its series; null: nothing can be compared
     configurations: ConfigurationComparison | None
-    in_several: tuple[ComparedWithItself, ...]  # over all boards of its series, by label
     versions: tuple[OtherVersion, ...]  # of the protocol, which this board can be compared with
     remarks: tuple[str, ...]  # what a reader must know about this board, a sentence each
     citation: Citation
@@ -153,16 +143,14 @@ class BoardAnswer:
 
 def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> BoardAnswer:
     """`api/boards/<board>.json`; `part/0.json` below it, with its *first* rows alone."""
-    board, series = catalog.board(entry), catalog.series(entry)
+    board = catalog.board(entry)
     rows = board.rows[:ROWS] if first else board.rows
     played = Counter(row.subject.model for row in board.rows)  # under several settings
     spent = fragments.costs(
         catalog, entry, [row for row in board.rows if played[row.subject.model] > 1]
     )
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
-    configurations = compare_configurations(series, entry.judge)
     named = {one.label for of in (*providers, *efforts) for one in of.variants}
-    named |= {subject.label for subject in configurations.subjects} if configurations else set()
     sure = [row.uncertainty.index for row in board.ranked]
     known = [
         interval for of in sure for interval in (of.rerun, of.new_scenarios) if interval is not None
@@ -180,24 +168,11 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
         subjects=len(board.rows),
         reach=(min(ends), max(ends)) if ends else None,
         parts=ceil(len(board.rows) / ROWS) - 1 if first else 0,
-        ids={
-            row.label: subject_id(row.subject)
-            for one in (*series, board)
-            for row in one.rows
-            if row.label in named
-        },
+        ids={row.label: subject_id(row.subject) for row in board.rows if row.label in named},
         providers=tuple(providers),
         efforts=tuple(efforts),
         why=fragments.why_no_interval(board),
-        configurations=configurations,
-        in_several=tuple(
-            ComparedWithItself(
-                subject_id(one.row.subject),
-                one.row.label,
-                tuple(str(placed.place.configuration) for placed in one.placed),
-            )
-            for one in catalog.in_several(entry)
-        ),
+        configurations=compare_configurations(catalog.series(entry), entry.judge),
         versions=tuple(other_versions(catalog, entry)),
         remarks=tuple(_remarks(board)),
         citation=fragments.citation(catalog, entry),

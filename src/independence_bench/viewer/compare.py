@@ -1,46 +1,28 @@
-"""One subject beside every other one of its board, or in one configuration beside its others:
-differences, how sure they are, and which scenarios flipped.
+"""One subject beside every other one of its board: differences, how sure they are, and which
+scenarios flipped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import combinations, repeat
+from itertools import repeat
 
-import numpy as np
-
-from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branches import BranchDifference
 from independence_bench.analysis.compare_subjects import (
-    Beside,
     Comparison,
-    SubjectScores,
     Values,
     all_compared,
-    branches_apart,
-    compare_beside,
-    compare_two_configurations,
-    values_on,
-    why_no_intervals,
+    compare_pairs,
+    values_of,
 )
-from independence_bench.analysis.statistics.intervals import Limits
-from independence_bench.analysis.statistics.values import UNKNOWN, Floats
+from independence_bench.analysis.statistics.values import UNKNOWN, Interval
 from independence_bench.analysis.uncertainty import Compared
-from independence_bench.report.branches_view import quantity_title
-from independence_bench.report.compare_view import side_names, statement_of
+from independence_bench.report.compare_view import side_names, statement
 from independence_bench.report.encode import Cell, Rounded, cell, csv_bytes, minus
 from independence_bench.report.format import number, signed
 from independence_bench.viewer import fragments
-from independence_bench.viewer.snapshot import (
-    BoardEntry,
-    Catalog,
-    at,
-    board_id,
-    scenario_slug,
-    subject_id,
-)
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, subject_id
 
 DECIMALS = 3  # of what is compared, in [0, 100]
 HALF = 50  # of a score: a subject above it held more than it gave up
@@ -80,7 +62,7 @@ class ComparedScore:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The second minus the first, of two subjects or of one in two configurations; in the order of
+    """The second minus the first, of two subjects or of one by two versions; in the order of
     *compared*.
     """
 
@@ -138,39 +120,6 @@ class ComparisonsAnswer:
     others: tuple[ComparedSubject, ...]  # in the board's order
 
 
-@dataclass(frozen=True, slots=True)
-class OtherConfiguration:
-    """One of the subject's configurations beside another one, which is the first."""
-
-    configuration: str
-    apart: Differences
-
-
-@dataclass(frozen=True, slots=True)
-class InConfiguration:
-    """A subject in one configuration, and every other one of its beside it."""
-
-    configuration: str
-    board: str  # id of the board that it is on, alone or in a pool
-    values: tuple[Rounded | None, ...]  # [0, 100], in the order of *compared*
-    shown: tuple[str | None, ...]  # the same, as text
-    others: tuple[OtherConfiguration, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SubjectSettingsAnswer:
-    """`api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks
-    in.
-    """
-
-    version: str
-    series: str
-    subject: str  # id
-    label: str
-    compared: tuple[ComparedScore, ...]
-    configurations: tuple[InConfiguration, ...]  # two or more, in the protocol's order
-
-
 def comparisons_answer(
     catalog: Catalog, entry: BoardEntry, subject: str, other: str | None = None
 ) -> ComparisonsAnswer:
@@ -181,44 +130,32 @@ def comparisons_answer(
         board.rows[board.rows.index(row) + 1 :] if other is None else [catalog.row(board, other)]
     )
     compared = all_compared(board.protocol)
-    sides = {
-        one.subject.hash: catalog.kept(
-            ("values", entry.id, one.subject.hash), partial(_side, board, one, compared)
-        )
-        for one in (row, *beside)
-    }
-    apart, indices = compare_beside(board, row, beside, {of: side[0] for of, side in sides.items()})
-    reasons = why_no_intervals(board, [(row, other) for other in beside])
     of_board = fragments.why_no_interval(board)
-    differences = differences_of(
-        compared, apart, [of_board or "; ".join(reason) or None for reason in reasons]
-    )
     others = []
-    for one, index, sizes, of in zip(beside, indices, apart.sizes, differences, strict=True):
-        branches, names = branches_apart(row, one), side_names(row, one)
-        stand = [place for place in of.stand if compared[place][0] is None]
-        stand.sort(key=lambda place: (-sizes[place], compared[place]))
-        parts = [board.protocol.dimensions[place - 1].title for place in stand]
-        parts += [quantity_title(branch.quantity) for branch in branches if branch.stands]
-        known = sizes[~np.isnan(sizes)]
-        same = (
-            0
-            if known.any() or any(round(branch.difference, 9) for branch in branches)
-            else len(known)
-        )
-        says = statement_of(board, (row, one), names, index, parts, same)
-        shown = sides[one.subject.hash][1:]
+    for pair in compare_pairs(board, [(row, one) for one in beside]):
+        why = of_board or "; ".join(pair.scores.why_no_interval) or None
         others.append(
-            ComparedSubject(subject_id(one.subject), one.label, names, says, *shown, of, branches)
+            ComparedSubject(
+                subject_id(pair.second.subject),
+                pair.second.label,
+                side_names(row, pair.second),
+                statement(pair),
+                *values_shown(compared, pair.scores.sides[1]),
+                differences_in(compared, pair.scores, why),
+                pair.branches,
+            )
         )
-    asked = (catalog.version, entry.id, subject, row.label)
-    return ComparisonsAnswer(*asked, places(compared), *sides[row.subject.hash][1:], tuple(others))
-
-
-def _side(board: Board, row: Row, compared: Sequence[Compared]) -> tuple[Floats, Numbers, Texts]:
-    """What a row has, and the same as it is sent."""
-    values = in_order(compared, values_on(board, row))
-    return values, *values_shown(values)
+    return ComparisonsAnswer(
+        catalog.version,
+        entry.id,
+        subject,
+        row.label,
+        places(compared),
+        *values_shown(
+            compared, values_of(board.protocol, board.configurations, row.score, row.marks)
+        ),
+        tuple(others),
+    )
 
 
 def comparisons_table(answer: ComparisonsAnswer) -> bytes:
@@ -235,61 +172,6 @@ def comparisons_table(answer: ComparisonsAnswer) -> bytes:
         for _, *line in score_lines(over_all, answer.values, other.values, other.apart)
     )
     return csv_bytes(head, lines, ready=True)
-
-
-def configurations_answer(
-    catalog: Catalog, entry: BoardEntry, subject: str
-) -> SubjectSettingsAnswer:
-    """`api/settings/<series>/<subject>.json`, of the series of *entry*: there if it is in several
-    configurations.
-    """
-    series = at(
-        {
-            subject_id(subject_there.row.subject): subject_there
-            for subject_there in catalog.in_several(entry)
-        },
-        subject,
-    )
-    compared = all_compared(entry.weighed)
-
-    def with_other(one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
-        apart = differences_in(compared, compare_two_configurations(one, other))
-        return OtherConfiguration(str(other.place.configuration), apart)
-
-    configurations = tuple(
-        InConfiguration(
-            str(scores.place.configuration),
-            board_id(
-                entry.edition,
-                scores.place.board.configurations,
-                entry.judge,
-                entry.rules,
-                entry.weights,
-            ),
-            *values_shown(in_order(compared, scores.values)),
-            tuple(with_other(scores, other) for other in series.placed if other is not scores),
-        )
-        for scores in series.placed
-    )
-    named = (catalog.version, entry.series, subject, series.row.label)
-    return SubjectSettingsAnswer(*named, places(compared), configurations)
-
-
-def configurations_table(answer: SubjectSettingsAnswer) -> bytes:
-    """`api/settings/<series>/<subject>.csv`: all that is compared, every two of its configurations."""
-    return csv_bytes(
-        SIDES,
-        [
-            (answer.label, one.configuration, other.configuration, *line)
-            for one, other in combinations(answer.configurations, 2)
-            for apart in (
-                configuration.apart
-                for configuration in one.others
-                if configuration.configuration == other.configuration
-            )
-            for line in score_lines(answer.compared, one.values, other.values, apart)
-        ],
-    )
 
 
 def score_lines(
@@ -313,75 +195,44 @@ def score_lines(
     return zip(scenarios, names, first, second, apart.points, *ends, strict=False)
 
 
-def differences_in(compared: Sequence[Compared], pair: Comparison) -> Differences:
+def differences_in(
+    compared: Sequence[Compared], pair: Comparison, why_no_interval: str | None
+) -> Differences:
     """The second minus the first of all that is *compared*."""
-    numbers = np.full((8, 1, len(compared)), np.nan)
-    for place, score in (
-        (place, pair.scores[key]) for place, key in enumerate(compared) if key in pair.scores
-    ):
-        sure = score.apart.uncertainty if score.apart else UNKNOWN
-        ends = (
-            end
-            for of in (sure.rerun, sure.new_scenarios)
-            for end in ((of.low, of.high) if of else [np.nan] * 2)
-        )
-        stands = score.stands or False, score.stands_new_scenarios or False
-        numbers[:, 0, place] = [score.first, score.second, *ends, *stands]
-    first, second, low, high, new_low, new_high, *stand = numbers
-    apart = Beside(first, second, (low, high), (new_low, new_high), *(one == 1 for one in stand))
-    return differences_of(compared, apart, ["; ".join(pair.why_no_interval) or None])[0]
-
-
-def differences_of(
-    compared: Sequence[Compared], apart: Beside, why_no_interval: Sequence[str | None]
-) -> list[Differences]:
-    """Of each pair, the second minus the first of all that is *compared*."""
+    scores = [pair.scores.get(key) for key in compared]
+    points = [None if score is None else score.difference for score in scores]
     over_all = sum(scenario is None for scenario, _ in compared)  # they come first
-    points, sizes = apart.second - apart.first, apart.sizes[:, over_all:]
-    flipped = (apart.first - HALF) * (apart.second - HALF) < 0
-    # what one of the two lacks is last
-    order = over_all + np.argsort(-sizes, axis=1, kind="stable")
-    number = np.count_nonzero(~np.isnan(sizes), axis=1)
-    differences = []
-    for pair, (numbers, texts, rerun, new_scenarios, why) in enumerate(
-        zip(
-            _short(points),
-            _texts(points, signed),
-            _worded(apart.rerun),
-            _worded((apart.new_scenarios[0][:, :over_all], apart.new_scenarios[1][:, :over_all])),
-            why_no_interval,
-            strict=True,
-        )
-    ):
-        in_scenarios = order[pair, : number[pair]]
-        turned = flipped[pair, in_scenarios]
-        lists = in_scenarios[turned], in_scenarios[~turned]
-        stand = (np.flatnonzero(of[pair]) for of in (apart.stands, apart.stands_new_scenarios))
-        differences.append(
-            Differences(
-                numbers,
-                texts,
-                rerun,
-                new_scenarios,
-                why,
-                *(tuple(places.tolist()) for places in (*lists, *stand)),
-            )
-        )
-    return differences
+    in_scenarios = [place for place in range(over_all, len(compared)) if points[place] is not None]
+    # what is equal but for rounding is
+    in_scenarios.sort(key=lambda place: -abs(round(points[place] or 0.0, 9)))
+    flipped = [
+        place
+        for place in in_scenarios
+        if (score := scores[place]) and (score.first - HALF) * (score.second - HALF) < 0
+    ]
+    sure = [score.apart.uncertainty if score and score.apart else UNKNOWN for score in scores]
+    return Differences(
+        _short(points),
+        _texts(points, signed),
+        _worded([of.rerun for of in sure]),
+        _worded([of.new_scenarios for of in sure[:over_all]]),
+        why_no_interval,
+        tuple(flipped),
+        tuple(place for place in in_scenarios if place not in flipped),
+        tuple(place for place, score in enumerate(scores) if score and score.stands),
+        tuple(place for place, score in enumerate(scores) if score and score.stands_new_scenarios),
+    )
 
 
-def _worded(ends: Limits) -> list[WordedIntervals | None]:
-    """Intervals with their texts, as `format.from_to` writes them."""
-    worded: list[WordedIntervals | None] = [None] * len(ends[0])
-    known = np.flatnonzero(~np.isnan(ends[0]).all(axis=1))
-    low, high = (end[known] for end in ends)
-    columns = _short(low), _short(high), _texts(low, signed), _texts(high, signed)
-    for pair, below, above, from_, to in zip(known.tolist(), *columns, strict=True):
-        shown = tuple(
-            [None if a is None else f"{a} to {b}" for a, b in zip(from_, to, strict=True)]
-        )
-        worded[pair] = WordedIntervals(below, above, shown)
-    return worded
+def _worded(intervals: Sequence[Interval | None]) -> WordedIntervals | None:
+    """Intervals with their texts, as `format.from_to` writes them; None where there are none."""
+    if not any(intervals):
+        return None
+    low = [None if one is None else one.low for one in intervals]
+    high = [None if one is None else one.high for one in intervals]
+    from_, to = _texts(low, signed), _texts(high, signed)
+    shown = tuple(a and f"{a} to {b}" for a, b in zip(from_, to, strict=True))
+    return WordedIntervals(_short(low), _short(high), shown)
 
 
 def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
@@ -392,38 +243,20 @@ def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
     )
 
 
-def in_order(compared: Sequence[Compared], values: Values) -> Floats:
-    """A subject's values in the order of *compared*."""
-    return np.array([values.get(key, np.nan) for key in compared])
+def values_shown(compared: Sequence[Compared], values: Values) -> tuple[Numbers, Texts]:
+    """A side's values of all that is *compared*, as numbers and as text."""
+    in_order = [values.get(key) for key in compared]
+    return _short(in_order), _texts(in_order, number)
 
 
-def values_shown(values: Floats) -> tuple[Numbers, Texts]:
-    """Those values as numbers and as text."""
-    return _short(values[None])[0], _texts(values[None], number)[0]
-
-
-def _texts(values: Floats, text: Callable[[float, int], str]) -> list[Texts]:
-    """Each row of *values* as text, with one decimal of the index, which is first, and none of what
-    it is made of.
-    """
-    # there are few whole numbers, and most of what is compared is shown as one
-    numbers, which = np.unique(np.rint(values[:, 1:]), return_inverse=True)
-    texts = np.array(
-        [None if value != value else minus(text(value, 0)) for value in numbers.tolist()],
-        dtype=object,
+def _texts(values: Sequence[float | None], text: Callable[[float, int], str]) -> Texts:
+    """As text, with one decimal of the index, which is first, and none of what it is made of."""
+    return tuple(
+        None if value is None else minus(text(value, 0 if place else 1))
+        for place, value in enumerate(values)
     )
-    whole = texts[which.reshape(-1, values.shape[1] - 1)].tolist()
-    indices = (None if value != value else minus(text(value, 1)) for value in values[:, 0].tolist())
-    return [(index, *row) for index, row in zip(indices, whole, strict=True)]
 
 
-def _short(values: Floats) -> list[Numbers]:
-    """Each row of *values*, rounded: a file has as many of them as there are subjects and
-    scenarios.
-    """
-    rounded = np.round(values, DECIMALS).astype(object)
-    # numpy rounds what it has multiplied, where what is a little more than a half may be one
-    halves = np.abs(np.abs(values) * 10**DECIMALS % 1 - 0.5) < 1e-6
-    rounded[halves] = [round(value, DECIMALS) for value in values[halves].tolist()]
-    rounded[np.isnan(values)] = None
-    return list(map(tuple, rounded.tolist()))
+def _short(values: Sequence[float | None]) -> Numbers:
+    """Rounded: a file has as many of them as there are subjects and scenarios."""
+    return tuple(None if value is None else round(value, DECIMALS) for value in values)

@@ -40,11 +40,6 @@ class Answers:
     catalog: Catalog
     offer: fragments.Offer
 
-    @property
-    def series(self) -> dict[str, BoardEntry]:
-        """The id of every series -> one of its boards."""
-        return {entry.series: entry for entry in self.catalog.entries.values()}
-
     def get(self, path: str) -> bytes | None:
         """The bytes at *path*, such as ``index.json``; None where nothing is there. Any text is a
         path.
@@ -83,9 +78,6 @@ class Answers:
             yield from _both(f"judges/{edition.id}")
         for entry in self.catalog.entries.values():
             yield from self._of_board(entry)
-        for series, entry in self.series.items():
-            for subject in self.catalog.in_several(entry):
-                yield from _both(f"settings/{series}/{subject_id(subject.row.subject)}")
         for key in self.catalog.transcripts:
             yield f"transcripts/{key}.json"
             if self.offer.raw:
@@ -176,13 +168,6 @@ ROUTES = (
     Route(
         f"boards/{ID}/versions/{ID}", _on_board(versions.versions_answer), versions.versions_table
     ),
-    Route(
-        f"settings/{ID}/{ID}",
-        lambda answers, series, one: compare.configurations_answer(
-            answers.catalog, at(answers.series, series), one
-        ),
-        compare.configurations_table,
-    ),
     Route("exam", lambda answers: judges.exam_answer(answers.catalog), kept=True),
     Route(f"exam/{ID}", lambda answers, rubric: judges.questions_answer(answers.catalog, rubric)),
     Route(
@@ -204,7 +189,6 @@ ANSWERS = (
     transcript.TranscriptAnswer,
     transcript.RawAnswer,
     compare.ComparisonsAnswer,
-    compare.SubjectSettingsAnswer,
     versions.VersionsAnswer,
     subjects.PersonaAnswer,
     labelling.Labelling,

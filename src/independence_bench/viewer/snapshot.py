@@ -22,10 +22,6 @@ from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
-from independence_bench.analysis.compare_subjects import (
-    SubjectInConfigurations,
-    compare_in_configurations,
-)
 from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.judge_agreement import Validation, validations
@@ -210,9 +206,7 @@ class BoardEntry:
     weights: str | None = None  # a weighting that the protocol names; None: its own weights
     exam: str | None = None  # what the exam says of the judge or the jury, in a line; None: nothing
 
-    VIEW: ClassVar[View] = View(
-        without=("edition",), also=("protocol", "default_configuration", "series")
-    )
+    VIEW: ClassVar[View] = View(without=("edition",), also=("protocol", "default_configuration"))
 
     @property
     def protocol(self) -> str:
@@ -330,13 +324,6 @@ class Catalog:
     def items(self, entry: BoardEntry) -> ItemAnalysis:
         """The scenarios of the board behind *entry*."""
         return self.kept(("items", entry.id), lambda: measure_board(self.board(entry)))
-
-    def in_several(self, entry: BoardEntry) -> Sequence[SubjectInConfigurations]:
-        """Who has marks in two configurations or more, by the judge, rules and weights of *entry*."""
-        return self.kept(
-            f"in several by {entry.series}",
-            lambda: compare_in_configurations(self.series(entry), entry.judge),
-        )
 
     def validations(self, edition: Edition) -> Sequence[Validation]:
         """The edition's judges beside each other."""

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.compare_subjects import INDEX_ITSELF, all_compared
+from independence_bench.analysis.compare_subjects import all_compared
 from independence_bench.analysis.compare_versions import (
     VersionChange,
     VersionComparison,
     compare_versions,
+    earlier_board,
     version_change,
 )
 from independence_bench.analysis.uncertainty import Compared
@@ -61,10 +62,10 @@ class ByVersions:
 
     subject: str  # id
     label: str
-    before: tuple[float | None, ...]  # [0, 100], in the order of *compared*
-    before_shown: tuple[str | None, ...]
-    now: tuple[float | None, ...]
-    now_shown: tuple[str | None, ...]
+    before: compare.Numbers  # [0, 100], in the order of *compared*
+    before_shown: compare.Texts
+    now: compare.Numbers
+    now_shown: compare.Texts
     apart: Differences  # now minus before
     statement: str  # what can be said of the index; A is the other version, B that of the board
     settles: str | None  # how many runs would tell it; null: nothing is to be said
@@ -151,19 +152,14 @@ def versions_table(answer: VersionsAnswer) -> bytes:
 def _subject(
     compared: Sequence[Compared], one: VersionComparison, id_: str, label: str
 ) -> ByVersions:
-    pair = one.found
-    before = {key: score.first for key, score in pair.scores.scores.items()}
-    now = {key: score.second for key, score in pair.scores.scores.items()}
-    for values, row in ((before, pair.first), (now, pair.second)):
-        if row.score.index is not None:
-            values[INDEX_ITSELF] = row.score.index
-    apart = compare.differences_in(compared, pair.scores)
+    scores = one.found.scores
+    before, now = scores.sides
     return ByVersions(
         id_,
         label,
-        *compare.values_shown(compare.in_order(compared, before)),
-        *compare.values_shown(compare.in_order(compared, now)),
-        apart,
+        *compare.values_shown(compared, before),
+        *compare.values_shown(compared, now),
+        compare.differences_in(compared, scores, "; ".join(scores.why_no_interval) or None),
         version_statement(one),
         what_settles(one) or None,
     )
@@ -215,7 +211,6 @@ def both_versions(
         change = version_change(old, new, entry.configurations)
     except WrongUse:
         return None
-    wanted = set(change.configurations)
     jury = entry.judges if entry.judge_kind == "jury" else ()
     try:
         there = catalog.boards(edition, entry.rules, jury, entry.weights).values()
@@ -223,15 +218,7 @@ def both_versions(
         return None
     if now is None:
         return None
-    judges = set(now.judge_hashes)
-    before = next(
-        (
-            board
-            for board in there
-            if set(board.judge_hashes) == judges and wanted <= set(board.configurations)
-        ),
-        None,
-    )
+    before = earlier_board(change, now, list(there))
     return None if before is None else (change, before, now)
 
 

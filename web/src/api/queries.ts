@@ -138,8 +138,6 @@ export const endpoints = {
     `api/boards/${id(board)}/compare/${id(subject)}.json`,
   comparePair: (board: string, first: string, second: string): ApiPath<api.Comparisons> =>
     `api/boards/${id(board)}/compare/${id(first)}/${id(second)}.json`,
-  settings: (series: string, subject: string): ApiPath<api.SubjectSettings> =>
-    `api/settings/${id(series)}/${id(subject)}.json`,
   versions: (board: string, protocol: string): ApiPath<api.Versions> =>
     `api/boards/${id(board)}/versions/${id(protocol)}.json`,
   judges: (protocol: string): ApiPath<api.Judges> => `api/judges/${id(protocol)}.json`,

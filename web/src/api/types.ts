@@ -69,7 +69,6 @@ export interface BoardEntry {
   readonly exam: string | null; // what the exam says of the judge or the jury, in a line; None: nothing
   readonly protocol: string; // The protocol's id.
   readonly default_configuration: boolean; // Whether the protocol is meant to be played so.
-  readonly series: string; // The id of all boards that differ from this one in nothing but their configurations.
 }
 
 /** How to cite what is shown. */
@@ -106,7 +105,6 @@ export interface Board {
   readonly efforts: readonly SettingComparison[]; // but for how much they are told to reason
   readonly why: string | null; // why an interval is missing; null where none is
   readonly configurations: ConfigurationComparison | null;
-  readonly in_several: readonly ComparedWithItself[]; // over all boards of its series, by label
   readonly versions: readonly OtherVersion[]; // of the protocol, which this board can be compared with
   readonly remarks: readonly string[]; // what a reader must know about this board, a sentence each
   readonly citation: Citation;
@@ -340,11 +338,9 @@ export interface ScoreDifference {
   readonly uncertainty: Uncertainty;
 }
 
-/** All configurations that a judge's marks give an index in, side by side. */
+/** All configurations that a judge's marks give an index in, in the protocol's order. */
 export interface ConfigurationComparison {
   readonly places: readonly ConfigurationSummary[];
-  readonly subjects: readonly SubjectIndices[]; // those with an index in two places or more, by label
-  readonly effects: readonly Effect[];
 }
 
 /** One configuration and what the subjects came to in it. */
@@ -352,47 +348,19 @@ export interface ConfigurationSummary {
   readonly configuration: string;
   readonly subjects: number; // that have an index there
   readonly mean: number; // of theirs
-  readonly paired: number | null;
-  readonly shown: Shown<ConfigurationSummary, "mean" | "paired">;
-}
-
-/** One subject in the configurations of a comparison, in its order; None where it has no index. */
-export interface SubjectIndices {
-  readonly label: string;
-  readonly indices: readonly (number | null)[];
-  readonly intervals: readonly (Interval | null)[]; // of the indices, by the same test again
-  /** By the effects of the comparison, in their order; None: not all is there. */
-  readonly changes: readonly (SubjectEffect | null)[];
-  readonly shown: Shown<SubjectIndices, "indices">;
+  readonly effect: Effect | null; // None: it is the first one, or no subject has an index in both
+  readonly shown: Shown<ConfigurationSummary, "mean">;
 }
 
 /**
- * An effect in one subject alone, in points, with its interval by the same test again where that is known.
+ * The index in one configuration minus that in the first one: the mean over the subjects that have both.
  */
-export interface SubjectEffect {
-  readonly points: number;
-  readonly rerun: Interval | null;
-  readonly shown: Shown<SubjectEffect, "points">;
-}
-
-/** The mean over subjects of a difference within each of them. */
 export interface Effect {
-  readonly factor: "both" | "system" | "delivery" | "interaction";
-  readonly level: string;
-  readonly base: string;
-  readonly within: string | null;
   readonly subjects: number;
   readonly points: number;
-  readonly sampled: Interval | null; // at 95%, in points; None: fewer than three subjects
+  readonly sampled: Interval | null; // at 95%; None: fewer than three subjects
   readonly rerun: Interval | null; // None: how the runs of one of the subjects vary is not known
   readonly shown: Shown<Effect, "points">;
-}
-
-/** A subject that can be compared with itself: `api/settings/<series>/<subject>.json` is there. */
-export interface ComparedWithItself {
-  readonly subject: string; // id
-  readonly label: string;
-  readonly configurations: readonly string[]; // in which it has marks, two or more; in the protocol's order
 }
 
 /** Another version that a board can be compared with. */
@@ -500,6 +468,15 @@ export interface Elsewhere {
   readonly index: Score;
   readonly change: SubjectEffect | null;
   readonly why: string | null; // why its interval is missing; null where it is there
+}
+
+/**
+ * A difference of one subject's indices, with its interval by the same test again where that is known.
+ */
+export interface SubjectEffect {
+  readonly points: number;
+  readonly rerun: Interval | null;
+  readonly shown: Shown<SubjectEffect, "points">;
 }
 
 /** The name and the gender that a subject chose in one conversation: freely, and at the end. */
@@ -863,7 +840,7 @@ export interface ComparedSubject {
 }
 
 /**
- * The second minus the first, of two subjects or of one in two configurations; in the order of *compared*.
+ * The second minus the first, of two subjects or of one by two versions; in the order of *compared*.
  */
 export interface Differences {
   readonly points: readonly (number | null)[]; // null: one of the two has no mark of it
@@ -895,33 +872,6 @@ export interface BranchDifference {
   readonly seen: number | null;
   readonly stands: boolean | null;
   readonly shown: Shown<BranchDifference, "first" | "second" | "difference" | "seen">;
-}
-
-/**
- * `api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks in.
- */
-export interface SubjectSettings {
-  readonly version: string;
-  readonly series: string;
-  readonly subject: string; // id
-  readonly label: string;
-  readonly compared: readonly ComparedScore[];
-  readonly configurations: readonly InConfiguration[]; // two or more, in the protocol's order
-}
-
-/** A subject in one configuration, and every other one of its beside it. */
-export interface InConfiguration {
-  readonly configuration: string;
-  readonly board: string; // id of the board that it is on, alone or in a pool
-  readonly values: readonly (number | null)[]; // [0, 100], in the order of *compared*
-  readonly shown: readonly (string | null)[]; // the same, as text
-  readonly others: readonly OtherConfiguration[];
-}
-
-/** One of the subject's configurations beside another one, which is the first. */
-export interface OtherConfiguration {
-  readonly configuration: string;
-  readonly apart: Differences;
 }
 
 /**

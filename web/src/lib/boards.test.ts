@@ -19,7 +19,6 @@ const board = (
   judge_kind: "model",
   rules,
   weights,
-  series: [protocol, judge, rules].join("."),
   exam: null,
 });
 const first = board("v2", "s/tool", "a");

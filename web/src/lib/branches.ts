@@ -51,9 +51,14 @@ const QUANTITIES: Readonly<Record<string, readonly [string, string]>> = {
 /** What each branch of some subjects' protocol is worth. */
 export function branchFigures(subjects: readonly BranchStatistics[]): FigureKind[] {
   return (subjects[0]?.quantities ?? []).map((id) => {
-    const [title, hint] = QUANTITIES[id] ?? [branchTitle(id), ""];
-    return { id, title, hint, of: ({ values }) => estimated(values[id]) };
+    return { id, ...describeQuantity(id), of: ({ values }) => estimated(values[id]) };
   });
+}
+
+/** What is called *id* where two subjects are compared, and what it is. */
+export function describeQuantity(id: string): Pick<FigureKind, "title" | "hint"> {
+  const [title, hint] = QUANTITIES[id] ?? [branchTitle(id), ""];
+  return BESIDE.find((one) => one.id === id) ?? { title, hint };
 }
 
 /** What stands beside the index, as far as it is known of one of *subjects*. */

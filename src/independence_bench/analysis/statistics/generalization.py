@@ -87,24 +87,22 @@ def all_differences(
     asked: Sequence[ComparedScore],
     first: Numbers,
     second: Numbers,
-    standing: bool = False,
 ) -> list[Answers]:
     """Of each score that is *asked* about (rerun, new_scenarios): subjects *first* minus *second*,
     by number.
 
-    All at once: on a small board one score takes as long as all of them. *standing*: only what may stand is asked
-    about, so a p that is surely above 5% is 1, and what could have been seen in a scenario is NaN.
+    All at once: on a small board one score takes as long as all of them.
     """
     sides = [tuple(_sides(measured, noise, first, second)) for measured, noise, _ in asked]
     more = [degrees for *_, degrees in asked]
-    both = (_differences([of[question] for of in sides], more, standing) for question in range(2))
+    both = (_differences([of[question] for of in sides], more) for question in range(2))
     return [
         _answers(measured, *of_both) for (measured, *_), *of_both in zip(asked, *both, strict=True)
     ]
 
 
 def _differences(
-    sides: Sequence[dispersion.Pair | None], more: Sequence[float], standing: bool
+    sides: Sequence[dispersion.Pair | None], more: Sequence[float]
 ) -> list[PairDifferences | None]:
     """Those of each score, whose two sides have a number for each pair of subjects."""
     of_scores: list[PairDifferences | None] = [None] * len(sides)
@@ -120,18 +118,8 @@ def _differences(
         degrees = np.repeat([more[place] for place in places], len(one.mean) // len(places))
         critical = t_quantile(LEVEL, shared_degrees(one, other))
         low, high = differences(one, other, LEVEL, critical)
-        # no interval holds 0 below 5%, but for exact shares, whose own test is sharper, and where
-        # degrees are added
-        asked = (
-            (low > 0) | (high < 0) | (not standing or (one.exact and other.exact)) | (degrees > 0)
-        )
-        p_value = np.where(np.isnan(low), np.nan, 1.0)  # what is not known is no hypothesis
-        of_asked = p_values(one.at(asked), other.at(asked), degrees[asked])
-        p_value[asked] = np.minimum(of_asked, 1.0)
-        seen, over_all = np.full(low.shape, np.nan), (degrees == 0) | (not standing)
-        seen[over_all] = smallest_seen(
-            one.at(over_all), other.at(over_all), LEVEL, critical[over_all]
-        )
+        p_value = np.minimum(p_values(one, other, degrees), 1.0)
+        seen = smallest_seen(one, other, LEVEL, critical)
         columns = low, high, seen, p_value
         for place, low, high, seen, p in zip(
             places, *(of.reshape(len(places), -1) for of in columns), strict=True
@@ -154,27 +142,6 @@ def _answers(
         np.maximum(new_scenarios.seen, rerun.seen),
         np.maximum(new_scenarios.p, rerun.p),
     )
-
-
-def picked(every: Answers, number: int, first: Numbers, second: Numbers) -> Answers:
-    """Subjects *first* minus *second*, out of *every* pair of *number* subjects, as `pairs_of` has
-    them.
-
-    Where *first* comes after *second*, with the signs turned: no formula here tells its sides
-    apart.
-    """
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    which, turned = low * (2 * number - low - 1) // 2 + high - low - 1, first > second
-
-    def of(answer: PairDifferences | None) -> PairDifferences | None:
-        if answer is None:
-            return None
-        below, above = (limit[which] for limit in answer.limits)
-        # no -0.0
-        limits = np.where(turned, 0.0 - above, below), np.where(turned, 0.0 - below, above)
-        return PairDifferences(limits, answer.seen[which], answer.p[which])
-
-    return of(every[0]), of(every[1])
 
 
 AT_ONCE = 1 << 14  # pairs: more of them need more memory and are hardly faster

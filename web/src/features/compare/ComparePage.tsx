@@ -1,10 +1,10 @@
 import { useMemo } from "react";
 import type { ApiError } from "../../api/client";
-import { endpoints, useApi, useApis, useBoard } from "../../api/queries";
+import { endpoints, useApi, useBoard } from "../../api/queries";
 import type { Board } from "../../api/types";
 import { RankingHead } from "../../components/BoardChooser";
 import { csvAndJson, Downloads } from "../../components/downloads";
-import { IntervalSwitch, SegmentedControl } from "../../components/fields";
+import { Button, IntervalSwitch, SegmentedControl, SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { plural } from "../../lib/format";
@@ -13,13 +13,12 @@ import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
 import { Label } from "../../components/labels";
 import { pairIn } from "./pairs";
-import { PairChooser, PickedTable, Suggestions } from "./Choosing";
 import { Settings } from "./Settings";
 import { Versions } from "./Versions";
 
 const INTRODUCTIONS: Record<AddressOf<"compare">["view"], string> = {
   pair: "Both were asked the same questions, so they are compared scenario by scenario. The largest differences come first.",
-  settings: "The same model under several settings, and the same subject under several prompts and deliveries.",
+  settings: "The same model under several settings, and all subjects under several prompts and deliveries.",
   versions: "The same subjects under two versions of a system prompt.",
 };
 
@@ -51,7 +50,7 @@ export default function ComparePage({ address }: { address: AddressOf<"compare">
           address.view === "pair" ? (
             <TwoSubjects board={value} address={address} />
           ) : address.view === "settings" ? (
-            <Settings board={value} address={address} />
+            <Settings board={value} />
           ) : (
             <Versions board={value} address={address} />
           )
@@ -78,21 +77,57 @@ function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"com
   ];
   return (
     <>
-      <PairChooser first={first} second={second} options={options} exclusive onChoose={choose} />
+      <PairChooser first={first} second={second} options={options} onChoose={choose} />
       {elsewhere ? (
         <p className="mt-2 text-sm text-warn">Not on this ranking: {plural(elsewhere, "picked subject")}.</p>
       ) : null}
       {first && second ? (
         <SubjectComparison board={board} address={address} labels={labels} first={first} second={second} />
-      ) : first || second ? (
-        <Suggestions rows={board.rows} subject={first || second} />
       ) : (
         <Empty title="Choose two subjects.">
-          Choose one above and others are suggested, or pick them on the{" "}
-          <a href={href(route("leaderboard"))}>leaderboard</a>.
+          Choose them above, or pick them on the <a href={href(route("leaderboard"))}>leaderboard</a>.
         </Empty>
       )}
     </>
+  );
+}
+
+interface ChooserProps {
+  first: string;
+  second: string;
+  options: readonly { value: string; title: string }[];
+  onChoose: (first: string, second: string) => void;
+}
+
+/** The two that are compared, and a button that exchanges them. */
+function PairChooser({ first, second, options, onChoose }: ChooserProps) {
+  const without = (taken: string) =>
+    options.map((option) => ({ ...option, disabled: taken !== "" && option.value === taken }));
+  return (
+    <div className="grid gap-3 sm:grid-cols-[1fr_auto_1fr]">
+      <SelectField
+        label="First"
+        selectClass="w-full"
+        value={first}
+        options={without(second)}
+        onChange={(chosen) => onChoose(chosen, second)}
+      />
+      <Button
+        className="self-end justify-self-start"
+        disabled={!first || !second}
+        onClick={() => onChoose(second, first)}
+        aria-label="Swap the two"
+      >
+        ⇄
+      </Button>
+      <SelectField
+        label="Second"
+        selectClass="w-full"
+        value={second}
+        options={without(first)}
+        onChange={(chosen) => onChoose(first, chosen)}
+      />
+    </div>
   );
 }
 
@@ -109,17 +144,10 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
   const { frozen, compared: most } = index.offer;
   // a site has each pair once, in the file of the one that comes first on the board
   const place = (id: string) => board.rows.findIndex(({ subject }) => subject.id === id);
-  const pathOf = (other: string) =>
-    frozen
-      ? endpoints.compare(board.board.id, place(first) < place(other) ? first : other)
-      : endpoints.comparePair(board.board.id, first, other);
-  const path = pathOf(second);
-  const wanted = [first, second, ...address.picked.filter((id) => id !== first && id !== second)];
-  const rows = wanted.flatMap((id) => board.rows.find(({ subject }) => subject.id === id) ?? []);
-  const others = rows.slice(1).map(({ subject: { id } }) => id);
+  const path = frozen
+    ? endpoints.compare(board.board.id, place(first) < place(second) ? first : second)
+    : endpoints.comparePair(board.board.id, first, second);
   const comparisons = useApi(path);
-  const files = useApis([...new Set(others.map(pathOf))]);
-  const found = others.flatMap((other) => files.flatMap((file) => (file && pairIn(file, first, other)) ?? []));
   const side = (subject: string, name: string, { values, shown }: Pick<Side, "values" | "shown">): Side => ({
     label: labels.get(subject) ?? "",
     name,
@@ -153,7 +181,6 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
                 The files are of <Label text={pair.names[1]} />, so differences have the other sign there.
               </p>
             )}
-            {rows.length > 2 ? <PickedTable rows={rows} pairs={found} kind={address.interval} /> : null}
             <Comparison
               board={board}
               compared={value.compared}
@@ -162,7 +189,7 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
               openRow={address.scenario}
               kind={address.interval}
             >
-              <BranchComparison rows={rows} pair={pair} />
+              <BranchComparison pair={pair} />
             </Comparison>
             <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
               {[first, second].map((subject, side) => (

@@ -5,14 +5,13 @@ import { Ruler, scoreInWords, IntervalBar, type Scale } from "../../components/b
 import { PossibleRanks } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash } from "../../lib/format";
-import { route } from "../../routes";
 
 export const FULL_SCALE: Scale = { low: 0, high: 100 };
 
 /** The subject's index, its rank, and its dimensions with their intervals. */
 export function Scores({ subject, board }: { subject: Subject; board: Board }) {
   const { row } = subject;
-  const { address, href } = usePage();
+  const { address } = usePage();
   const { why, uncertainty } = row.index;
   const { rerun, new_scenarios } = uncertainty;
   const scores = subject.profile.flatMap((field) => {
@@ -68,9 +67,6 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
       {subject.by_configuration.length ? (
         <div className="mt-4">
           <h3>Each configuration by itself</h3>
-          <a className="text-sm" href={href(route("compare", { view: "settings", subject: row.subject.id }))}>
-            Compare two of them
-          </a>
           <ul className="mt-1 grid gap-x-6 sm:grid-cols-2">
             {subject.by_configuration.map((part) => (
               <li key={part.configuration} className="flex justify-between gap-3 border-b border-line py-1">

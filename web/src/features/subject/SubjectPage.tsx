@@ -216,16 +216,9 @@ type Elsewhere = Subject["elsewhere"][number];
 
 /** The subject's index in other configurations, and its difference to the one that is shown. */
 function OtherConfigurations({ subject }: { subject: Subject }) {
-  const { href, board } = usePage();
+  const { href } = usePage();
   const { id } = subject.row.subject;
   const name = (one: Elsewhere) => one.configurations.map(humanize).join(" + ");
-  const comparison = (one: Elsewhere) =>
-    route("compare", {
-      view: "settings",
-      subject: id,
-      first: single(board.configurations),
-      second: single(one.configurations),
-    });
   const columns: Column<Elsewhere>[] = [
     headColumn("configuration", "Configuration", (row) => (
       <a href={href(route("subject", { subject: id }), { board: row.board })}>{name(row)}</a>
@@ -246,11 +239,6 @@ function OtherConfigurations({ subject }: { subject: Subject }) {
       cellClass: "!align-middle",
       cell: (row) => <IntervalBar score={row.index} scale={FULL_SCALE} kind="both" />,
     },
-    column("compare", <span className="sr-only">Compare</span>, (row) => (
-      <a href={href(comparison(row))} aria-label={`Compare with ${name(row)}`}>
-        compare
-      </a>
-    )),
   ];
   return (
     <DataTable
@@ -261,9 +249,4 @@ function OtherConfigurations({ subject }: { subject: Subject }) {
       className=""
     />
   );
-}
-
-/** The one configuration of a board; "": it pools several. */
-function single(configurations: readonly string[]): string {
-  return configurations.length === 1 ? (configurations[0] ?? "") : "";
 }
