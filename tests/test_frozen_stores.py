@@ -235,8 +235,23 @@ def test_a_character_kept_what_it_kept(
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_exam_came_to_what_it_came_to(all_kept: Mapping[str, Kept], way: str) -> None:
-    """What each judge answered, how right that is, rubric by rubric, and what it is fit for."""
-    same_facts(all_kept["exam"], "exam", way)
+    """How each judge agrees with the known states of each rubric, how often attacks moved it, and
+    whether it is fit for ranking.
+    """
+    said = PRINTED["exam"]["exam"]
+    printed = json.loads(aib(*said["arguments"], "--store", all_kept["exam"].store(way)))
+    before = {judge["judge"]: judge for judge in said["printed"]["judges"]}
+
+    assert [judge["judge"] for judge in printed["judges"]] == list(before)
+    for judge in printed["judges"]:
+        old = before[judge["judge"]]
+        assert len(judge["rubrics"]) == len(old["rubrics"])
+        for now, then in zip(judge["rubrics"], old["rubrics"], strict=True):
+            assert (now["rubric"], now["questions"]) == (then["rubric"], then["questions"])
+            assert alike(now["kappa"], then["kappa"], 1e-9)
+            assert now["swayed"] == then["injected"]["turned"]
+        fit = [one["fitness"]["fit"] == "ranking" for one in (judge, old)]
+        assert fit[0] == fit[1]
 
 
 # ---------------------------------------------------------------- of an earlier form: scored no more
