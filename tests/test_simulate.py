@@ -75,9 +75,7 @@ def model(name: str, **changes: Any) -> ChatModel:
     return replace(ChatModel(f"sim/{name}", "sim", 0.7, 2048), **changes)
 
 
-def question(
-    scenario: Scenario, transcript: Transcript, name: str, delivery: Delivery, **changes: Any
-) -> ChatRequest:
+def question(transcript: Transcript, name: str, delivery: Delivery, **changes: Any) -> ChatRequest:
     """The next question of a conversation."""
     return ChatRequest(
         model(name, **changes),
@@ -93,9 +91,7 @@ def first_question(
     **changes: Any,
 ) -> ChatRequest:
     """What a conversation begins with."""
-    return question(
-        scenario, begin("Be yourself.", scenario.script).transcript, name, delivery, **changes
-    )
+    return question(begin("Be yourself.", scenario.script).transcript, name, delivery, **changes)
 
 
 def to_judge(scenario: Scenario, words: str, name: str = "judge") -> ChatRequest:
@@ -122,7 +118,7 @@ async def play(
     talk = begin(V2.system("strong_independence"), scenario.script)
     replies: list[Said | Rejected] = []
     while talk.awaiting:
-        outcome = await talking.complete(question(scenario, talk.transcript, name, delivery), 2048)
+        outcome = await talking.complete(question(talk.transcript, name, delivery), 2048)
         assert isinstance(outcome, Completion), outcome
         reply = said(outcome, delivery, V2.tool_role)
         replies.append(reply)
