@@ -161,9 +161,9 @@ class Simulation:
         """
         provider = catalog.provider_for(asked.provider)
         if not catalog.knows(asked.model):
-            return _refused(404, f"There is no model {asked.model}; see /v1/models.")
+            return _refused(f"There is no model {asked.model}; see /v1/models.")
         if provider is None:
-            return _refused(404, "No allowed providers are available for the selected model.")
+            return _refused("No allowed providers are available for the selected model.")
         made = completion(
             asked,
             self._reply(asked, times),
@@ -275,8 +275,8 @@ class Simulation:
         return response, True
 
 
-def _refused(code: int, message: str) -> Answer:
-    return Answer(plain(error_body(code, message), code))
+def _refused(message: str) -> Answer:
+    return Answer(plain(error_body(404, message), 404))
 
 
 @asynccontextmanager
