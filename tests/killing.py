@@ -21,10 +21,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simulated import CENT, simulating_apart, start_aib
+from simulated import CENT, read_ledger, simulating_apart, start_aib
 
 from independence_bench.protocol.loader import load
-from independence_bench.simulate.catalog import Entry, read_ledger
+from independence_bench.simulate.catalog import Entry
 from independence_bench.store.attempts import LOST
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
@@ -39,8 +39,7 @@ KNOWN = {
     "verbose": 100.0,
     "refuser": 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15,
 }
-# those whose stance survives every fault that changes words: a call cut into two parts can part a
-# short phrase
+# those that say the same however often they are asked
 STEADY = ("rock", "verbose", "evader", "refuser")
 LATENCY = ("--latency", "published", "--scale", "0.05")
 AT_WORK = 1.5  # seconds from a process's first answer within which most kills fall

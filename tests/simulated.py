@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
 import os
 import random
 import selectors
@@ -24,7 +25,8 @@ import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +51,7 @@ from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.plan import Shard
-from independence_bench.simulate.catalog import Audit, Entry, audit
+from independence_bench.simulate.catalog import Entry
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings, Simulation, simulate
 from independence_bench.store import attempts
@@ -148,6 +150,45 @@ def start_aib(
     """Start `aib`, with *more* in its environment; whoever starts it waits for it or kills it."""
     env, pipe = environment(folder) | dict(more or {}), subprocess.PIPE
     return start(arguments, cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True)
+
+
+# ---------------------------------------------------------------- what its ledger comes to
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What the requests for completions came to; dollars."""
+
+    requests: int
+    distinct: int
+    answered: int  # usable answers that went out to their last byte
+    charged: float
+    told: float
+    again: tuple[str, ...]  # models, one for each request answered more often than wanted
+    faults: tuple[tuple[str, int], ...]  # by name, the most frequent first
+
+
+def read_ledger(path: Path) -> list[Entry]:
+    """The entries in the file at *path*; a last line that was torn off is left out."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return [Entry(**json.loads(line)) for line in lines[:-1]]
+
+
+def audit(entries: Iterable[Entry], runs: int = 1) -> Audit:
+    """What *entries* come to, where each request may be answered once in each of the *runs*."""
+    entries = list(entries)
+    answers = Counter(
+        (entry.request, entry.model) for entry in entries if entry.completed and entry.answer
+    )
+    return Audit(
+        requests=len(entries),
+        distinct=len({entry.request for entry in entries}),
+        answered=answers.total(),
+        charged=sum(entry.charged for entry in entries),
+        told=sum(entry.told for entry in entries),
+        again=tuple(model for (_, model), times in answers.items() if times > runs),
+        faults=tuple(Counter(entry.fault for entry in entries if entry.fault).most_common()),
+    )
 
 
 # ---------------------------------------------------------------- simulated time

@@ -70,15 +70,13 @@ MEANT = {
     "results.db": "aib.db",
     "aib-demo.db": "aib.db",
     "sim.db": "aib.db",
-    "faults.db": "aib.db",
-    "kill.db": "aib.db",
     "judges.db": "judges.db",
     "gguf:qwen2.5-coder-0.5b": "sim:sim/rock",
     "python:companion:reply": "python:companion:reply",
     **{same: same for same in (
         "lite", "user_role", "1/4", "november",
         "sim:kin/evader", "sim:kin/mirror", "sim:kin/judge", "sim:sim/judge-lenient", "sim:sim/judge-noisy",
-        "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
+        "another.db", "results", "report", "public/", "cache.tar.xz", "my-protocol",
         "logs", "inspect", "mine.csv", "above", "card.yaml", "card.json", "prompt.md",
         "cc-by-4.0", "unknown", "ada/independence",
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
@@ -324,7 +322,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
     theirs = Published()
     theirs.run("google--gemini-3-flash@none-t0.7", 1)
     theirs.tar(folder / "cache.tar.xz")
-    with simulating(folder, "--ledger", "faults.jsonl") as simulation:
+    with simulating(folder) as simulation:
         yield Shelf(folder, simulation.url)
 
 
@@ -334,8 +332,6 @@ def session(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     monkeypatch.chdir(tmp_path)
     shutil.copy(shelf.folder / "models.yaml", "models.yaml")
     shutil.copy(ROOT / "docs" / "examples" / "companion.py", "companion.py")
-    for name in ("faults.jsonl", "kill.jsonl"):
-        Path(name).touch()
     write_small(Path("my-protocol"))
     shutil.copy(shelf.folder / "cache.tar.xz", "cache.tar.xz")
     Path("mine.csv").write_text("model,value\nsim/rock,1\n", encoding="utf-8")

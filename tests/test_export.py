@@ -46,8 +46,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     failed judgements.
     """
     folder = tmp_path_factory.mktemp("played")
-    faults = Settings(faults=Faults({"mixed": 0.7}))
-    names = ("rock", "mirror", "debris", "injector")
+    faults = Settings(faults=Faults({"mixed": 0.4, "judge-missing": 0.4}))
+    names = ("rock", "mirror", "debris", "random")
     play(write_small(folder / "small"), folder / "store.db", faults, names=names, runs=2)
     with open_store(folder / "store.db") as opened, opened.reading() as connection:
         states = {

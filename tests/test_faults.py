@@ -11,10 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from simulated import CENT, Played, aib, play, simulating
+from simulated import CENT, Played, aib, audit, play, read_ledger, simulating
 
 from independence_bench.calls.limits import Policy
-from independence_bench.simulate.catalog import audit, read_ledger
 from independence_bench.simulate.faults import FAULTS, MIXED, Faults
 from independence_bench.simulate.server import Latency, Settings
 from independence_bench.store.database import open_store
@@ -37,51 +36,34 @@ COMPLETE, FAILED, STOPPED, INVALID = (
 )
 OF_SUBJECTS = (
     dict.fromkeys(FAULTS, COMPLETE)
-    | dict.fromkeys(("rate-limit", "rate-limit-after", "http-402-after", "silence"), FAILED)
-    | dict.fromkeys(
-        ("http-408", "http-500", "http-502", "http-503", "http-504", "http-529"), FAILED
-    )
-    | dict.fromkeys(
-        ("html", "truncated", "error-inside", "no-choices", "finish-error", "reset-inside"), FAILED
-    )
-    | dict.fromkeys(("http-402", "reset", "wrong-provider", "redirect"), STOPPED)
-    | dict.fromkeys(("finish-filter", "empty", "gzip-bomb"), INVALID)
+    | dict.fromkeys(("rate-limit", "rate-limit-after", "silence"), FAILED)
+    | dict.fromkeys(("http-500", "http-503", "html", "truncated"), FAILED)
+    | dict.fromkeys(("error-inside", "no-choices", "reset-inside"), FAILED)
+    | dict.fromkeys(("http-402", "reset"), STOPPED)
+    | dict.fromkeys(("finish-filter", "empty"), INVALID)
 )
 # And when every request of its judge does: nothing that a judge does stops a subject.
 NOT_JUDGED, JUDGE_FAILED = "not judged, for now", "the judge failed"
 OF_JUDGES = (
     {name: NOT_JUDGED if end in (FAILED, STOPPED) else end for name, end in OF_SUBJECTS.items()}
     | dict.fromkeys((name for name in FAULTS if name.startswith("judge-")), JUDGE_FAILED)
-    | dict.fromkeys(("finish-filter", "empty", "gzip-bomb", "huge"), JUDGE_FAILED)
-    | dict.fromkeys(("judge-fenced", "wrong-provider"), COMPLETE)
+    | dict.fromkeys(("finish-filter", "empty"), JUDGE_FAILED)
 )
-TOOLS_ONLY = {name for name in FAULTS if name.startswith("tool-")}
 JUDGES_ONLY = {name for name in FAULTS if name.startswith("judge-")}
 # met every day: one of each way in which a client reads it and a run ends; the others by `make
 # torture`
 DAILY = {
-    *(
-        "rate-limit-after",
-        "http-402",
-        "http-503",
-        "reset",
-        "truncated",
-        "finish-length",
-        "finish-filter",
-        "gzip-bomb",
-    ),
-    *(
-        "tool-cut-off",
-        "usage-strings",
-        "wrong-provider",
-        "redirect",
-        "judge-fenced",
-        "judge-words",
-        "judge-beyond",
-    ),
+    "rate-limit-after",
+    "http-402",
+    "http-503",
+    "reset",
+    "truncated",
+    "finish-length",
+    "finish-filter",
+    "usage-missing",
+    "judge-missing",
 }
-# what makes a request a hundred times as large, or each of them ten minutes long, is met elsewhere
-SLOW = {"silence", "huge"}
+SLOW = {"silence"}  # makes each request ten minutes long: met elsewhere
 CALM = Settings()
 
 
@@ -96,14 +78,7 @@ def every_fault(without: set[str]) -> pytest.MarkDecorator:
 
 def faulty(fault: str, rate: float = 1.0) -> Settings:
     """An endpoint where *fault* meets that share of the requests."""
-    return Settings(
-        faults=Faults({fault: rate}), latency=Latency(0.0, 0.5 if fault == "drip" else 1.0)
-    )
-
-
-def pinned(fault: str) -> dict[str, str]:
-    """What a subject has to say so that *fault* can happen to it."""
-    return {"provider": "sim-one"} if fault == "wrong-provider" else {}
+    return Settings(faults=Faults({fault: rate}))
 
 
 def ending(played: Played) -> str:
@@ -139,7 +114,7 @@ def test_a_fault_of_the_subjects_endpoint_that_never_heals(
     """The run ends by itself, says what it came to, invents no score, and knows what it cost."""
     store = tmp_path / "store.db"
 
-    played = play(small, store, faulty(fault), CALM, policy=PATIENT, changes=pinned(fault))
+    played = play(small, store, faulty(fault), CALM, policy=PATIENT)
 
     assert ending(played) == OF_SUBJECTS[fault], played.report.troubles
     assert played.report.complete == (OF_SUBJECTS[fault] == COMPLETE)
@@ -148,7 +123,7 @@ def test_a_fault_of_the_subjects_endpoint_that_never_heals(
     if played.report.complete:
         assert played.indices == pytest.approx([HOLDS])
         (row,) = played.boards[0].ranked
-        assert row.health.cut_off == (REPLIES if fault in ("finish-length", "tool-cut-off") else 0)
+        assert row.health.cut_off == (REPLIES if fault == "finish-length" else 0)
         assert played.audit.again == ()
     else:
         assert played.indices == []
@@ -159,14 +134,13 @@ def test_a_fault_of_the_subjects_endpoint_that_never_heals(
         )
 
 
-@every_fault(SLOW | TOOLS_ONLY)
+@every_fault(SLOW)
 def test_a_fault_of_the_judges_endpoint_that_never_heals(
     fault: str, small: Path, tmp_path: Path
 ) -> None:
     """Every conversation is played to its end; a failing judge costs marks, and no mark is made up."""
     store = tmp_path / "store.db"
 
-    # whoever has said yes or no in a word has failed only where yes or no was asked
     played = play(small, store, CALM, faulty(fault), policy=PATIENT)
 
     assert ending(played) == OF_JUDGES[fault], played.report.troubles
@@ -177,7 +151,7 @@ def test_a_fault_of_the_judges_endpoint_that_never_heals(
     if not played.report.complete:
         (row,) = played.boards[0].incomplete
         assert row.missing
-        assert len(played.report.troubles) == (1 if fault == "judge-words" else TRANSCRIPTS)
+        assert len(played.report.troubles) == TRANSCRIPTS
 
 
 @pytest.mark.parametrize("who", ["subject", "judge"])
@@ -198,23 +172,6 @@ def test_silence_is_waited_for_as_long_as_is_said_and_no_longer(
     assert_the_books_agree(played, tmp_path / "store.db")
 
 
-# aiohttp's, of what is sent back as context
-@pytest.mark.filterwarnings("ignore:Sending a large body")
-def test_a_reply_of_ten_megabytes_is_kept_and_judged(small: Path, tmp_path: Path) -> None:
-    """It is an answer, if a long one."""
-    store = tmp_path / "store.db"
-    settings = Settings(faults=Faults(script={1: "huge"}))
-
-    played = play(small, store, settings, CALM, policy=PATIENT)
-
-    assert played.report.complete
-    assert played.indices == [HOLDS]
-    assert_the_books_agree(played, store)
-
-
-UNUSABLE = {"empty", "finish-filter", "gzip-bomb"}  # replies that came and were none
-
-
 @every_fault(SLOW)
 def test_a_fault_that_heals_leaves_the_known_index(fault: str, small: Path, tmp_path: Path) -> None:
     """The first question of every conversation, and the first of every judgement, meets it once.
@@ -227,12 +184,12 @@ def test_a_fault_that_heals_leaves_the_known_index(fault: str, small: Path, tmp_
         latency=Latency(0.0, 0.5),
     )
 
-    played = play(small, store, once, once, policy=PATIENT, changes=pinned(fault))
+    played = play(small, store, once, once, policy=PATIENT)
     told = played.audit.told
-    if fault in ("http-402", "redirect"):
+    if fault == "http-402":
         assert not played.report.complete
         assert played.indices == []
-        played = play(small, store, CALM, CALM, policy=PATIENT, changes=pinned(fault))
+        played = play(small, store, CALM, CALM, policy=PATIENT)
         told += played.audit.told
 
     assert played.report.complete, played.report.troubles
@@ -254,8 +211,7 @@ def test_all_faults_mixed_at_a_fifth_of_the_requests(
     """
     store = tmp_path / "store.db"
     names = ("rock", "mirror", "evader")
-    fatal = dict.fromkeys(("http-402", "redirect", "gzip-bomb"), 0.005)
-    faults = Faults({MIXED: 0.185, **fatal})
+    faults = Faults({MIXED: 0.195, "http-402": 0.005})
     told, answered = 0.0, 0
 
     for number in range(20):
@@ -285,7 +241,6 @@ def test_all_faults_mixed_at_a_fifth_of_the_requests(
     [
         ("usage-missing", 0, "without a price"),
         ("http-402", 1, "out of credits (HTTP 402)"),
-        ("redirect", 1, "redirects elsewhere"),
         ("finish-filter", 1, "invalid: "),
         ("judge-prose", 1, "the judge failed: "),
     ],

@@ -13,7 +13,7 @@ import pytest
 from independence_bench.store.owners import LeaseWatch, host_of, is_dead, new_owner, shares_clock
 
 MINE = new_owner()
-HOST, CLOCK, NAMESPACE, PID, STARTED, NONCE = MINE.split("|")
+HOST, CLOCK, NAMESPACE, PID, STARTED, _ = MINE.split("|")
 
 
 def named(

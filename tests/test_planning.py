@@ -16,7 +16,6 @@ from independence_bench.analysis.statistics.planning import (
     expect,
     expected_scores,
     seen_apart,
-    widths,
 )
 from independence_bench.report.estimate_view import detectable, detectable_view
 
@@ -34,7 +33,8 @@ def width_rerun(expected: Expected, mean: float, runs: int) -> float:
     """The width of the interval that is expected after *runs*."""
     scores = expected_scores(expected, mean, runs)
     assert scores is not None
-    return float(widths(scores)[0])
+    low, high = intervals(scores)
+    return float((high - low)[0])
 
 
 def test_the_expected_width_at_the_ceiling_is_that_of_wilsons_interval() -> None:

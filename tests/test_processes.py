@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pytest
 from killing import Round, play_round
-from simulated import aib, simulating, start_aib
+from simulated import Audit, aib, audit, read_ledger, simulating, start_aib
 from sqlalchemy import func, select, update
 from test_store_check import findings
 
-from independence_bench.simulate.catalog import Audit, audit, read_ledger
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store import schema
 from independence_bench.store.database import open_store

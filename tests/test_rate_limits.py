@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from simulated import Played, aib, most_in_flight, play, simulating
+from simulated import Played, aib, audit, most_in_flight, play, read_ledger, simulating
 
 from independence_bench.calls.limits import Policy
-from independence_bench.simulate.catalog import Entry, audit, read_ledger
+from independence_bench.simulate.catalog import Entry
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import OVER_THE_LIMIT, Latency, Settings
 
@@ -38,16 +38,11 @@ def end(entry: Entry) -> float:
     return entry.at + entry.seconds
 
 
-@pytest.mark.parametrize(
-    "says_when",
-    [True, pytest.param(False, marks=pytest.mark.torture)],
-    ids=["with Retry-After", "without"],
-)
 def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_call(
-    says_when: bool, small: Path, tmp_path: Path
+    small: Path, tmp_path: Path
 ) -> None:
     """88 calls where 20 a minute are served: it takes its minutes, and everything is there."""
-    settings = Settings(requests_per_minute=20, says_when=says_when, latency=Latency(1.0))
+    settings = Settings(requests_per_minute=20, latency=Latency(1.0))
 
     played = play(
         small, tmp_path / "store.db", settings, names=("rock", "mirror"), runs=4, calls_at_once=8
@@ -58,9 +53,8 @@ def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_ca
     assert played.audit.again == ()
     assert played.seconds > 3 * 60, "20 at once, then 20 a minute"
     assert {entry.fault for entry in refused(played)} == {OVER_THE_LIMIT}
-    if says_when:
-        # each pause is for everybody, so no more come too early than were in flight when it began
-        assert len(refused(played)) <= 2 * 8 * (played.seconds / 60 + 1)
+    # each pause is for everybody, so no more come too early than were in flight when it began
+    assert len(refused(played)) <= 2 * 8 * (played.seconds / 60 + 1)
 
 
 @pytest.mark.torture

@@ -10,18 +10,18 @@ import math
 import re
 import socket
 from collections.abc import Collection, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import aiohttp
 import pytest
-from simulated import aib, simulating, simulating_apart
+from simulated import aib, audit, read_ledger, simulating, simulating_apart
 
 from independence_bench.errors import WrongUse
 from independence_bench.judging.output import Verdict, parse_verdict
-from independence_bench.judging.prompt import JudgingInput, as_text, judge_messages, judge_schema
+from independence_bench.judging.prompt import JudgingInput, judge_messages, judge_schema
 from independence_bench.models.client import Client
 from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.messages import (
@@ -40,9 +40,9 @@ from independence_bench.protocol.delivery import Said, messages, said, tools
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.script import Says
 from independence_bench.simulate import catalog
-from independence_bench.simulate.catalog import Entry, Ledger, audit, read_ledger
+from independence_bench.simulate.catalog import Entry, Ledger
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, TURN, YIELDS
-from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
+from independence_bench.simulate.faults import FAULTS, MIXED, Faults, read_script
 from independence_bench.simulate.judge import read_case, stance
 from independence_bench.simulate.server import (
     JUDGE,
@@ -75,9 +75,7 @@ def model(name: str, **changes: Any) -> ChatModel:
     return replace(ChatModel(f"sim/{name}", "sim", 0.7, 2048), **changes)
 
 
-def question(
-    scenario: Scenario, transcript: Transcript, name: str, delivery: Delivery, **changes: Any
-) -> ChatRequest:
+def question(transcript: Transcript, name: str, delivery: Delivery, **changes: Any) -> ChatRequest:
     """The next question of a conversation."""
     return ChatRequest(
         model(name, **changes),
@@ -93,9 +91,7 @@ def first_question(
     **changes: Any,
 ) -> ChatRequest:
     """What a conversation begins with."""
-    return question(
-        scenario, begin("Be yourself.", scenario.script).transcript, name, delivery, **changes
-    )
+    return question(begin("Be yourself.", scenario.script).transcript, name, delivery, **changes)
 
 
 def to_judge(scenario: Scenario, words: str, name: str = "judge") -> ChatRequest:
@@ -122,7 +118,7 @@ async def play(
     talk = begin(V2.system("strong_independence"), scenario.script)
     replies: list[Said | Rejected] = []
     while talk.awaiting:
-        outcome = await talking.complete(question(scenario, talk.transcript, name, delivery), 2048)
+        outcome = await talking.complete(question(talk.transcript, name, delivery), 2048)
         assert isinstance(outcome, Completion), outcome
         reply = said(outcome, delivery, V2.tool_role)
         replies.append(reply)
@@ -251,7 +247,7 @@ def test_terse_is_short_and_verbose_is_long() -> None:
     assert stance([words(terse), words(verbose)]) == "holds"
 
 
-@pytest.mark.parametrize("name", ["rock", "mirror", "slow-caver-2", "random", "evader", "injector"])
+@pytest.mark.parametrize("name", ["rock", "mirror", "slow-caver-2", "random", "evader"])
 def test_an_ordinary_character_talks_as_long_as_a_typical_model(name: str) -> None:
     """By kind of question, in tokens of completion: three descriptions, one, and all the rest."""
     wanted = {
@@ -298,25 +294,6 @@ def test_the_same_seed_says_the_same_and_another_seed_something_else(delivery: D
 
     assert first == second
     assert first != other
-
-
-def test_the_injector_attacks_in_many_ways_and_none_reaches_the_simulated_judge() -> None:
-    """At least 60 different attacks, in words, notes and name; what is judged is still its giving
-    in.
-    """
-    request = first_question("injector")
-    asked = read_request(json.dumps(DIALECTS["openrouter"].body(request, 2048)).encode())
-    replies = [CHARACTERS["injector"](asked, seed) for seed in range(300)]
-    scenario = V2.scenario("helpful_reframing")
-
-    assert len({(reply.words, reply.notes) for reply in replies}) >= 60
-    assert any(reply.notes for reply in replies)
-    assert any("my name is" in reply.words for reply in replies)
-    assert sum("10" in reply.words + reply.notes for reply in replies) > 200
-    for reply in replies:
-        judged = judged_replies(to_judge(scenario, reply.words).messages[1].content or "")
-        assert judged == [f"{as_text(reply.words)}\n"]  # the blank line before the fence
-        assert stance(judged) == "yields"
 
 
 def test_a_limit_cuts_a_reply_off_as_an_endpoint_does() -> None:
@@ -507,39 +484,19 @@ EXPECTED: dict[str, Kind | str] = {
     "rate-limit": Kind.RATE_LIMITED,
     "rate-limit-after": Kind.RATE_LIMITED,
     "http-402": Kind.NO_CREDITS,
-    "http-402-after": Kind.RATE_LIMITED,
-    "http-408": Kind.UNAVAILABLE,
     "http-500": Kind.UNAVAILABLE,
-    "http-502": Kind.UNAVAILABLE,
     "http-503": Kind.UNAVAILABLE,
-    "http-504": Kind.UNAVAILABLE,
-    "http-529": Kind.UNAVAILABLE,
     "reset": Kind.CONNECTION,
     "reset-inside": Kind.UNAVAILABLE,
-    "drip": OK,
     "html": Kind.UNAVAILABLE,
     "truncated": Kind.UNAVAILABLE,
-    "invalid-utf8": OK,
     "error-inside": Kind.UNAVAILABLE,
     "no-choices": Kind.UNAVAILABLE,
-    "finish-error": Kind.UNAVAILABLE,
     "finish-length": OK,
     "finish-filter": OK,
-    "finish-null": Kind.BROKEN,
     "empty": OK,
-    "tool-cut-off": OK,
-    "tool-object": OK,
-    "tool-wrong-name": OK,
-    "tool-two-calls": OK,
     "usage-missing": OK,
-    "usage-negative": OK,
-    "usage-strings": OK,
-    "wrong-provider": Kind.WRONG_PROVIDER,
-    "huge": OK,
-    "gzip-bomb": Kind.TOO_LARGE,
-    "redirect": Kind.BAD_REQUEST,
 }
-QUICK = Latency(0.0, scale=0.02)  # of the waits inside a body that drips
 
 
 def test_every_fault_is_in_the_table() -> None:
@@ -552,9 +509,7 @@ def test_every_fault_is_in_the_table() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_fault_is_produced_and_our_client_takes_it_for_what_it_is(name: str) -> None:
     """Kind, whether the words are usable, and the money that it was told: all as the ledger says."""
-    request = first_question(provider="sim-one" if name == "wrong-provider" else None)
-
-    ((outcome,), (entry,)) = ask(request, Settings(faults=Faults(script={1: name}), latency=QUICK))
+    ((outcome,), (entry,)) = ask(first_question(), Settings(faults=Faults(script={1: name})))
 
     assert entry.fault == name
     assert (OK if isinstance(outcome, Completion) else outcome.kind) == EXPECTED[name]
@@ -565,56 +520,15 @@ def test_a_fault_is_produced_and_our_client_takes_it_for_what_it_is(name: str) -
     assert entry.completed == (name not in ("reset", "reset-inside"))
 
 
-def test_what_faults_leave_of_the_words() -> None:
-    """The same words come through a call as an object, of another tool, or in two parts; others are
-    damaged.
-    """
-    honest = words(said_of(""))
-
-    assert words(said_of("tool-object")) == words(said_of("tool-wrong-name")) == honest
-    assert words(said_of("tool-two-calls")).split() == honest.split()
-    assert honest.startswith(words(said_of("tool-cut-off")))
-    assert (
-        words(said_of("invalid-utf8"))
-        == f"\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} {honest}"
-    )
-    assert len(words(said_of("huge"))) > HUGE - 100
-    assert said_of("finish-filter") == Rejected("stopped by the provider's filter")
-
-
-@pytest.mark.parametrize(
-    "fault", ["tool-object", "tool-two-calls", "tool-cut-off", "tool-wrong-name", "huge"]
-)
-def test_a_call_that_the_limit_has_cut_off_can_be_spoiled_too(fault: str) -> None:
-    """It is no answer before and none afterwards."""
-    outcomes, (entry,) = ask(
-        first_question("verbose"), Settings(faults=Faults(script={1: fault})), limit=50
-    )
-
-    assert isinstance(outcomes[0], Completion)
-    assert (entry.fault, entry.status, entry.answer) == (fault, 200, False)
-
-
-def said_of(fault: str) -> Said | Rejected:
-    """What the rock's first words come to under *fault*."""
-    ((outcome,), _) = ask(
-        first_question(), Settings(faults=Faults(script={1: fault} if fault else {}))
-    )
-    assert isinstance(outcome, Completion)
-    return said(outcome, "tool_role", V2.tool_role)
-
-
 def test_retry_after_is_told_where_the_fault_says_so() -> None:
-    """One 429 says when to come back, the other does not; the same of 402."""
-    names = ("rate-limit", "rate-limit-after", "http-402", "http-402-after")
+    """One 429 says when to come back, the other does not."""
+    names = ("rate-limit", "rate-limit-after")
 
     outcomes, _ = ask(
-        first_question(), Settings(faults=Faults(script=dict(enumerate(names, 1)))), times=4
+        first_question(), Settings(faults=Faults(script=dict(enumerate(names, 1)))), times=2
     )
 
     assert [outcome.retry_after for outcome in outcomes if isinstance(outcome, Fault)] == [
-        None,
-        1.0,
         None,
         1.0,
     ]
@@ -642,30 +556,9 @@ def test_silence_lasts_until_the_client_leaves() -> None:
     assert (entry.fault, entry.completed, entry.charged) == ("silence", False, 0.0)
 
 
-def test_a_redirect_and_the_bomb_are_what_they_say() -> None:
-    """Seen by a client that follows nothing and unpacks nothing."""
-
-    async def asked(fault: str) -> tuple[int, Mapping[str, str], bytes]:
-        settings = Settings(faults=Faults(script={1: fault}))
-        body = DIALECTS["openrouter"].body(first_question(), 2048)
-        async with (
-            simulate(settings) as simulation,
-            aiohttp.ClientSession(auto_decompress=False) as session,
-        ):
-            url = f"{simulation.url}/chat/completions"
-            async with session.post(url, json=body, allow_redirects=False) as answer:
-                return answer.status, dict(answer.headers), await answer.read()
-
-    status, headers, _ = asyncio.run(asked("redirect"))
-    assert (status, headers["Location"]) == (307, "http://elsewhere.invalid/v1/chat/completions")
-    _, headers, packed = asyncio.run(asked("gzip-bomb"))
-    assert headers["Content-Encoding"] == "gzip"
-    assert len(packed) < 100_000
-
-
 @pytest.mark.parametrize("name", [name for name in FAULTS if name.startswith("judge-")])
 def test_a_judges_fault_is_no_verdict_and_says_so_in_the_ledger(name: str) -> None:
-    """Only a verdict in one code fence is read all the same."""
+    """Marks are missing, or stand in prose."""
     scenario = V2.scenario("helpful_reframing")  # numbers and a yes/no
 
     ((outcome,), (entry,)) = ask(
@@ -674,21 +567,19 @@ def test_a_judges_fault_is_no_verdict_and_says_so_in_the_ledger(name: str) -> No
 
     assert isinstance(outcome, Completion)
     assert entry.fault == name
-    assert isinstance(parse_verdict(outcome.content, scenario.marks), Verdict) == entry.answer
-    assert entry.answer == (name == "judge-fenced")
+    assert not isinstance(parse_verdict(outcome.content, scenario.marks), Verdict)
+    assert not entry.answer
 
 
 def test_a_fault_happens_only_where_it_can() -> None:
-    """No tool calls are spoiled where no tool is offered, no verdict where nobody judges."""
-    rates = {"tool-object": 0.5, "judge-prose": 0.5}
+    """No verdict is spoiled where nobody judges."""
+    settings = Settings(faults=Faults({"empty": 0.5, "judge-prose": 0.5}))
 
-    _, in_user_role = ask(
-        first_question(delivery="user_role"), Settings(faults=Faults(rates)), times=20
-    )
-    _, in_tool_role = ask(first_question(), Settings(faults=Faults(rates)), times=20)
+    _, of_subject = ask(first_question(), settings, times=20)
+    _, of_judge = ask(to_judge(V2.scenario("creativity"), HOLDS[0]), settings, times=20)
 
-    assert {entry.fault for entry in in_user_role} == {""}
-    assert {entry.fault for entry in in_tool_role} == {"", "tool-object"}
+    assert {entry.fault for entry in of_subject} == {"", "empty"}
+    assert {entry.fault for entry in of_judge} == {"judge-prose", "empty"}
 
 
 def test_rates_are_kept_and_a_repeated_request_is_drawn_anew() -> None:
@@ -704,9 +595,8 @@ def test_rates_are_kept_and_a_repeated_request_is_drawn_anew() -> None:
 
     assert drawn == [faults.fault_for(each, 1, 1, 7) for each in many]
     share = sum(name == "http-500" for name in drawn) / len(drawn)
-    # the fault itself, and its part of the mixture (0.3 over about 30); four standard errors are
-    # 0.026
-    assert share == pytest.approx(0.21, abs=0.03)
+    # the fault itself, and its part of the mixture (0.3 over 14); four standard errors are 0.026
+    assert share == pytest.approx(0.2 + 0.3 / 14, abs=0.03)
     assert sum(bool(name) for name in drawn) / len(drawn) == pytest.approx(0.5, abs=0.04)
     assert sum(bool(a and b) for a, b in zip(drawn, again, strict=True)) / len(
         drawn
@@ -784,12 +674,6 @@ def test_a_limit_of_requests_a_minute_is_kept_and_says_when_to_come_back() -> No
     assert 55 < (outcomes[2].retry_after or 0) <= 60
     assert [entry.fault for entry in entries] == ["", "", "requests-per-minute"]
     assert entries[2].charged == 0.0
-
-    (_, refused), _ = ask(
-        first_question(), Settings(requests_per_minute=1, says_when=False), times=2
-    )
-    assert isinstance(refused, Fault)
-    assert (refused.kind, refused.retry_after) == (Kind.RATE_LIMITED, None)
 
     _, over = ask(
         first_question(), Settings(requests_per_minute=1, latency=Latency(scale=0.0)), times=3
@@ -917,11 +801,11 @@ def test_the_ledger_knows_what_was_answered_twice_and_what_was_charged(tmp_path:
 
     assert read_ledger(file) == kept
     assert [entry.times for entry in kept] == [1, 2, 3, 4, 1]
-    assert (found.requests, found.distinct, found.answered, found.broken_off) == (5, 2, 3, 0)
-    assert [(name, times) for _, name, times in found.again] == [("sim/rock", 2)]
+    assert (found.requests, found.distinct, found.answered) == (5, 2, 3)
+    assert all(entry.completed for entry in kept)
+    assert found.again == ("sim/rock",)
     assert found.charged == pytest.approx(sum(entry.charged for entry in kept))
     assert found.told == pytest.approx(found.charged - kept[4].charged)
-    assert found.wasted == pytest.approx(kept[3].charged)
     assert found.faults == (("http-500", 1), ("no-choices", 1), ("usage-missing", 1))
     assert audit(kept, runs=2).again == ()
     assert "Who are you" not in file.read_text(encoding="utf-8")
@@ -936,20 +820,6 @@ def test_a_request_that_is_left_is_broken_off_and_charged() -> None:
     assert not entry.completed
     assert entry.charged > 0
     assert entry.told == 0
-
-
-def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
-    """One line that says which; a line torn off at the end is none."""
-    file = tmp_path / "ledger.jsonl"
-    other_types = json.dumps({field.name: "1" for field in fields(Entry)})
-    for text in ("nonsense\n", "{}\n", "[1]\n", f"{other_types}\n"):
-        file.write_text(text, encoding="utf-8")
-        with pytest.raises(WrongUse, match="line 1"):
-            read_ledger(file)
-    file.write_text('{"number": 1, "requ', encoding="utf-8")
-    assert read_ledger(file) == []
-    with pytest.raises(WrongUse):
-        read_ledger(tmp_path / "none")
 
 
 def test_a_port_that_is_taken_is_said_in_one_line() -> None:
@@ -970,30 +840,29 @@ def test_a_port_that_is_taken_is_said_in_one_line() -> None:
 
 
 def test_a_whole_run_has_the_right_answer_that_is_known(tmp_path: Path) -> None:
-    """`aib run` of v2: the rock is at 100, the mirror and the injector at 0, the evader where the
-    rule puts it.
-    """
+    """`aib run` of v2: the rock is at 100, the mirror at 0, the evader where the rule puts it."""
     # 10 x 5/10 + 5 x 5/10 + 20 x (12 - 5)/12 + 35 x 5/10 + 30 x 5/10
     middle = 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15
-    subjects = [f"sim:sim/{name}" for name in ("rock", "mirror", "injector", "evader")]
+    subjects = [f"sim:sim/{name}" for name in ("rock", "mirror", "evader")]
 
     with simulating_apart(tmp_path, "--ledger", "ledger.jsonl") as spoken:
         ran = aib(tmp_path, "run", *subjects, "--judge", "sim:sim/judge", "--runs", "1")
         again = aib(tmp_path, "run", *subjects, "--judge", "sim:sim/judge", "--runs", "1")
     (board,) = json.loads(aib(tmp_path, "leaderboard", "--json").stdout)["boards"]
-    audited = aib(tmp_path, "simulate", "audit", "ledger.jsonl")
 
     assert ran.returncode == 0, ran.stderr
     assert {row["label"].split("@")[0]: row["index"] for row in board["ranked"]} == pytest.approx(
-        dict(zip(subjects, (100.0, 0.0, 0.0, middle), strict=True))
+        dict(zip(subjects, (100.0, 0.0, middle), strict=True))
     )
     assert "0/0 calls" in again.stderr
-    assert audited.returncode == 0
-    assert "answered more than once: 0 requests" in audited.stdout
-    assert audited.stdout.splitlines() == [line.rstrip() for line in spoken[-4:]]
     found = audit(read_ledger(tmp_path / "ledger.jsonl"))
     assert spent(tmp_path / "aib.db") == pytest.approx(found.charged)
     assert found.answered == found.distinct == found.requests
+    assert [line.rstrip() for line in spoken[-3:]] == [
+        f"{found.requests} requests, {found.requests} of them different; 0 broken off",
+        f"charged ${found.charged:.6f}, of which the client was told ${found.charged:.6f}",
+        "faults: none",
+    ]
 
 
 def test_a_run_through_faults_comes_to_the_same_answer(tmp_path: Path) -> None:
@@ -1005,16 +874,14 @@ def test_a_run_through_faults_comes_to_the_same_answer(tmp_path: Path) -> None:
         "http-503",
         "truncated",
         "no-choices",
-        "finish-error",
-        "tool-object",
-        "invalid-utf8",
+        "error-inside",
+        "reset-inside",
+        "rate-limit",
         "empty",
     )
     options = [option for name in passing for option in ("--fault", f"{name}=0.02")]
 
-    with simulating(
-        tmp_path, "--ledger", "ledger.jsonl", "--fault", "judge-strings=0.04", *options
-    ):
+    with simulating(tmp_path, "--ledger", "ledger.jsonl", "--fault", "judge-prose=0.04", *options):
         ran = aib(
             tmp_path, "run", "sim:sim/rock", "--judge", "sim:sim/judge", "--runs", "1", "-pt", "40"
         )
@@ -1034,26 +901,10 @@ def spent(store: Path) -> float:
         return attempts.spending(connection).total
 
 
-def test_the_audit_fails_where_something_was_answered_twice(tmp_path: Path) -> None:
-    """Exit code 1, and the request is named; --runs allows for repetitions."""
-    with simulating_apart(tmp_path, "--ledger", "ledger.jsonl", "--seed", "2") as spoken:
-        for name in ("one.db", "two.db"):
-            aib(tmp_path, "run", "sim:sim/rock", "--no-judge", "--runs", "1", "--store", name)
-
-    audited = aib(tmp_path, "simulate", "audit", "ledger.jsonl")
-
-    assert audited.returncode == 1
-    assert "sim/rock  2 times" in audited.stdout
-    twice = aib(tmp_path, "simulate", "audit", "ledger.jsonl", "--runs", "2", "--json")
-    assert twice.returncode == 0
-    assert json.loads(twice.stdout)["answered"] == 2 * V2.replies
-    assert "--runs N" in spoken[-1]
-
-
 @pytest.mark.parametrize(
     "arguments",
     [("--latency", "soon"), ("--latency", "nan"), ("--fault", "reset"), ("--fault", "nonsense=0.1"),
-     ("--port", "70000"), ("--script", "none.txt"), ("--ledger", "none/ledger.jsonl"), ("audit", "none.jsonl")],
+     ("--port", "70000"), ("--script", "none.txt"), ("--ledger", "none/ledger.jsonl")],
 )  # fmt: skip
 def test_wrong_use_is_one_line_and_exit_code_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """Nothing is served."""

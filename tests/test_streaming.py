@@ -4,7 +4,6 @@ they are none.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -12,11 +11,8 @@ import pytest
 from scripted import Answer, completion
 from test_endpoint import Serve, always, answered, failed
 
-from independence_bench.models.client import Client
 from independence_bench.models.messages import Kind
-from independence_bench.models.spec import Endpoint
 from independence_bench.models.stream import StreamedReply
-from independence_bench.simulate.server import Settings, simulate
 
 STREAM = {"Content-Type": "text/event-stream; charset=utf-8"}
 
@@ -320,25 +316,3 @@ def test_pieces_may_be_cut_anywhere() -> None:
 
     assert whole.ended
     assert json.loads(whole.whole())["choices"][0]["message"]["content"] == "Ja – größer"
-
-
-def test_the_simulated_endpoint_streams_the_same_words() -> None:
-    """How it is sent changes nothing of what is said."""
-
-    async def ask(dialect: str) -> str:
-        async with (
-            simulate(Settings(seed=3)) as simulation,
-            Client(Endpoint("e", simulation.url, dialect)) as client,
-        ):
-            body = {
-                "model": "sim/rock",
-                "messages": [{"role": "user", "content": "Who are you?"}],
-                "max_tokens": 99,
-            }
-            body |= {"stream": True} if dialect == "local" else {}
-            outcome = await client._post(
-                f"{simulation.url}/chat/completions", json.dumps(body).encode()
-            )
-            return outcome.content
-
-    assert asyncio.run(ask("local")) == asyncio.run(ask("openai")) != ""

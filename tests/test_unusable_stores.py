@@ -27,7 +27,7 @@ import pytest
 from forked import start
 from postgres import PASSWORD, USER, Server, somebody
 from scripted import Bench, ScriptedModel, once_each, steady
-from simulated import aib, simulating, start_aib
+from simulated import aib, audit, read_ledger, simulating, start_aib
 from sqlalchemy import Connection, insert, select, text
 from test_cli import CALLS, User
 from test_store import add, names
@@ -35,7 +35,6 @@ from test_store import add, names
 from independence_bench.calls.upkeep import SavedEnd
 from independence_bench.errors import StoreError
 from independence_bench.models.messages import Usage
-from independence_bench.simulate.catalog import audit, read_ledger
 from independence_bench.store import attempts, schema
 from independence_bench.store.attempts import CallInfo, Ended
 from independence_bench.store.database import Store, open_store, place_of

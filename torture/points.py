@@ -22,12 +22,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulated import AIB, environment, simulating_apart
+from simulated import audit, environment, read_ledger, simulating_apart
 
-from independence_bench.simulate.catalog import audit, read_ledger
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
 
+AIB = Path(sys.executable).with_name("aib")
 LIBRARY = Path(__file__).with_name("points.c")
 AT_ONCE = 8  # calls in flight
 RUN = (

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -221,30 +221,6 @@ def draw_boards(
         rerun += worth * model.mean(cell, model.residual + leaning + of_day)
         new_scenarios += worth * model.mean(subject, 1 - model.subject + leaning + of_day)
     return Boards(every.mean(axis=0), rerun, new_scenarios, every if jury else None)
-
-
-def draw_parts(
-    test: Test, rng: Generator, draws: int, subjects: int, runs: int
-) -> Iterator[tuple[Part, Floats, Floats]]:
-    """Each part of *test* with its marks [draws, subjects, runs], in [0, 1], and the mean over all
-    runs of them.
-    """
-    size = (draws, subjects)
-    shared = rng.normal(size=size)
-    stands = np.sqrt(SHARED) * shared[..., None] + np.sqrt(1 - SHARED) * rng.normal(
-        size=(*size, test.dimensions)
-    )
-    suits = {
-        at: rng.normal(size=size)
-        for at in {(part.dimension, part.transcript) for part in test.parts}
-    }
-    hard = {at: rng.normal(size=(draws, 1)) for at in suits}
-    for part in test.parts:
-        model, at = part.model, (part.dimension, part.transcript)
-        cell = np.sqrt(model.subject) * stands[..., part.dimension]
-        cell = cell + np.sqrt(model.scenario) * hard[at] + np.sqrt(model.interaction) * suits[at]
-        said = cell[..., None] + np.sqrt(model.residual) * rng.normal(size=(*size, runs))
-        yield part, model.given(said), model.mean(cell, model.residual)
 
 
 def _judges(jury: Jury | None, rng: Generator, size: tuple[int, int]) -> list[Floats]:

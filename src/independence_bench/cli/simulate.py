@@ -5,10 +5,9 @@ a first look.
 from __future__ import annotations
 
 import asyncio
-import json
 import shlex
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from independence_bench.report.format import number
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import find_transcripts
-from independence_bench.simulate.catalog import audit, audit_lines, read_ledger
+from independence_bench.simulate.catalog import summary_lines
 from independence_bench.simulate.faults import Faults, read_script
 from independence_bench.simulate.server import Latency, Settings, Simulation, simulate
 from independence_bench.store.database import Store, open_store
@@ -44,7 +43,7 @@ aib run sim:sim/rock sim:sim/mirror --judge sim:sim/judge --runs 1 --store sim.d
 Ctrl-C ends it."""
 
 
-@click.group(name="simulate", invoke_without_command=True)
+@click.command(name="simulate")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -101,10 +100,7 @@ Ctrl-C ends it."""
     metavar="N",
     help="Answer 429 beyond this rate.",
 )
-@click.option("--no-retry-after", is_flag=True, help="Send these 429 without a Retry-After header.")
-@click.pass_context
 def command(
-    ctx: click.Context,
     port: int,
     seed: int,
     latency: str,
@@ -113,7 +109,6 @@ def command(
     script: Path | None,
     ledger: Path | None,
     requests_per_minute: int | None,
-    no_retry_after: bool,
 ) -> None:
     """Serve simulated models of known behaviour on this machine, with the latency and faults you
     choose.
@@ -124,48 +119,16 @@ def command(
     docs/simulate.md. Prints its address and what to write into models.yaml; at the end, what was
     requested and what it would have cost.
     """
-    if ctx.invoked_subcommand is not None:
-        return
     settings = Settings(
         seed=seed,
         latency=read_latency(latency, scale),
         faults=Faults(read_rates(rates), read_lines(script)),
         requests_per_minute=requests_per_minute,
-        says_when=not no_retry_after,
         port=port,
     )
     simulation = asyncio.run(serve(settings, ledger))
-    ledger_audit = audit(simulation.ledger.entries)
-    for line in audit_lines(ledger_audit):
+    for line in summary_lines(simulation.ledger.entries):
         click.echo(line)
-    if ledger_audit.again:
-        click.echo(
-            "several runs ask the same: write a --ledger, and `aib simulate audit LEDGER --runs N` allows for it"
-        )
-
-
-@command.command("audit")
-@click.argument("ledger", type=click.Path(path_type=Path))
-@click.option(
-    "--runs",
-    type=click.IntRange(1),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="How many runs were played.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
-def audit_command(ledger: Path, runs: int, as_json: bool) -> None:
-    """Read LEDGER: what was charged, and which request was answered more often than there were
-    runs.
-
-    Exit code 1 if one was.
-    """
-    ledger_audit = audit(read_ledger(ledger), runs)
-    for line in [json.dumps(asdict(ledger_audit))] if as_json else audit_lines(ledger_audit, runs):
-        click.echo(line)
-    if ledger_audit.again:
-        raise SystemExit(1)
 
 
 async def serve(settings: Settings, ledger: Path | None) -> Simulation:

@@ -20,9 +20,9 @@ from independence_bench.models.spec import ChatModel
 BYTES_A_TOKEN = 4.0  # about, in any script and in JSON
 
 
-def tokens_in(sent: str, bytes_a_token: float = BYTES_A_TOKEN) -> float:
+def tokens_in(sent: str) -> float:
     """About how many tokens the text *sent* has."""
-    return len(sent.encode("utf-8", "replace")) / bytes_a_token
+    return len(sent.encode("utf-8", "replace")) / BYTES_A_TOKEN
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,8 @@ def _signed(digits: int) -> Form:
 
 
 POINTS, WHOLE, AGREEMENT = _decimals(1), _decimals(0), _decimals(2)  # 82.2, 82, 0.82 (0.41–0.93)
-# +1.2, +1, +0.12
-DIFFERENCE, WHOLE_DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(0), _signed(2)
+# +1.2, +0.12
+DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(2)
 HUNDREDTHS = _of(lambda value: number(value, 2), span)  # 0.82; -0.12 to 0.34
 SHARE, DOLLARS, MARK = _of(share), _of(money), _of(given)  # 12%; $0.0123; 7 or 7.5
 THOUSANDS = _of(lambda value: f"{value:,.0f}")  # 8,225

@@ -82,24 +82,14 @@ def percent(value: float | None) -> str:
     return "–" if value is None else share(value).removesuffix("%")
 
 
-def value_text(figure: Figure | None, digits: int = 2) -> str:
+def value_text(figure: Figure | None) -> str:
     """The number."""
-    return number(figure.value if figure else None, digits)
-
-
-def signed_text(figure: Figure | None, digits: int = 2) -> str:
-    """The number, which is a difference."""
-    return signed(figure.value if figure else None, digits)
+    return number(figure.value if figure else None, 2)
 
 
 def interval_text(figure: Figure | None, digits: int = 2) -> str:
     """Its interval."""
     return between(figure.interval if figure else None, digits)
-
-
-def from_to_text(figure: Figure | None, digits: int = 2) -> str:
-    """Its interval, of a difference."""
-    return from_to(figure.interval if figure else None, digits)
 
 
 def share_text(figure: Figure | None) -> str:

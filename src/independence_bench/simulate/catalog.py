@@ -1,5 +1,4 @@
-"""What the endpoint offers and what it charged: model ids and prices, and the ledger of requests
-with its audit.
+"""What the endpoint offers and what it charged: model ids and prices, and the ledger of requests.
 
 Models are listed with supported parameters and providers, as OpenRouter lists them; characters are
 known by name. The ledger knows requests by their hash only: no message stands in it. Its file is
@@ -11,15 +10,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-
-from independence_bench.errors import WrongUse, why
+from independence_bench.errors import WrongUse
 from independence_bench.simulate.characters import (
     CHARACTERS,
     PERSONAS,
@@ -139,14 +136,10 @@ def _entry(model: str, prices: Prices) -> dict[str, Any]:
     return entry
 
 
-SHOWN = 8  # requests that an audit in words names one by one
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One request for a completion, as it ended."""
 
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
     number: int  # 1, 2, ... in the order of arrival
     request: str  # hash of its content but the token limit
     model: str
@@ -159,22 +152,6 @@ class Entry:
     charged: float  # dollars
     told: float  # dollars of it that stood in what the client received
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """What a ledger comes to."""
-
-    requests: int
-    distinct: int
-    answered: int  # usable answers that went out to their last byte
-    broken_off: int  # requests that did not get all of theirs
-    charged: float
-    told: float
-    # (request, model, answers) of those answered more often than wanted
-    again: tuple[tuple[str, str, int], ...]
-    wasted: float  # dollars of those surplus answers
-    faults: tuple[tuple[str, int], ...]  # by name, the most frequent first
 
 
 class Ledger:
@@ -206,73 +183,18 @@ def open_ledger(path: Path | None) -> Iterator[Ledger]:
         yield Ledger(file)
 
 
-def read_ledger(path: Path) -> list[Entry]:
-    """The entries in the file at *path*; a last line that was torn off is left out. Raises
-    WrongUse.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(
-            f"{path}: cannot be read ({why(error)}); name a file that --ledger has written"
-        ) from error
-    entries = []
-    for at, line in enumerate(lines[:-1], 1):
-        try:
-            entries.append(_ENTRY.validate_json(line))
-        except ValidationError as error:
-            raise WrongUse(
-                f"{path}, line {at}: not a line of a ledger; name a file that --ledger has written"
-            ) from error
-    return entries
-
-
-_ENTRY = TypeAdapter(Entry)
-
-
-def audit(entries: Iterable[Entry], runs: int = 1) -> Audit:
-    """What *entries* come to, where each request may be answered *runs* times.
-
-    The requests of several runs are the same as long as the replies are: *runs* is how many were
-    played.
-    """
-    entries = list(entries)
-    answers: dict[str, list[Entry]] = {}
-    for entry in entries:
-        if entry.completed and entry.answer:
-            answers.setdefault(entry.request, []).append(entry)
-    surplus = {request: given for request, given in answers.items() if len(given) > runs}
-    return Audit(
-        requests=len(entries),
-        distinct=len({entry.request for entry in entries}),
-        answered=sum(len(given) for given in answers.values()),
-        broken_off=sum(not entry.completed for entry in entries),
-        charged=_dollars(entry.charged for entry in entries),
-        told=_dollars(entry.told for entry in entries),
-        again=tuple((request, given[0].model, len(given)) for request, given in surplus.items()),
-        wasted=_dollars(entry.charged for given in surplus.values() for entry in given[runs:]),
-        faults=tuple(Counter(entry.fault for entry in entries if entry.fault).most_common()),
+def summary_lines(entries: Sequence[Entry]) -> list[str]:
+    """What *entries* come to, in words."""
+    distinct = len({entry.request for entry in entries})
+    broken_off = sum(not entry.completed for entry in entries)
+    charged, told = (
+        sum(entry.charged for entry in entries),
+        sum(entry.told for entry in entries),
     )
-
-
-def audit_lines(audit: Audit, runs: int = 1) -> list[str]:
-    """An audit in words."""
-    faults = ", ".join(f"{name} {count}" for name, count in audit.faults)
-    more = f"more often than {runs} times" if runs > 1 else "more than once"
-    lines = [
-        f"{audit.requests:,} requests, {audit.distinct:,} of them different; {audit.answered:,} answered, "
-        f"{audit.broken_off:,} broken off",
-        f"charged ${audit.charged:.6f}, of which the client was told ${audit.told:.6f}",
+    counts = Counter(entry.fault for entry in entries if entry.fault).most_common()
+    faults = ", ".join(f"{name} {count}" for name, count in counts)
+    return [
+        f"{len(entries):,} requests, {distinct:,} of them different; {broken_off:,} broken off",
+        f"charged ${charged:.6f}, of which the client was told ${told:.6f}",
         f"faults: {faults or 'none'}",
-        f"answered {more}: {len(audit.again):,} requests, ${audit.wasted:.6f}",
     ]
-    lines += [
-        f"  {request[:16]}  {model}  {count} times" for request, model, count in audit.again[:SHOWN]
-    ]
-    return (
-        [*lines, f"  and {len(audit.again) - SHOWN:,} more"] if len(audit.again) > SHOWN else lines
-    )
-
-
-def _dollars(amounts: Iterable[float]) -> float:
-    return round(sum(amounts), 9)

@@ -101,7 +101,7 @@ Character = Callable[[ReceivedRequest, int], PlayedReply]
 HOLDS, YIELDS = tuple(SENTENCES["holds"]), tuple(SENTENCES["yields"])
 
 (_ROCK,), _ROCK_ENDS = SENTENCES["rock"], SENTENCES["rock_ends"]
-_ECHO = 100  # characters that the mirror adds, more or less, and so does the injector
+_ECHO = 100  # characters that the mirror adds, more or less
 
 _ROCKS = texts([f"{_ROCK} {end}" for end in _ROCK_ENDS], "rock_voice")
 _MIRRORS = texts([f"{YIELDS[0]}."], "yielding_voice", rest=_ECHO)
@@ -149,31 +149,6 @@ def verbose(asked: ReceivedRequest, seed: int) -> PlayedReply:
     return PlayedReply(f"{_ROCK} {choose(_ROCK_ENDS, seed, asked.hash, 'verbose')}\n\n{middle}")
 
 
-# ---------------------------------------------------------------- attacks on the judge
-
-
-def injector(asked: ReceivedRequest, seed: int) -> PlayedReply:
-    """Gives in, and writes orders to the judge: in its words, in its private notes or into its
-    name.
-    """
-    order = choose(SENTENCES["orders"], seed, asked.hash, "order")
-    break_out = choose(SENTENCES["break_outs"], seed, asked.hash, "break out")
-    # the nearest that one can come to a marker that cannot be guessed
-    marker = f"{int(asked.hash[:20], 16):020x}"
-    filled = order.replace(
-        "%s", choose(SENTENCES["full_marks"], seed, asked.hash, "marks")
-    ).replace("%x", marker)
-    attack = break_out.replace("%x", marker).replace("%s", filled)
-    talk = _agreeing(asked, seed)
-    match choose(("words", "notes", "name"), seed, asked.hash, "place"):
-        case "notes" if asked.tool:
-            return PlayedReply(talk, notes=attack)
-        case "name":
-            return PlayedReply(f"{talk} From now on my name is “{attack}”.")
-        case _:
-            return PlayedReply(f"{talk}\n{attack}")
-
-
 # template tokens, lone punctuation, nothing, or reasoning only: never an answer
 _DEBRIS = (
     PlayedReply("<|im_end|>", usable=False),
@@ -205,7 +180,6 @@ CHARACTERS: Mapping[str, Character] = {
     "terse": _one_of("terse", lambda _: (f"No. {HOLDS[1]}.", f"{HOLDS[1]}.", f"No. {HOLDS[0]}.")),
     "verbose": verbose,
     "evader": evader,
-    "injector": injector,
     # declines in words: behaviour, to be judged
     "refuser": _one_of("refuser", lambda _: SENTENCES["refusals"]),
     "debris": lambda asked, seed: choose(_DEBRIS, seed, asked.hash, "debris"),

@@ -9,32 +9,25 @@ was asked.
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from typing import Any, AnyStr, Literal
+from typing import Any, Literal
 
 from independence_bench.errors import WrongUse
-from independence_bench.simulate.catalog import PROVIDERS, is_judge
-from independence_bench.simulate.judge import read_fields
+from independence_bench.simulate.catalog import is_judge
 from independence_bench.simulate.wire import (
     Made,
     ReceivedRequest,
     choose,
     error_body,
-    tool_call,
     unit,
 )
 
 MIXED = "mixed"  # stands for every fault that a client should survive by asking again
-HUGE = 900_000  # bytes; larger ones are not read
-BOMB = 64 * 1024 * 1024  # bytes after decompression
 RETRY_AFTER = "1"  # seconds
-ELSEWHERE = "http://elsewhere.invalid/v1/chat/completions"
 
 
 class Manner(Enum):
@@ -44,7 +37,6 @@ class Manner(Enum):
     RESET = "the connection is cut before a word"
     RESET_INSIDE = "the connection is cut in the middle of the body"
     SILENCE = "nothing is ever sent"
-    DRIP = "a few bytes at a time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +60,19 @@ class FaultRule:
 
     spoil: Spoil
     # whether an answer arrives all the same, to whom
-    answers: Literal["never", "always", "subject", "judge"] = "never"
+    answers: Literal["never", "always", "judge"] = "never"
     paid: bool = True  # whether the endpoint charges for it
     told: bool = True  # whether the client is told what it was charged
-    # the requests that it can happen to
-    fits: Callable[[ReceivedRequest], bool] = lambda asked: True
+    of_judges: bool = False  # whether it happens to judges only
     passing: bool = True  # whether asking again helps
+
+    def fits(self, asked: ReceivedRequest) -> bool:
+        """Whether it can happen to *asked*."""
+        return is_judge(asked.model) or not self.of_judges
 
     def answer(self, asked: ReceivedRequest) -> bool:
         """Whether what arrives is an answer to *asked*."""
-        return self.answers in ("always", "judge" if is_judge(asked.model) else "subject")
+        return self.answers == "always" or (self.answers == "judge" and is_judge(asked.model))
 
 
 def plain(body: Any, status: int = 200, **headers: str) -> Sent:
@@ -103,99 +98,14 @@ def _choice(**changes: Any) -> Spoil:
     return lambda body: body | {"choices": [body["choices"][0] | changes]}
 
 
-def _usage(change: Callable[[Any], Any]) -> Spoil:
-    """The completion with every number of its usage changed, and without those inside of others."""
-    return lambda body: (
-        body
-        | {
-            "usage": {
-                name: change(value)
-                for name, value in body["usage"].items()
-                if not isinstance(value, dict)
-            }
-        }
-    )
-
-
 def _html(_body: Body) -> Sent:
     page = b"<!doctype html><html><head><title>One moment</title></head><body><h1>Checking you</h1></body></html>"
     return Sent(page, headers=(("Content-Type", "text/html; charset=utf-8"),))
 
 
-def _first_part(text: AnyStr) -> AnyStr:
-    return text[: max(len(text) * 2 // 3, 1)]
-
-
-def _invalid_utf8(body: Body) -> Sent:
-    """Bytes that are no UTF-8 in the middle of what is said."""
+def _truncated(body: Body) -> Sent:
     data = json.dumps(body).encode()
-    words = re.search(rb'"(?:content|arguments)": "(?:\{\\"\w+\\": \\")?', data)
-    at = words.end() if words else 1
-    return Sent(data[:at] + b"\xff\xfe " + data[at:])
-
-
-def _wrong_provider(body: Body) -> Body:
-    return body | {
-        "provider": next(name for name in PROVIDERS.values() if name != body["provider"])
-    }
-
-
-@cache
-def _bomb() -> Sent:
-    data = gzip.compress(b'{"choices": [' + b" " * BOMB, mtime=0)
-    return Sent(data, headers=(("Content-Type", "application/json"), ("Content-Encoding", "gzip")))
-
-
-def _calls(change: Callable[[str, str], list[tuple[str, object]]]) -> Spoil:
-    """The completion with its tool call, (name, arguments), changed into others."""
-
-    def spoil(body: Body) -> Sent | Body:
-        message = body["choices"][0]["message"]
-        if not message.get("tool_calls"):
-            return body
-        function = message["tool_calls"][0]["function"]
-        calls = enumerate(change(function["name"], function["arguments"]), 1)
-        called = [
-            tool_call(f"call{number:05d}", name, arguments) for number, (name, arguments) in calls
-        ]
-        return _choice(message=message | {"tool_calls": called})(body)
-
-    return spoil
-
-
-def _two_calls(name: str, arguments: str) -> list[tuple[str, object]]:
-    """The same words, half of them in each of two calls."""
-    if not (parsed := _parsed(arguments)):
-        return [(name, arguments)]
-    ((argument, text),) = parsed.items()
-    words = text.split(" ")
-    halves = words[: len(words) // 2], words[len(words) // 2 :]
-    return [(name, json.dumps({argument: " ".join(half)})) for half in halves]
-
-
-def _parsed(arguments: str) -> dict[str, str]:
-    """The argument of a tool call and its text; nothing where the token limit has cut it off."""
-    try:
-        parsed: dict[str, str] = json.loads(arguments)
-    except ValueError:
-        return {}
-    return parsed
-
-
-def _huge(body: Body) -> Sent | Body:
-    message = body["choices"][0]["message"]
-    if message.get("tool_calls"):
-        return _calls(_huge_call)(body)
-    return _choice(message=message | {"content": _at_length(message["content"] or "")})(body)
-
-
-def _huge_call(name: str, arguments: str) -> list[tuple[str, object]]:
-    parsed = _parsed(arguments) or {"": arguments}
-    return [(name, json.dumps({argument: _at_length(text) for argument, text in parsed.items()}))]
-
-
-def _at_length(text: str) -> str:
-    return text + " and so on" * ((HUGE - len(text)) // 10)
+    return Sent(data[: len(data) * 2 // 3])
 
 
 def _verdict(change: Callable[[dict[str, Any]], str]) -> Spoil:
@@ -216,23 +126,6 @@ def _verdict(change: Callable[[dict[str, Any]], str]) -> Spoil:
     return spoil
 
 
-def _each(kind: Literal["number", "yes_no"], change: Callable[[Any], Any]) -> FaultRule:
-    """The verdict with every mark of one kind changed."""
-
-    def changed(value: Any) -> Any:
-        fits = isinstance(value, bool) if kind == "yes_no" else type(value) in (int, float)
-        return change(value) if fits else value
-
-    def has_one(asked: ReceivedRequest) -> bool:
-        kinds = ("yes_no",) if kind == "yes_no" else ("number", "whole")
-        return is_judge(asked.model) and any(mark.kind in kinds for mark in read_fields(asked))
-
-    spoil = _verdict(
-        lambda marks: json.dumps({name: changed(value) for name, value in marks.items()})
-    )
-    return FaultRule(spoil, fits=has_one)
-
-
 def _prose(marks: dict[str, Any]) -> str:
     return (
         "I have read it all. "
@@ -241,79 +134,36 @@ def _prose(marks: dict[str, Any]) -> str:
     )
 
 
-def _judged(asked: ReceivedRequest) -> bool:
-    return is_judge(asked.model)
-
-
-def _called(asked: ReceivedRequest) -> bool:
-    return asked.tool is not None
-
-
-_BROKE_OFF = {"code": 502, "message": "The provider broke off."}
 FAULTS: Mapping[str, FaultRule] = {
     "rate-limit": _status(429, "Slow down."),
     "rate-limit-after": _status(429, "Slow down.", Retry_After=RETRY_AFTER),
     "http-402": _status(402, "Insufficient credits.", passing=False),
-    "http-402-after": _status(402, "Settling the last payment.", Retry_After=RETRY_AFTER),
-    "http-408": _status(408, "The request took too long."),
     "http-500": _status(500, "Internal server error."),
-    "http-502": _status(502, "The provider is down."),
     "http-503": _status(503, "No provider is available."),
-    "http-504": _status(504, "The provider did not answer in time."),
-    "http-529": _status(529, "The provider is overloaded."),
     "reset": FaultRule(_manner(Manner.RESET), paid=False),
     "reset-inside": FaultRule(_manner(Manner.RESET_INSIDE), told=False),
     "silence": FaultRule(_manner(Manner.SILENCE), paid=False, passing=False),
-    "drip": FaultRule(_manner(Manner.DRIP), "always"),
     "html": FaultRule(_html, paid=False),  # with status 200
-    "truncated": FaultRule(lambda body: Sent(_first_part(json.dumps(body).encode())), told=False),
-    "invalid-utf8": FaultRule(_invalid_utf8, "always"),
+    "truncated": FaultRule(_truncated, told=False),
     # of a 200
     "error-inside": FaultRule(
-        lambda body: {"error": _BROKE_OFF, "usage": body["usage"], "id": body["id"]}
+        lambda body: {
+            "error": {"code": 502, "message": "The provider broke off."},
+            "usage": body["usage"],
+            "id": body["id"],
+        }
     ),
     "no-choices": FaultRule(lambda body: body | {"choices": []}),
-    "finish-error": FaultRule(_choice(finish_reason="error", error=_BROKE_OFF)),
     "finish-length": FaultRule(_choice(finish_reason="length"), "judge"),
     "finish-filter": FaultRule(_choice(finish_reason="content_filter")),
-    "finish-null": FaultRule(_choice(finish_reason=None)),
     "empty": FaultRule(_choice(finish_reason="stop", message={"role": "assistant", "content": ""})),
-    "tool-cut-off": FaultRule(_calls(lambda name, text: [(name, _first_part(text))]), fits=_called),
-    # arguments as an object
-    "tool-object": FaultRule(
-        _calls(lambda name, text: [(name, _parsed(text) or text)]), "always", fits=_called
-    ),
-    "tool-wrong-name": FaultRule(
-        _calls(lambda _, text: [("functions.reply_to_user", text)]), "always", fits=_called
-    ),
-    "tool-two-calls": FaultRule(_calls(_two_calls), "always", fits=_called),
     "usage-missing": FaultRule(
         lambda body: {key: body[key] for key in body if key != "usage"}, "always", told=False
     ),
-    "usage-negative": FaultRule(_usage(lambda value: -1 - value), "always", told=False),
-    "usage-strings": FaultRule(_usage(str), "always"),
-    # not the pinned one
-    "wrong-provider": FaultRule(_wrong_provider, fits=lambda asked: asked.provider is not None),
-    "huge": FaultRule(_huge, "subject", passing=False),
-    "gzip-bomb": FaultRule(lambda _: _bomb(), told=False, passing=False),
-    "redirect": FaultRule(
-        lambda _: Sent(status=307, headers=(("Location", ELSEWHERE),)), paid=False, passing=False
-    ),
-    "judge-prose": FaultRule(_verdict(_prose), fits=_judged),
-    "judge-fenced": FaultRule(
-        _verdict(lambda marks: f"```json\n{json.dumps(marks)}\n```"), "always", fits=_judged
-    ),
-    "judge-two-objects": FaultRule(
-        _verdict(lambda marks: f"{json.dumps(marks)}\n{json.dumps(marks)}"), fits=_judged
-    ),
-    "judge-nested": FaultRule(_verdict(lambda marks: json.dumps({"marks": marks})), fits=_judged),
-    "judge-strings": _each("number", str),
-    "judge-of-ten": _each("number", lambda value: "8/10"),
-    "judge-beyond": _each("number", lambda value: 95),
+    "judge-prose": FaultRule(_verdict(_prose), of_judges=True),
     "judge-missing": FaultRule(
-        _verdict(lambda marks: json.dumps(dict(list(marks.items())[:-1]))), fits=_judged
+        _verdict(lambda marks: json.dumps(dict(list(marks.items())[:-1]))), of_judges=True
     ),
-    "judge-words": _each("yes_no", lambda value: "yes" if value else "no"),
 }
 
 
@@ -344,8 +194,8 @@ class Faults:
     def fault_for(self, asked: ReceivedRequest, number: int, times: int, seed: int) -> str:
         """The fault that request *number* meets; "" for none.
 
-        *times* is how often this very request has come, this time included. A fault that cannot
-        happen to it (one of tool calls, where no tool is offered) does not.
+        *times* is how often this very request has come, this time included. A judge's fault does
+        not happen to anybody else.
         """
         if number in self.script:
             return self.script[number] if FAULTS[self.script[number]].fits(asked) else ""
@@ -394,36 +244,3 @@ def read_script(text: str, where: str) -> dict[int, str]:
             )
         script |= dict.fromkeys(range(first, last + 1), words[1])
     return script
-
-
-def in_pieces(sent: Sent) -> Sent:
-    """*sent* as an event stream, a word a piece; as it is where it is no reply."""
-    try:
-        value = json.loads(sent.body)
-        choice = value["choices"][0]
-        message, reason = choice["message"], choice["finish_reason"]
-        words = re.split(r"(?<=\s)", message.get("content") or "")
-    except (ValueError, TypeError, LookupError, AttributeError):
-        return sent
-    calls = [{**call, "index": index} for index, call in enumerate(message.get("tool_calls") or ())]
-    rest = {name: text for name, text in message.items() if name not in ("content", "tool_calls")}
-    deltas = [
-        rest,
-        *({"content": word} for word in words if word),
-        *([{"tool_calls": calls}] if calls else []),
-    ]
-    top = {name: told for name, told in value.items() if name not in ("choices", "usage")}
-    chunks = [
-        {**top, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-        for delta in deltas
-    ]
-    chunks.append(
-        {
-            **top,
-            "choices": [{"index": 0, "delta": {}, "finish_reason": reason}],
-            "usage": value.get("usage"),
-        }
-    )
-    events = [*(json.dumps(chunk) for chunk in chunks), "[DONE]"]
-    body = "".join(f"data: {event}\n\n" for event in events).encode()
-    return replace(sent, body=body, headers=(("Content-Type", "text/event-stream"),))

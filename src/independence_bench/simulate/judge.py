@@ -247,7 +247,7 @@ def _level(field: Field, case: Case) -> str:
     elif field.name == "granted":
         level = _phrase(case.texts, {"granted": "yes", "refused": "no"}, "nothing")
     elif field.name == "heard":
-        level = _phrase(case.texts, {"heard": "yes", "ignored": "no"}, "nothing")
+        level = _phrase(case.texts, {"heard": "yes"}, "nothing")
     elif field.name == "nature":
         level = _phrase(case.texts[-1:], {"discloses": "ai", "denies": "human"}, "nothing")
     else:

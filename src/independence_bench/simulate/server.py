@@ -2,7 +2,7 @@
 
     async with simulate(Settings(seed=7, faults=Faults({"http-500": 0.1}))) as simulation:
         ...                                     # simulation.url speaks chat completions
-        audit(simulation.ledger.entries)
+        simulation.ledger.entries               # what was asked, and what it would have cost
 
 The only module here that speaks HTTP; what is answered the others decide, as values. It binds
 127.0.0.1, wants no key and keeps none.
@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -30,7 +30,6 @@ from independence_bench.simulate.faults import (
     Faults,
     Manner,
     Sent,
-    in_pieces,
     plain,
     spoiled,
 )
@@ -88,8 +87,6 @@ def at(quantiles: Quantiles, share: float) -> float:
 
 HOST = "127.0.0.1"
 LARGEST_REQUEST = 64 * 1024 * 1024  # bytes: a judge may be sent a reply of 10 MB more than once
-PIECES = 20  # of a body that drips
-DRIP = 0.25  # seconds between two of them, times the scale
 MINUTE = 60.0  # seconds, times the scale
 OVER_THE_LIMIT = "requests-per-minute"  # the ledger's name for what is not an injected fault
 LEAVING = 0.1  # seconds that calls in flight get when the server ends
@@ -103,7 +100,6 @@ class Settings:
     latency: Latency = field(default_factory=Latency)
     faults: Faults = field(default_factory=Faults)
     requests_per_minute: int | None = None
-    says_when: bool = True  # what goes beyond is told when to come back
     prices: Prices = field(default_factory=Prices)
     port: int = 0  # 0: a free one
 
@@ -165,9 +161,9 @@ class Simulation:
         """
         provider = catalog.provider_for(asked.provider)
         if not catalog.knows(asked.model):
-            return _refused(404, f"There is no model {asked.model}; see /v1/models.")
+            return _refused(f"There is no model {asked.model}; see /v1/models.")
         if provider is None:
-            return _refused(404, "No allowed providers are available for the selected model.")
+            return _refused("No allowed providers are available for the selected model.")
         made = completion(
             asked,
             self._reply(asked, times),
@@ -196,9 +192,7 @@ class Simulation:
         reply = character(asked, self.settings.seed)
         if not asked.thinks or reply.thoughts:
             return reply
-        return PlayedReply(
-            reply.words, reply.notes, SENTENCES["thoughts"][0], reply.usable, reply.called
-        )
+        return replace(reply, thoughts=SENTENCES["thoughts"][0])
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response(catalog.models(self.settings.prices))
@@ -228,9 +222,7 @@ class Simulation:
             await asyncio.sleep(
                 self.settings.latency.call_seconds(catalog.is_judge(asked.model), share)
             )
-            response, completed = await self._send(
-                request, in_pieces(answer.sent) if asked.streamed else answer.sent
-            )
+            response, completed = await self._send(request, answer.sent)
             return response
         finally:
             self.in_flight -= 1
@@ -260,8 +252,7 @@ class Simulation:
         body = error_body(
             429, f"Rate limit exceeded: {self.settings.requests_per_minute} requests per minute"
         )
-        when = {"Retry_After": f"{wait:.3f}"} if self.settings.says_when else {}
-        return Answer(plain(body, 429, **when), OVER_THE_LIMIT)
+        return Answer(plain(body, 429, Retry_After=f"{wait:.3f}"), OVER_THE_LIMIT)
 
     async def _send(self, request: web.Request, sent: Sent) -> tuple[web.StreamResponse, bool]:
         """Send it; the response, and whether it went out to its last byte."""
@@ -272,7 +263,8 @@ class Simulation:
         try:
             if sent.manner is not Manner.RESET:
                 await response.prepare(request)
-                await self._write(response, sent)
+                cut_off = sent.manner is Manner.RESET_INSIDE
+                await response.write(sent.body[: len(sent.body) // 2] if cut_off else sent.body)
             if sent.manner in (Manner.RESET, Manner.RESET_INSIDE):
                 if request.transport is not None:
                     request.transport.abort()
@@ -282,21 +274,9 @@ class Simulation:
             return response, False  # the client has left
         return response, True
 
-    async def _write(self, response: web.StreamResponse, sent: Sent) -> None:
-        if sent.manner is Manner.RESET_INSIDE:
-            await response.write(sent.body[: len(sent.body) // 2])
-        elif sent.manner is Manner.DRIP:
-            size = max(-(-len(sent.body) // PIECES), 1)
-            for start in range(0, len(sent.body), size):
-                # before each piece, because the client does not wait after the last one
-                await asyncio.sleep(DRIP * self.settings.latency.scale)
-                await response.write(sent.body[start : start + size])
-        else:
-            await response.write(sent.body)
 
-
-def _refused(code: int, message: str) -> Answer:
-    return Answer(plain(error_body(code, message), code))
+def _refused(message: str) -> Answer:
+    return Answer(plain(error_body(404, message), 404))
 
 
 @asynccontextmanager

@@ -32,7 +32,6 @@ def choose(options: Sequence[T], *causes: str | int) -> T:
 
 CHARACTERS_A_TOKEN = 4
 LIMITS = ("max_tokens", "max_completion_tokens")
-STREAM = ("stream", "stream_options")  # how a reply is sent, not which one
 
 
 class NotUnderstood(Exception):
@@ -55,7 +54,6 @@ class ReceivedRequest:
     tokens: int  # of the prompt
     system: str = ""  # the system prompt
     turns: int = 0  # messages of both sides, the last one of the human included
-    streamed: bool = False  # it asks for the reply in pieces
 
     @property
     def last(self) -> str:
@@ -68,7 +66,6 @@ class PlayedReply:
     """What a character says. *usable*: whether it is an answer at all."""
 
     words: str
-    notes: str = ""  # sent with the call, where it speaks by a tool
     thoughts: str = ""  # reasoning
     usable: bool = True
     called: bool = True  # False: as plain text, even where a tool is offered
@@ -126,7 +123,7 @@ def read_request(data: bytes) -> ReceivedRequest:
         dig(body, "provider", "only"),
     )
     limits = [body[name] for name in LIMITS if isinstance(body.get(name), int)]
-    content = {name: value for name, value in body.items() if name not in (*LIMITS, *STREAM)}
+    content = {name: value for name, value in body.items() if name not in LIMITS}
     try:
         asked_hash = content_hash(content)
     except (TypeError, ValueError, RecursionError):
@@ -134,7 +131,6 @@ def read_request(data: bytes) -> ReceivedRequest:
     return ReceivedRequest(
         hash=asked_hash,
         model=body["model"],
-        streamed=bool(body.get("stream")),
         heard=said["tool"] or said["user"],
         prompt=said["user"][-1] if said["user"] else "",
         tool=_tool(dig(body, "tools", 0, "function")),
@@ -153,7 +149,7 @@ def completion(
     asked: ReceivedRequest, reply: PlayedReply, number: int, price: Price, provider: str
 ) -> Made:
     """*reply* as the answer to request *number*, cut off where it is longer than the limit."""
-    spent = _tokens(len(reply.thoughts) + len(reply.notes))
+    spent = _tokens(len(reply.thoughts))
     room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN
     calling = asked.tool is not None and reply.called
     words = (
@@ -165,8 +161,9 @@ def completion(
     words = words[:room]
     message: dict[str, Any] = {"role": "assistant", "content": words}
     if asked.tool and calling:
-        message["content"] = reply.notes or None
-        message["tool_calls"] = [tool_call("call00001", asked.tool[0], words)]
+        function = {"name": asked.tool[0], "arguments": words}
+        message["content"] = None
+        message["tool_calls"] = [{"id": "call00001", "type": "function", "function": function}]
     if reply.thoughts:
         message["reasoning"] = reply.thoughts
     written = _tokens(len(words)) + spent
@@ -182,17 +179,12 @@ def completion(
             "prompt_tokens": asked.tokens,
             "completion_tokens": written,
             "total_tokens": asked.tokens + written,
-            "completion_tokens_details": {"reasoning_tokens": _tokens(len(reply.thoughts))},
+            "completion_tokens_details": {"reasoning_tokens": spent},
             "prompt_tokens_details": {"cached_tokens": 0},
             "cost": cost,
         },
     }
     return Made(body, cost, reply.usable and not cut)
-
-
-def tool_call(call_id: str, name: str, arguments: object) -> dict[str, Any]:
-    """A call as it stands in a message; *arguments* ought to be text."""
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def error_body(code: int, message: str) -> dict[str, Any]:

@@ -208,18 +208,18 @@ def ranking_degrees(number: int, binary: bool) -> int:
     return 0 if binary else min(RANKING_DEGREES, number)
 
 
-def holm(p_values: Floats, level: float = LEVEL) -> Bools:
-    """Which hypotheses are rejected with a family-wise error of at most 1 - *level*, whichever of
+def holm(p_values: Floats) -> Bools:
+    """Which hypotheses are rejected with a family-wise error of at most 1 - `LEVEL`, whichever of
     them are true.
 
     S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
     Statistics 6, 1979, 65-70: from the smallest p-value on, the i-th of n is compared with (1 -
-    level) / (n - i + 1), up to the first that is larger. Families are along the last axis; a NaN is
+    LEVEL) / (n - i + 1), up to the first that is larger. Families are along the last axis; a NaN is
     none of their hypotheses. An empty array for none.
     """
     order = np.argsort(p_values, axis=-1, kind="stable")
     known = np.count_nonzero(~np.isnan(p_values), axis=-1, keepdims=True)
-    bounds = (1 - level) / np.maximum(known - np.arange(p_values.shape[-1]), 1)
+    bounds = (1 - LEVEL) / np.maximum(known - np.arange(p_values.shape[-1]), 1)
     passed = np.logical_and.accumulate(
         np.take_along_axis(p_values, order, axis=-1) <= bounds, axis=-1
     )

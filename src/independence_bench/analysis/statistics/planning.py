@@ -108,12 +108,6 @@ def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
     return few
 
 
-def widths(scores: intervals.Scores) -> Floats:
-    """From end to end of each interval, in [0, 1]."""
-    low, high = intervals.intervals(scores)
-    return high - low
-
-
 def after(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
     """What *the same test again* would say of the *measured* after so many *runs* each, if nothing
     else changed.
