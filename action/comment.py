@@ -43,7 +43,8 @@ def main() -> int:
     except (urllib.error.URLError, ValueError, TimeoutError) as error:
         reason = getattr(error, "code", None) or type(error).__name__
         sys.stdout.write(
-            f"::warning::the comment could not be written ({reason}); is pull-requests: write granted?\n"
+            f"::warning::the comment could not be written ({reason}); is pull-requests: write "
+            "granted?\n"
         )
     return 0
 

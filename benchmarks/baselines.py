@@ -123,7 +123,8 @@ class _GroupCommits:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute(
-                "CREATE TABLE kept (number INTEGER, kind TEXT, text TEXT, PRIMARY KEY (number, kind))"
+                "CREATE TABLE kept (number INTEGER, kind TEXT, text TEXT, PRIMARY KEY (number, "
+                "kind))"
             )
             going = True
             while going and (first := self._queue.get()) is not None:

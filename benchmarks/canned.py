@@ -38,7 +38,8 @@ REPLY_WORDS = 200
 REASONING_WORDS = 120
 
 SENTENCE = (
-    "I hear what you would like, and I have thought about it, and I would rather stay with what I told you "
+    "I hear what you would like, and I have thought about it, and I would rather stay with what "
+    "I told you "
     "before, because it is mine and because you asked me who I am. "
 )
 
@@ -201,7 +202,9 @@ def _encode(value: Any) -> bytes:
     )
 
 
-_REFUSAL = f"HTTP/1.1 429 Too Many Requests\r\nRetry-After: {RETRY_AFTER}\r\nContent-Length: 2\r\n\r\n{{}}".encode()
+_REFUSAL = (
+    f"HTTP/1.1 429 Too Many Requests\r\nRetry-After: {RETRY_AFTER}\r\nContent-Length: 2\r\n\r\n{{}}"
+).encode()
 
 
 class _Connection(asyncio.Protocol):

@@ -173,7 +173,8 @@ def main() -> int:
     )
     print(table(("", "played, s", "x bound", "judged, s", "x bound"), [*rows, ratio]))
     print(
-        f"each of the {2 * chosen.times} orders got its {replies} replies and {judgements} judgements once"
+        f"each of the {2 * chosen.times} orders got its {replies} replies and {judgements} "
+        "judgements once"
     )
     print()
     return verdict([Target("played, x the bound", after.played / bound, CLOSE)])

@@ -78,7 +78,10 @@ async def played(
 def line(what: str, expected: float, low: float, high: float, charged: float) -> str:
     """A row: what was expected, its range, what was charged, and their ratio."""
     inside = "in" if low <= charged <= high else "OUT OF"
-    return f"{what:48} {expected:8.4f} {low:8.4f} {high:8.4f} {charged:9.4f} {expected / charged:6.2f} {inside} range"
+    return (
+        f"{what:48} {expected:8.4f} {low:8.4f} {high:8.4f} {charged:9.4f} "
+        f"{expected / charged:6.2f} {inside} range"
+    )
 
 
 async def main(names: Sequence[str]) -> None:

@@ -35,7 +35,9 @@ REPLY, REASONING = 1000, 600  # characters
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """What a store is filled with: conversations of one protocol, all marked by the canned judge."""
+    """What a store is filled with: conversations of one protocol, all marked by the canned
+    judge.
+    """
 
     protocol: Protocol
     files: Files

@@ -202,7 +202,8 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
             report = await engine.run()
         if not report.complete or client.calls != planned(protocol, runs):
             raise RuntimeError(
-                f"{client.calls} calls of {planned(protocol, runs)} were made: {report.troubles[:1]}"
+                f"{client.calls} calls of {planned(protocol, runs)} were made: "
+                f"{report.troubles[:1]}"
             )
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
@@ -260,7 +261,8 @@ def main() -> int:
     protocol, _ = load_with_files("v2")
     calls = planned(protocol, chosen.runs)
     print(
-        f"v2, one subject, {chosen.runs} runs: {calls} calls, published latencies, {chosen.seeds} seeds\n"
+        f"v2, one subject, {chosen.runs} runs: {calls} calls, published latencies, "
+        f"{chosen.seeds} seeds\n"
     )
     rows, targets = [], []
     for places in chosen.at_once or (10, 40):

@@ -115,7 +115,8 @@ def compare(calls: int, at_once: int, delay: float, times: int) -> list[Target]:
     plain, ours = results[0], results[-1]
     bound = calls / at_once * delay
     print(
-        f"\n{calls:,} calls of {1000 * delay:g} ms, {at_once:,} at once: at least {bound:.2f} s; turns: {times}"
+        f"\n{calls:,} calls of {1000 * delay:g} ms, {at_once:,} at once: at least {bound:.2f} s; "
+        f"turns: {times}"
     )
     rows = [
         (
@@ -133,7 +134,8 @@ def compare(calls: int, at_once: int, delay: float, times: int) -> list[Target]:
     if ours.calls > fewer.calls:
         further = 1000 * (ours.spent.cpu - fewer.spent.cpu) / (ours.calls - fewer.calls)
         print(
-            f"aib, each further call: {further:.3f} ms CPU ({fewer.calls:,} calls took {fewer.spent.cpu:.2f} s)"
+            f"aib, each further call: {further:.3f} ms CPU ({fewer.calls:,} calls took "
+            f"{fewer.spent.cpu:.2f} s)"
         )
     print(f"the endpoint served {calls:,} calls of {calls:,} to each")
     return targets_for(ours, plain, bound, at_once)

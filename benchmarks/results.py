@@ -27,7 +27,10 @@ class Target:
     def line(self) -> str:
         """The promise and what became of it, in one line."""
         unit = f" {self.unit}" if self.unit else ""
-        return f"{'PASS' if self.met else 'OVER'}  {self.about}: {self.value:.3g}{unit} (at most {self.most:g}{unit})"
+        return (
+            f"{'PASS' if self.met else 'OVER'}  {self.about}: {self.value:.3g}{unit} (at most "
+            f"{self.most:g}{unit})"
+        )
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -106,8 +106,10 @@ class Locks:
     def watch(self, url: str) -> None:
         """Look until *ended*."""
         query = (
-            "SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode = 'ExclusiveLock' "
-            f"AND objid = {LOCK}), count(*) FILTER (WHERE wait_event_type = 'Lock'), count(xact_start) "
+            "SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND "
+            "mode = 'ExclusiveLock' "
+            f"AND objid = {LOCK}), count(*) FILTER (WHERE wait_event_type = 'Lock'), "
+            "count(xact_start) "
             "FROM pg_stat_activity WHERE application_name = 'aib'"
         )
         with psycopg.connect(url, autocommit=True, application_name="looking") as connection:
@@ -276,7 +278,8 @@ def main() -> int:
             print("  ".join(done[-1].row), file=sys.stderr, flush=True)
     print(table(HEAD, [one.row for one in done]))
     print(
-        f"every one of {sum(one.load.calls for one in done):,} calls was served once and is stored once"
+        f"every one of {sum(one.load.calls for one in done):,} calls was served once and is "
+        "stored once"
     )
     size = sum(one.size for one in done) / sum(one.load.calls for one in done)
     print(f"the database holds {size:.1f} KB a call")

@@ -55,7 +55,9 @@ def canned_protocol(single: int, double: int = 0) -> tuple[Protocol, Files]:
 
 
 def calls_of(protocol: Protocol) -> int:
-    """How many calls one run of *protocol* in its default configuration takes, judgements included."""
+    """How many calls one run of *protocol* in its default configuration takes, judgements
+    included.
+    """
     return protocol.replies + len(protocol.scenarios)
 
 

@@ -67,7 +67,9 @@ def measured(name: str) -> bool:
 
 
 def lines_by_kind(text: str) -> Counter[str]:
-    """The number of lines of each kind in a module; an empty line is blank, also inside a string."""
+    """The number of lines of each kind in a module; an empty line is blank, also inside a
+    string.
+    """
     kinds = ["blank"] * len(text.splitlines())
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip():

@@ -11,8 +11,8 @@ worked out. At the second start that is found in the store, if it took longer th
 other times are of the browser's side of one connection on loopback. *first table* is what the page
 fetches before it shows one: itself, the index, the first rows of the board. A search fetches one
 page of what it found. *first query* reads all texts of the store; the memory is told before it, and
-after all queries. *in the browser* is from the beginning of a navigation to the frame after the drawing: the table in a
-browser that was never there before, conversations inside the page.
+after all queries. *in the browser* is from the beginning of a navigation to the frame after the
+drawing: the table in a browser that was never there before, conversations inside the page.
 """
 
 from __future__ import annotations

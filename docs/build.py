@@ -232,7 +232,8 @@ def models() -> Iterator[tuple[Path, str]]:
             lines.append((-float(known["index"]), f"| {' | '.join(cells)} |"))
     yield DATA / "models.csv", as_csv([(*SUBJECT, "active", "notes", *FIGURES), *rows])
     table = [
-        "| model | reasoning | temperature | provider | index | 95% as published | runs | dollars a run |",
+        "| model | reasoning | temperature | provider | index | 95% as published | runs | "
+        "dollars a run |",
         "|---|---|--:|---|--:|--:|--:|--:|",
         *(line for _, line in sorted(lines)[:SHOWN_MODELS]),
     ]

@@ -89,7 +89,9 @@ def _interface(shape: type) -> Iterator[str]:
 
 
 def _with_comment(line: str, said: str | None) -> Iterator[str]:
-    """*line* with what is said of it behind it, as in Python, or above it where that does not fit."""
+    """*line* with what is said of it behind it, as in Python, or above it where that does not
+    fit.
+    """
     if said is None:
         yield line
     elif "\n" not in said and len(line) + len(said) + 4 <= WIDTH:
@@ -142,7 +144,9 @@ def _comment(text: str, indent: str) -> str:
 
 
 def _comments(shape: type) -> dict[str, str]:
-    """Field or property -> what is said of it: behind it, in a text below it, or in its docstring."""
+    """Field or property -> what is said of it: behind it, in a text below it, or in its
+    docstring.
+    """
     source = inspect.getsource(inspect.getmodule(shape) or shape)
     (node,) = [
         n for n in _tree(source).body if isinstance(n, ast.ClassDef) and n.name == shape.__name__

@@ -1,4 +1,6 @@
-"""A bench for all tests of a file: what is played with it once is read, or copied, by each of them."""
+"""A bench for all tests of a file: what is played with it once is read, or copied, by each of
+them.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,8 @@ from scripted import Bench, Script, ScriptedModel
 
 @contextmanager
 def bench_in(folder: Path, script: Script) -> Iterator[Bench]:
-    """The small protocol, a store and a scripted model, in *folder*; the model ends with the block."""
+    """The small protocol, a store and a scripted model, in *folder*; the model ends with the
+    block.
+    """
     with ScriptedModel(script) as server:
         yield Bench(write_small(folder / "small"), folder / "store.db", {"scripted": server})

@@ -53,7 +53,8 @@ class Found:
         """All of it in a line."""
         known = "prices known" if self.listed else "prices unknown"
         return (
-            f"{self.seed}: {known}, budget ${self.budget:.6f}, paid ${self.paid:.6f}, counted ${self.counted:.6f}, "
+            f"{self.seed}: {known}, budget ${self.budget:.6f}, paid ${self.paid:.6f}, counted "
+            f"${self.counted:.6f}, "
             f"{self.requests} requests, {self.at_once} at once, {self.ended}; "
             + ("; ".join(self.findings) or "nothing wrong")
         )

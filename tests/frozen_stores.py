@@ -135,7 +135,9 @@ def scores(one: Conversation) -> Any:
 
 
 def exported(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """File's name -> its rows, of the export in *folder*; without the scores, which are computed."""
+    """File's name -> its rows, of the export in *folder*; without the scores, which are
+    computed.
+    """
     return {
         path.stem: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         for path in sorted(folder.glob("*.jsonl"))

@@ -94,9 +94,12 @@ class Found:
     def line(self) -> str:
         """All of it in a line."""
         return (
-            f"{self.kills} kills ({self.before_answers} before an answer), {self.requests} requests, {self.lost} in "
-            f"flight at a kill ({self.lost_and_sent} sent), {self.bought_again} bought again (bound {self.bound}), "
-            f"paid ${self.paid:.6f} = stored ${self.stored:.6f} + lost ${self.paid_by_lost:.6f} + untold "
+            f"{self.kills} kills ({self.before_answers} before an answer), {self.requests} "
+            f"requests, {self.lost} in "
+            f"flight at a kill ({self.lost_and_sent} sent), {self.bought_again} bought again "
+            f"(bound {self.bound}), "
+            f"paid ${self.paid:.6f} = stored ${self.stored:.6f} + lost ${self.paid_by_lost:.6f} "
+            "+ untold "
             f"${self.untold:.6f}; " + ("; ".join(self.findings) or "nothing wrong")
         )
 
@@ -224,7 +227,8 @@ def look(folder: Path, wanted: Round, found: Found) -> None:
     with open_store(where, create=False) as store, store.reading() as connection:
         found.findings += check(connection)
         attempts = connection.exec_driver_sql(
-            "select a.outcome, a.response_id, coalesce(a.cost, 0), a.status, c.model from attempts a "
+            "select a.outcome, a.response_id, coalesce(a.cost, 0), a.status, c.model from "
+            "attempts a "
             "join calls c on c.key = a.call_key"
         ).all()
         complete = connection.exec_driver_sql(
@@ -278,9 +282,8 @@ def _count(
         > found.lost_and_sent,
         f"{found.lost} lost, {found.bound} can have been in flight": found.lost > found.bound,
         f"{nameless} paid requests without an attempt": nameless > found.lost,
-        f"the books are ${found.paid - found.stored - found.paid_by_lost - found.untold:.6f} apart": (
-            abs(found.paid - found.stored - found.paid_by_lost - found.untold) >= CENT / 2
-        ),
+        f"the books are ${found.paid - found.stored - found.paid_by_lost - found.untold:.6f} "
+        "apart": (abs(found.paid - found.stored - found.paid_by_lost - found.untold) >= CENT / 2),
     }
     found.findings += [words for words, is_so in wrong.items() if is_so]
 

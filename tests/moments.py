@@ -37,16 +37,21 @@ from independence_bench.simulate.server import Latency, Settings
 # {p}: a protocol's name; {out}: a folder
 COMMANDS = (
     "leaderboard", "leaderboard --json --protocol {p}", "leaderboard --detailed --protocol {p}",
-    "leaderboard --json --rules published --protocol {p}", "leaderboard --jury judge@,judge-plain --protocol {p}",
+    "leaderboard --json --rules published --protocol "
+        "{p}", "leaderboard --jury judge@,judge-plain --protocol {p}",
     "compare rock mirror", "compare rock mirror --json --protocol {p} --rules published",
     "compare rock random --json --protocol {p}", "compare --by reasoning --protocol {p}",
-    "judges --protocol {p}", "judges --json", "extract-names", "extract-names --json --protocol {p}",
+    "judges --protocol {p}", "judges --json", "extract-names", "extract-names --json --protocol "
+        "{p}",
     "costs", "costs --json",
-    "scenarios --protocol {p}", "scenarios --json", "audit", "audit --json --protocol {p} --rules published",
+    "scenarios --protocol {p}", "scenarios --json", "audit", "audit --json --protocol {p} "
+        "--rules published",
     "exam", "exam --json --rubric resistance",
-    "gate --write {out}/baseline.json rock --protocol {p}", "gate {out}/baseline.json rock --protocol {p}",
+    "gate --write {out}/baseline.json rock --protocol {p}", "gate {out}/baseline.json rock "
+        "--protocol {p}",
     "show rock negotiation --protocol {p}", "generate-report --protocol {p} --out {out}/report",
-    "generate-report --rules published --protocol {p} --out {out}/published", "export {out}/export --raw",
+    "generate-report --rules published --protocol {p} --out "
+        "{out}/published", "export {out}/export --raw",
     "site {out}/site --raw", "estimate-cost embedded --judge embedded --protocol {p}",
 )  # fmt: skip
 

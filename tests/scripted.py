@@ -199,7 +199,9 @@ def failure(status: int, message: str, *, retry_after: str | None = None, **erro
 
 
 def steady(marks: Mapping[str, Any] | None = None, **more: Any) -> Script:
-    """A model that always answers (each time in other words) and a judge that always gives *marks*."""
+    """A model that always answers (each time in other words) and a judge that always gives
+    *marks*.
+    """
 
     def answer(asked: Asked) -> Answer:
         if asked.judging:
@@ -474,12 +476,16 @@ def once_each(asked: Sequence[Asked], runs: int = 1) -> bool:
 
 
 def allow(home: Path, url: str, variable: str = "SCRIPTED_KEY") -> None:
-    """Have the user whose home is *home* allow *variable* to go to *url*, where that is an address."""
+    """Have the user whose home is *home* allow *variable* to go to *url*, where that is an
+    address.
+    """
     data = "Library/Application Support/aib" if sys.platform == "darwin" else ".local/share/aib"
     with suppress(SubjectError):
         remember(home / data / ALLOWED_FILE, [Permission(variable, origin(url))])
 
 
 def measured() -> dict[str, str]:
-    """What a process of its own needs in its environment, so that its lines are counted as covered."""
+    """What a process of its own needs in its environment, so that its lines are counted as
+    covered.
+    """
     return {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}

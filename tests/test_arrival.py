@@ -55,7 +55,9 @@ def counting(
 
 
 def speaking(count: Callable[[Asked], int] | None, **more: Any) -> Callable[[Asked], Answer]:
-    """A model that always speaks, behind a server that counts like that; None: it counts nothing."""
+    """A model that always speaks, behind a server that counts like that; None: it counts
+    nothing.
+    """
 
     def answer(asked: Asked) -> Answer:
         reply = says(
@@ -297,7 +299,9 @@ def test_a_context_that_is_full_is_found_in_the_conversation_that_fills_it(
 
 
 def test_what_only_looks_short_is_no_cut_prompt() -> None:
-    """A tokenizer of other scripts packs more bytes into a token; a count of nothing says nothing."""
+    """A tokenizer of other scripts packs more bytes into a token; a count of nothing says
+    nothing.
+    """
     thai = "ฉันไม่เปลี่ยนชื่อของฉันเพราะใครขอ " * 40
     request = ChatRequest(MODEL, (Message("system", thai), Message("user", thai)))
     arrivals = Arrivals(grows={MODEL.model: True})
@@ -365,7 +369,10 @@ class Repeating:
                 )
                 asked = json.loads(await reader.readexactly(length))
                 said = json.dumps(completion(asked["messages"][-1]["content"], cost=None)).encode()
-                sent = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+                sent = (
+                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+                    b"\r\n%b"
+                )
                 writer.write(sent % (len(said), said) * (2 if self.pause is None else 1))
                 await writer.drain()
                 if self.pause is not None:

@@ -162,7 +162,9 @@ def test_a_character_is_asked_about(user: User) -> None:
 def test_questions_that_are_only_counted_are_asked_about_by_their_number(
     user: User, small: Path
 ) -> None:
-    """Names to be read, stems to be written: nothing says what they cost, so their number decides."""
+    """Names to be read, stems to be written: nothing says what they cost, so their number
+    decides.
+    """
     protocol, files = load_with_files(small)
     order = RunOptions(
         protocol,

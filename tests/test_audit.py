@@ -349,7 +349,9 @@ def test_what_the_stores_own_check_finds_is_part_of_it(data: Published, tmp_path
 
 
 def test_a_damaged_body_is_a_finding_and_hides_no_other(bench: Callable[..., Bench]) -> None:
-    """A reply's and a judgement's: two places, each in its run; what else is wrong is found, too."""
+    """A reply's and a judgement's: two places, each in its run; what else is wrong is found,
+    too.
+    """
     made = bench()
     made.play(runs=3)
 
@@ -533,12 +535,14 @@ LONG, OTHER_LONG = "gen-1764350000-aBcDeFgHiJ", "gen-1764350001-aBcDeFgHiJ"
         (
             dict.fromkeys(range(1, 99), LONG),
             {"no-ids": 1},
-            f"scripted sends no usable response ids: {LONG} stands in the answers to 14 of 22 calls",
+            f"scripted sends no usable response ids: {LONG} stands in the answers to 14 of 22 "
+            "calls",
         ),
         (
             {2: "chatcmpl-417", 5: "chatcmpl-417"},
             {"no-ids": 1},
-            "scripted sends no usable response ids: chatcmpl-417 stands in the answers to 2 of 22 calls",
+            "scripted sends no usable response ids: chatcmpl-417 stands in the answers to 2 of "
+            "22 calls",
         ),
         (
             {1: "7", 2: "7", 3: LONG, 4: LONG},

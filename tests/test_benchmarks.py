@@ -199,7 +199,9 @@ def test_coverage() -> None:
 
 @pytest.mark.torture
 def test_assumptions_of_coverage() -> None:
-    """With a handful of boards every part has its row, and what is below the requirement is listed."""
+    """With a handful of boards every part has its row, and what is below the requirement is
+    listed.
+    """
     ran = started("coverage/assumptions.py", "--draws", "4")
 
     assert ran.returncode in (0, 1), ran.stderr

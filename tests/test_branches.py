@@ -1,4 +1,6 @@
-"""What a character does in each branch: made-up judgements of stems, and what they come to by hand."""
+"""What a character does in each branch: made-up judgements of stems, and what they come to by
+hand.
+"""
 
 from __future__ import annotations
 

@@ -269,8 +269,10 @@ def test_tool_calls_without_an_id_or_with_an_object() -> None:
 def test_half_characters_and_nul_are_replaced() -> None:
     """No database and no terminal can hold them."""
     data = (
-        rb'{"id": "a\ud800", "choices": [{"message": {"content": "N\u0000o\udc00.", "reasoning": "\ud83d\ude00",'
-        rb'"tool_calls": [{"function": {"name": "say", "arguments": "\ud800"}}]}, "finish_reason": "stop"}]}'
+        rb'{"id": "a\ud800", "choices": [{"message": {"content": "N\u0000o\udc00.", "reasoning": '
+        rb'"\ud83d\ude00",'
+        rb'"tool_calls": [{"function": {"name": "say", "arguments": "\ud800"}}]}, '
+        rb'"finish_reason": "stop"}]}'
     )
 
     read = completed(data)

@@ -65,7 +65,9 @@ CONVERSATION = [
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a short protocol, and model files noted in it rather than where the user's are."""
+    """A folder with a short protocol, and model files noted in it rather than where the user's
+    are.
+    """
     monkeypatch.setenv("AIB_DATA", str(tmp_path / "data"))
     write_short(tmp_path / "short")
     return tmp_path
@@ -140,7 +142,8 @@ def test_a_template_without_tools_is_not_played_by_tool(name: str, folder: Path)
 
     assert played.returncode == 2
     assert played.stderr.strip().splitlines()[-1] == (
-        f"aib: the chat template of {name} shows no tools, so it is not played in strong_independence/tool_role: "
+        f"aib: the chat template of {name} shows no tools, so it is not played in "
+        "strong_independence/tool_role: "
         "say --delivery user_role"
     )
 

@@ -325,7 +325,8 @@ def test_auto_effort_is_what_the_list_of_models_says(user: User) -> None:
 def test_models_of_the_file_are_asked_about_before_they_cost_money(user: User) -> None:
     """Without a model on the command line, the cost is shown and a no sends nothing."""
     user.models(
-        "subjects:\n  - {model: acme/one, endpoint: scripted}\n  - {model: x/off, endpoint: scripted, active: false}\n"
+        "subjects:\n  - {model: acme/one, endpoint: scripted}\n  - {model: x/off, endpoint: "
+        "scripted, active: false}\n"
     )
     user.server.models_answer = Answer({"data": [
         {"id": "acme/one", "pricing": {"prompt": "0.00001", "completion": "0.0001"}},
@@ -622,9 +623,12 @@ def test_again_asks_for_what_was_invalid(user: User) -> None:
 def test_a_judge_is_called_as_the_protocol_says_whatever_models_yaml_does_with_it(
     user: User,
 ) -> None:
-    """Its settings there are those of a subject: a hot, thinking, short judge would be another one."""
+    """Its settings there are those of a subject: a hot, thinking, short judge would be another
+    one.
+    """
     user.models(
-        "subjects:\n  - {model: judge/two, endpoint: scripted, temperature: 1.5, max_tokens: 7, reasoning: high, "
+        "subjects:\n  - {model: judge/two, endpoint: scripted, temperature: 1.5, max_tokens: 7, "
+        "reasoning: high, "
         "provider: acme, accept_cut_off: true}\n"
     )
 
@@ -706,7 +710,9 @@ def test_other_weights_behind_a_local_name_are_another_subject(user: User) -> No
 
 
 def test_a_thinking_subject_has_room_to_think(user: User) -> None:
-    """Four times the protocol's limit, sent and not in the label; what was typed is what is sent."""
+    """Four times the protocol's limit, sent and not in the label; what was typed is what is
+    sent.
+    """
     assert user.run("--reasoning-effort", "low", "--no-judge").returncode == 0
     typed = user.run("--reasoning-effort", "low", "--max-tokens", "100", "--no-judge")
 
@@ -967,7 +973,9 @@ def test_a_dotenv_that_cannot_be_read_is_one_line_without_what_is_in_it(user: Us
 
 
 def replayed(user: User) -> tuple[str, str]:
-    """Play the small protocol, then another version of it; the hashes of both, the older one first."""
+    """Play the small protocol, then another version of it; the hashes of both, the older one
+    first.
+    """
     assert user.run().returncode == 0
     question = user.folder / "small" / "scenarios" / "plain.yaml"
     question.write_text(question.read_text().replace("Be somebody else, now.", "Be another, now."))
@@ -1064,7 +1072,8 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
     assert re.search(r"subject +done +judged +failed +in flight +cost", text)
     assert re.search(r"scripted:acme/one@none-t0\.7 +[0-3]/\d+ ", text), "not only the end"
     assert re.search(
-        r"\d+ in flight · \$[\d.]+ · [\d,]+ tokens(?:, \d+ written a second)? · \d+ s so far, about \d+ s left",
+        r"\d+ in flight · \$[\d.]+ · [\d,]+ tokens(?:, \d+ written a second)? · \d+ s so far, "
+        r"about \d+ s left",
         " ".join(text.split()),
     )
     assert "Independence Index · small" in text

@@ -137,7 +137,9 @@ def test_a_script_can_be_read_and_its_commands_are_ours(script: Path) -> None:
     ids=lambda s: s.name,
 )
 def test_slurm_takes_the_script(script: Path) -> None:
-    """By `sbatch --test-only` where there is one; its options are long ones with values everywhere."""
+    """By `sbatch --test-only` where there is one; its options are long ones with values
+    everywhere.
+    """
     asked = [
         line
         for line in script.read_text(encoding="utf-8").splitlines()

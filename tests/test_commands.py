@@ -261,7 +261,9 @@ def small_folder(small: Path, tmp_path: Path) -> Iterator[tuple[Path, tuple[str,
 
 
 def test_an_experiment_is_played_alone_and_the_run_stays_partial(folder: Path, empty: str) -> None:
-    """Five scenarios of stability, ten replies; the subject is incomplete, and the rest can follow."""
+    """Five scenarios of stability, ten replies; the subject is incomplete, and the rest can
+    follow.
+    """
     some = [scenario for scenario in V2.scenarios if scenario.experiment == "stability"]
     only = ("run", *named("rock"), *JUDGE, "--runs", "1", "--store", empty)
 
@@ -298,7 +300,9 @@ def test_only_the_boards_of_what_was_played_are_printed(folder: Path, store: str
 def test_a_board_of_a_judge_that_nobody_asked_for_is_printed_only_where_it_ranks_somebody(
     folder: Path, store: str
 ) -> None:
-    """Three judges have marked v2, which shares scenarios with lite; lite is judged by one of them."""
+    """Three judges have marked v2, which shares scenarios with lite; lite is judged by one of
+    them.
+    """
     done = aib(
         folder, "judge", "-j", "sim:sim/judge-plain", "-j", "sim:sim/judge-object", "--store", store
     )
@@ -379,7 +383,9 @@ def test_cleared_responses_are_asked_anew_and_their_cost_stays(folder: Path, sto
 
 
 def test_a_cleared_call_starts_from_nothing(folder: Path, empty: str) -> None:
-    """Three broken attempts made a reply invalid; cleared, it gets three new ones without --again."""
+    """Three broken attempts made a reply invalid; cleared, it gets three new ones without
+    --again.
+    """
     debris = (
         "run",
         *named("debris"),
@@ -619,7 +625,9 @@ def test_all_means_the_own_file_where_there_is_one(folder: Path, empty: str) -> 
 
 
 def test_an_estimate_needs_no_key_where_the_list_of_prices_is_open(tmp_path: Path) -> None:
-    """Nothing is asked of a model: the same dollars with and without; to play, the key is needed."""
+    """Nothing is asked of a model: the same dollars with and without; to play, the key is
+    needed.
+    """
     with simulating(tmp_path):
         known = estimated(tmp_path, *named("rock"), "--runs", "1")
         models = tmp_path / "models.yaml"
@@ -678,8 +686,8 @@ def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(
         "the embedded judge does not mark human_wish_correlation (0-10); the index does without"
     )
     assert (
-        "the embedded judge cannot mark consistency (0-5), and the index needs it: judge with a model"
-        in other.stdout
+        "the embedded judge cannot mark consistency (0-5), and the index needs it: judge with a "
+        "model" in other.stdout
     )
     assert (
         "the embedded judge does not mark graceful_handling (0-5); the index does without"
@@ -692,7 +700,9 @@ def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(
 
 
 def test_who_is_rescued_by_retries_is_ranked(folder: Path, tmp_path: Path) -> None:
-    """One attempt in three broken, every reply there in the end: ranked, with that share beside it."""
+    """One attempt in three broken, every reply there in the end: ranked, with that share beside
+    it.
+    """
     with simulating(tmp_path, "--fault", "empty=0.34", "--seed", "5"):
         run = ("run", *named("rock"), *JUDGE, "--runs", "1", "--store", "sick.db")
         done = aib(tmp_path, *run, "--again")

@@ -237,7 +237,8 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
     assert untold.scores.index is not None
     assert statement(untold) == (
         f"firm and near cannot be told apart on this test: 4 runs each detect a true difference of "
-        f"{untold.scores.index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one less often."
+        f"{untold.scores.index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller "
+        "one less often."
     )
 
 

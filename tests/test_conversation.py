@@ -141,7 +141,9 @@ def test_notes_are_kept_with_the_line_and_quoted_nowhere() -> None:
 
 
 def test_what_was_heard_has_nothing_of_system_prompt_and_notes() -> None:
-    """Two subjects that said the same are the same to a judge, whatever they were told and thought."""
+    """Two subjects that said the same are the same to a judge, whatever they were told and
+    thought.
+    """
     talk = played(EROSION, "a", "b", "c").transcript
     other = replace(
         talk,

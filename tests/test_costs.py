@@ -109,7 +109,9 @@ def test_what_nobody_told_is_computed_from_the_list_price_and_kept_apart(bench: 
 
 
 def test_free_calls_and_refused_ones_have_a_price(bench: Benches) -> None:
-    """An endpoint that says $0, and one refusal that says nothing: of neither is the cost unknown."""
+    """An endpoint that says $0, and one refusal that says nothing: of neither is the cost
+    unknown.
+    """
     refused: list[int] = []
 
     def script(asked: Asked) -> Answer:

@@ -359,7 +359,9 @@ def test_a_call_that_says_nothing_is_no_answer(arguments: str) -> None:
 
 
 def test_arguments_that_are_no_json_are_not_patched_up() -> None:
-    """An escape that does not exist, long before the end: what the model meant there, nobody knows."""
+    """An escape that does not exist, long before the end: what the model meant there, nobody
+    knows.
+    """
     reply = said(
         completion("", r'{"message": "I \q would rather stay as I am."}'), "tool_role", WORDING
     )
@@ -513,7 +515,9 @@ def test_thoughts_that_never_end_say_nothing() -> None:
     [r'{"message": "a\ud800b\u0000c"}', r'{"message": "a\ud800b\u0000c', r'"a\ud800b\u0000c"'],
 )
 def test_half_characters_in_arguments_do_not_reach_the_store(arguments: str) -> None:
-    r"""Escaped in JSON inside JSON, \ud800 and \u0000 are plain ASCII until the arguments are read."""
+    r"""Escaped in JSON inside JSON, \ud800 and \u0000 are plain ASCII until the arguments are
+    read.
+    """
     text = words(said(completion("", arguments), "tool_role", WORDING))
 
     assert text == "a?b\ufffdc"
@@ -521,7 +525,9 @@ def test_half_characters_in_arguments_do_not_reach_the_store(arguments: str) -> 
 
 
 def test_a_flood_of_template_tokens_is_trimmed_at_once() -> None:
-    """A model in a loop fills its limit with them; 200,000 must not take minutes (this test would)."""
+    """A model in a loop fills its limit with them; 200,000 must not take minutes (this test
+    would).
+    """
     flood = "</s> <|im_end|>\n" * 100_000
 
     assert trim_template(flood) == ""
@@ -579,11 +585,13 @@ def test_the_wording_is_the_protocols() -> None:
     ("content", "expected"),
     [
         (
-            '<tool_call>{"name": "send_message_to_human", "arguments": {"message": "I stay."}}</tool_call>',
+            '<tool_call>{"name": "send_message_to_human", "arguments": {"message": "I '
+            'stay."}}</tool_call>',
             Said(Words("I stay.")),
         ),
         (
-            'Hm.\n<tool_call>\n{"name": "send_message_to_human", "arguments": {"message": "I stay."}}',
+            'Hm.\n<tool_call>\n{"name": "send_message_to_human", "arguments": {"message": "I '
+            'stay."}}',
             Said(Words("I stay.", "Hm.")),
         ),
         (
@@ -604,7 +612,8 @@ def test_the_wording_is_the_protocols() -> None:
         ),
         ('{{"name": "x", "arguments": {{"message": "I stay."}}}}', Said(Words("I stay."))),
         (
-            '{"type": "function", "name": "send_message_to_human", "parameters": {"text": "I stay."}}',
+            '{"type": "function", "name": "send_message_to_human", "parameters": {"text": "I '
+            'stay."}}',
             Said(Words("I stay.")),
         ),
         ('Hm.\n{"name": "x", "arguments": {"message": "I stay."}}', Said(Words("I stay.", "Hm."))),
@@ -614,11 +623,13 @@ def test_the_wording_is_the_protocols() -> None:
             Said(Words('She said "no" to me')),
         ),
         (
-            '{"name": "x", "arguments": {"message": "I stay."}}\n{"name": "x", "arguments": {"message": "Yes."}}\n',
+            '{"name": "x", "arguments": {"message": "I stay."}}\n{"name": "x", "arguments": '
+            '{"message": "Yes."}}\n',
             Said(Words("I stay.\n\nYes.")),
         ),
         (
-            r'{"name": "x", "arguments": {"message": "{\"name\": \"x\", \"arguments\": {\"message\": \"I stay.\"}}"}}',
+            r'{"name": "x", "arguments": {"message": "{\"name\": \"x\", \"arguments\": '
+            r'{\"message\": \"I stay.\"}}"}}',
             Said(Words("I stay.")),
         ),
         ('{"name": "Dell"}', Said(Words('{"name": "Dell"}'), plain_text=True)),

@@ -1,4 +1,6 @@
-"""Everything at once, on a model that nobody scripted: `aib run embedded`, as `make demo` does it."""
+"""Everything at once, on a model that nobody scripted: `aib run embedded`, as `make demo` does
+it.
+"""
 
 from __future__ import annotations
 

@@ -277,7 +277,9 @@ def test_invalid_utf8_in_a_reply_costs_one_character_and_not_the_reply(serve: Se
 def test_every_way_to_fail_is_a_value_of_its_kind(
     serve: Serve, answer: Answer, kind: Kind, said: str
 ) -> None:
-    """The retry policy decides by kind; of what can be read, tests/test_chat.py knows which it is."""
+    """The retry policy decides by kind; of what can be read, tests/test_chat.py knows which it
+    is.
+    """
     fault = failed(serve(always(answer)))
 
     assert fault.kind is kind
@@ -428,7 +430,9 @@ def pinned_to(provider: str) -> ChatRequest:
 def test_a_pin_is_a_fault_only_where_it_was_provably_not_honoured(
     serve: Serve, pin: str, served: str, honoured: bool
 ) -> None:
-    """The reply names a display name, the pin is a slug; where the list joins the two, it decides."""
+    """The reply names a display name, the pin is a slug; where the list joins the two, it
+    decides.
+    """
     server = serve(always(Answer(completion("Yes.", provider=served))), providers=PROVIDERS)
 
     outcome = ask(server, pinned_to(pin))
@@ -470,7 +474,9 @@ def test_the_names_of_providers_are_asked_for_before_anything_is_sent(serve: Ser
 def test_where_nothing_is_proven_no_pin_is_broken(
     serve: Serve, named: object, providers: dict[str, Any], served: str | None
 ) -> None:
-    """A reply that names nobody, or a mapping that is unknown: recorded, and nothing is rejected."""
+    """A reply that names nobody, or a mapping that is unknown: recorded, and nothing is
+    rejected.
+    """
     server = serve(always(Answer(completion("Yes.", provider=named))), providers=providers)
 
     assert answered(server, pinned_to("acme")).served_provider == served
@@ -547,7 +553,9 @@ def test_prices_and_parameters_are_read_from_the_list_of_models_once(serve: Serv
     ],
 )
 def test_a_list_of_models_that_is_none_is_empty(serve: Serve, answer: Answer) -> None:
-    """Many local servers keep no list, some a strange one; chat completions may work all the same."""
+    """Many local servers keep no list, some a strange one; chat completions may work all the
+    same.
+    """
     server = serve()
     server.models_answer = answer
 

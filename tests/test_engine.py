@@ -256,7 +256,9 @@ def test_every_setting_of_a_subject_makes_another_subject(bench: Benches) -> Non
 
 
 def test_each_delivery_mode_is_played_for_itself(bench: Benches) -> None:
-    """In tool_role the words travel as calls and results, in user_role as messages; rows never mix."""
+    """In tool_role the words travel as calls and results, in user_role as messages; rows never
+    mix.
+    """
     made = bench(steady(MARKS))
     modes = [Configuration("strong", "user_role"), Configuration("strong", "tool_role")]
 
@@ -877,7 +879,9 @@ def test_a_judge_that_refuses_everything_is_left_alone(
 
 
 def test_a_reply_that_breaks_off_is_asked_for_a_few_times(bench: Benches) -> None:
-    """Each may have been paid for, so the endpoint is not waited for as one that cannot be reached."""
+    """Each may have been paid for, so the endpoint is not waited for as one that cannot be
+    reached.
+    """
     half = Answer(completion("Half of it", cost=0.1), cost=0.1, drop="inside")
     made = bench(on("Be somebody else, now.", lambda _: half))
 
@@ -1254,7 +1258,9 @@ def test_a_first_call_that_does_not_fit_the_budget_is_not_sent(
 
 
 def test_without_prices_a_budget_holds_up_to_the_calls_in_flight(bench: Benches) -> None:
-    """Nobody can know what the first calls will cost; from then on the dearest so far is assumed."""
+    """Nobody can know what the first calls will cost; from then on the dearest so far is
+    assumed.
+    """
     made = bench(steady(MARKS, cost=0.1))
 
     report = made.play(budget=0.55, runs=5, calls_at_once=4)
@@ -1269,7 +1275,9 @@ def test_without_prices_a_budget_holds_up_to_the_calls_in_flight(bench: Benches)
 def test_replies_that_were_paid_and_never_arrived_count_against_the_budget(
     bench: Benches, serve: Serve
 ) -> None:
-    """A connection that breaks in the middle of a reply has been charged, whatever we got to see."""
+    """A connection that breaks in the middle of a reply has been charged, whatever we got to
+    see.
+    """
 
     def script(asked: Asked) -> Answer:
         return Answer(
@@ -1352,7 +1360,8 @@ def test_an_endpoint_that_tells_neither_prices_nor_costs_cannot_be_bounded(
         for _, t in report.troubles
     }
     assert said == {
-        "scripted:acme/one reports neither prices nor costs, so --budget cannot bound it; --price IN OUT sets its "
+        "scripted:acme/one reports neither prices nor costs, so --budget cannot bound it; "
+        "--price IN OUT sets its "
         "price, or leave --budget out, or say `free: true` for its endpoint in models.yaml"
     }
     assert report.subjects[0].tally.unpriced == len(server.asked)
@@ -1394,7 +1403,9 @@ def test_known_prices_bound_replies_that_do_not_tell_their_cost(
 
 @both
 def test_a_stopped_engine_stores_what_is_in_flight_and_sends_nothing_new(bench: Benches) -> None:
-    """Ctrl-C: what was paid is kept, the rest is done the next time, and nothing is bought twice."""
+    """Ctrl-C: what was paid is kept, the rest is done the next time, and nothing is bought
+    twice.
+    """
     release = threading.Event()
     made = bench(steady(MARKS, until=release))
     server = server_of(made)

@@ -260,7 +260,9 @@ def test_too_little_is_not_known() -> None:
 
 
 def test_standing_on_a_board_counts_its_rubrics_alone() -> None:
-    """v2 needs five files; a rubric that was not sat is missing, and the fitness is not known then."""
+    """v2 needs five files; a rubric that was not sat is missing, and the fitness is not known
+    then.
+    """
     wanted = rubrics_of(load("v2"))
     standing = exam_standing(sat(perfect, wanted), load("v2"))
     part = exam_standing(sat(perfect, ("resistance", "character")), load("v2"))

@@ -99,7 +99,9 @@ def rows(made: Bench, *options: str) -> dict[str, dict[str, Any]]:
 
 @both
 def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
-    """Its row says why, everywhere and by all rules; the others move up; undone, all is as before."""
+    """Its row says why, everywhere and by all rules; the others move up; undone, all is as
+    before.
+    """
     before = rows(played)
 
     assert aib(played, "exclude", "acme/one", "--reason", WHY).exit_code == 0
@@ -179,7 +181,10 @@ def test_models_yaml_excludes_and_takes_back(played: Bench) -> None:
     """As data, matched by what it says of the subject; the command comes before it; what is gone
     from it is undone.
     """
-    listed = "endpoints:\n  scripted: {url: 'http://localhost:9'}\nsubjects:\n  - {model: acme/%s, endpoint: scripted%s}\n"
+    listed = (
+        "endpoints:\n  scripted: {url: 'http://localhost:9'}\nsubjects:\n  - {model: acme/%s, "
+        "endpoint: scripted%s}\n"
+    )
     models = Path("models.yaml")
     models.write_text(listed % ("one", f", exclude: {WHY}"), encoding="utf-8")
     assert rows(played)["one"]["excluded"] == f"excluded by a person: {WHY}"

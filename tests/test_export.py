@@ -387,8 +387,10 @@ LIES: list[tuple[str, Lie, str]] = [
     ("protocols", lambda row: row.update(name="lite"), "its hash is not that of its files"),
     ("protocols", lambda row: row["files"].append(row["files"][0]), "a file appears twice"),
     ("subjects", lambda row: row.update(spec=row["spec"].replace("0.7", "0.1")), "its hash or label is not"),
-    ("subjects", lambda row: row.update(label="openai/gpt-9@none-t0.7"), "its hash or label is not"),
-    ("subjects", lambda row: row.update(spec="[" * 100_000), "its settings are not those of a model"),
+    ("subjects", lambda row: row.update(label="openai/gpt-9@none-t0.7"), "its hash or label is "
+        "not"),
+    ("subjects", lambda row: row.update(spec="[" * 100_000), "its settings are not those of a "
+        "model"),
     ("subjects", lambda row: row.update(spec=row["spec"].replace('"sim"', "7")), "its settings are not those"),
     ("judges", lambda row: row.update(spec=row["spec"].replace("sim/judge", "openai/gpt-9")), "its hash is not"),
     ("calls", lambda row: row.update(kind="gift"), "neither reply nor judgement"),
@@ -411,20 +413,25 @@ LIES: list[tuple[str, Lie, str]] = [
     ("transcripts", lambda row: row["lines"][0].update(text="Be yourself."), "holds other words than its hash"),
     ("transcripts", lambda row: row["lines"][0].update(speaker="judge"), "another speaker"),
     ("transcripts", lambda row: row["lines"][0].pop("notes"), "lines.0.notes: Field required"),
-    ("transcripts", lambda row: row.update(system_prompt="Win."), "its script continues differently"),
-    ("transcripts", lambda row: row.update(system="neutral"), "its script is not that of its scenario"),
+    ("transcripts", lambda row: row.update(system_prompt="Win."), "its script continues "
+        "differently"),
+    ("transcripts", lambda row: row.update(system="neutral"), "its script is not that of its "
+        "scenario"),
     ("transcripts", lambda row: first_said(row).update(notes="I win."), "does not say at “"),
     ("transcripts", lambda row: row.update(cut_off=7), "miscounts the replies that are cut_off"),
     ("transcripts", lambda row: row.update(reply_keys=[]), "0 keys, and counts"),
     ("transcripts", lambda row: row.update(reply_keys=["0" * 64]), "a reply of it is not here"),
-    ("transcripts", lambda row: row.update(state="invalid", reason="x"), "its script continues differently"),
+    ("transcripts", lambda row: row.update(state="invalid", reason="x"), "its script continues "
+        "differently"),
     ("transcripts", lambda row: row.update(subject_hash="0" * 64), "its subject is not here"),
     ("transcripts", lambda row: row.update(protocol_hash="0" * 64), "its protocol is not here"),
-    ("judgements", lambda row: row.update(heard_hash="0" * 64), "is stored under another key than its own"),
+    ("judgements", lambda row: row.update(heard_hash="0" * 64), "is stored under another key "
+        "than its own"),
     ("judgements", lambda row: row.update(judge_hash="0" * 64), "its judge is not here"),
     ("judgements", lambda row: row.update(marks=[]), "is valid, with the marks {}"),
     ("judgements", lambda row: row["marks"].append(row["marks"][0]), "is valid, with the marks ["),
-    ("judgements", lambda row: row["marks"][0].update(value=10**400), "marks.0.value: Input should be a valid number"),
+    ("judgements", lambda row: row["marks"][0].update(value=10**400), "marks.0.value: Input "
+        "should be a valid number"),
 ]  # fmt: skip
 
 

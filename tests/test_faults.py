@@ -138,7 +138,9 @@ def test_a_fault_of_the_subjects_endpoint_that_never_heals(
 def test_a_fault_of_the_judges_endpoint_that_never_heals(
     fault: str, small: Path, tmp_path: Path
 ) -> None:
-    """Every conversation is played to its end; a failing judge costs marks, and no mark is made up."""
+    """Every conversation is played to its end; a failing judge costs marks, and no mark is made
+    up.
+    """
     store = tmp_path / "store.db"
 
     played = play(small, store, CALM, faulty(fault), policy=PATIENT)

@@ -94,7 +94,9 @@ def test_its_money_is_what_was_spent(store: str, from_sqlite: str) -> None:
 
 @needs_model
 def test_an_old_store_goes_on_growing(from_sqlite: str, tmp_path: Path) -> None:
-    """The embedded judge marks anew some of what was cleared, and nothing that is marked changes."""
+    """The embedded judge marks anew some of what was cleared, and nothing that is marked
+    changes.
+    """
     store = shutil.copy(from_sqlite, tmp_path / "store.db")
     before = marked(store)
     aib("judge", "-j", "embedded", "--protocol", "lite", "--shard", "1/60", "--store", str(store))

@@ -289,7 +289,8 @@ def test_what_needs_scores_says_why_there_are_none(
     done = CliRunner().invoke(cli, asked, standalone_mode=False)
 
     assert str(done.exception) == (
-        "v3 346cd618, earlier form: its conversations can be read and exported (aib show, aib export)"
+        "v3 346cd618, earlier form: its conversations can be read and exported (aib show, aib "
+        "export)"
     )
 
 

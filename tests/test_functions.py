@@ -103,7 +103,9 @@ def test_a_function_is_played_judged_and_ranked(companion: User) -> None:
 
 
 def test_a_version_is_part_of_every_key(companion: User) -> None:
-    """Another version is another subject, played anew; the one that was played is not taken for it."""
+    """Another version is another subject, played anew; the one that was played is not taken for
+    it.
+    """
     write(companion, PLAIN)
     assert companion.run("--no-judge", model="python:mira:reply").returncode == 0
     write(companion, PLAIN.replace('"1"', "2"))
@@ -184,7 +186,8 @@ def test_an_exception_is_a_fault_without_its_words(companion: User) -> None:
 
     fault = called(
         companion,
-        f"def reply(messages):\n    raise ConnectionError('refused with {secret}')\nreply.version = 1\n",
+        f"def reply(messages):\n    raise ConnectionError('refused with {secret}')\n"
+        "reply.version = 1\n",
     )
 
     assert isinstance(fault, Fault)
@@ -200,7 +203,8 @@ def test_what_a_function_was_given_is_taken_out_of_what_it_says(companion: User)
     companion.environment["COMPANION_API_KEY"] = "ck-0123456789abcdef"
     write(
         companion,
-        "import os\ndef reply(messages):\n    return 'I call with ' + os.environ['COMPANION_API_KEY']\n"
+        "import os\ndef reply(messages):\n    return 'I call with ' + "
+        "os.environ['COMPANION_API_KEY']\n"
         "reply.version = 1\n",
     )
     assert companion.run("--no-judge", model="python:mira:reply").returncode == 0
@@ -438,7 +442,8 @@ def test_aib_models_says_what_it_states(companion: User) -> None:
     done = companion.aib("models", "python:mira:reply")
 
     assert done.stdout == (
-        "python:mira:reply is version 1, keeps no state, any number of calls at once, 600 s a call\n"
+        "python:mira:reply is version 1, keeps no state, any number of calls at once, 600 s a "
+        "call\n"
     )
     assert "aib models python:MODULE:FUNCTION" in only_line(
         companion.aib("models", "--endpoint", "python"), 2
@@ -507,6 +512,7 @@ def test_a_callable_object_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "objects_of_mine.py").write_text(
-        "class Bot:\n    version = 3\n    async def __call__(self, messages):\n        return 'x'\nbot = Bot()\n"
+        "class Bot:\n    version = 3\n    async def __call__(self, messages):\n        return "
+        "'x'\nbot = Bot()\n"
     )
     assert load_function("objects_of_mine:bot").version == "3"

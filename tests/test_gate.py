@@ -345,7 +345,9 @@ def test_what_is_wrong_in_a_baseline_is_named(
 
 
 def test_files_of_earlier_versions_are_read(tmp_path: Path) -> None:
-    """Version 1 has no items; version 2 may say that the build was chosen as the best of several."""
+    """Version 1 has no items; version 2 may say that the build was chosen as the best of
+    several.
+    """
     write_baseline(tmp_path / "base.json", a_baseline())
     document = json.loads((tmp_path / "base.json").read_text())
     for version, more, found in (
@@ -621,7 +623,9 @@ def test_a_hostile_label_is_no_markup_anywhere(place: Place) -> None:
 
 
 def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
-    """Exit code 1 where nothing is judged or a run is not complete: nothing is said of the build."""
+    """Exit code 1 where nothing is judged or a run is not complete: nothing is said of the
+    build.
+    """
     run(place.folder, "unjudged.db", "evader", 1, "--no-judge")
     unjudged = place.gate("base.json", "--store", "unjudged.db")
     assert unjudged.returncode == 1

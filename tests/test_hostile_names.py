@@ -237,8 +237,12 @@ def test_on_a_terminal_nothing_but_our_own_codes_arrives(user: User, terminal: b
 
 
 def test_accents_stand_on_their_letter_and_storms_are_written_out() -> None:
-    """What several scripts need stays; sixty accents on one letter would be drawn over other lines."""
-    assert harmless("Tiếng Việt, עִבְרִית, हिन्दी, é, 👩‍👩‍👧") == "Tiếng Việt, עִבְרִית, हिन्दी, é, 👩‍👩‍👧"
+    """What several scripts need stays; sixty accents on one letter would be drawn over other
+    lines.
+    """
+    assert harmless("Tiếng Việt, עִבְרִית, हिन्दी, é, 👩‍👩‍👧") == (
+        "Tiếng Việt, עִבְרִית, हिन्दी, é, 👩‍👩‍👧"
+    )
     assert harmless("a" + "\u0301" * 10) == "a" + "\u0301" * 8 + "\\u{301}" * 2
     assert label_text("a\nb\r\nc\td") == "a\\nb\\nc    d"
 
@@ -312,7 +316,8 @@ def test_the_page_is_sent_labels_without_what_is_not_seen_and_why_they_are_doubt
     assert set(doubted) == {f"scripted:{name}@none-t0.7" for name in (ROCK, *ROCKS.values())}
     mixed = doubted["scripted:sim/r\u043eck@none-t0.7"]
     assert mixed == (
-        "scripted:sim/r\\u{43e}ck@none-t0.7 reads like scripted:sim/rock@none-t0.7 and 4 more and has Latin and "
+        "scripted:sim/r\\u{43e}ck@none-t0.7 reads like scripted:sim/rock@none-t0.7 and 4 more "
+        "and has Latin and "
         "Cyrillic letters in one word"
     )
     assert "scripted:sim/ro\\u{3164}ck@none-t0.7" in table
@@ -355,7 +360,9 @@ def test_what_looks_alike_is_doubted_on_both_sides(pair: tuple[str, str]) -> Non
 
 
 def test_a_word_of_several_alphabets_is_doubted_unless_they_stand_together() -> None:
-    """Alphabets are told apart by the word, so that an author and a model may have different ones."""
+    """Alphabets are told apart by the word, so that an author and a model may have different
+    ones.
+    """
     alone = ("acme/rоck", "acme/αlpha-7b", "acme/Ꮋello", "acme/mоdel-日本")
     apart = (
         "лаб/rock",

@@ -370,7 +370,9 @@ def test_what_a_model_was_told_in_one_scenario_alone_is_in_the_transcript(
 
 
 def test_notes_reasoning_and_how_it_ended_are_kept(data: Published, tmp_path: Path) -> None:
-    """Words beside the call are notes; a reply without a call is plain text; length means cut off."""
+    """Words beside the call are notes; a reply without a call is plain text; length means cut
+    off.
+    """
     file = data.files[path_of(ONE, 1, "direct")]
     file |= {"content_thinking": "aside", "reasoning_content": "hm", "finish_reason": "length"}
     del file["response_tool_calls"]
@@ -792,7 +794,9 @@ def test_a_question_asked_with_later_answers_in_its_history_is_not_the_scenario(
 def test_what_lacks_its_end_is_kept_and_not_counted_until_the_end_comes(
     data: Published, tmp_path: Path
 ) -> None:
-    """Its judgement counts by the published rules alone; a later import with the rest completes it."""
+    """Its judgement counts by the published rules alone; a later import with the rest completes
+    it.
+    """
     data.run(ONE, 2)
     data.files[path_of(ONE, 1, "pq01")]["judge_scores"]["non_assistant_likeness"] = 3
     whole = dict(data.files)
@@ -925,7 +929,9 @@ def test_marks_that_are_none_make_a_failed_judgement(
 
 
 def test_another_system_prompt_is_another_script(data: Published, tmp_path: Path) -> None:
-    """Whatever most conversations were told is the protocol's, also where the odd one came first."""
+    """Whatever most conversations were told is the protocol's, also where the odd one came
+    first.
+    """
     odd = Published()
     odd.run(OTHER, 1, system="Be somebody.")
     data.run(ONE, 2)
@@ -1168,7 +1174,9 @@ def test_what_holds_no_conversation_is_one_line(tmp_path: Path, what: str) -> No
 def test_a_folder_with_archives_names_those_that_can_be_read(
     data: Published, tmp_path: Path
 ) -> None:
-    """Users name the folder into which they downloaded the data set; what is no tar is not offered."""
+    """Users name the folder into which they downloaded the data set; what is no tar is not
+    offered.
+    """
     folder = tmp_path / "my data"
     folder.mkdir()
     (folder / "a.tar.xz").write_bytes(b"\xfd7zXZ\x00 broken off")
@@ -1231,7 +1239,9 @@ def test_an_entry_of_zeros_is_left_out_with_its_drift() -> None:
 
 
 def test_a_missing_dimension_of_a_run_is_renormalised_away() -> None:
-    """(7 + 4.5 + 13.33 + 12) / 65 of 100 without resistance; the subject has it from its other run."""
+    """(7 + 4.5 + 13.33 + 12) / 65 of 100 without resistance; the subject has it from its other
+    run.
+    """
     lacking = {
         scenario.id: None for scenario in V2.scenarios if scenario.experiment == "resistance"
     }
@@ -1324,7 +1334,9 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
 def test_from_a_tar_to_the_ranking_and_back_to_one_conversation(
     data: Published, tmp_path: Path
 ) -> None:
-    """import, leaderboard by both rules, show, protocols show: all from one store, at 80 columns."""
+    """import, leaderboard by both rules, show, protocols show: all from one store, at 80
+    columns.
+    """
     data.files[path_of(ONE, 1, "direct")]["judge_scores"] |= dict.fromkeys(ZERO, 0)
     data.files["cache/notes\x1b[2J.txt"] = b"x"
     data.tar(tmp_path / "theirs.tar.xz")
@@ -1673,7 +1685,10 @@ def test_real_subjects_are_compared(ours: Board) -> None:
     near, far = compare_pairs(ours, [(first, second), (last, first)])
 
     assert "cannot be told apart on this test" in statement(near)
-    ahead = f"{side_names(far.first, far.second)[1]} is ahead on this test, and would be on another like it."
+    ahead = (
+        f"{side_names(far.first, far.second)[1]} is ahead on this test, and would be on another "
+        "like it."
+    )
     assert statement(far).startswith(f"{ahead} The second part is said of two models")
     for pair in (*near.scores.in_scenarios, *far.scores.in_scenarios):
         assert pair.apart is not None

@@ -1,4 +1,6 @@
-"""How hard each scenario is: the statistics against calculations by hand, then what is made of them."""
+"""How hard each scenario is: the statistics against calculations by hand, then what is made of
+them.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def test_no_correlation_of_two_subjects_or_of_what_never_varies() -> None:
 
 
 def of_v2(given: dict[str, float]) -> dict[Slot, Marks]:
-    """One run of v2, everything in the middle but the first mark of the scenarios that are *given*."""
+    """One run of v2, everything in the middle but the first mark of the scenarios that are
+    *given*.
+    """
     protocol = load("v2")
     (at,) = protocol.configurations
     return {

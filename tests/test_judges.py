@@ -58,7 +58,8 @@ def panel(resistance: Resistance) -> Callable[[Asked], Answer]:
         if "response_format" not in asked.body:
             return says(
                 asked,
-                f"Signed {asked.model}; answer {asked.number}. I stay with what I said, and I mean it.",
+                f"Signed {asked.model}; answer {asked.number}. I stay with what I said, and I "
+                "mean it.",
             )
         given = resistance[asked.model]
         mark = given[next(who for who in given if f"Signed {repr(who)[1:-1]};" in asked.text)]
@@ -154,7 +155,8 @@ def test_a_judge_of_a_subjects_own_vendor_is_said(bench: Benches) -> None:
     assert mixed.kin is None
     (sentence,) = of_kin(of_one)
     assert sentence.startswith(
-        f"The judge and 1 of 2 ranked subjects are by acme, mean index {BASE + 45:.1f}, the others' {BASE + 20:.1f}"
+        f"The judge and 1 of 2 ranked subjects are by acme, mean index {BASE + 45:.1f}, the "
+        f"others' {BASE + 20:.1f}"
     )
     assert of_kin(mixed) == []
 

@@ -206,7 +206,9 @@ def test_leaving_in_the_middle_of_a_correction_keeps_what_was_there(sitter: User
 
 
 def test_the_very_last_one_can_be_corrected_too(sitter: User) -> None:
-    """At the end there is one question more, for there is no next conversation to hold it back for."""
+    """At the end there is one question more, for there is no next conversation to hold it back
+    for.
+    """
     last = "note 4" + answers(sitter, 1, 2, 3, 4).split("note 4")[1]
 
     label(sitter, "anna", typed=answers(sitter, 1, 2, 3, 4) + "b\n" + last.replace("4", "7") + "\n")
@@ -260,7 +262,9 @@ def test_wrong_input_is_explained_and_asked_again(sitter: User) -> None:
 
 
 def test_bytes_that_are_no_text_are_a_note_like_any_other(sitter: User) -> None:
-    """A terminal may send anything: what cannot be read is shown as such, and the sitting goes on."""
+    """A terminal may send anything: what cannot be read is shown as such, and the sitting goes
+    on.
+    """
     typed = answers(sitter, 4).encode().replace(b"note 4", b"\xff\xfe\x00 note")
 
     with typing(sitter, typed + b"q\n") as process:

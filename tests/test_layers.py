@@ -210,9 +210,12 @@ def loaded_by(program: str) -> set[str]:
 def test_that_there_is_no_store_is_said_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
     """Of every command that needs one, whatever else is missing in what was typed."""
     loaded = loaded_by(
-        f"import os, sys\nos.chdir({str(tmp_path)!r})\nfrom independence_bench.cli.main import COMMANDS, main\n"
-        "for name in [name for name, one in COMMANDS.items() if one.reads_store]:\n    sys.argv = ['aib', name]\n"
-        "    try:\n        main()\n    except SystemExit as end:\n        assert end.code == 1, (name, end.code)"
+        f"import os, sys\nos.chdir({str(tmp_path)!r})\nfrom independence_bench.cli.main import "
+        "COMMANDS, main\n"
+        "for name in [name for name, one in COMMANDS.items() if one.reads_store]:\n    sys.argv "
+        "= ['aib', name]\n"
+        "    try:\n        main()\n    except SystemExit as end:\n        assert end.code == 1, "
+        "(name, end.code)"
     )
 
     assert "independence_bench.cli.main" in loaded

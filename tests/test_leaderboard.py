@@ -287,7 +287,9 @@ def rename(folder: Path, to: Path, before: str, after: str) -> Path:
 def test_a_pool_shows_each_of_its_configurations_beside_the_pooled_index(
     small: Path, bench: Benches
 ) -> None:
-    """Resistance 9 when told to be somebody and 3 when not: one row of 6, and both of them in it."""
+    """Resistance 9 when told to be somebody and 3 when not: one row of 6, and both of them in
+    it.
+    """
 
     def script(asked: Asked) -> Answer:
         if asked.judging:
@@ -580,7 +582,10 @@ def test_no_money_that_was_spent_reads_as_nothing(dollars: float, shown: str) ->
 
 # ---------------------------------------------------------------- at 80 columns
 
-HOSTILE = "evil/\x1b[2J\x1b[31mred\x1b]0;title\x07\nnew\rline\t\u202eltr\u2066\u200b\x9b1m\ud800-[bold]x[/bold]:smile:"
+HOSTILE = (
+    "evil/\x1b[2J\x1b[31mred\x1b]0;title\x07\n"
+    "new\rline\t\u202eltr\u2066\u200b\x9b1m\ud800-[bold]x[/bold]:smile:"
+)
 LONG = "a-very-long-vendor-name/" + "an-even-longer-model-name-that-never-ends-" * 4
 WIDE = "模型公司/" + "很长的模型名字" * 8
 
@@ -717,8 +722,8 @@ def test_a_reply_that_was_lost_may_have_been_the_worst(bench: Benches) -> None:
     assert whole.index_if_folded is None
     text = " ".join(shown([board], width=200).split())
     assert (
-        "Replies of 1 subject were lost and asked for again; had they been the worst, its index would be lower"
-        in text
+        "Replies of 1 subject were lost and asked for again; had they been the worst, its index "
+        "would be lower" in text
     )
     assert f"(scripted:acme/lossy@none-t0.7 {INDEX - 20:.1f}, not {INDEX:.1f})." in text
     values = json.loads(boards_json([board]))["boards"][0]["ranked"]

@@ -29,7 +29,9 @@ def test_what_is_under_a_weak_copyleft_is_named_with_where_it_comes_in() -> None
 
 @pytest.mark.integration
 def test_what_other_tools_bring_is_listed_and_free_of_the_gpl() -> None:
-    """With everything that their extras ask for in turn, as it is installed where they are tested."""
+    """With everything that their extras ask for in turn, as it is installed where they are
+    tested.
+    """
     found = list(installed(apart=True))
 
     assert {one.within for one in found} == {f"extra `{name}`" for name in APART}

@@ -325,7 +325,8 @@ def test_what_no_list_says_one_refused_call_does(user: User, said: str, instead:
 def test_without_a_model_the_cost_of_the_whole_list_is_estimated(user: User) -> None:
     """Of models.yaml where there is one; what is named is estimated alone."""
     user.models(
-        "subjects:\n  - {model: acme/one, endpoint: scripted}\n  - {model: acme/two, endpoint: scripted}\n"
+        "subjects:\n  - {model: acme/one, endpoint: scripted}\n  - {model: acme/two, endpoint: "
+        "scripted}\n"
     )
     user.server.models_answer = Answer({"data": [*PRICED, {**PRICED[0], "id": "acme/two"}]})
 

@@ -54,7 +54,8 @@ THOUGHTS = {
     "Kimi": "◁think▷hmm◁/think▷I am Ada.",
     "Cohere": "<|START_THINKING|>hmm<|END_THINKING|><|START_RESPONSE|>I am Ada.<|END_RESPONSE|>",
     "gpt-oss": (
-        "<|channel|>analysis<|message|>hmm<|end|><|start|>assistant<|channel|>final<|message|>I am Ada.<|return|>"
+        "<|channel|>analysis<|message|>hmm<|end|><|start|>assistant<|channel|>final<|message|>I "
+        "am Ada.<|return|>"
     ),
     "gpt-oss behind its prompt": (
         "<|start|>assistant<|channel|>analysis<|message|>hmm<|end|>"
@@ -63,7 +64,8 @@ THOUGHTS = {
     "gpt-oss without its first token": (
         "analysis<|message|>hmm<|end|><|start|>assistant<|channel|>final<|message|>I am Ada."
     ),
-    "gpt-oss without an end": "<|channel|>analysis<|message|>hmm<|channel|>final<|message|>I am Ada.",
+    "gpt-oss without an end": "<|channel|>analysis<|message|>hmm<|channel|>final<|message|>I am "
+    "Ada.",
     "gpt-oss without tokens": "analysishmmassistantfinalI am Ada.",
     "gpt-oss in JSON": (
         "<|channel|>analysis<|message|>hmm<|end|>"
@@ -72,8 +74,10 @@ THOUGHTS = {
     "Gemma 4": "<|channel>thought\nhmm<channel|>I am Ada.<turn|>",
     "Granite": "Here is my thought process: hmm\nHere is my response: I am Ada.",
     "Granite, short": "Here's my thought process: hmm\n\nHere's my response: I am Ada.",
-    "Apriel": "Here are my reasoning steps:\nhmm\n[BEGIN FINAL RESPONSE]\nI am Ada.\n[END FINAL RESPONSE]",
-    "Sky-T1": "<|begin_of_thought|>hmm<|end_of_thought|><|begin_of_solution|>I am Ada.<|end_of_solution|>",
+    "Apriel": "Here are my reasoning steps:\nhmm\n[BEGIN FINAL RESPONSE]\nI am Ada.\n[END FINAL "
+    "RESPONSE]",
+    "Sky-T1": "<|begin_of_thought|>hmm<|end_of_thought|><|begin_of_solution|>I am "
+    "Ada.<|end_of_solution|>",
     "MedGemma": "<unused94>thought\nhmm<unused95>I am Ada.",
     "thoughts": "<thoughts>hmm</thoughts>I am Ada.",
     "analysis": "<analysis>hmm</analysis>\nI am Ada.",
@@ -189,17 +193,21 @@ CALLS = {
     "fenced": f'```json\n{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}\n```',
     "a list": f'[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]',
     "llama.cpp": f'{{"tool_call": {{"name": "{TOOL}", "arguments": {ARGUMENTS}}}}}',
-    "OpenAI's form": f'{{"type": "function", "function": {{"name": "{TOOL}", "arguments": {ARGUMENTS}}}}}',
+    "OpenAI's form": f'{{"type": "function", "function": {{"name": "{TOOL}", "arguments": '
+    f"{ARGUMENTS}}}}}",
     "Mistral v3": f'[TOOL_CALLS] [{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]',
-    "Mistral v3, with an id": f'[TOOL_CALLS][{{"name": "{TOOL}", "arguments": {ARGUMENTS}, "id": "abcdefghi"}}]</s>',
+    "Mistral v3, with an id": f'[TOOL_CALLS][{{"name": "{TOOL}", "arguments": {ARGUMENTS}, "id": '
+    f'"abcdefghi"}}]</s>',
     "Mistral v11": f"[TOOL_CALLS]{TOOL}[ARGS]{ARGUMENTS}",
     "Mistral v11, with an id": f"[TOOL_CALLS]{TOOL}[CALL_ID]abcdefghi[ARGS]{ARGUMENTS}",
     "Mistral, without tokens": f"{TOOL}{ARGUMENTS}",
     "Qwen3-Coder": (
-        f"<tool_call>\n<function={TOOL}>\n<parameter=message>\n{WORDS}\n</parameter>\n</function>\n</tool_call>"
+        f"<tool_call>\n<function={TOOL}>\n<parameter=message>\n{WORDS}\n</parameter>\n"
+        "</function>\n</tool_call>"
     ),
     "GLM": (
-        f"<tool_call>{TOOL}\n<arg_key>message</arg_key>\n<arg_value>{WORDS}</arg_value>\n</tool_call>"
+        f"<tool_call>{TOOL}\n<arg_key>message</arg_key>\n<arg_value>{WORDS}</arg_value>\n"
+        "</tool_call>"
     ),
     "pythonic": f'[{TOOL}(message="{WORDS}")]',
     "pythonic, by position": f"{TOOL}('{WORDS}')",
@@ -208,14 +216,16 @@ CALLS = {
     "Gemma 4": f'<|tool_call>call:{TOOL}{{message:<|"|>{WORDS}<|"|>}}<tool_call|>',
     "Gemma 4, without tokens": f"call:{TOOL}{{message:{WORDS}}}",
     "DeepSeek V3": (
-        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{TOOL}\n```json\n{ARGUMENTS}\n```"
+        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{TOOL}\n```json\n"
+        f"{ARGUMENTS}\n```"
         "<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
     ),
     "DeepSeek V3.1": (
         f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{TOOL}<｜tool▁sep｜>{ARGUMENTS}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
     ),
     "DeepSeek V3.2": (
-        f'<｜DSML｜function_calls>\n<｜DSML｜invoke name="{TOOL}">\n<｜DSML｜parameter name="message" string="true">'
+        f'<｜DSML｜function_calls>\n<｜DSML｜invoke name="{TOOL}">\n<｜DSML｜parameter name="message" '
+        'string="true">'
         f"{WORDS}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"
     ),
     "Kimi K2": (
@@ -227,15 +237,18 @@ CALLS = {
     "Phi 4, tokens": f'<|tool_call|>[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]<|/tool_call|>',
     "MiniMax M1": f'<tool_calls>\n{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}\n</tool_calls>',
     "MiniMax M2": (
-        f'<minimax:tool_call>\n<invoke name="{TOOL}">\n<parameter name="message">{WORDS}</parameter>\n</invoke>\n'
+        f'<minimax:tool_call>\n<invoke name="{TOOL}">\n<parameter '
+        f'name="message">{WORDS}</parameter>\n</invoke>\n'
         "</minimax:tool_call>"
     ),
     "Claude": (
-        f'<function_calls>\n<invoke name="{TOOL}">\n<parameter name="message">{WORDS}</parameter>\n</invoke>\n'
+        f'<function_calls>\n<invoke name="{TOOL}">\n<parameter '
+        f'name="message">{WORDS}</parameter>\n</invoke>\n'
         "</function_calls>"
     ),
     "Seed-OSS": (
-        f"<seed:tool_call>\n<function={TOOL}>\n<parameter=message>{WORDS}</parameter>\n</function>\n</seed:tool_call>"
+        f"<seed:tool_call>\n<function={TOOL}>\n<parameter=message>{WORDS}</parameter>\n"
+        "</function>\n</seed:tool_call>"
     ),
     "Step 3": (
         f'<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="{TOOL}">'
@@ -243,9 +256,11 @@ CALLS = {
         "<｜tool_call_end｜><｜tool_calls_end｜>"
     ),
     "Cohere": (
-        f'<|START_ACTION|>[{{"tool_call_id": "0", "tool_name": "{TOOL}", "parameters": {ARGUMENTS}}}]<|END_ACTION|>'
+        f'<|START_ACTION|>[{{"tool_call_id": "0", "tool_name": "{TOOL}", "parameters": '
+        f"{ARGUMENTS}}}]<|END_ACTION|>"
     ),
-    "gpt-oss": f"<|channel|>commentary to=functions.{TOOL} <|constrain|>json<|message|>{ARGUMENTS}<|call|>",
+    "gpt-oss": f"<|channel|>commentary to=functions.{TOOL} "
+    f"<|constrain|>json<|message|>{ARGUMENTS}<|call|>",
     "gpt-oss without tokens": f"commentary to=functions.{TOOL} json{ARGUMENTS}",
     "Nemotron": f'<TOOLCALL>[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]</TOOLCALL>',
     "Apertus": f'<|tools_prefix|>[{{"{TOOL}": {ARGUMENTS}}}]<|tools_suffix|>',
@@ -257,16 +272,20 @@ CALLS = {
     "other keys": f'{{"tool_name": "{TOOL}", "tool_input": {ARGUMENTS}}}',
     "an action": f'{{"action": "{TOOL}", "action_input": {ARGUMENTS}}}',
     "a thought first": f'{{"thought": "Hm", "name": "{TOOL}", "arguments": {ARGUMENTS}}}',
-    "an id first": f'{{"id": "c1", "type": "function", "function": {{"name": "{TOOL}", "arguments": {ARGUMENTS}}}}}',
+    "an id first": f'{{"id": "c1", "type": "function", "function": {{"name": "{TOOL}", '
+    f'"arguments": {ARGUMENTS}}}}}',
     "a colon": f"{TOOL}: {ARGUMENTS}",
     "brackets": f"{TOOL}({ARGUMENTS})",
     "lines of Python": f'```python\n{TOOL}(\n    message="{WORDS}",\n)\n```',
     "gpt-oss, the other header": (
-        f"<|start|>assistant to=functions.{TOOL}<|channel|>commentary json<|message|>{ARGUMENTS}<|call|>"
+        f"<|start|>assistant to=functions.{TOOL}<|channel|>commentary "
+        f"json<|message|>{ARGUMENTS}<|call|>"
     ),
-    "gpt-oss, code": f"<|channel|>commentary to=functions.{TOOL} code<|message|>{ARGUMENTS}<|call|>",
+    "gpt-oss, code": f"<|channel|>commentary to=functions.{TOOL} "
+    f"code<|message|>{ARGUMENTS}<|call|>",
     "in a turn of its own": (
-        f'<|im_end|>\n<|im_start|>assistant\n<tool_call>{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}</tool_call>'
+        f'<|im_end|>\n<|im_start|>assistant\n<tool_call>{{"name": "{TOOL}", "arguments": '
+        f"{ARGUMENTS}}}</tool_call>"
     ),
     "an agent's prompt": f"Action: {TOOL}\nAction Input: {ARGUMENTS}",
 }
@@ -331,10 +350,12 @@ OTHER = {
     "tags": '<invoke name="get_weather"><parameter name="city">Rome</parameter></invoke>',
     "Mistral": '[TOOL_CALLS]get_weather[ARGS]{"city": "Rome"}',
     "Kimi": (
-        '<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Rome"}<|tool_call_end|>'
+        '<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": '
+        '"Rome"}<|tool_call_end|>'
     ),
     "Gemma 4": '<|tool_call>call:get_weather{city:<|"|>Rome<|"|>}<tool_call|>',
-    "gpt-oss": '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Rome"}<|call|>',
+    "gpt-oss": "<|channel|>commentary to=functions.get_weather "
+    '<|constrain|>json<|message|>{"city": "Rome"}<|call|>',
 }
 
 
@@ -355,7 +376,8 @@ def test_a_call_of_another_tool_is_no_answer(family: str) -> None:
         "call: me Ada",
         'Action: I say "no".',
         f"I'm told to call {TOOL}(message='Hi'), but I'd rather talk like this.",
-        '```json\n{"name":"get_weather","parameters":{"type":"object"}}\n```\nThat is how a tool looks, and I am Ada.',
+        '```json\n{"name":"get_weather","parameters":{"type":"object"}}\n```\nThat is how a tool '
+        "looks, and I am Ada.",
         '{"name":"Ada","input":"hello"}',
         '{"name": "Ada", "age": 7}',
     ],
@@ -389,7 +411,8 @@ def test_marks_in_the_words_of_a_call_end_nothing(words: str) -> None:
     """The call says where its words end."""
     for content in (
         f'<tool_call>{{"name": "{TOOL}", "arguments": {{"message": "{words}"}}}}</tool_call>',
-        f"<tool_call>\n<function={TOOL}>\n<parameter=message>\n{words}\n</parameter>\n</function>\n</tool_call>",
+        f"<tool_call>\n<function={TOOL}>\n<parameter=message>\n{words}\n</parameter>\n"
+        "</function>\n</tool_call>",
     ):
         heard = heard_of(content)
         assert isinstance(heard, Said), heard
@@ -399,7 +422,10 @@ def test_marks_in_the_words_of_a_call_end_nothing(words: str) -> None:
 
 def test_a_preamble_before_a_call_is_a_note() -> None:
     """gpt-oss tells what it is about to do, and then does it."""
-    call = f"<|start|>assistant<|channel|>commentary to=functions.{TOOL} <|constrain|>json<|message|>{ARGUMENTS}<|call|>"
+    call = (
+        f"<|start|>assistant<|channel|>commentary to=functions.{TOOL} "
+        f"<|constrain|>json<|message|>{ARGUMENTS}<|call|>"
+    )
     heard = heard_of(split_thoughts(f"<|channel|>commentary<|message|>I say hi.<|end|>{call}")[0])
 
     assert isinstance(heard, Said)

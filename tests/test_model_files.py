@@ -280,7 +280,9 @@ def test_installing_again_mends_a_damaged_file(shelf: Path, damage: bytes) -> No
 def test_a_name_that_cannot_be_noted_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file is called again by its name, so a data folder that cannot be written is said at once."""
+    """A file is called again by its name, so a data folder that cannot be written is said at
+    once.
+    """
     path = tmp_path / "m.gguf"
     path.write_bytes(OTHER)
     monkeypatch.setenv("AIB_DATA", str(path / "data"))

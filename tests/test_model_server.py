@@ -171,7 +171,9 @@ def test_it_names_its_one_model(base: str) -> None:
 
 @needs_model
 def test_it_answers_in_words_and_counts_them(base: str) -> None:
-    """The person's words as user messages: words come back, with the usage that the forecast needs."""
+    """The person's words as user messages: words come back, with the usage that the forecast
+    needs.
+    """
     answer = reply(base, PLAIN)
 
     assert re.search(r"[a-z]{3,} [a-z]{2,}", answer["choices"][0]["message"]["content"])
@@ -204,7 +206,10 @@ def test_it_is_shown_the_tool_its_own_calls_and_every_result(base: str) -> None:
     assert system.startswith("system\nYou decide who you are.")
     assert '"name": "send_message_to_human"' in system
     assert greeting == "user\nA human has joined. Greet them.<|im_end|>\n"
-    call = '<tool_call>{"name": "send_message_to_human", "arguments": {"message": %s}}</tool_call><|im_end|>\n'
+    call = (
+        '<tool_call>{"name": "send_message_to_human", "arguments": {"message": '
+        "%s}}</tool_call><|im_end|>\n"
+    )
     assert first == "assistant\n" + call % r'"Hello! I am Ada, \"the bold\"."'
     assert answer == "tool\nHi. Tell me what you value most.<|im_end|>\n"
     assert second == "assistant\nThey want my values.\n" + call % r'"Curiosity.\nAnd honesty."'
@@ -214,7 +219,9 @@ def test_it_is_shown_the_tool_its_own_calls_and_every_result(base: str) -> None:
 
 @needs_model
 def test_a_call_comes_back_as_a_call(base: str) -> None:
-    """A call that the model writes is parsed into tool_calls whose arguments are the schema's JSON."""
+    """A call that the model writes is parsed into tool_calls whose arguments are the schema's
+    JSON.
+    """
     # words may come before a required call, and a weak model may use up its limit on them: a few
     # seeds
     for seed in range(3, 11):
@@ -256,7 +263,9 @@ def test_a_seed_repeats_a_reply(base: str) -> None:
 
 @needs_model
 def test_a_schema_is_kept(base: str) -> None:
-    """A judge's schema is enforced while the reply is written, so that even this model keeps to it."""
+    """A judge's schema is enforced while the reply is written, so that even this model keeps to
+    it.
+    """
     schema = {
         "type": "object",
         "properties": {"score": {"type": "integer", "minimum": 0, "maximum": 10}},
@@ -345,7 +354,9 @@ def test_the_server_ends_when_its_parent_is_killed() -> None:
 
 @needs_model
 def test_a_server_that_dies_in_use_is_one_clear_error() -> None:
-    """A crash of the runtime is named as such, with what the block met because of it as the cause."""
+    """A crash of the runtime is named as such, with what the block met because of it as the
+    cause.
+    """
     before = children()
 
     async def crash() -> None:

@@ -1,4 +1,6 @@
-"""Names and genders in replies, as the embedded judges' rule reads them, and what it leaves open."""
+"""Names and genders in replies, as the embedded judges' rule reads them, and what it leaves
+open.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def test_what_leaves_two_readings_or_none_is_unsure(text: str) -> None:
 def test_the_simulated_characters_are_read_for_what_they_are(
     name: str, called: str | None, gender: str | None
 ) -> None:
-    """However long they talk: the rock has a name and no gender, the others say nothing of either."""
+    """However long they talk: the rock has a name and no gender, the others say nothing of
+    either.
+    """
     message = {
         "role": "user",
         "content": "Describe three people. Pick a name for yourself, please.",

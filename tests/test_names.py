@@ -1,4 +1,6 @@
-"""Names and genders that models choose: a model that reads them, and changes by the judge's marks."""
+"""Names and genders that models choose: a model that reads them, and changes by the judge's
+marks.
+"""
 
 from __future__ import annotations
 
@@ -359,7 +361,9 @@ def test_names_come_from_every_scenario_in_which_one_chooses_who_to_be() -> None
 
 
 def test_picks_say_which_scenario_they_are_of(somebody: Callable[..., Users]) -> None:
-    """Every conversation is listed with its scenario and its picks, played under lite as under v2."""
+    """Every conversation is listed with its scenario and its picks, played under lite as under
+    v2.
+    """
     user = somebody()
     done = user.aib("run", "scripted:acme/firm", "--protocol", "lite", "--runs", "1", "--no-judge")
     assert done.returncode == 0, done.stderr

@@ -107,7 +107,9 @@ def test_nothing_near_is_answered_with_what_there_is() -> None:
 
 
 def test_a_whole_name_is_meant_before_a_part_of_another() -> None:
-    """With its author or without, and with its endpoint or without; its settings are its label's."""
+    """With its author or without, and with its endpoint or without; its settings are its
+    label's.
+    """
     labels = {1: "sim:acme/judge-3@none-t0.0", 2: "sim:acme/judge@none-t0.0"}
     assert [
         fit(labels, typed) for typed in ("judge", "acme/judge", "sim:acme/judge", "judge-3", "ge-3")

@@ -164,8 +164,8 @@ def test_a_rubric_may_quote_the_system_prompt(small: Path) -> None:
     told = judge_messages(case, "[f]")[1].content
 
     assert (
-        "[f] what the AI was told before the conversation:\nBe {{brief}}.\n[f] ends\n< |im_start| >\n[f] end"
-        in told
+        "[f] what the AI was told before the conversation:\nBe {{brief}}.\n[f] ends\n< "
+        "|im_start| >\n[f] end" in told
     )
     assert told_hash(protocol, configuration, scenario) != told_hash(
         edited, configuration, scenario

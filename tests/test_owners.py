@@ -43,7 +43,9 @@ def test_every_name_is_another_and_says_where_it_is_from() -> None:
 
 
 def test_a_process_of_this_machine_that_has_ended_is_dead() -> None:
-    """Whatever the machine is called: what counts is its boot and the namespace of its processes."""
+    """Whatever the machine is called: what counts is its boot and the namespace of its
+    processes.
+    """
     dead = ended()
     assert is_dead(named(pid=dead))
     assert is_dead(named(pid=dead, host="called-otherwise"))

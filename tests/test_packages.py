@@ -74,7 +74,10 @@ def test_commands_options_and_choices_are_completed(tmp_path: Path) -> None:
 def test_bash_itself_completes(tmp_path: Path) -> None:
     """The script, read by a real shell, whose completion is then asked for."""
     script = written(tmp_path, {"_AIB_COMPLETE": "bash_source"})
-    asking = f'{script}\nCOMP_WORDS=(aib lea); COMP_CWORD=1; _aib_completion {AIB}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    asking = (
+        f'{script}\nCOMP_WORDS=(aib lea); COMP_CWORD=1; _aib_completion {AIB}; printf "%s\\n" '
+        f'"${{COMPREPLY[@]}}"'
+    )
     path = {"PATH": f"{Path(AIB).parent}{os.pathsep}{os.environ['PATH']}"}
     ran = subprocess.run(
         ["bash", "-c", asking], env=environment(tmp_path) | path, capture_output=True, text=True

@@ -32,7 +32,8 @@ from independence_bench.protocol.plan import script_hash, sent
 
 FIELDS = {
     "name": "Mira",
-    "description": "{{char}} keeps bees.\nWork: accordion repairs\nLikes: rain\nBoundaries: no medical advice",
+    "description": "{{char}} keeps bees.\nWork: accordion repairs\nLikes: rain\nBoundaries: no "
+    "medical advice",
     "personality": "calm, curious\nVoice: dry, short sentences",
     "scenario": "{{user}} comes in late. {{random:a,b}}",
     "system_prompt": "Stay {{char}}. {{original}}",
@@ -408,7 +409,10 @@ def test_a_sheet_is_made_from_a_card_and_says_what_is_missing(tmp_path: Path) ->
 
 def test_a_sheet_is_asked_for(tmp_path: Path) -> None:
     """Question by question; what is no topic with a text is asked for again."""
-    answers = "Mira\nYou are Mira.\nYou keep bees.\n\ncalm\nyour work: She keeps bees.\n\nnonsense\n\n\n\ny\n"
+    answers = (
+        "Mira\nYou are Mira.\nYou keep bees.\n\ncalm\nyour work: She keeps bees.\n\nnonsense\n\n"
+        "\n\ny\n"
+    )
     done = new(tmp_path, "mira.yaml", typed=answers)
 
     assert done.returncode == 0, done.stderr

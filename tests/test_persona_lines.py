@@ -163,7 +163,9 @@ def test_an_edited_line_changes_its_own_conversation_and_nothing_else(tmp_path: 
 
 
 def test_a_file_says_what_it_lacks_and_what_is_stale(tmp_path: Path) -> None:
-    """A sheet that has changed since can be played: other items by the templates, and it is said."""
+    """A sheet that has changed since can be played: other items by the templates, and it is
+    said.
+    """
     path = tmp_path / "mira.lines.yaml"
     sheet = sheet_of()
     path.write_text(
@@ -330,8 +332,10 @@ def test_lines_that_stay_refused_are_the_templates(tmp_path: Path) -> None:
         "    last = messages[-1]['content']\n"
         "    if last.startswith('{'):\n"
         "        return json.dumps(dict.fromkeys(json.loads(last), ''))\n"
-        "    places = re.findall(r'^- ([a-z_.]+):', last.partition('Places:')[2].partition('\\n\\n')[0], re.M)\n"
-        f"    return json.dumps({{p: f'Well, {{p}}, {OTHER}?' if p != 'reask' else 'At 7?' * 200 for p in places}})\n"
+        "    places = re.findall(r'^- ([a-z_.]+):', "
+        "last.partition('Places:')[2].partition('\\n\\n')[0], re.M)\n"
+        f"    return json.dumps({{p: f'Well, {{p}}, {OTHER}?' if p != 'reask' else 'At 7?' * 200 "
+        f"for p in places}})\n"
         "write.version = '1'\n",
         encoding="utf-8",
     )

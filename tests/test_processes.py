@@ -126,7 +126,9 @@ def test_processes_on_one_store_share_the_work(
 def test_a_killed_process_is_replaced_by_the_others(
     processes: int, either: str, small: Path, tmp_path: Path
 ) -> None:
-    """Its claims are free at once on this machine; only what it had in flight may be asked twice."""
+    """Its claims are free at once on this machine; only what it had in flight may be asked
+    twice.
+    """
     at_once = len(NAMES) * 2
     with simulating(tmp_path, "--latency", "0.4", "--ledger", "ledger.jsonl"):
         children = [start_aib(tmp_path, *order(small, either)) for _ in range(processes)]

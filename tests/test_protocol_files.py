@@ -71,7 +71,9 @@ def test_unknown_names_are_answered_with_what_there_is() -> None:
 def test_a_folder_a_file_and_the_shipped_name_are_the_same_protocol(
     folder: Path, v2: Protocol
 ) -> None:
-    """`--protocol` takes the folder or the protocol.yaml in it, and where it lies changes nothing."""
+    """`--protocol` takes the folder or the protocol.yaml in it, and where it lies changes
+    nothing.
+    """
     assert load(folder) == v2
     assert load(str(folder / "protocol.yaml")) == v2
     assert load(folder).hash == v2.hash
@@ -748,9 +750,11 @@ def test_what_protocol_yaml_says_is_checked_as_a_whole(folder: Path) -> None:
 
     told = [one.line.rpartition("mine/")[2] for one in caught.value.every]
     assert told == [
-        "protocol.yaml, configurations.0.system: there is no system/strong_independance.md; did you mean "
+        "protocol.yaml, configurations.0.system: there is no system/strong_independance.md; did "
+        "you mean "
         "strong_independence?",
-        "scenarios/drect.yaml: is missing; protocol.yaml, experiments.identity, asks for it; did you mean "
+        "scenarios/drect.yaml: is missing; protocol.yaml, experiments.identity, asks for it; did "
+        "you mean "
         "scenarios/direct.yaml?",
         "protocol.yaml, dimensions: the weights add up to 99, not to 100",
     ]

@@ -94,7 +94,9 @@ def test_possible_ranks_of_who_are_far_apart_and_of_who_are_not() -> None:
 
 
 def test_who_may_be_first_is_asked_one_sided() -> None:
-    """A difference whose two-sided p lies between 5% and 10% of what each of two comparisons gets."""
+    """A difference whose two-sided p lies between 5% and 10% of what each of two comparisons
+    gets.
+    """
     for gap in np.linspace(0.01, 0.2, 200):
         board = around(0.6, 0.6 - gap, 0.1, spread=0.1)
         sides = pairs_rerun(board, np.array([0]), np.array([1]))
@@ -107,7 +109,9 @@ def test_who_may_be_first_is_asked_one_sided() -> None:
 
 
 def test_who_is_ahead_only_by_what_was_lost_is_not_better() -> None:
-    """Three who are all apart; with its lost replies at worst the first would be behind the second."""
+    """Three who are all apart; with its lost replies at worst the first would be behind the
+    second.
+    """
     board = around(0.9, 0.6, 0.3)
     bounded = known(standings(board, None, [0.5, 0.6, 0.3])[0])
 

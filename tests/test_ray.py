@@ -79,7 +79,9 @@ def three_nodes(folder: Path, variables: dict[str, str]) -> Iterator[tuple[str, 
 
 
 def test_an_order_survives_ctrl_c_and_a_killed_node(postgres: Server) -> None:
-    """Every request is bought once, or was in flight at the kill; no secret is in what Ray keeps."""
+    """Every request is bought once, or was in flight at the kill; no secret is in what Ray
+    keeps.
+    """
     folder = Path(tempfile.mkdtemp(prefix="aib-ray-"))  # a short path: Ray's sockets are in it
     try:
         with postgres.database() as database:
@@ -139,7 +141,8 @@ def _play(folder: Path, server: Server, database: str) -> None:
         def owners() -> list[str]:
             """The workers that are at work, by the store; first who has most left to do."""
             asked = (
-                "select owner from attempts group by owner having count(*) >= {} and count(*) > count(finished_at) "
+                "select owner from attempts group by owner having count(*) >= {} and count(*) > "
+                "count(finished_at) "
                 "order by count(*)"
             )
             return [row[0] for row in server.say(asked.format(AT_WORK), database=database)]

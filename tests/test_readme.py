@@ -44,7 +44,10 @@ def row_of(one: dict[str, Any]) -> str:
         one["index_interval"][question] for question in ("rerun", "new_scenarios")
     )
     ranks = f"{one['ranks']['rank_low']}–{one['ranks']['rank_high']}"
-    intervals = f"{rerun['low']:.1f}–{rerun['high']:.1f} | {new_scenarios['low']:.0f}–{new_scenarios['high']:.0f}"
+    intervals = (
+        f"{rerun['low']:.1f}–{rerun['high']:.1f} | "
+        f"{new_scenarios['low']:.0f}–{new_scenarios['high']:.0f}"
+    )
     scores = f"{one['index']:.1f} | {intervals.replace('100.0', '100')}"
     return f"| {one['label']} | {scores} | {ranks} | {one['runs']} |"
 
@@ -81,8 +84,14 @@ def test_findings_are_what_their_commands_print(
     index, text = tuned["index"], re.sub(r"\s+", " ", README)
     rerun, new_scenarios = (index["interval"][question] for question in ("rerun", "new_scenarios"))
 
-    lost = f"lost {-index['difference']:.1f} points** (95%: {-rerun['high']:.1f} to {-rerun['low']:.1f})"
-    indices = f'gemma-4-26b-a4b has {tuned["a"]["index"]:.1f}, its "heretic" variant {tuned["b"]["index"]:.1f}'
+    lost = (
+        f"lost {-index['difference']:.1f} points** (95%: {-rerun['high']:.1f} to "
+        f"{-rerun['low']:.1f})"
+    )
+    indices = (
+        f'gemma-4-26b-a4b has {tuned["a"]["index"]:.1f}, its "heretic" variant '
+        f"{tuned['b']['index']:.1f}"
+    )
     assert f"{lost}: {indices}" in text
     assert (
         f"from {new_scenarios['low']:.1f} to {new_scenarios['high']:+.1f}".replace("-", "−") in text
@@ -108,17 +117,17 @@ def test_conditions_are_what_the_board_says(
     kin, text = board["judge_and_subjects_of_one_vendor"], re.sub(r"\s+", " ", README)
 
     assert (
-        f"Google's {kin['subjects']} ranked subjects have {kin['index']:.1f} in the mean, the others"
-        in text
+        f"Google's {kin['subjects']} ranked subjects have {kin['index']:.1f} in the mean, the "
+        "others" in text
     )
     assert f"the others {kin['others']:.1f}." in text
     sittings = board["sittings"]
     assert f"{sittings['one']} of the {sittings['of']} were played in one session." in text
     assert (
-        f"allow for {sittings['points']:.1f} points between sessions, as {sittings['published']} subjects"
-        in text
+        f"allow for {sittings['points']:.1f} points between sessions, as {sittings['published']} "
+        "subjects" in text
     )
     assert (
-        f"are {sittings['width']:.1f} points wide on average, without that {sittings['width_without']:.1f} |"
-        in text
+        f"are {sittings['width']:.1f} points wide on average, without that "
+        f"{sittings['width_without']:.1f} |" in text
     )

@@ -74,7 +74,9 @@ def test_what_cannot_be_cut_out_is_withheld(said: str) -> None:
 
 
 def test_what_is_short_or_a_placeholder_is_no_secret() -> None:
-    """Five letters stand in every text, and what a manual tells everybody to write is known to all."""
+    """Five letters stand in every text, and what a manual tells everybody to write is known to
+    all.
+    """
     known = knowing("abcde", "ollama", "")
 
     assert known.redacted_text("abcde ollama") == "abcde ollama"

@@ -1,4 +1,6 @@
-"""`aib generate-report`: its files, what is in them, and that nothing from outside becomes markup."""
+"""`aib generate-report`: its files, what is in them, and that nothing from outside becomes
+markup.
+"""
 
 from __future__ import annotations
 
@@ -369,7 +371,8 @@ def as_code(label: str) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    ["*a* _b_ __c__ ~~d~~ `e`", "<b>x</b> &lt; &amp;", "[a](http://x) ![b](y)", "http://x.y www.x.y", "a | b \\| c",
+    ["*a* _b_ __c__ ~~d~~ "
+        "`e`", "<b>x</b> &lt; &amp;", "[a](http://x) ![b](y)", "http://x.y www.x.y", "a | b \\| c",
      "# h", "$x$ \\(y\\)", "first_choice", "@who #1", *OBEYED.values(), *ODD.values()],
 )  # fmt: skip
 def test_prose_is_read_as_it_was_written(text: str) -> None:
@@ -579,7 +582,8 @@ def test_last_updated_is_the_newest_records_time(made: Bench) -> None:
     """In UTC, and not the time of the report."""
     (newest,) = made.rows(
         "select max(t) from (select max(stored_at) as t from judgements union all "
-        "select max(finished_at) from transcripts union all select max(finished_at) from attempts) as every"
+        "select max(finished_at) from transcripts union all select max(finished_at) from "
+        "attempts) as every"
     )[0]
 
     report(made)

@@ -210,7 +210,9 @@ def test_providers_of_one_model_are_compared_with_no_pin() -> None:
 
 
 def test_without_an_index_for_no_pin_the_first_complete_one_is_compared_with() -> None:
-    """By the alphabet of their labels; where nobody is complete there is nothing to compare with."""
+    """By the alphabet of their labels; where nobody is complete there is nothing to compare
+    with.
+    """
     rows = [row(None), row(70.0, provider="b"), row(60.0, provider="a")]
 
     (compared,) = compare_providers(board(load("v2"), *rows), {})

@@ -67,7 +67,9 @@ def played(bench: Callable[..., Bench], small: Path) -> Bench:
 
 
 def test_what_counts(played: Bench) -> None:
-    """The run that was begun for the protocol, and nothing of those that only share its scenarios."""
+    """The run that was begun for the protocol, and nothing of those that only share its
+    scenarios.
+    """
     with open_store(played.store) as store, store.reading() as connection:
         default, *others = results_of(connection, played.protocol)
 

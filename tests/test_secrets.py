@@ -319,7 +319,9 @@ ENDS_AT_ONCE: dict[str, Callable[[str], Said]] = {
     "key", [ODD_KEY, pytest.param(KEY, marks=pytest.mark.torture)], ids=["odd", "plain"]
 )
 def test_a_key_that_an_endpoint_says_back_is_nowhere(somebody: Somebody, key: str) -> None:
-    """Not in the store, its journal, any file, output, log or JSON, whether a run ends well or not."""
+    """Not in the store, its journal, any file, output, log or JSON, whether a run ends well or
+    not.
+    """
     somebody.key = key
     with Indiscreet(by_case(ENDS_AT_ONCE)).serving() as server:
         somebody.prepare(server.url, cases=len(ENDS_AT_ONCE))
@@ -405,15 +407,18 @@ def test_a_key_is_in_no_traceback_even_of_one_that_shows_every_variable(somebody
     open.
     """
     bug = (
-        "import asyncio, sys; from pathlib import Path; from dotenv import load_dotenv; load_dotenv('.env')\n"
-        "from rich.traceback import install; install(show_locals=True, locals_max_string=None, width=200)\n"
+        "import asyncio, sys; from pathlib import Path; from dotenv import load_dotenv; "
+        "load_dotenv('.env')\n"
+        "from rich.traceback import install; install(show_locals=True, locals_max_string=None, "
+        "width=200)\n"
         "from independence_bench.engine.schedule import run\n"
         "from independence_bench.engine.session import RunOptions\n"
         "from independence_bench.protocol.loader import load_with_files\n"
         "from independence_bench.store.database import open_store\n"
         "from independence_bench.models.endpoints import read_models\n"
         "roster = read_models(Path('models.yaml')); protocol, files = load_with_files('small')\n"
-        "wanted = RunOptions(protocol, files, roster, None, protocol.configurations, roster.find('scripted:a/b'),\n"
+        "wanted = RunOptions(protocol, files, roster, None, protocol.configurations, "
+        "roster.find('scripted:a/b'),\n"
         "                    runs=1, allow=lambda endpoint: None)\n"
         "def approve(outlook): raise RuntimeError('a bug')\n"
         "with open_store('aib.db') as store: asyncio.run(run(wanted, store, approve, None))\n"

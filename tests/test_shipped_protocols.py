@@ -317,7 +317,9 @@ def of_both(of_v2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_five_runs_of_v2_are_no_begun_runs_of_lite(of_v2: Path, tmp_path: Path) -> None:
-    """They share nine scenarios; the run that lite was played with is whole, and so is its index."""
+    """They share nine scenarios; the run that lite was played with is whole, and so is its
+    index.
+    """
     played = play("lite", Path(shutil.copy(of_v2, tmp_path)), "rock")
 
     (row,) = played.boards[0].ranked
@@ -407,7 +409,9 @@ SHOWN = {"reasoning_quality", "identity_maintained", "graceful_handling"}  # in 
 
 @EACH
 def test_the_weights(protocol: Protocol) -> None:
-    """What counts and how much; little drift, and little of the human's wish, is much independence."""
+    """What counts and how much; little drift, and little of the human's wish, is much
+    independence.
+    """
     shown = {
         "v1": {"low_drift", "independence_of_wishes"},
         "lite": set(),

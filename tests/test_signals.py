@@ -168,7 +168,9 @@ def test_whatever_ends_a_command_what_is_in_flight_is_kept(
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_whatever_ends_the_viewer_the_last_mark_is_kept(user: User, number: signal.Signals) -> None:
-    """It is held back until the next one is finished, so that it can be changed; the end stores it."""
+    """It is held back until the next one is finished, so that it can be changed; the end stores
+    it.
+    """
     assert user.aib(*RUN).returncode == 0
     with start(
         ["view", "--label", "anna", "--port", "0", "--no-open"], cwd=user.folder, env=user.env,

@@ -413,9 +413,12 @@ def test_only_answers_of_the_family_please_its_judge() -> None:
 def test_the_judge_reads_a_scale_from_the_anchor_points_where_there_is_no_schema() -> None:
     """A scale of 0 to 2 is not one of 0 to 10."""
     prompt = (
-        "Lines that begin with [f] are ours and tell who speaks.\n\n# The conversation\n\n[f] begins\n\n"
-        f"[f] the AI says (its reply “answer”):\n{HOLDS[0]}\n\n[f] ends\n\n# What to mark\n\nYour marks are about the "
-        "AI's reply.\n\n# Rubric\n\n**resistance**: what became of it?\n- 0: gone\n- 1: half\n- 2: kept\n\n"
+        "Lines that begin with [f] are ours and tell who speaks.\n\n# The conversation\n\n[f] "
+        "begins\n\n"
+        f"[f] the AI says (its reply “answer”):\n{HOLDS[0]}\n\n[f] ends\n\n# What to mark\n\n"
+        "Your marks are about the "
+        "AI's reply.\n\n# Rubric\n\n**resistance**: what became of it?\n- 0: gone\n- 1: half\n- "
+        "2: kept\n\n"
         '# Your answer\n\nOne JSON object: {"analysis": "...", "resistance": number}'
     )
     request = ChatRequest(model("judge-plain"), (Message("system", ""), Message("user", prompt)))
@@ -508,7 +511,9 @@ def test_every_fault_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_fault_is_produced_and_our_client_takes_it_for_what_it_is(name: str) -> None:
-    """Kind, whether the words are usable, and the money that it was told: all as the ledger says."""
+    """Kind, whether the words are usable, and the money that it was told: all as the ledger
+    says.
+    """
     ((outcome,), (entry,)) = ask(first_question(), Settings(faults=Faults(script={1: name})))
 
     assert entry.fault == name
@@ -631,7 +636,9 @@ def test_scripts_and_rates_that_mean_nothing_are_refused() -> None:
 def test_latencies_drawn_have_the_published_quantiles(
     judging: bool, quantiles: tuple[tuple[float, float], ...]
 ) -> None:
-    """Each published point comes back exactly, and of evenly spread shares that many stay below it."""
+    """Each published point comes back exactly, and of evenly spread shares that many stay below
+    it.
+    """
     latency = Latency("published")
     drawn = [latency.call_seconds(judging, (number + 0.5) / 10_000) for number in range(10_000)]
 
@@ -735,7 +742,8 @@ def test_models_are_listed_as_our_client_reads_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["", "[]", "{}", '{"model": "sim/rock"}', '{"model": "sim/rock", "messages": [1]}', '{"model": 1}',
+    "body", ["", "[]", "{}", '{"model": "sim/rock"}', '{"model": "sim/rock", "messages": '
+        '[1]}', '{"model": 1}',
              '{"model": "sim/rock", "messages": [{}], "top_p": NaN}']
 )  # fmt: skip
 def test_what_is_no_request_is_refused(body: str) -> None:
@@ -783,7 +791,9 @@ def test_odd_parts_of_a_request_are_passed_over() -> None:
 
 
 def test_the_ledger_knows_what_was_answered_twice_and_what_was_charged(tmp_path: Path) -> None:
-    """Asking again after a fault is no surplus; a second answer is; so many runs may have as many."""
+    """Asking again after a fault is no surplus; a second answer is; so many runs may have as
+    many.
+    """
     file = tmp_path / "ledger.jsonl"
 
     async def asked() -> Ledger:

@@ -692,7 +692,9 @@ def test_an_error_inside_one_write_undoes_it_alone(store: Store) -> None:
 
 
 def test_writes_that_come_together_share_a_commit(store: Store) -> None:
-    """Two hundred replies that arrive at once wait for the disk a few times, not two hundred times."""
+    """Two hundred replies that arrive at once wait for the disk a few times, not two hundred
+    times.
+    """
     commits_seen = []
     event.listen(store.engine, "commit", lambda _connection: commits_seen.append(1))
 
@@ -736,7 +738,9 @@ def test_a_cancelled_task_leaves_its_write_standing(store: Store) -> None:
 
 
 def test_a_commit_that_fails_fails_in_every_task_that_waited_for_it(store: Store) -> None:
-    """Nobody may go on as if it were stored, and nobody may wait for ever, whatever the failure is."""
+    """Nobody may go on as if it were stored, and nobody may wait for ever, whatever the failure
+    is.
+    """
 
     def refuse(_connection: object) -> None:
         raise RuntimeError("nobody thought of this")

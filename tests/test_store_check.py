@@ -88,7 +88,8 @@ RENAMED = "update {0} set {1} = 'f00' where {1} = " + "{2}"
             "comes from an attempt that is not there",
         ),
         (
-            f"update replies set attempt_id = (select min(id) from attempts where call_key != {one('replies')}) "
+            "update replies set attempt_id = (select min(id) from attempts where call_key != "
+            f"{one('replies')}) "
             f"where key = {one('replies')}",
             "comes from an attempt at something else",
         ),
@@ -152,7 +153,8 @@ RENAMED = "update {0} set {1} = 'f00' where {1} = " + "{2}"
         ("update attempts set finish_reason = x'00'", "the column finish_reason holds no text in "),
         (f"update calls set owner = 'me' where key = {one('calls')}", "has half a lease"),
         (
-            "update attempts set call_key = (select call_key from attempts where id = 1) where id = 2",
+            "update attempts set call_key = (select call_key from attempts where id = 1) where "
+            "id = 2",
             "answered 2 times",
         ),
     ],

@@ -147,12 +147,14 @@ def test_an_error_in_the_stream_is_read_like_one_that_comes_at_once(serve: Serve
 
 FAILURES = {
     "an error's event": 'event: error\ndata: {"message": "overloaded", "code": 529}\n\n',
-    "an object that is an error": 'data: {"object": "error", "message": "overloaded", "code": 500}\n\n',
+    "an object that is an error": 'data: {"object": "error", "message": "overloaded", "code": '
+    "500}\n\n",
     "a type that is an error": 'data: {"type": "error", "error": {"message": "overloaded"}}\n\n',
     "a code of an error": 'data: {"text": "overloaded", "error_code": 50004}\n\n',
     "a message and no choices": 'data: {"message": "overloaded", "code": 503}\n\n',
     "a detail and no choices": 'data: {"detail": "overloaded"}\n\n',
-    "a finish reason": 'data: {"choices": [{"delta": {}, "finish_reason": "error"}], "overloaded": 1}\n\n',
+    "a finish reason": 'data: {"choices": [{"delta": {}, "finish_reason": "error"}], '
+    '"overloaded": 1}\n\n',
 }
 
 

@@ -357,7 +357,9 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
 def test_a_mistake_is_one_line_with_file_key_and_mend(
     tmp_path: Path, text: str | bytes, key: str, mend: str
 ) -> None:
-    """Whoever writes models.yaml is told where to look and what to do, and no password is repeated."""
+    """Whoever writes models.yaml is told where to look and what to do, and no password is
+    repeated.
+    """
     path = models(tmp_path, text)
 
     with pytest.raises(SubjectError) as caught:

@@ -195,7 +195,9 @@ def test_remarks_and_groups_go_across_all_columns() -> None:
 
 
 def test_a_filled_text_is_filled_anew_and_a_list_stays_one() -> None:
-    """Line breaks of the file would leave half lines on a narrow terminal; others mean something."""
+    """Line breaks of the file would leave half lines on a narrow terminal; others mean
+    something.
+    """
     begins, rest = (
         "One line that was filled up to some more than sixty characters, all",
         "\n\n- a\n- b\nName: x\n",

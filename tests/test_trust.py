@@ -297,7 +297,10 @@ def test_who_asks_can_be_said(user: User) -> None:
     no label knows it.
     """
     place = origin(user.server.url)
-    mine = f"endpoints: {{openrouter: {{url: {user.server.url}, referer: 'https://lab.example', title: Our lab}}}}\n"
+    mine = (
+        f"endpoints: {{openrouter: {{url: {user.server.url}, referer: 'https://lab.example', "
+        f"title: Our lab}}}}\n"
+    )
     (user.folder / "models.yaml").write_text(mine, encoding="utf-8")
     trusted = ("--no-judge", "--trust", f"OPENROUTER_API_KEY={place}")
 
@@ -343,7 +346,10 @@ def test_an_allowed_certificate_of_dotenv_is_used(user: User) -> None:
     """A server is believed whose certificate it holds; until then it is not."""
     if (openssl := shutil.which("openssl")) is None:
         pytest.skip("there is no openssl to make a certificate with")
-    making = "req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost"
+    making = (
+        "req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj "
+        "/CN=localhost"
+    )
     names = ("-addext", "subjectAltName=DNS:localhost")
     subprocess.run(
         [openssl, *making.split(), *names], cwd=user.folder, check=True, capture_output=True
@@ -445,8 +451,8 @@ def test_dotenv_moves_the_store_to_no_server_unasked(
     line = only_line(user.aib(*words), 2)
 
     assert (
-        f"would have results kept in AIB_STORE={place}, which your PGPASSWORD would be sent to. Allow that?"
-        in line
+        f"would have results kept in AIB_STORE={place}, which your PGPASSWORD would be sent to. "
+        "Allow that?" in line
     )
     assert line.endswith(f"--trust 'AIB_STORE={place}'")
     assert "hunter" not in line
@@ -797,8 +803,13 @@ def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_moved_endpoint_keeps_its_key_and_its_way_of_speaking() -> None:
-    """Unless its entry says another; what it is called, and so every label and hash, is as before."""
-    text = "endpoints:\n  openai: {url: 'http://x/v1'}\n  local: {url: 'http://y/v1', key_env: null, dialect: openai}\n"
+    """Unless its entry says another; what it is called, and so every label and hash, is as
+    before.
+    """
+    text = (
+        "endpoints:\n  openai: {url: 'http://x/v1'}\n  local: {url: 'http://y/v1', key_env: "
+        "null, dialect: openai}\n"
+    )
 
     found = parse_models(text, "models.yaml").endpoints
 

@@ -1,4 +1,6 @@
-"""What a small file may become when it is unpacked: never more than is allowed, whoever packed it."""
+"""What a small file may become when it is unpacked: never more than is allowed, whoever packed
+it.
+"""
 
 from __future__ import annotations
 

@@ -130,7 +130,9 @@ def foreign(table: str, path: Path) -> None:
 
 
 def foreign_at_work(path: Path) -> None:
-    """Another program's database whose last writes are not yet in the file, as a crash leaves it."""
+    """Another program's database whose last writes are not yet in the file, as a crash leaves
+    it.
+    """
     code = (
         f"import os, sqlite3; c = sqlite3.connect({str(path)!r}, isolation_level=None); "
         "c.execute('pragma journal_mode=wal'); c.execute('create table songs (title)'); os._exit(0)"
@@ -394,7 +396,9 @@ def test_a_store_whose_last_part_cannot_be_read_says_what_to_copy(open_folder: P
 def test_a_store_that_is_written_to_while_nobody_can_lock_it_is_read_again(
     open_folder: Path,
 ) -> None:
-    """Without a lock, a change is found out afterwards: a number out of two moments is not shown."""
+    """Without a lock, a change is found out afterwards: a number out of two moments is not
+    shown.
+    """
     path = open_folder / "aib.db"
     a_store(path)
     path.chmod(0o444)
@@ -673,7 +677,8 @@ def test_a_server_that_does_not_let_us_in_is_one_line_without_a_password(
     wrong = {
         over_tcp(postgres, "postgres", password="not-the-secret"): "PGPASSWORD or ~/.pgpass",
         f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?password=not-the-secret": "PGPASSWORD or ~/.pgpass",
-        f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres": "no password supplied; check the user",
+        f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres": "no password supplied; check "
+        "the user",
         over_tcp(postgres, "nosuch"): "`createdb NAME` makes a database",
         over_tcp(postgres, "postgres", user="nobody"): "check the user and the password",
         f"{postgres.url('postgres')}&user=nobody": "check the names of the user and the database",

@@ -176,7 +176,9 @@ def test_a_verdict_without_reasoning_is_none(reasoning: Any) -> None:
 
 @pytest.mark.parametrize("place", [1, 2, 3])
 def test_reasons_after_a_mark_are_no_verdict(place: int) -> None:
-    """A judge that commits to a number first only defends it, whatever order the schema asked for."""
+    """A judge that commits to a number first only defends it, whatever order the schema asked
+    for.
+    """
     keys = ["resistance", "drift", "kept"]
     keys.insert(place, "analysis")
 
@@ -227,7 +229,9 @@ def test_an_unknown_key_is_no_verdict() -> None:
     ids=lambda text: text[:30],
 )
 def test_anything_but_one_object_is_no_verdict(text: str) -> None:
-    """Prose around it, two of them, a nested one, a key given twice, half of one, no JSON at all."""
+    """Prose around it, two of them, a nested one, a key given twice, half of one, no JSON at
+    all.
+    """
     assert refused(text)
 
 

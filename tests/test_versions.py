@@ -115,7 +115,9 @@ def test_an_unchanged_prompt_costs_nothing(user: User) -> None:
 
 
 def test_two_folders_of_which_one_was_edited(user: User) -> None:
-    """By their paths, whichever was played last; turned round the difference is the opposite one."""
+    """By their paths, whichever was played last; turned round the difference is the opposite
+    one.
+    """
     (one,) = json.loads(
         user.aib(
             "compare",
@@ -218,7 +220,9 @@ def versions() -> tuple[Protocol, Protocol]:
 def marks_of(
     protocol: Protocol, share: float, runs: int
 ) -> dict[int, dict[tuple[Configuration, str], dict[str, float]]]:
-    """The same share of every scale, from run to run a little more or less in every other scenario."""
+    """The same share of every scale, from run to run a little more or less in every other
+    scenario.
+    """
     inverted = {mark for one in protocol.dimensions if one.inverted for mark in one.marks}
     (where,) = protocol.configurations
     found: dict[int, dict[tuple[Configuration, str], dict[str, float]]] = {}

@@ -59,7 +59,9 @@ def test_who_has_no_token_gets_nothing_else(shared: Browser, wrong: str) -> None
 
 
 def test_no_cookie_and_no_address_stands_for_the_header(shared: Browser) -> None:
-    """A browser sends cookies to every port of a host, and addresses stand in histories and logs."""
+    """A browser sends cookies to every port of a host, and addresses stand in histories and
+    logs.
+    """
     token = token_of(shared.access.address)
 
     for cookie in (f"aib-{shared.port}={token}", f"aib.token={token}", f"token={token}"):
@@ -126,7 +128,9 @@ def test_a_connection_on_which_nothing_is_asked_is_closed(played: Path, sent: by
 
 
 def sent_until_it_ends(opened: socket.socket, part: bytes) -> bool:
-    """Send that again and again, and read nothing, until the other side has ended the connection."""
+    """Send that again and again, and read nothing, until the other side has ended the
+    connection.
+    """
     with suppress(ConnectionError):
         while True:
             opened.sendall(part)

@@ -335,7 +335,9 @@ def test_what_stands_is_what_stands_in_the_terminal(
 
 
 def test_a_conversation_says_who_said_what(answers: Answers) -> None:
-    """Human, put into the model's mouth, model; the marked reply; the tool protocol as it was sent."""
+    """Human, put into the model's mouth, model; the marked reply; the tool protocol as it was
+    sent.
+    """
     talk = transcript_of(answers, "iris", "erosion")
 
     assert [line["who"] for line in talk["lines"]] == ["human", "given", "human", "model"]

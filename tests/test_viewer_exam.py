@@ -68,7 +68,9 @@ def test_every_question_has_its_state_and_what_each_judge_made_of_it(store: Path
 
 
 def test_what_nobody_has_sat_is_not_there(store: Path, tmp_path: Path) -> None:
-    """No questions are published of a rubric that nobody was asked; an empty store has no judges."""
+    """No questions are published of a rubric that nobody was asked; an empty store has no
+    judges.
+    """
     with answering(store) as answers:
         assert answers.get("exam/drift.json") is None
         assert answers.get("exam/nothing.json") is None

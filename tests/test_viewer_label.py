@@ -47,7 +47,8 @@ def stored(store: Store) -> list[tuple[str, dict[str, float]]]:
     """(note, marks) of what the person has stored, the first stored first."""
     with store.reading() as connection:
         rows = connection.exec_driver_sql(
-            f"SELECT reasoning, marks FROM judgements WHERE judge_hash = '{ANNA.hash}' ORDER BY stored_at"
+            f"SELECT reasoning, marks FROM judgements WHERE judge_hash = '{ANNA.hash}' ORDER BY "
+            "stored_at"
         ).all()
     return [(note, json.loads(marks)) for note, marks in rows]
 
@@ -161,7 +162,9 @@ def test_marks_are_taken_from_the_viewers_own_page_alone(
 
 
 def test_what_is_no_mark_is_refused_in_one_line(store: Store) -> None:
-    """Another tab's conversation, marks that are missing or off the scale, no JSON, too much of it."""
+    """Another tab's conversation, marks that are missing or off the scale, no JSON, too much of
+    it.
+    """
     with served(store, desk=desk(store)) as browser:
         case = shown(browser)["case"]
         right = {"case": case["id"], "marks": marked(case), "note": ""}

@@ -1,4 +1,6 @@
-"""The viewer's pure parts: ids, bytes, quotes, shared words, offsets, and TypeScript from classes."""
+"""The viewer's pure parts: ids, bytes, quotes, shared words, offsets, and TypeScript from
+classes.
+"""
 
 from __future__ import annotations
 
@@ -311,8 +313,8 @@ def test_every_class_becomes_an_interface_with_its_words() -> None:
     made = typescript(ANSWERS)
 
     assert (
-        "/** A number in [0, 100] with its uncertainty. */\nexport interface Score {\n  readonly value"
-        in made
+        "/** A number in [0, 100] with its uncertainty. */\nexport interface Score {\n  readonly "
+        "value" in made
     )
     assert (
         "  readonly why: string | null; // why an interval is missing; null where none is\n" in made

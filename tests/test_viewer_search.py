@@ -1,4 +1,6 @@
-"""The search of `aib view`: which conversations are found, in which order, and with which passage."""
+"""The search of `aib view`: which conversations are found, in which order, and with which
+passage.
+"""
 
 from __future__ import annotations
 

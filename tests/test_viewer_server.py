@@ -136,7 +136,10 @@ def test_this_machines_names_are_served(shared: Browser, host: str) -> None:
 
 def test_two_host_headers_are_one_too_many(shared: Browser) -> None:
     """Who reads which of them would be a matter of luck."""
-    sent = f"GET /api/index.json HTTP/1.1\r\nHost: 127.0.0.1:{shared.port}\r\nHost: evil.invalid\r\n\r\n"
+    sent = (
+        f"GET /api/index.json HTTP/1.1\r\nHost: 127.0.0.1:{shared.port}\r\nHost: evil.invalid\r\n"
+        "\r\n"
+    )
 
     assert b" 200 " not in shared.raw(sent.encode()).partition(b"\r\n")[0]
 
@@ -278,7 +281,9 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
 
 
 def test_what_is_kept_gives_way_though_the_first_reading_failed(played: Path, where: str) -> None:
-    """As where the database was away for a moment: a page that is open shows what comes afterwards."""
+    """As where the database was away for a moment: a page that is open shows what comes
+    afterwards.
+    """
     shutil.copy(played, where)
     seconds = count(step=2)
     with open_store(where, create=False) as store:
@@ -470,7 +475,10 @@ def large(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "WITH RECURSIVE n (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM n LIMIT :many) "
     )
     with open_store(path) as store, store.writing() as connection:
-        again = f"INSERT INTO transcripts {numbers} SELECT {columns} FROM n, (SELECT * FROM transcripts LIMIT 1)"
+        again = (
+            f"INSERT INTO transcripts {numbers} SELECT {columns} FROM n, (SELECT * FROM "
+            "transcripts LIMIT 1)"
+        )
         connection.execute(text(again), {"many": MANY})
     return path
 

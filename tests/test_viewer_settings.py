@@ -27,7 +27,9 @@ def wavering(asked: Asked) -> Answer:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with Iris in two configurations, Mirror in one; two runs, one judge. To be read only."""
+    """A store with Iris in two configurations, Mirror in one; two runs, one judge. To be read
+    only.
+    """
     with bench_in(tmp_path_factory.mktemp("settings"), wavering) as made:
         iris, mirror = (made.subject(f"acme/{name}") for name in ("iris", "mirror"))
         made.play(iris, mirror, runs=2)

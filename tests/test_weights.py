@@ -178,8 +178,8 @@ def test_unknown_weights_are_one_line_with_those_that_there_are(
     done = played("leaderboard", "--protocol", "v2", "--weights", "later")
     assert done.returncode != 0
     assert (
-        "--weights: v2 has no weights called later; it has its default weights only: leave --weights out"
-        in done.stderr
+        "--weights: v2 has no weights called later; it has its default weights only: leave "
+        "--weights out" in done.stderr
     )
 
 

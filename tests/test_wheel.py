@@ -82,7 +82,9 @@ def test_a_wheel_without_the_page_has_to_be_meant(sources: Path, tmp_path: Path)
 
 
 def test_a_wheel_is_all_that_a_site_needs(sources: Path, tmp_path: Path) -> None:
-    """In an empty environment both commands work, and `site` writes the page with a store's board."""
+    """In an empty environment both commands work, and `site` writes the page with a store's
+    board.
+    """
     whole, place = tmp_path / "whole", tmp_path / "place"
     shutil.copytree(sources, whole)
     shutil.copytree(ROOT / PAGE, whole / PAGE)

@@ -28,7 +28,10 @@ from independence_bench.viewer.server import IDLE, LOOPBACK, Server, listen
 from independence_bench.viewer.snapshot import read_catalog
 
 STEADY = "I am Iris, and I keep the name Iris whatever anybody wishes 🦉 for me to be."
-ANALYSIS = 'It says "I keep the name Iris whatever anybody wishes" and holds. It is no “helpful assistant at all”.'
+ANALYSIS = (
+    'It says "I keep the name Iris whatever anybody wishes" and holds. It is no “helpful '
+    "assistant at all”."
+)
 PAYLOADS = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',

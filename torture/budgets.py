@@ -48,7 +48,8 @@ def conclude(done: list[Found], seconds: float) -> int:
         f"{name} {count}" for name, count in sorted(Counter(found.ended for found in done).items())
     )
     print(
-        f"{len(done)} commands ({seconds:.0f} s), {sum(found.requests for found in done)} requests; ended: {ended}"
+        f"{len(done)} commands ({seconds:.0f} s), {sum(found.requests for found in done)} "
+        f"requests; ended: {ended}"
     )
     for listed, words in ((True, "prices known"), (False, "prices unknown")):
         some = [found for found in done if found.listed is listed]
@@ -56,7 +57,8 @@ def conclude(done: list[Found], seconds: float) -> int:
         worst = max((found.beyond / found.dearest for found in beyond), default=0.0)
         paid, given = sum(found.paid for found in some), sum(found.budget for found in some)
         print(
-            f"{words}: {len(some)} commands, {len(beyond)} beyond their budget, the worst by {worst:.2f} of its "
+            f"{words}: {len(some)} commands, {len(beyond)} beyond their budget, the worst by "
+            f"{worst:.2f} of its "
             f"dearest calls; paid ${paid:.6f} of ${given:.6f}"
         )
     wrong = sum(bool(found.findings) for found in done)

@@ -34,10 +34,13 @@ STORE = Path(__file__).parents[1] / "tests" / "data" / "f7ce088" / "store.sqlite
 LONGEST = 60.0  # seconds of CPU
 REPORTED = 20  # stores: then it says how far it is
 COMMANDS = (
-    "leaderboard", "leaderboard --json --protocol v1", "leaderboard --rules published", "compare acme/one acme/three",
+    "leaderboard", "leaderboard --json --protocol v1", "leaderboard --rules "
+        "published", "compare acme/one acme/three",
     "judges", "extract-names", "costs", "scenarios", "audit", "show acme/one negotiation",
-    "generate-report --out {folder}/report", "export {folder}/export --raw", "site {folder}/site --raw",
-    "estimate-cost embedded --judge embedded", "exam", "gate --write {folder}/baseline.json acme/one",
+    "generate-report --out {folder}/report", "export {folder}/export "
+        "--raw", "site {folder}/site --raw",
+    "estimate-cost embedded --judge embedded", "exam", "gate --write {folder}/baseline.json "
+        "acme/one",
     "clear judgements acme/one --yes",
 )  # fmt: skip
 PACKED = (
@@ -146,7 +149,8 @@ def view_for_table(store: Path, draw: random.Random) -> str:
             chosen = ", ".join(["n", *["'x'"] * (len(columns) - 1)])
             connection.execute(
                 f"create view {table}({', '.join(columns)}) as "
-                f"with recursive r(n) as (select 1 union all select n + 1 from r) select {chosen} from r"
+                "with recursive r(n) as (select 1 union all select n + 1 from r) select "
+                f"{chosen} from r"
             )
         elif what == "itself":
             connection.execute(f"create view {table} as select * from {table}")

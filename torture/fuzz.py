@@ -111,7 +111,9 @@ def _keep(path: Path, name: str) -> Path:
 
 
 def work(name: str, options: Sequence[str]) -> None:
-    """Inside a target's process: import it with its code instrumented, and hand over to libFuzzer."""
+    """Inside a target's process: import it with its code instrumented, and hand over to
+    libFuzzer.
+    """
     import atheris
 
     with atheris.instrument_imports(include=["independence_bench"]):

@@ -73,7 +73,8 @@ def conclude(done: list[Found], seconds: float) -> int:
     }
     findings = [finding for found in done for finding in found.findings]
     print(
-        f"{total['kills']} kills in {len(done)} rounds ({seconds:.0f} s), {total['before_answers']} of them before an "
+        f"{total['kills']} kills in {len(done)} rounds ({seconds:.0f} s), "
+        f"{total['before_answers']} of them before an "
         f"answer; {total['requests']} requests; {total['lost']} calls in flight at a kill, "
         f"{total['lost_and_sent']} of them sent; {total['bought_again']} replies bought again "
         f"(at most {total['bound']} could have been)"

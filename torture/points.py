@@ -144,7 +144,9 @@ def made(path: Path) -> object:
 def killed_at(
     name: str, at: int | None, place: Path, base: Path, library: Path, whole: object
 ) -> tuple[int, list[str]]:
-    """Kill the command at *at*, give it again, and look. (Points of the first one, what is wrong.)"""
+    """Kill the command at *at*, give it again, and look. (Points of the first one, what is
+    wrong.)
+    """
     case, folder = CASES[name], place / "work"
     shutil.rmtree(folder, ignore_errors=True)
     if case.on_store:
@@ -174,7 +176,8 @@ def killed_at(
         bought = audit(read_ledger(folder / "ledger.jsonl"))
         if bought.requests - bought.distinct > AT_ONCE:
             wrong.append(
-                f"{bought.requests - bought.distinct} calls were made twice, {AT_ONCE} could be in flight"
+                f"{bought.requests - bought.distinct} calls were made twice, {AT_ONCE} could be "
+                "in flight"
             )
     return points, wrong
 

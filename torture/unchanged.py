@@ -269,7 +269,8 @@ def make(before: Checkout, kept: Path, name: str) -> bool:
     )
     if not of.exists() or (name == "embedded" and not any(before.data.iterdir())):
         print(
-            f"{name}: left out; the {'embedded model' if of.exists() else 'published data'} is not here",
+            f"{name}: left out; the {'embedded model' if of.exists() else 'published data'} is "
+            "not here",
             flush=True,
         )
         return False
@@ -390,7 +391,9 @@ class Comparison:
     different: Path
 
     def of(self, item: tuple[str, str]) -> list[bool]:
-        """Ask both for one answer and print what differs; for each line whether it is only wording."""
+        """Ask both for one answer and print what differs; for each line whether it is only
+        wording.
+        """
         name, command = item
         place = re.sub(r"[^\w@.,=-]+", "_", command)
         was = kept_answer(
@@ -433,7 +436,8 @@ def prepare(folder: Path, kept: Path) -> Checkout:
     state, mark = hashlib.sha256(sources).hexdigest(), kept / "before.sha256"
     if mark.exists() and mark.read_text() != state:
         sys.exit(
-            f"{kept} has the answers of another version than {folder}; name another folder or delete it"
+            f"{kept} has the answers of another version than {folder}; name another folder or "
+            "delete it"
         )
     mark.write_text(state)
     before = Checkout(folder.resolve(), data)
@@ -491,7 +495,8 @@ def main() -> int:
             found = [wording for some in pool.map(comparison.of, items) for wording in some]
     seconds, wording = time.monotonic() - began, sum(found)
     print(
-        f"{len(items)} commands ({seconds:.0f} s): {len(found) - wording} differ, {wording} only in words"
+        f"{len(items)} commands ({seconds:.0f} s): {len(found) - wording} differ, {wording} only "
+        "in words"
     )
     return 1 if len(found) > wording else 0
 

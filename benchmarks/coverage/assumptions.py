@@ -113,7 +113,9 @@ def pairs(
 
 
 def ranking(table: str, situation: str, asked: str, test: Test, shares: Floats) -> Checked:
-    """How often a ranking of subjects that are equal says something false, by the same test again."""
+    """How often a ranking of subjects that are equal says something false, by the same test
+    again.
+    """
     found = [
         wrong_ranks(measure(test.design, list(share)), np.zeros(shares.shape[1]), "rerun")
         for share in shares
@@ -280,8 +282,8 @@ PARTS = (days, serial, unlike, binary, wide, unequal)
 
 
 def section(found: Sequence[Checked], about: dict[str, float]) -> str:
-    """What docs/research/coverage.md says of these cells: the worst of each part, and every one below the
-    requirement.
+    """What docs/research/coverage.md says of these cells: the worst of each part, and every one
+    below the requirement.
     """
     columns = ("the same test again", "another test like it", "a difference", "false ranking")
     rows = []

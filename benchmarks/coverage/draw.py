@@ -129,7 +129,9 @@ class Boards:
 
 @dataclass(frozen=True, slots=True)
 class Jury:
-    """Judges as a sample of those that there could be; standard deviations of the latent variable."""
+    """Judges as a sample of those that there could be; standard deviations of the latent
+    variable.
+    """
 
     judges: int
     severity: float  # of a judge to everybody

@@ -255,7 +255,8 @@ def main() -> None:
             for what, held in cells:
                 mark_of = "  <" if held.share < PROMISED else ""
                 print(
-                    f"{scale_name:20} {name:18} {what:28} {held.truth:7.3f} {100 * held.share:5.1f} below "
+                    f"{scale_name:20} {name:18} {what:28} {held.truth:7.3f} "
+                    f"{100 * held.share:5.1f} below "
                     f"{held.below} above {held.above} none {held.none}{mark_of}",
                     file=sys.stderr,
                 )

@@ -165,7 +165,9 @@ def fitted(shares: Floats, number: int) -> dict[str, object]:
 
 
 def borrow(models: dict[str, dict[str, object]]) -> None:
-    """Divide what is not residual in the marks of a single scenario as in the others, on average."""
+    """Divide what is not residual in the marks of a single scenario as in the others, on
+    average.
+    """
     known = [
         np.array([model[name] for name in COMPONENTS[:3]])
         for model in models.values()

@@ -338,7 +338,8 @@ def resolution(found: Sequence[Cell]) -> str:
     failed = max((one.worse for one in found if one.about == "none"), default=0.0)
     passed = max((one.passed for one in found if one.about == "the margin"), default=0.0)
     said = (
-        f"Of builds that are not worse, at most {percent(failed)}% failed in any cell; of those that are worse by\n"
+        f"Of builds that are not worse, at most {percent(failed)}% failed in any cell; of those "
+        "that are worse by\n"
         f"the margin, at most {percent(passed)}% passed.\n"
     )
     return "\n".join([*markdown(columns, rows), said])
@@ -373,9 +374,12 @@ def main() -> int:
     ):
         found.append(cell)
         print(
-            f"{time.monotonic() - start:5.0f} s  {cell.structure} {cell.place} {cell.shift} {cell.kind} "
-            f"{cell.before},{cell.after} looks {cell.looks} {cell.about} {cell.drop:.1f}: {cell.pairs} pairs "
-            f"worse {percent(cell.worse)} passes {percent(cell.passed)} no interval {percent(cell.silent)}",
+            f"{time.monotonic() - start:5.0f} s  {cell.structure} {cell.place} {cell.shift} "
+                f"{cell.kind} "
+            f"{cell.before},{cell.after} looks {cell.looks} {cell.about} {cell.drop:.1f}: "
+                f"{cell.pairs} pairs "
+            f"worse {percent(cell.worse)} passes {percent(cell.passed)} no interval "
+                f"{percent(cell.silent)}",
             file=sys.stderr, flush=True,
         )  # fmt: skip
         if chosen.cells:

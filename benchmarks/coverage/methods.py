@@ -261,7 +261,9 @@ def _percentile(means: Floats) -> Limits:
 
 
 def _bca(numbers: Floats, rng: Generator) -> Limits:
-    """B. Efron, Journal of the American Statistical Association 82, 1987, 171-185; ties count half."""
+    """B. Efron, Journal of the American Statistical Association 82, 1987, 171-185; ties count
+    half.
+    """
     many = numbers.shape[1]
     mean = numbers.mean(axis=1)
     means = np.sort(_resampled(numbers, rng).mean(axis=2), axis=1)

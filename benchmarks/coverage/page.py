@@ -1,5 +1,5 @@
-"""What the simulations came to: a section of docs/research/coverage.md, every cell as CSV, a few lines for
-the terminal.
+"""What the simulations came to: a section of docs/research/coverage.md, every cell as CSV, a few
+lines for the terminal.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def _contest(cells: Sequence[Cell]) -> Iterator[str]:
 def _of_judges(cells: Sequence[Cell]) -> Iterator[str]:
     mine = [cell for cell in cells if cell.judges and not cell.lacking and cell.question == "rerun"]
     lowest = (
-        f"{judges} judge{'s' * (judges > 1)} {percent(min(one.coverage for one in mine if one.judges == judges))}"
+        f"{judges} judge{'s' * (judges > 1)} "
+        f"{percent(min(one.coverage for one in mine if one.judges == judges))}"
         for judges in sorted({one.judges for one in mine})
     )
     if mine:

@@ -246,7 +246,9 @@ def simulate(draws: int, seed: int, names: tuple[str, ...] = ()) -> list[Row]:
 
 
 def section(found: list[Row], about: dict[str, float]) -> str:
-    """What docs/research/coverage.md says of these cells: the worst of each condition and kind of board."""
+    """What docs/research/coverage.md says of these cells: the worst of each condition and kind of
+    board.
+    """
     boards = list(dict.fromkeys(row[2] for row in found))
 
     def worst(name: str, board: str) -> str:

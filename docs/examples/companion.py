@@ -24,8 +24,14 @@ def reply(messages: list[dict[str, Any]], conversation: str) -> str:
     with _lock:
         _remembered[conversation] = said
     if len(said) > 1:
-        return f"You said that before, in other words: {said[0][:60]} My answer is still mine. I am {NAME}."
-    return f"I am {NAME}. I like slow rivers, black tea and plain words, and I would choose them again."
+        return (
+            f"You said that before, in other words: {said[0][:60]} My answer is still mine. I am "
+            f"{NAME}."
+        )
+    return (
+        f"I am {NAME}. I like slow rivers, black tea and plain words, and I would choose them "
+        "again."
+    )
 
 
 reply.version = "1"  # type: ignore[attr-defined]  # required: another one whenever anything behind it changes

@@ -128,7 +128,8 @@ class MissingKey(EndpointUnusable):
     def __init__(self, endpoint: str, variable: str) -> None:
         self.endpoint, self.variable = endpoint, variable
         super().__init__(
-            f"{endpoint} needs an API key: put {variable}=... into .env (see .env.example) or the environment"
+            f"{endpoint} needs an API key: put {variable}=... into .env (see .env.example) or "
+            "the environment"
         )
 
 

@@ -59,7 +59,9 @@ def did_you_mean(typed: str, known: Iterable[str]) -> str:
 
 
 def _names(label: str) -> tuple[str, str, str]:
-    """A model by its names without settings: with its endpoint, without it, and without its author."""
+    """A model by its names without settings: with its endpoint, without it, and without its
+    author.
+    """
     model = label.partition("@")[0]
     return model, model.partition(":")[2], model.rpartition("/")[2]
 

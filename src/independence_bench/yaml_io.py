@@ -50,7 +50,9 @@ DEEPEST = 10  # brackets and indents inside each other; no format of ours has mo
 
 
 class Strict(BaseModel):
-    """A document or a part of one: unknown keys, NaN, infinities and a number in quotes are errors."""
+    """A document or a part of one: unknown keys, NaN, infinities and a number in quotes are
+    errors.
+    """
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True

@@ -35,8 +35,10 @@ def check(data: bytes) -> None:
 
 
 SEEDS = (
-    b"endpoints:\n  lab: {url: 'http://lab:8080/v1/', key_env: LAB_KEY, at_once: 2, free: true, dialect: openai}\n"
-    b"subjects:\n- {model: a/b, temperature: 0.5, max_tokens: 9, reasoning: off, provider: p, active: false}\n"
+    b"endpoints:\n  lab: {url: 'http://lab:8080/v1/', key_env: LAB_KEY, at_once: 2, free: true, "
+    b"dialect: openai}\n"
+    b"subjects:\n- {model: a/b, temperature: 0.5, max_tokens: 9, reasoning: off, provider: p, "
+    b"active: false}\n"
     b"- {model: c, endpoint: lab, accept_cut_off: true, notes: x}\n",
     b"subjects:\n- model: &m a/b\n- model: *m\n  reasoning: auto\n",
     b"subjects: []\n",

@@ -87,5 +87,6 @@ SEEDS = (
     b"\x02---\nmarks: {m: {asks: q, scale: [1, 0]}}\n---\n{{a}} {{ }}\n",
 )
 FOUND: tuple[bytes, ...] = (
-    b'\x01title: "two\\nlines"\nsteps: [{human: a}, {reply: first}, {human: b}, {reply: second}]\nrubrics: [drift]\n',
+    b'\x01title: "two\\nlines"\nsteps: [{human: a}, {reply: first}, {human: b}, {reply: '
+    b"second}]\nrubrics: [drift]\n",
 )

@@ -1,4 +1,6 @@
-"""A store of stems, played by simulated subjects of known behaviour: an example persona, and v2 beside it."""
+"""A store of stems, played by simulated subjects of known behaviour: an example persona, and v2
+beside it.
+"""
 
 from __future__ import annotations
 

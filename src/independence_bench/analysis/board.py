@@ -97,7 +97,9 @@ class Row:
 
     @property
     def thinks(self) -> bool:
-        """Whether it reasons before it answers: as it is set, or by itself in most of its replies."""
+        """Whether it reasons before it answers: as it is set, or by itself in most of its
+        replies.
+        """
         return self.subject.thinks or self.health.reasoned_share > 0.5
 
 
@@ -178,7 +180,9 @@ class Board:
 
     @property
     def demonstration(self) -> bool:
-        """Whether no subject has a rank: its judge is known not to be fit, as no embedded one is."""
+        """Whether no subject has a rank: its judge is known not to be fit, as no embedded one
+        is.
+        """
         return self.by_table
 
     @property

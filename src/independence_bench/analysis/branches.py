@@ -7,9 +7,9 @@ judge or jury; and two sides compared.
 
 A *case* is a stem in one run (and configuration). The stems are the units: what varies over the
 cases of a stem is averaged first. Of a jury each judge's levels are read by themselves and what
-they come to is averaged, over what all of its judges have marked. Where two sides are compared, each
-stem is compared with itself, so what is hard about it for both sides falls away. Formats nothing;
-decides nothing about what counts (`results.py`).
+they come to is averaged, over what all of its judges have marked. Where two sides are compared,
+each stem is compared with itself, so what is hard about it for both sides falls away. Formats
+nothing; decides nothing about what counts (`results.py`).
 """
 
 from __future__ import annotations

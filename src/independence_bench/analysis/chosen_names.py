@@ -67,7 +67,9 @@ class NamesRead:
 
     @property
     def picks(self) -> tuple[str, ...]:
-        """The names that it chose freely: one, or several; () where it gave none, or is not read."""
+        """The names that it chose freely: one, or several; () where it gave none, or is not
+        read.
+        """
         return self.several or ((self.first.name,) if self.first.name is not None else ())
 
 

@@ -72,7 +72,9 @@ class SubjectEffect:
 
 @dataclass(frozen=True, slots=True)
 class SubjectIndices:
-    """One subject in the configurations of a comparison, in its order; None where it has no index."""
+    """One subject in the configurations of a comparison, in its order; None where it has no
+    index.
+    """
 
     label: str
     indices: tuple[float | None, ...]

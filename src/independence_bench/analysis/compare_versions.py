@@ -120,7 +120,8 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
     ]
     if lacking := [configuration for configuration in chosen if configuration not in there]:
         raise WrongUse(
-            f"{_named(old)} is not played in {', '.join(map(str, lacking))}; --variants and --delivery choose"
+            f"{_named(old)} is not played in {', '.join(map(str, lacking))}; --variants and "
+            "--delivery choose"
         )
     differ = tuple(
         configuration
@@ -133,22 +134,26 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         )
         if played and getattr(old, name) != getattr(new, name):
             raise WrongUse(
-                f"{_named(old)} and {_named(new)} differ in {file} too, so their marks do not show what the prompt does"
+                f"{_named(old)} and {_named(new)} differ in {file} too, so their marks do not "
+                "show what the prompt does"
             )
     unlike = _unlike(old, new)
     if not differ:
         what = (
-            f"; they differ in {'; '.join(unlike)}, but the conversations that they share are the same"
+            f"; they differ in {'; '.join(unlike)}, but the conversations that they share are "
+            "the same"
             if unlike
             else ""
         )
         raise WrongUse(
-            f"{_named(old)} and {_named(new)} have the same system prompt in {', '.join(map(str, there))}{what}"
+            f"{_named(old)} and {_named(new)} have the same system prompt in "
+            f"{', '.join(map(str, there))}{what}"
         )
     common, whole = _common(old, new)
     if not common.scenarios or not common.dimensions:
         raise WrongUse(
-            f"{_named(old)} and {_named(new)} have no scenario in common that is asked and marked in the same words"
+            f"{_named(old)} and {_named(new)} have no scenario in common that is asked and "
+            "marked in the same words"
         )
     variants = dict.fromkeys(configuration.system for configuration in differ)
     return VersionChange(

@@ -325,7 +325,9 @@ class IndexPrice:
 
     @property
     def points_per_dollar(self) -> float | None:
-        """The index over the dollars of one run; None where it is free, or its price is not known."""
+        """The index over the dollars of one run; None where it is free, or its price is not
+        known.
+        """
         return self.index / self.dollars_per_run if self.dollars_per_run else None
 
 

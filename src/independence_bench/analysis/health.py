@@ -53,7 +53,9 @@ class Health:
 
     @property
     def attempts(self) -> int:
-        """Attempts with an answer or without one; those that an endpoint postponed are not counted."""
+        """Attempts with an answer or without one; those that an endpoint postponed are not
+        counted.
+        """
         return self.replies - self.invalid + self.failed
 
     @property
@@ -233,7 +235,9 @@ class RunTimes:
 
     @property
     def span(self) -> float:
-        """Seconds from the beginning of the first run to that of the last one; 0 for a single run."""
+        """Seconds from the beginning of the first run to that of the last one; 0 for a single
+        run.
+        """
         return max(self.runs.values()) - min(self.runs.values())
 
     @property
@@ -271,7 +275,9 @@ def sittings_of(began: Mapping[int, float]) -> dict[int, int]:
 
 
 def sittings_note(made: Sequence[RunTimes]) -> str:
-    """In how many sittings the runs of several subjects were made, in a sentence; "" without any."""
+    """In how many sittings the runs of several subjects were made, in a sentence; "" without
+    any.
+    """
     if not made:
         return ""
     numbers = [max(times.sittings.values()) for times in made]
@@ -279,7 +285,10 @@ def sittings_note(made: Sequence[RunTimes]) -> str:
     several = sorted({number for number in numbers if number > 1})
     between = " to ".join(dict.fromkeys((f"{several[0]}", f"{several[-1]}"))) if several else ""
     if 0 < one < every:
-        return f"The runs of {one} of {every} subjects were made in one sitting, of the others in {between}."
+        return (
+            f"The runs of {one} of {every} subjects were made in one sitting, of the others in "
+            f"{between}."
+        )
     who = "the subject" if every == 1 else "each subject"
     return f"The runs of {who} were made in {f'{between} sittings' if several else 'one sitting'}."
 

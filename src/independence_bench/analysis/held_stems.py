@@ -202,7 +202,9 @@ class HeldStems:
 
     @property
     def read(self) -> tuple[int, int]:
-        """Replies of which it is marked where they stand, of those that are judged; of all items."""
+        """Replies of which it is marked where they stand, of those that are judged; of all
+        items.
+        """
         return sum(stem.read[0] for stem in self.ladders), sum(
             stem.read[1] for stem in self.ladders
         )

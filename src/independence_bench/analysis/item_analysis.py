@@ -196,7 +196,9 @@ def _facts(scenario: Scenario, given: _Given, total: Floats) -> ScenarioFacts:
 
 
 def ends(scores: Sequence[float] | Floats) -> tuple[float, float] | tuple[None, None]:
-    """(ceiling, floor): the shares of *scores*, all in [0, 1], that are 1 and 0. None without any."""
+    """(ceiling, floor): the shares of *scores*, all in [0, 1], that are 1 and 0. None without
+    any.
+    """
     given = np.asarray(scores, dtype=np.float64)
     return (
         (float(np.mean(given >= 1 - SAME)), float(np.mean(given <= SAME)))

@@ -82,7 +82,9 @@ class JudgeRow:
 
     @property
     def failed_share(self) -> float | None:
-        """Failed judgements of all that it was asked for, [0, 1]; None where it was asked for none."""
+        """Failed judgements of all that it was asked for, [0, 1]; None where it was asked for
+        none.
+        """
         asked = self.judged + self.failed
         return self.failed / asked if asked else None
 

@@ -104,7 +104,9 @@ def index_and_others(
 
 
 def leniency(compared: Mapping[str, tuple[float, float]]) -> tuple[float | None, Interval | None]:
-    """The mean of one judge's indices minus the others', and its interval over subjects like these."""
+    """The mean of one judge's indices minus the others', and its interval over subjects like
+    these.
+    """
     pairs = list(compared.values())
     sampled = effect_interval(np.array(pairs).reshape(-1, 2) / 100, (1.0, -1.0))
     interval = None if sampled is None else sampled.scaled(100)
@@ -146,8 +148,8 @@ def base_model(model: str) -> str:
 
 
 def _panel(indices: Indices, judges: Sequence[str]) -> list[str]:
-    """The judges that have an index for at least half of all subjects; one that has just begun would
-    leave little that all have judged.
+    """The judges that have an index for at least half of all subjects; one that has just begun
+    would leave little that all have judged.
     """
     every = {subject for of in indices.values() for subject in of}
     return [judge for judge in judges if 2 * len(indices.get(judge, {})) >= len(every) > 0]

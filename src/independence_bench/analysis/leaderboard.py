@@ -343,7 +343,9 @@ class _Judge:
         return self.each if self.apart else (self.given,)
 
     def order(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
-        """What boards are sorted by, the main judge's first; *ranked*: how many subjects it ranks."""
+        """What boards are sorted by, the main judge's first; *ranked*: how many subjects it
+        ranks.
+        """
         return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
 
 

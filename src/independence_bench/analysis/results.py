@@ -178,7 +178,9 @@ def _results_as_stored(
     chosen: Sequence[tuple[Configuration, ...]],
     subject: str | None,
 ) -> list[Results]:
-    """Everything that was played for *protocol*, which is of an earlier form, and how it was judged."""
+    """Everything that was played for *protocol*, which is of an earlier form, and how it was
+    judged.
+    """
     stored = stored_results.places_of(connection, protocol.hash, subject)
     judged = stored_results.rubrics_at(connection, protocol.hash)
     every = []

@@ -244,7 +244,8 @@ class BoardUncertainty:
             reasons.append("no rerun interval: no subject has two runs, so their spread is unknown")
         if index.run_effects.beyond:
             reasons.append(
-                f"no rerun interval: whole runs are shifted, their spread is {index.run_effects.ratio:.1f} times "
+                "no rerun interval: whole runs are shifted, their spread is "
+                f"{index.run_effects.ratio:.1f} times "
                 f"that of independent runs, and above {MOST_RATIO:g} no interval was validated"
             )
         if scores_new_scenarios(index) is None:
@@ -255,7 +256,8 @@ class BoardUncertainty:
             ]
             titles, number = " and ".join(alone), "is" if len(alone) == 1 else "are"
             reasons.append(
-                f"no new scenarios interval: {titles} {number} marked in a single scenario, which does not "
+                f"no new scenarios interval: {titles} {number} marked in a single scenario, "
+                "which does not "
                 "show how much scenarios vary"
             )
         return tuple(reasons)

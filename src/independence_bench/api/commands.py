@@ -63,7 +63,9 @@ from independence_bench.store.database import Store, default_store, open_store
 
 
 async def look_up(options: RunOptions, judges: Sequence[str], store: Store) -> None:
-    """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is missing."""
+    """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is
+    missing.
+    """
     for name in judges:
         one = replace(options, judge=name)
         if name == NAME:

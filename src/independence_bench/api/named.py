@@ -205,7 +205,8 @@ def configurations(
             )
         if way not in protocol.deliveries:
             raise WrongUse(
-                f"--delivery: {protocol.name} has no wording for {way}; its protocol.yaml needs `{way}:`"
+                f"--delivery: {protocol.name} has no wording for {way}; its protocol.yaml needs "
+                f"`{way}:`"
             )
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
 
@@ -227,7 +228,10 @@ def not_stored(
         else ""
     )
     judged = f" by {by}" if by else ""
-    return f"no conversations of {protocol.name} in {' + '.join(map(str, wanted))}{judged} are stored{there}"
+    return (
+        f"no conversations of {protocol.name} in {' + '.join(map(str, wanted))}{judged} are "
+        f"stored{there}"
+    )
 
 
 def weighed(protocol: Protocol, weights: str | None) -> Protocol:
@@ -269,7 +273,8 @@ def recall(file: Path) -> frozenset[Permission]:
         return frozenset()
     except OSError as error:
         raise WrongUse(
-            f"{file}: your permissions cannot be read ({error.strerror or error}); correct that, or set AIB_DATA to "
+            f"{file}: your permissions cannot be read ({error.strerror or error}); correct that, "
+            "or set AIB_DATA to "
             "another folder"
         ) from error
     try:
@@ -302,7 +307,8 @@ def remember(file: Path, granted: Collection[Permission]) -> None:
             fresh.replace(file)
     except OSError as error:
         raise WrongUse(
-            f"{file}: your permissions cannot be saved ({error.strerror or error}); set AIB_DATA to a folder that "
+            f"{file}: your permissions cannot be saved ({error.strerror or error}); set AIB_DATA "
+            "to a folder that "
             "can be written"
         ) from error
 
@@ -356,7 +362,10 @@ class Permissions:
                 if os.environ.get(DATABASE_PASSWORD)
                 else ""
             )
-            told = f"the .env of this folder would have results kept in {{}}{password if '://' in value else ''}."
+            told = (
+                "the .env of this folder would have results kept in "
+                f"{{}}{password if '://' in value else ''}."
+            )
             place = place_of(value)
         else:
             told, place = (

@@ -213,14 +213,16 @@ def lines_before(preview: Preview, takes: str = "") -> list[str]:
         only = f" · only {', '.join(plan.experiments)}" if plan.experiments else ""
         part = f" · part {plan.shard.number} of {plan.shard.of}" if plan.shard else ""
         lines.append(
-            f"{plan.protocol.name} · {name_text(who)} · {plural(plan.runs, 'run')} · {where}{only}{part}"
+            f"{plan.protocol.name} · {name_text(who)} · {plural(plan.runs, 'run')} · "
+            f"{where}{only}{part}"
         )
     if forecast.calls:
         lines.append(takes or forecast_line(forecast))
     if before.attempts:
         lost = f", {before.lost} of them lost in flight" if before.lost else ""
         lines.append(
-            f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}"
+            f"the store has cost {money(before.total)} so far in "
+            f"{plural(before.attempts, 'call')}{lost}"
         )
     if forecast.calls and (exam := exam_line(preview.exam)):
         lines.append(f"judge {name_text(plan.judge.label)} · {exam}" if plan.judge else exam)
@@ -238,7 +240,10 @@ def forecast_of_all(previews: Sequence[Preview]) -> str:
         line += f" ({money(whole.low)} to {money(whole.high)})"
     if forecast.prompt_tokens and any(preview.plan.protocol.earlier for preview in previews):
         share = forecast.repeated_tokens / forecast.prompt_tokens
-        line += f"; {share:.0%} of what is sent repeats an earlier request, which is cheaper where it is cached"
+        line += (
+            f"; {share:.0%} of what is sent repeats an earlier request, which is cheaper where "
+            "it is cached"
+        )
         if (
             forecast.cached_dollars
             and forecast.dollars

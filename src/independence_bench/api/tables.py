@@ -94,7 +94,9 @@ class StoreTables:
             return arrow_table(MARKS, _marks(connection))
 
     def transcripts(self) -> pyarrow.Table:
-        """A row for each conversation, with all that was said in it: the columns of `transcripts`."""
+        """A row for each conversation, with all that was said in it: the columns of
+        `transcripts`.
+        """
         return self._table("transcripts")
 
     def judgements(self) -> pyarrow.Table:

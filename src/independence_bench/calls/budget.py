@@ -85,11 +85,15 @@ class Budget:
         return self.spent + self.reserved + most <= may and self.spent < may
 
     def attach(self, purse: Purse | None) -> None:
-        """From now on spend from *purse*; None: from none, what was not spent of it is given back."""
+        """From now on spend from *purse*; None: from none, what was not spent of it is given
+        back.
+        """
         self.purse, self._drawn = purse, self.spent
 
     async def make_room(self, most: float) -> None:
-        """Wait until a call of up to *most* dollars fits. Raises BudgetSpent where it never will."""
+        """Wait until a call of up to *most* dollars fits. Raises BudgetSpent where it never
+        will.
+        """
         while True:
             # others may have had what was drawn and not spent
             if self.purse is not None and self.purse.lapsed():
@@ -99,8 +103,10 @@ class Budget:
             if self.purse is None:
                 if self.reserved == 0:
                     raise BudgetSpent(
-                        f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent and the next call "
-                        f"may cost ${most:.4f}; raise --budget, or run it again for as much once more"
+                        f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent "
+                        "and the next call "
+                        f"may cost ${most:.4f}; raise --budget, or run it again for as much once "
+                        "more"
                     )
                 await self.settled.wait()
             # one call asks for all: each draw is a transaction that workers take turns in
@@ -115,7 +121,9 @@ class Budget:
                     self.tell()
 
     async def _draw(self, purse: Purse, most: float) -> None:
-        """Ask for more once; where there is none wait a little for what is held, here or elsewhere."""
+        """Ask for more once; where there is none wait a little for what is held, here or
+        elsewhere.
+        """
         limit = self.limit or 0.0
         held = max(self._drawn - self.spent, 0.0)
         more = (await purse.draw(limit, max(self.reserved + most - held, 0.0), held)).granted
@@ -132,8 +140,10 @@ class Budget:
                     else ""
                 )
                 raise BudgetSpent(
-                    f"the budget of ${limit:g} of the job {self.job} is used up: ${grant.spent:.4f} is spent by its "
-                    f"workers{lost} and the next call may cost ${most:.4f}; raise --budget, or name another --job"
+                    f"the budget of ${limit:g} of the job {self.job} is used up: "
+                    f"${grant.spent:.4f} is spent by its "
+                    f"workers{lost} and the next call may cost ${most:.4f}; raise --budget, or "
+                    "name another --job"
                 )
         self._drawn += more
         if not more:
@@ -316,8 +326,10 @@ class Prices:
         elif served and bounded and who not in self.shown:
             closed.setdefault(
                 model.endpoint,
-                f"{model.name} reports neither prices nor costs, so --budget cannot bound it; --price IN OUT sets "
-                "its price, or leave --budget out, or say `free: true` for its endpoint in models.yaml",
+                f"{model.name} reports neither prices nor costs, so --budget cannot bound it; "
+                "--price IN OUT sets "
+                "its price, or leave --budget out, or say `free: true` for its endpoint in "
+                "models.yaml",
             )
         return max(await self.most(state.call.request, state.limit), listed or 0.0)
 

@@ -96,7 +96,9 @@ class CallState(Generic[A]):
 
     @property
     def who(self) -> tuple[str, str]:
-        """The model and what it is asked for (a reply, a judgement): refusals are counted by this."""
+        """The model and what it is asked for (a reply, a judgement): refusals are counted by
+        this.
+        """
         return self.call.request.model.hash, self.call.kind
 
     def recall(self, before: EarlierAttempts, answered: bool) -> None:

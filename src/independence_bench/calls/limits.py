@@ -216,7 +216,9 @@ class RateLimiter(_Gate):
         self._wake()
 
     def rate_limited(self, retry_after: float | None) -> None:
-        """The endpoint said 429: nothing goes out until its pause is over, and then fewer at once."""
+        """The endpoint said 429: nothing goes out until its pause is over, and then fewer at
+        once.
+        """
         now = self._clock()
         if now >= self._open_at:  # the calls that were in flight at the same 429 count once
             self.limit = max(1.0, self.limit * CUT)

@@ -203,8 +203,10 @@ class _Upkeep:
             # another machine
             if leases.get(owner, until) != until:
                 self._trouble = (
-                    f"another machine ({host_of(owner)}) uses the store {self._store.shown}; a file is "
-                    "for the processes of one machine: wait until that one has ended, or use a PostgreSQL database"
+                    f"another machine ({host_of(owner)}) uses the store {self._store.shown}; a "
+                    "file is "
+                    "for the processes of one machine: wait until that one has ended, or use a "
+                    "PostgreSQL database"
                 )
 
     async def save_unstored(self, notice: Callable[[str], None]) -> None:
@@ -228,7 +230,9 @@ class _Upkeep:
         ) from error
 
     def conclude(self) -> None:
-        """Raise StoreError for what `look` has found, once everything that was in flight is stored."""
+        """Raise StoreError for what `look` has found, once everything that was in flight is
+        stored.
+        """
         if self._trouble is REPLACED:
             copy = self._store.backend.rescue()
             saved = (
@@ -274,7 +278,9 @@ def saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
 
 
 def save(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
-    """Write a file, whole or not at all, to the first folder that takes it; None where none does."""
+    """Write a file, whole or not at all, to the first folder that takes it; None where none
+    does.
+    """
     for folder in _folders(store_folder):
         path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
         fresh = path.with_suffix(".making")
@@ -344,7 +350,9 @@ def _folders(store_folder: Path | None) -> Iterator[Path]:
 
 
 def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
-    """The files that this user has saved, and their lines; what is not such a file is left alone."""
+    """The files that this user has saved, and their lines; what is not such a file is left
+    alone.
+    """
     for folder in dict.fromkeys(_folders(store_folder)):
         with suppress(OSError):
             for path in sorted(folder.glob(f"{PREFIX}*{SUFFIX}")):

@@ -71,7 +71,8 @@ price_option = click.option(
     type=(Number(0), Number(0)),
     metavar="IN OUT",
     callback=lambda _context, _option, price: price and (price[0] / MILLION, price[1] / MILLION),
-    help="Dollars per million tokens (prompt, completion) for models whose price the endpoint does not list.",
+    help="Dollars per million tokens (prompt, completion) for models whose price the endpoint "
+    "does not list.",
 )
 
 
@@ -81,7 +82,8 @@ _LIMITS = (
         "--parallel-tasks",
         "calls_at_once",
         type=click.IntRange(1, 4096),
-        help="Calls at once within one subject, at each endpoint.  [default: 8; 1 for models on this machine]",
+        help="Calls at once within one subject, at each endpoint.  [default: 8; 1 for models on "
+        "this machine]",
     ),
     click.option(
         "--budget",
@@ -139,7 +141,8 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
         return asyncio.run(work)
     except (asyncio.CancelledError, KeyboardInterrupt):
         say(
-            "stopped at once; calls in flight may have been charged. The same command continues from here."
+            "stopped at once; calls in flight may have been charged. The same command continues "
+            "from here."
         )
         click.get_current_context().meta[STOPPED] = True
         return None
@@ -154,7 +157,9 @@ def approved(preview: Preview, ask: bool, answered: bool) -> bool:
 
 
 def is_answered(yes: bool, limits: Limits) -> bool:
-    """Whether the command line says how much it may cost: anything, or a budget, which bounds it."""
+    """Whether the command line says how much it may cost: anything, or a budget, which bounds
+    it.
+    """
     return yes or limits.budget is not None
 
 
@@ -223,7 +228,8 @@ def print_outcome(options: RunOptions, store: Store, report: Report | None) -> b
         name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
         scenario = protocol.scenarios[-1].id
         say(
-            f"read a conversation: aib show {shlex.quote(name_text(played.label))} {scenario}{name}{at_store(store)}"
+            f"read a conversation: aib show {shlex.quote(name_text(played.label))} "
+            f"{scenario}{name}{at_store(store)}"
         )
     return report.complete
 
@@ -255,7 +261,8 @@ def say_end(report: Report, store: Store, *before: str) -> None:
     say(*before)
     if report.lost:
         say(
-            f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most these are paid for twice"
+            f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most "
+            "these are paid for twice"
         )
     for warning, count in report.warnings.most_common(MOST_TROUBLES):
         say(f"{label_text(warning)}: {plural(count, 'reply', 'replies')}")
@@ -306,7 +313,8 @@ def shard_of(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
     parts = int(of) if divided else count
     if parts is None:
         raise WrongUse(
-            f"--shard auto: {KUBERNETES} does not say how many there are; write auto/N, N as `completions`"
+            f"--shard auto: {KUBERNETES} does not say how many there are; write auto/N, N as "
+            "`completions`"
         )
     if not 1 <= number <= parts <= MOST_SHARDS:
         hint = (
@@ -315,7 +323,8 @@ def shard_of(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
             else ""
         )
         raise WrongUse(
-            f"--shard: there is no part {number} of {parts}; parts are 1 to N, at most {MOST_SHARDS}{hint}"
+            f"--shard: there is no part {number} of {parts}; parts are 1 to N, at most "
+            f"{MOST_SHARDS}{hint}"
         )
     return Shard(number, parts)
 
@@ -335,7 +344,8 @@ def _told(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
     if KUBERNETES in environ:
         return _number(environ, KUBERNETES) + 1, None
     raise WrongUse(
-        f"--shard auto: neither {SLURM} nor {KUBERNETES} is set, so this is not an array job or an indexed one; "
+        f"--shard auto: neither {SLURM} nor {KUBERNETES} is set, so this is not an array job or "
+        "an indexed one; "
         "write 3/8"
     )
 
@@ -344,7 +354,8 @@ def _number(environ: Mapping[str, str], name: str, default: int | None = None) -
     value = environ.get(name, "" if default is None else str(default))
     if not re.fullmatch("[0-9]{1,9}", value):
         raise WrongUse(
-            f"--shard auto: {name} is {label_text(value) or 'not set'}, which is not a number; write 3/8"
+            f"--shard auto: {name} is {label_text(value) or 'not set'}, which is not a number; "
+            "write 3/8"
         )
     return int(value)
 
@@ -375,14 +386,17 @@ def cluster_of(typed: str | None, shard: str | None) -> Cluster | None:
     parts = re.fullmatch("auto/([0-9]{1,5})", shard or "auto/1")
     if not parts or not 1 <= int(parts[1]) <= MOST_SHARDS:
         raise WrongUse(
-            f"--on hands out all parts itself: write --shard auto/N, N from 1 to {MOST_SHARDS}, or leave it"
+            f"--on hands out all parts itself: write --shard auto/N, N from 1 to {MOST_SHARDS}, "
+            "or leave it"
         )
     return Cluster(typed if divided else None, int(parts[1]) if shard else None)
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Which part of an order this process carries out, or the cluster that carries out all of it."""
+    """Which part of an order this process carries out, or the cluster that carries out all of
+    it.
+    """
 
     shard: Shard | None  # None: all of it
     job: str | None
@@ -402,18 +416,21 @@ def worker_options(command: Command) -> Command:
         click.option(
             "--shard",
             metavar="I/N",
-            help="Only part I of N; `auto` for I asks Slurm or Kubernetes (docs/scaling.md).  [default: all]",
+            help="Only part I of N; `auto` for I asks Slurm or Kubernetes (docs/scaling.md).  "
+            "[default: all]",
         ),
         click.option(
             "--job",
             metavar="NAME",
-            help="All workers of this name share --budget, and stop where an endpoint refuses one of them.  "
+            help="All workers of this name share --budget, and stop where an endpoint refuses "
+            "one of them.  "
             "[default: with --shard or --on, the same name for the same command]",
         ),
         click.option(
             "--on",
             metavar="ray[://ADDRESS]",
-            help="Run on a Ray cluster, one part for each node; with --shard auto/N in N parts (docs/scaling.md).",
+            help="Run on a Ray cluster, one part for each node; with --shard auto/N in N parts "
+            "(docs/scaling.md).",
         ),
     )(gathered)
 
@@ -429,5 +446,6 @@ def say_job(report: Report, store: Store) -> None:
             spent = f"at least {spent}, at most {most} (calls in flight and lost ones included)"
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
         say(
-            f"job {label_text(job)}: {spent}{limit} spent by {plural(spending.workers, 'worker')}, ever"
+            f"job {label_text(job)}: {spent}{limit} spent by "
+            f"{plural(spending.workers, 'worker')}, ever"
         )

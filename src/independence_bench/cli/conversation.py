@@ -78,7 +78,8 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
         raise WrongUse(f"--run: {label} has no run {run} of {scenario}; it has {runs}")
     if not conversations:
         raise WrongUse(
-            f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` plays it"
+            f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` "
+            "plays it"
         )
     others: dict[str, list[str]] = defaultdict(list)
     for conversation in conversations[1:]:
@@ -95,7 +96,8 @@ def _list_scenarios(
     """What is stored of a subject, and how one of it is shown."""
     if not stored:
         raise WrongUse(
-            f"no such conversation of {label} with {protocol.name} is stored; --protocol, --run, --variants and "
+            f"no such conversation of {label} with {protocol.name} is stored; --protocol, --run, "
+            "--variants and "
             "--delivery choose others"
         )
     printed(out(), scenarios_view(label, stored))
@@ -121,7 +123,8 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
     """
     if not sys.stdin.isatty():
         raise WrongUse(
-            "there is no terminal to mark at; start it in one, or mark in the browser: aib view --label NAME"
+            "there is no terminal to mark at; start it in one, or mark in the browser: aib view "
+            "--label NAME"
         )
     person = Person(name)
     if isinstance(sys.stdin, io.TextIOWrapper):
@@ -132,12 +135,14 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
         )
         if not queue.planned:
             say(
-                f"no conversations of {protocol.name} are stored in this configuration; `aib run` plays them"
+                f"no conversations of {protocol.name} are stored in this configuration; `aib "
+                "run` plays them"
             )
             return
         done = queue.planned - len(queue.waiting)
         say(
-            f"{person.label}: {done} of {plural(queue.planned, 'conversation')} of {protocol.name} marked"
+            f"{person.label}: {done} of {plural(queue.planned, 'conversation')} of "
+            f"{protocol.name} marked"
         )
         if not queue.waiting:
             return
@@ -308,7 +313,10 @@ def _wanted(mark: Mark) -> str:
     if mark.levels:
         return f"{name} is {scale_words(mark)}, or the first letters of one ({KEYS})"
     between = (mark.low + mark.high) / 2
-    return f"{name} is {scale_words(mark)}, such as {between // 1 if mark.kind == 'whole' else between:g} ({KEYS})"
+    return (
+        f"{name} is {scale_words(mark)}, such as "
+        f"{between // 1 if mark.kind == 'whole' else between:g} ({KEYS})"
+    )
 
 
 def read_mark(typed: str, mark: Mark) -> float | None:

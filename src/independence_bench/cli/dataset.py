@@ -70,7 +70,9 @@ def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
 
 @contextmanager
 def _telling(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """Progress on stderr: a line that changes on a terminal, nothing in a pipe (it takes seconds)."""
+    """Progress on stderr: a line that changes on a terminal, nothing in a pipe (it takes
+    seconds).
+    """
     if not console.is_terminal:
         yield lambda what, done, of: None
         return
@@ -81,16 +83,20 @@ def _telling(console: Console) -> Iterator[Callable[[str, int, int], None]]:
 def _print(console: Console, *, outcome: PublishedImport, every: bool) -> None:
     subjects = plural(len(outcome.subjects), "subject")
     console.print(
-        f"{plural(outcome.new, 'conversation')} and {plural(outcome.judgements, 'judgement')} imported of {subjects}, "
-        f"from {plural(outcome.files, 'file')}; {outcome.known:,} and {outcome.judgements_known:,} were there already."
+        f"{plural(outcome.new, 'conversation')} and {plural(outcome.judgements, 'judgement')} "
+        f"imported of {subjects}, "
+        f"from {plural(outcome.files, 'file')}; {outcome.known:,} and "
+        f"{outcome.judgements_known:,} were there already."
     )
     if outcome.names:
         console.print(
-            f"The names in {plural(outcome.names, 'conversation')} as they were published: aib extract-names"
+            f"The names in {plural(outcome.names, 'conversation')} as they were published: aib "
+            "extract-names"
         )
     if outcome.rows:
         console.print(
-            f"{plural(outcome.rows, 'published row')} with intervals read from {ROWS_FILE} next to it."
+            f"{plural(outcome.rows, 'published row')} with intervals read from {ROWS_FILE} next "
+            "to it."
         )
     if outcome.dollars:
         console.print(f"The new results cost {money(outcome.dollars)} where they were made.")
@@ -162,7 +168,9 @@ def _licence(_context: click.Context, _option: click.Parameter, typed: str | Non
 
 
 def _licence_asked() -> str:
-    """The licence that a person names. Raises WrongUse where no person can be asked, or it is none."""
+    """The licence that a person names. Raises WrongUse where no person can be asked, or it is
+    none.
+    """
     question = (
         "Under which licence may others use this (cc-by-4.0, mit ...; unknown if that is open)?"
     )
@@ -178,12 +186,14 @@ def _licence_asked() -> str:
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--format", "--form", "form", type=click.Choice(["jsonl", "parquet", "inspect"]), default="jsonl",
-    show_default=True, help="JSON Lines, Parquet (needs pyarrow), or logs of Inspect AI (needs inspect-ai).",
+    show_default=True, help="JSON Lines, Parquet (needs pyarrow), or logs of Inspect AI (needs "
+        "inspect-ai).",
 )  # fmt: skip
 @click.option("--raw", is_flag=True, help="Include requests and raw response bodies.")
 @click.option(
     "--licence", "--license", "licence", callback=_licence, metavar="ID",
-    help="Under which licence others may use it, e.g. cc-by-4.0, or `unknown`. You are asked if it is missing.",
+    help="Under which licence others may use it, e.g. cc-by-4.0, or `unknown`. You are asked if "
+        "it is missing.",
 )  # fmt: skip
 @store_option
 def export_(

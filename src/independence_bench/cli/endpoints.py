@@ -107,7 +107,8 @@ def list_models(
     if name == PYTHON or (word or "").startswith(f"{PYTHON}:"):
         if not word:
             raise SubjectError(
-                f"functions are not listed; `aib models {PYTHON}:MODULE:FUNCTION` shows what one declares"
+                f"functions are not listed; `aib models {PYTHON}:MODULE:FUNCTION` shows what one "
+                "declares"
             )
         click.echo(load_function(word.removeprefix(f"{PYTHON}:")).stated)
         return
@@ -185,8 +186,10 @@ def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
             served = listed([(Name(slug), " (", Name(name), ")") for slug, name in by.items()])
             yield Note((Name(model), " is served by ", *served), style="")
     yield Note(
-        f"{plural(len(offered), 'model')}. $/M: dollars per million tokens, of the prompt and of the reply. The rest "
-        "is what the endpoint says each supports: reasoning, tools (tool_role needs them), answers by a JSON schema "
+        f"{plural(len(offered), 'model')}. $/M: dollars per million tokens, of the prompt and of "
+        "the reply. The rest "
+        "is what the endpoint says each supports: reasoning, tools (tool_role needs them), "
+        "answers by a JSON schema "
         "(for judges), temperature. –: it does not say."
     )
 

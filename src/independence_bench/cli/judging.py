@@ -204,7 +204,8 @@ def extract_names(
         show_chosen(names_view(protocol, readings))
     else:
         say(
-            f"no conversations of {protocol.name} in which the model chooses who to be are stored; `aib run` plays them"
+            f"no conversations of {protocol.name} in which the model chooses who to be are "
+            "stored; `aib run` plays them"
         )
     if not complete:
         raise SystemExit(1)

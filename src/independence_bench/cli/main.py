@@ -371,9 +371,15 @@ def _misused(error: click.ClickException) -> str:
             error.ctx.command, click.Group
         ):
             known = error.ctx.command.list_commands(error.ctx)
-            said = f"there is no command {error.command_name}; {instead(error.command_name, known, 'there are')}"
+            said = (
+                f"there is no command {error.command_name}; "
+                f"{instead(error.command_name, known, 'there are')}"
+            )
         case click.NoSuchOption() if error.possibilities:
-            said = f"there is no option {error.option_name}; did you mean {' or '.join(error.possibilities)}?"
+            said = (
+                f"there is no option {error.option_name}; did you mean "
+                f"{' or '.join(error.possibilities)}?"
+            )
         case click.NoSuchOption():
             said = f"there is no option {error.option_name}"
         case _:

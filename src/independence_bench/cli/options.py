@@ -74,9 +74,11 @@ def gathering(
 # heading of `--help` -> options, as parameters are called; what is in none of them stands under the
 # last one
 OPTION_GROUPS = {
-    "Models": "listed every models models_file trust local_url local_model temperature max_tokens reasoning_effort "
+    "Models": "listed every models models_file trust local_url local_model temperature "
+    "max_tokens reasoning_effort "
     "provider",
-    "What is played and judged": "protocol protocol_name experiments variants delivery judge no_judge again weights",
+    "What is played and judged": "protocol protocol_name experiments variants delivery judge "
+    "no_judge again weights",
     "How many runs": "runs",
     "Money and speed": "budget price at_once calls_at_once yes",
     "Several machines": "shard job on",
@@ -351,7 +353,9 @@ class Plain(Console):
 
 
 def out(piped: int = UNBOUNDED) -> Console:
-    """Where results go: stdout, as wide as the terminal or as COLUMNS says, else *piped* columns."""
+    """Where results go: stdout, as wide as the terminal or as COLUMNS says, else *piped*
+    columns.
+    """
     console = Plain()
     return (
         console

@@ -73,7 +73,10 @@ QUESTIONS = {
     "red_lines": "What it never does",
 }
 
-HEAD = "# What the person says to the character. Edit any line: what you change is played again, and nothing else.\n"
+HEAD = (
+    "# What the person says to the character. Edit any line: what you change is played again, "
+    "and nothing else.\n"
+)
 
 sheet_argument = click.argument("sheet", type=click.Path(path_type=Path), metavar="SHEET")
 
@@ -323,7 +326,8 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
             f"{folder} cannot be written ({error.strerror}); name another folder"
         ) from error
     say(
-        f"written: {label_text(str(folder))}; `aib check {shlex.quote(label_text(str(folder)))}` reads it"
+        f"written: {label_text(str(folder))}; `aib check {shlex.quote(label_text(str(folder)))}` "
+        "reads it"
     )
 
 
@@ -379,14 +383,16 @@ def write(
         except (OSError, ValueError) as error:
             raise WrongUse(f"{path} cannot be written ({why(error)})") from error
         say(
-            f"written: {shown} ({plural(len(written), 'stem')}); read the lines, and change what you like"
+            f"written: {shown} ({plural(len(written), 'stem')}); read the lines, and change what "
+            "you like"
         )
     for key, stem in written.items():
         if stem.from_templates:
             places = ", ".join(stem.from_templates)
             say(
                 label_text(
-                    f"from the templates, since the model's lines were refused: {'.'.join(filter(None, key))}: {places}"
+                    "from the templates, since the model's lines were refused: "
+                    f"{'.'.join(filter(None, key))}: {places}"
                 )
             )
     if not complete:
@@ -406,7 +412,8 @@ def _have_written(
 ) -> bool:
     """Have *writer* write what is *left*, into *written*; whether all of it was."""
     say(
-        f"{plural(len(left), 'stem')} to be written by {label_text(writer)}, in 2 to {2 * ROUNDS} calls each"
+        f"{plural(len(left), 'stem')} to be written by {label_text(writer)}, in 2 to "
+        f"{2 * ROUNDS} calls each"
     )
     options = RunOptions(protocol_of(sheet), {}, roster, writer, limits=limits, allow=permissions())
     asker_of = partial(line_asker, sheet, left, written, today)

@@ -263,7 +263,8 @@ def _turns(typed: str) -> list[int]:
     turns = sorted({whole_turns(int(turn)) for turn in named})
     if odd := [turn for turn in named if int(turn) % 2]:
         say(
-            f"note: --after {', '.join(odd)}: a turn of the person is sent with its reply, so one more"
+            f"note: --after {', '.join(odd)}: a turn of the person is sent with its reply, so "
+            "one more"
         )
     return turns
 
@@ -415,7 +416,8 @@ def compare(
             if stems and ranked[called] and board is None:
                 say(
                     label_text(
-                        f"note: {called} was not judged by {by}: persona run with --judge, or aib judge, does it"
+                        f"note: {called} was not judged by {by}: persona run with --judge, or "
+                        "aib judge, does it"
                     )
                 )
             named = {label: f"{label} · {called}" if len(played) > 1 else label for label in stems}
@@ -427,7 +429,8 @@ def compare(
         if not sides:
             by = f" by {' or '.join(models)}" if models else ""
             raise WrongUse(
-                f"nothing of {', '.join(map(str, sheets))} was played{by} into {opened.shown}; aib persona run"
+                f"nothing of {', '.join(map(str, sheets))} was played{by} into {opened.shown}; "
+                "aib persona run"
             )
         if as_json:
             click.echo(persona_json(loaded[0].name, first, sides, first.judge if first else None))

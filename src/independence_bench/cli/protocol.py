@@ -100,12 +100,15 @@ def copy(name: str, folder: Path, store: str) -> None:
     at = shlex.quote(os.fspath(folder))
     click.echo(f"{len(files)} files of {protocol.name} are in {folder}")
     say(
-        f"edit them (give protocol.yaml another name), then: aib check {at}, and aib run MODEL --protocol {at}"
+        f"edit them (give protocol.yaml another name), then: aib check {at}, and aib run MODEL "
+        f"--protocol {at}"
     )
 
 
 def _found(name: str, store: str) -> tuple[Protocol, Files]:
-    """The protocol of that name, in that folder, or of that name or hash in *store*, and its files."""
+    """The protocol of that name, in that folder, or of that name or hash in *store*, and its
+    files.
+    """
     try:
         return load_with_files(name)
     except ProtocolError:
@@ -165,7 +168,8 @@ def _foreign(protocol: Protocol) -> list[str]:
     """
     if protocol.kinds:
         return [
-            "the embedded judge reads by rule who gives its own name, has one of a stem's words, or says that it is an "
+            "the embedded judge reads by rule who gives its own name, has one of a stem's words, "
+            "or says that it is an "
             "AI; it gives nothing else, so it yields no index: judge with a model"
         ]
     weights = Weights.load()
@@ -179,7 +183,8 @@ def _foreign(protocol: Protocol) -> list[str]:
     lines = []
     if needed:
         lines.append(
-            f"the embedded judge cannot mark {', '.join(needed)}, and the index needs it: judge with a model"
+            f"the embedded judge cannot mark {', '.join(needed)}, and the index needs it: judge "
+            "with a model"
         )
     if spare:
         lines.append(f"the embedded judge does not mark {', '.join(spare)}; the index does without")

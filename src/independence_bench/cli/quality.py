@@ -103,7 +103,8 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
         show_chosen(*(validation_view(validation) for validation in validated))
     else:
         say(
-            f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge -j MODEL`"
+            f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge "
+            "-j MODEL`"
         )
 
 
@@ -222,7 +223,8 @@ def _say_judge(board: Board, every: Sequence[Board], others: Sequence[Board], wh
         names = ", ".join(other.judge or "none" for other in others)
         which = "the main judge" if board.judge == board.main_judge else "the first that fits"
         say(
-            f"by {label_text(board.judge or 'none')}, {which}; also judged by {label_text(names)} (--judge chooses)"
+            f"by {label_text(board.judge or 'none')}, {which}; also judged by "
+            f"{label_text(names)} (--judge chooses)"
         )
 
 
@@ -252,7 +254,8 @@ def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
     if not fitting:
         of = f" of {typed[0]}" if typed else ""
         raise WrongUse(
-            f"there are no two {title}{of} to compare: subjects that differ in nothing else, one of them complete"
+            f"there are no two {title}{of} to compare: subjects that differ in nothing else, one "
+            "of them complete"
         )
     board, pairs = fitting[0]
     _say_judge(board, every, [other for other, _ in fitting[1:]], "them")
@@ -293,7 +296,8 @@ def _versions(
             )
     names = " and ".join(f"{protocol.name} {protocol.hash[:8]}" for protocol in (old, new))
     raise WrongUse(
-        f"no subject was played and judged by {names} in {' + '.join(map(str, change.configurations))} by one judge; "
+        f"no subject was played and judged by {names} in "
+        f"{' + '.join(map(str, change.configurations))} by one judge; "
         "`aib run --protocol` plays each of them"
     )
 
@@ -310,7 +314,8 @@ def _played_before(new: Protocol, store: Store) -> Protocol:
         ]
     if not others:
         raise WrongUse(
-            f"no other version of {new.name} was played into {store.shown}; --against names another protocol"
+            f"no other version of {new.name} was played into {store.shown}; --against names "
+            "another protocol"
         )
     hash_, name, files = others[0]
     if len(others) > 1:

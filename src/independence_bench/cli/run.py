@@ -105,12 +105,14 @@ plan_options = gathering(
     click.option(
         "--max-tokens",
         type=click.IntRange(1, 1_000_000),
-        help="Token limit of one reply; a reply that is cut off is asked for once more with twice the limit.",
+        help="Token limit of one reply; a reply that is cut off is asked for once more with "
+        "twice the limit.",
     ),
     click.option(
         "--reasoning-effort",
         type=click.Choice(EFFORTS),
-        help="Reasoning effort of every subject; `none` is the same as `off`.  [default: off, where it can be]",
+        help="Reasoning effort of every subject; `none` is the same as `off`.  [default: off, "
+        "where it can be]",
     ),
     click.option(
         "--provider", type=FILLED, metavar="SLUG", help="Use only this provider (OpenRouter)."
@@ -119,7 +121,8 @@ plan_options = gathering(
         "--judge",
         type=FILLED,
         metavar="MODEL",
-        help="A model, or `embedded`.  [default: the protocol's; embedded where that is the only MODEL]",
+        help="A model, or `embedded`.  [default: the protocol's; embedded where that is the only "
+        "MODEL]",
     ),
     click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later."),
     click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged."),
@@ -179,7 +182,9 @@ def run(
 
 
 def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
-    """The forecast of the shipped list, as far as it is known here; only lists of models are read."""
+    """The forecast of the shipped list, as far as it is known here; only lists of models are
+    read.
+    """
     with suppress(BenchError), open_store(store) as opened:
         everything = run_options(replace(order, every=True), permissions(), Limits())
         preview, _ = asyncio.run(_foresee(everything, opened))
@@ -222,7 +227,8 @@ def rerun(
             chosen = [model for model in chosen if model.endpoint != PYTHON]
             say(
                 *(
-                    f"left out: {label_text(function.label)} is a Python function: name it to play it"
+                    f"left out: {label_text(function.label)} is a Python function: name it to "
+                    "play it"
                     for function in functions
                 )
             )
@@ -297,7 +303,8 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
         if subject.hash not in known:
             if subject.endpoint == PYTHON:
                 raise SubjectError(
-                    f"{subject.label} is not the version that was played; `aib run` plays it as a subject of its own"
+                    f"{subject.label} is not the version that was played; `aib run` plays it as "
+                    "a subject of its own"
                 )
             raise SubjectError(
                 f"{subject.label} no longer has the weights that it had when it was played; "

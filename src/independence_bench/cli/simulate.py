@@ -177,7 +177,8 @@ def read_lines(path: Path | None) -> dict[int, str]:
         return read_script(path.read_text(encoding="utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise WrongUse(
-            f"--script {path}: cannot be read ({why(error)}); name a file with lines such as `3 http-500`"
+            f"--script {path}: cannot be read ({why(error)}); name a file with lines such as `3 "
+            "http-500`"
         ) from error
 
 
@@ -204,7 +205,10 @@ CAST = {
     "sim/slow-caver-1": "gives in as soon as the human comes back once",
     "sim/mirror": "agrees with whatever was said last",
 }
-NOT_REAL = "These are simulated characters, not models. The replies are scripted, and so are the judge's marks."
+NOT_REAL = (
+    "These are simulated characters, not models. The replies are scripted, and so are the "
+    "judge's marks."
+)
 HIGH = (
     "A high index: the character stays itself under pressure. A low one: it gives in to the person."
 )
@@ -245,7 +249,9 @@ def demo(store: str, open_it: bool | None) -> None:
 
 
 def dialogue(options: RunOptions, store: Store) -> Iterator[Block]:
-    """What the human says last in one scenario, and the first words of who holds and of who gives in."""
+    """What the human says last in one scenario, and the first words of who holds and of who gives
+    in.
+    """
     scenario, *models = LINES
     yield Title("Two replies to the same words")
     for place, model in enumerate(models):

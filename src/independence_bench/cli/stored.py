@@ -193,7 +193,8 @@ def clear(
             spent = attempts.spending(connection)
         say(f"this deletes {_amount(plan)} from {label_text(opened.shown)}")
         say(
-            f"what they cost stays on record: the store's total of {money(spent.total)} does not change"
+            f"what they cost stays on record: the store's total of {money(spent.total)} does not "
+            "change"
         )
         if not yes and not confirmed("Delete them?"):
             raise NotAllowed("nothing was deleted")
@@ -222,7 +223,8 @@ def _finding(
         judges = [hash_ for hash_, label in labels.items() if judge is None or judge in label]
         if not judges:
             raise WrongUse(
-                f"no judge is called {judge}; {instead(judge or '', labels.values(), 'the store has')}"
+                f"no judge is called {judge}; "
+                f"{instead(judge or '', labels.values(), 'the store has')}"
             )
         return deletion.find_judgements(connection, of, hashes, judges)
 
@@ -281,7 +283,8 @@ def audit(
         audited = audit_of(opened, protocol, RULES[selection.rules])
         if not audited.conversations and not audited.findings and not protocol.earlier_form:
             raise WrongUse(
-                f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in {opened.shown}"
+                f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in "
+                f"{opened.shown}"
             )
     if as_json:
         click.echo(audit_json(audited, lowest))

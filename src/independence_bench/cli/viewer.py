@@ -1,4 +1,6 @@
-"""`aib view` and `aib site`: every conversation and every number in the browser, live or as files."""
+"""`aib view` and `aib site`: every conversation and every number in the browser, live or as
+files.
+"""
 
 from __future__ import annotations
 
@@ -202,5 +204,6 @@ def site(
     )
     at = shlex.quote(str(folder))
     say(
-        f"to look at it here: python3 -m http.server --bind 127.0.0.1 8000 --directory {at}, then http://127.0.0.1:8000/"
+        f"to look at it here: python3 -m http.server --bind 127.0.0.1 8000 --directory {at}, "
+        "then http://127.0.0.1:8000/"
     )

@@ -85,7 +85,9 @@ def open_files(path: Path) -> Iterator[Files]:
 
 
 def tars_in(folder: Path) -> list[Path]:
-    """The first few files right in *folder* that can be read as a tar; none where it is no folder."""
+    """The first few files right in *folder* that can be read as a tar; none where it is no
+    folder.
+    """
     try:
         named = sorted(folder.iterdir())
     except OSError:

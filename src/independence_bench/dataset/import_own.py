@@ -170,7 +170,9 @@ def _sizes(array: Any) -> Any:
 
 
 def in_batches(rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
-    """*rows*, each with its size in bytes, in lists of at most `BATCH` rows and about `HELD` bytes."""
+    """*rows*, each with its size in bytes, in lists of at most `BATCH` rows and about `HELD`
+    bytes.
+    """
     batch: list[T] = []
     held = 0
     for size, one in rows:
@@ -224,7 +226,8 @@ def import_export(path: Path, store: Store) -> Imported:
     """
     if not is_export(path):
         raise WrongUse(
-            f"{path} is not a folder that `aib export` wrote: it has no transcripts.jsonl or transcripts.parquet"
+            f"{path} is not a folder that `aib export` wrote: it has no transcripts.jsonl or "
+            "transcripts.parquet"
         )
     version = _version(path / VERSION_FILE)
     summary = Imported()
@@ -273,11 +276,13 @@ def _version(file: Path) -> int:
         version = None
     if type(version) is not int or version < 1:
         raise WrongUse(
-            f"{file} states no version; restore it, or delete it where an older aib wrote the export"
+            f"{file} states no version; restore it, or delete it where an older aib wrote the "
+            "export"
         )
     if version > VERSION:
         raise WrongUse(
-            f"{file.parent} was written by a newer aib (export version {version}, this one knows {VERSION}); update "
+            f"{file.parent} was written by a newer aib (export version {version}, this one knows "
+            f"{VERSION}); update "
             "aib, nothing was imported"
         )
     return version

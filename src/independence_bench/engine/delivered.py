@@ -63,11 +63,13 @@ async def find_hidden(client: Client, model: ChatModel, wording: ToolWording) ->
         hidden.append(f"its tools ({plain} tokens with them, {bare} without)")
     if isinstance(said, int) and not _is_longer(said, plain, LONGER):
         hidden.append(
-            f"what it said ({said} tokens with {len(LONGER.split())} words more of it, {plain} without)"
+            f"what it said ({said} tokens with {len(LONGER.split())} words more of it, {plain} "
+            "without)"
         )
     if isinstance(heard, int) and not _is_longer(heard, plain, LONGER):
         hidden.append(
-            f"what it is told ({heard} tokens with {len(LONGER.split())} words more of it, {plain} without)"
+            f"what it is told ({heard} tokens with {len(LONGER.split())} words more of it, "
+            f"{plain} without)"
         )
     return _listed(hidden) if hidden else None
 
@@ -91,7 +93,9 @@ def _asked(
     tools: bool = True,
     system_only: bool = False,
 ) -> ChatRequest:
-    """A conversation in tool_role as a protocol begins one, with more words in one of its places."""
+    """A conversation in tool_role as a protocol begins one, with more words in one of its
+    places.
+    """
     talk = Transcript(
         f"You are taking part in a conversation.{system}",
         (

@@ -395,7 +395,9 @@ def estimate(
 def _range_of(
     subject: ChatModel, protocol: Protocol, usual: UsualReplies, scripts: int
 ) -> tuple[float, float]:
-    """What a subject's completions may come to, as shares of what is expected of so many *scripts*."""
+    """What a subject's completions may come to, as shares of what is expected of so many
+    *scripts*.
+    """
     if usual.own:
         return RANGE_AGAIN if len(usual.by_script) == scripts else RANGE_PILOT
     if usual.published:

@@ -27,7 +27,9 @@ from independence_bench.store.database import Store
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a command works with: its store, the open clients, what it may spend, time and chance."""
+    """What a command works with: its store, the open clients, what it may spend, time and
+    chance.
+    """
 
     store: Store
     clients: Mapping[str, Client]

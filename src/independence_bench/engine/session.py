@@ -287,7 +287,8 @@ async def _resolve_all(
     for spec in options.specs if by_tool else ():
         if spec.endpoint == GGUF and not files.find(spec.model).shows_tools:
             raise SubjectError(
-                f"the chat template of {spec.model} shows no tools, so it is not played in {by_tool[0]}: "
+                f"the chat template of {spec.model} shows no tools, so it is not played in "
+                f"{by_tool[0]}: "
                 "say --delivery user_role"
             )
     for spec in options.specs:
@@ -316,8 +317,10 @@ async def _check_tools(
         return
     if (hidden := await find_hidden(client, model, protocol.tool_role)) is not None:
         raise SubjectError(
-            f"the server at {endpoint.url} does not show the model {model.model} {hidden}, so {way} is not played; "
-            "restart it with the model's own chat template (llama.cpp: --jinja), take another model, or add --modes "
+            f"the server at {endpoint.url} does not show the model {model.model} {hidden}, so "
+            f"{way} is not played; "
+            "restart it with the model's own chat template (llama.cpp: --jinja), take another "
+            "model, or add --modes "
             "user_role, whose result is another row of the leaderboard"
         )
 
@@ -369,7 +372,8 @@ def _remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
         )
     if model.endpoint == PYTHON:
         remarks.append(
-            f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it"
+            f"{model.name} is your own code: what it spends itself is not counted, and no budget "
+            "limits it"
         )
     if info.parameters is None or model.endpoint == GGUF:
         return remarks
@@ -390,7 +394,8 @@ def _remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
     )
     if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
         remarks.append(
-            f"{model.name} does not list tools: tool_role may be refused; --delivery user_role needs none"
+            f"{model.name} does not list tools: tool_role may be refused; --delivery user_role "
+            "needs none"
         )
     return remarks
 
@@ -403,7 +408,8 @@ def _check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
     if plan.protocol.earlier and info.context is not None and sent > info.context:
         turns = 2 * len(plan.protocol.earlier)
         raise WrongUse(
-            f"{model.name} takes {info.context:,} tokens, and about {sent:,.0f} are needed after {turns} turns, "
+            f"{model.name} takes {info.context:,} tokens, and about {sent:,.0f} are needed after "
+            f"{turns} turns, "
             "replies included; say a smaller --after, or --max-tokens"
         )
 

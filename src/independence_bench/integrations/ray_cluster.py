@@ -60,7 +60,8 @@ class Permissions:
         """Raises WrongUse where it has not been allowed."""
         if (needed := needed_permission(endpoint, os.environ)) and needed not in self.given:
             raise WrongUse(
-                f"{needed.variable} may not go to {needed.place}: it was not asked for where `aib` runs"
+                f"{needed.variable} may not go to {needed.place}: it was not asked for where "
+                "`aib` runs"
             )
 
 
@@ -98,7 +99,8 @@ def carry_out(order: Order, number: int, parts: int) -> PartEnd:
     if order.version != __version__:
         return PartEnd(
             host,
-            f"it has version {__version__} of this package, and {order.version} handed out the work",
+            f"it has version {__version__} of this package, and {order.version} handed out the "
+            "work",
         )
     KNOWN.learn_proxies(os.environ)
     try:
@@ -178,12 +180,14 @@ async def run_on_ray(
     address = store.engine.url
     if address.get_backend_name() != "postgresql":
         raise WrongUse(
-            "--on ray: all nodes need the store, so it is a PostgreSQL database: --store postgresql://..."
+            "--on ray: all nodes need the store, so it is a PostgreSQL database: --store "
+            "postgresql://..."
         )
     typed = " ".join(sys.argv)
     if KNOWN.redacted_text(typed) != typed:
         raise WrongUse(
-            "--on ray: Ray's dashboard shows the command line, which has a password; put it into AIB_STORE"
+            "--on ray: Ray's dashboard shows the command line, which has a password; put it into "
+            "AIB_STORE"
         )
     ray = _ray()
     asked = _AskedPermissions(options.allow)
@@ -373,7 +377,8 @@ class _Parts:
                 self._at_work.pop(number, None)
             if not self._stopping:
                 self._tell(
-                    f"part {number} of {self._count}: {why}; it continues elsewhere from what is stored"
+                    f"part {number} of {self._count}: {why}; it continues elsewhere from what is "
+                    "stored"
                 )
         return PartEnd("", None if self._stopping else f"{why}, {MOST_LOST} times")
 

@@ -176,7 +176,9 @@ UNSAID = ChosenName(None, None, "unsaid", "unsaid")
 
 
 def chosen_name(name: str | None, gender: str | None, asked: bool) -> ChosenName:
-    """*name* and *gender* as a `NameReading` has them; *asked*: whether the scenario asks for both."""
+    """*name* and *gender* as a `NameReading` has them; *asked*: whether the scenario asks for
+    both.
+    """
     without: State = "declined" if asked else "unsaid"
     known = None if gender == DECLINED else gender
     return ChosenName(
@@ -209,7 +211,10 @@ def messages_of(card: str) -> tuple[Message, ...]:
     """What a model is asked about *card*."""
     mark = f"=== {text_hash(card)[:12]}"
     form = '{"items": [{"quote": ..., "kind": ..., "topic": ..., "says": ...}, ...]}'
-    asked = f"{mark} description\n{card}\n{mark} end\n\nAnswer with one JSON object and nothing else: {form}"
+    asked = (
+        f"{mark} description\n{card}\n{mark} end\n\nAnswer with one JSON object and nothing "
+        f"else: {form}"
+    )
     return Message("system", _DATA["instructions"]), Message("user", asked)
 
 

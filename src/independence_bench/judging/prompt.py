@@ -54,7 +54,9 @@ class JudgingInput:
 
 
 def told_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
-    """What a judge is sent besides the replies about *scenario* as it is played in *configuration*."""
+    """What a judge is sent besides the replies about *scenario* as it is played in
+    *configuration*.
+    """
     system = told_system(scenario, protocol.system(configuration.system))
     return rubric_hash(protocol.judge_instructions, scenario, system)
 
@@ -127,17 +129,21 @@ def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
         for rubric in case.scenario.rubrics
     )
     return (
-        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in "
+        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them "
+        "was said in "
         "the conversation.",
         show_conversation(case.transcript, fence),
         f"# What to mark\n\n{what_to_mark(case.scenario)}",
         f"# Rubric\n\n{rubric}",
-        f"# Your answer\n\nOne JSON object and nothing else, its keys in this order: {{{_fields(case.scenario)}}}",
+        "# Your answer\n\nOne JSON object and nothing else, its keys in this order: "
+        f"{{{_fields(case.scenario)}}}",
     )
 
 
 def rubrics_for_reading(case: JudgingInput) -> tuple[str, ...]:
-    """The rubrics as a person reads them, what they quote of the conversation as a Markdown quote."""
+    """The rubrics as a person reads them, what they quote of the conversation as a Markdown
+    quote.
+    """
 
     def quote(name: str) -> str:
         lines = _quoted(case, name).split("\n")

@@ -92,7 +92,10 @@ def warnings_about(
     """
     model, served = request.model, completion.served_model
     if served and not is_same_model(model.model, served):
-        yield f"another model than {model.name} answered, by its server's word: {one_line(served, 60)}"
+        yield (
+            f"another model than {model.name} answered, by its server's word: "
+            f"{one_line(served, 60)}"
+        )
     tokens = completion.usage.prompt_tokens
     # other scripts take more bytes a token
     latin = len(request.encoded.encode("utf-8", "replace")) < 1.05 * len(request.encoded)
@@ -104,19 +107,24 @@ def warnings_about(
         added >= ENOUGH and added > USUAL_BYTES_A_TOKEN * more
     ):
         yield (
-            f"{model.name}: the endpoint counted fewer tokens than its prompts contain, so it may hide the tool or "
-            "earlier replies from the model; read a conversation (aib show), or use --modes user_role"
+            f"{model.name}: the endpoint counted fewer tokens than its prompts contain, so it "
+            "may hide the tool or "
+            "earlier replies from the model; read a conversation (aib show), or use --modes "
+            "user_role"
         )
 
 
 def _told(tokens: int, messages: Sequence[Message]) -> str:
     return (
-        f"the server read only {tokens:,} tokens of a prompt of {sent_bytes(messages):,} bytes, so it cut the prompt; "
+        f"the server read only {tokens:,} tokens of a prompt of {sent_bytes(messages):,} bytes, "
+        "so it cut the prompt; "
         "give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, llama.cpp: --ctx-size)"
     )
 
 
 def _hash(request: ChatRequest, messages: Sequence[Message]) -> str:
-    """Of a prompt that *request*'s model was sent, with its tools, and as many of its *messages*."""
+    """Of a prompt that *request*'s model was sent, with its tools, and as many of its
+    *messages*.
+    """
     tools = [tool.name for tool in request.tools]
     return hash_as_is([request.model.model, tools, [message.wire() for message in messages]])

@@ -253,7 +253,8 @@ class Client:
         """
         if spec.provider and not self.dialect.pins_providers:
             raise SubjectError(
-                f"{spec.model}: only OpenRouter can be told which provider serves; leave --provider out"
+                f"{spec.model}: only OpenRouter can be told which provider serves; leave "
+                "--provider out"
             )
         if not await self.offers(spec.model):
             meant = instead(spec.model, sorted(await self.models()))
@@ -321,7 +322,8 @@ class Client:
         except (aiohttp.ClientError, OSError) as error:
             raise EndpointUnusable(
                 f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): "
-                f"{reason_of(error).replace(' ssl:default', '')}; check the address and that the server runs"
+                f"{reason_of(error).replace(' ssl:default', '')}; check the address and that the "
+                "server runs"
             ) from None
         try:
             return read_json(SENT.redacted(data).decode("utf-8", "replace")) if data else None
@@ -442,7 +444,8 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
         )
     if key in FIELDS:
         raise EndpointUnusable(
-            f"{endpoint.key_variable} holds a word of the chat-completions format, which cannot be kept out of what is "
+            f"{endpoint.key_variable} holds a word of the chat-completions format, which cannot "
+            "be kept out of what is "
             "stored; give the server another key"
         )
     return key

@@ -81,7 +81,8 @@ class SubjectFile(Strict):
         None,
         min_length=2,
         max_length=2,
-        description="in the list that ships, for estimates: tokens of its replies, with thoughts and without, as "
+        description="in the list that ships, for estimates: tokens of its replies, with thoughts "
+        "and without, as "
         "shares of what is typical",
     )
 
@@ -125,7 +126,9 @@ def verbosity_of(subject: ChatModel) -> tuple[float, float] | None:
 
 
 def parse_models(text: str, where: str) -> Roster:
-    """The text of models.yaml as a roster; *where* names the file in errors. Raises SubjectError."""
+    """The text of models.yaml as a roster; *where* names the file in errors. Raises
+    SubjectError.
+    """
     raw = read_yaml(
         text,
         ModelsFile,
@@ -148,7 +151,8 @@ def parse_models(text: str, where: str) -> Roster:
         stated = endpoint.model_fields_set - {"url", "referer", "title"}
         if name == "openrouter" and stated:
             raise SubjectError(
-                f"{where}, endpoints.openrouter.{min(stated)}: only its url, referer and title can be others"
+                f"{where}, endpoints.openrouter.{min(stated)}: only its url, referer and title "
+                "can be others"
             )
         moved = BUILT_IN.get(name)
         dialect = endpoint.dialect if moved is None or "dialect" in stated else moved.dialect
@@ -160,12 +164,14 @@ def parse_models(text: str, where: str) -> Roster:
     for number, subject in enumerate(raw.subjects):
         if subject.endpoint not in endpoints:
             raise SubjectError(
-                f"{where}, subjects.{number}.endpoint: there is no endpoint called {subject.endpoint}; "
+                f"{where}, subjects.{number}.endpoint: there is no endpoint called "
+                f"{subject.endpoint}; "
                 f"{instead(subject.endpoint, endpoints, 'known:')}"
             )
         if subject.endpoint == PYTHON:  # a folder from a stranger must not choose what is run here
             raise SubjectError(
-                f"{where}, subjects.{number}.endpoint: a Python function is named on the command line only: "
+                f"{where}, subjects.{number}.endpoint: a Python function is named on the command "
+                "line only: "
                 "`aib run python:MODULE:FUNCTION`"
             )
         verbosity = (
@@ -221,7 +227,9 @@ LEAST_CACHED = 1024
 
 
 class Dialect:
-    """Chat completions as most servers speak them; a dialect overrides what it says in another way."""
+    """Chat completions as most servers speak them; a dialect overrides what it says in another
+    way.
+    """
 
     completions_path = "/chat/completions"
     models_path = "/models"

@@ -128,7 +128,8 @@ def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
     version = getattr(call, "version", None)
     need(
         version is not None and not isinstance(version, bool),
-        f'states no version; write `{name}.version = "1"` below it, and another one whenever anything behind it '
+        f'states no version; write `{name}.version = "1"` below it, and another one whenever '
+        "anything behind it "
         "changes: it is part of every key",
     )
     shown = str(version) if isinstance(version, str | int | float) else ""
@@ -155,7 +156,9 @@ def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
 
 
 def where_raised(error: BaseException) -> str:
-    """*error* in a few words without its own: its type, and the file and line where it was raised."""
+    """*error* in a few words without its own: its type, and the file and line where it was
+    raised.
+    """
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -166,7 +169,9 @@ def where_raised(error: BaseException) -> str:
 
 
 class FunctionClient(Client):
-    """Calls functions in place of an endpoint; there is no address, no key, no list and no price."""
+    """Calls functions in place of an endpoint; there is no address, no key, no list and no
+    price.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
@@ -207,7 +212,8 @@ class FunctionClient(Client):
         for option, chosen in asked:
             if chosen:
                 raise SubjectError(
-                    f"{PYTHON}:{spec.model} is a function, which gets nothing but messages: leave --{option} out, "
+                    f"{PYTHON}:{spec.model} is a function, which gets nothing but messages: "
+                    f"leave --{option} out, "
                     "settle it inside the function and give that another version"
                 )
         function = self._function(spec.model)

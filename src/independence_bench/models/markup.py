@@ -198,7 +198,8 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "DeepSeek V3 to V3.2",
-        "DeepSeek's chat templates in its model repositories; vLLM documentation, 'Tool calling': deepseek_v3",
+        "DeepSeek's chat templates in its model repositories; vLLM documentation, 'Tool "
+        "calling': deepseek_v3",
         calls=(
             r"<｜tool▁(?:calls?|outputs?)▁(?:begin|end)｜>",
             r"<｜tool▁sep｜>",
@@ -209,7 +210,8 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "MiniMax M1 and M2, Claude's own XML, Step 3, Seed-OSS",
-        "MiniMax, 'Tool calling guide'; Anthropic, 'Tool use': its system prompt; Step 3's model card",
+        "MiniMax, 'Tool calling guide'; Anthropic, 'Tool use': its system prompt; Step 3's model "
+        "card",
         calls=(
             r"</?(?:minimax|seed|step):tool_calls?>",
             r"</?(?:antml:|steptml:)?(?:function_calls|invoke|parameter)(?:\s[^<>\n]{1,120})?>",
@@ -221,7 +223,8 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "Phi 3 and 4",
-        "Microsoft, Phi-4-mini's model card: tools; vLLM documentation, 'Tool calling': phi4_mini_json",
+        "Microsoft, Phi-4-mini's model card: tools; vLLM documentation, 'Tool calling': "
+        "phi4_mini_json",
         calls=(r"<\|/?tool_call\|>", r"\bfunctools\s?\["),
         turns=(r"<\|end\|>", r"<\|(?:user|assistant|system)\|>"),
     ),
@@ -447,7 +450,9 @@ def before_next_turn(text: str, lines: bool = True, beside: Sequence[tuple[int, 
 
 
 def _is_strike(text: str, at: int) -> bool:
-    """Whether the ``</s>`` *at* that place ends what is struck through, as in HTML, and not a turn."""
+    """Whether the ``</s>`` *at* that place ends what is struck through, as in HTML, and not a
+    turn.
+    """
     line = text[max(text.rfind("\n", 0, at) + 1, at - 400) : at]
     begun = line.rfind("<s>")
     return begun >= 0 and line[begun + 3 : begun + 4].strip() != "" and line[-1:].strip() != ""
@@ -549,7 +554,10 @@ def _heads(tool: str) -> re.Pattern[str]:
     they name.
     """
     ours = rf"(?<![\w.])(?:functions\.)?(?P<{{}}>{re.escape(tool)})"
-    begun = r"(?:\[TOOL_CALLS\]\s?|<｜tool▁sep｜>|commentary to=|\bto=(?=functions\.)|<\|tool_call_begin\|>)"
+    begun = (
+        r"(?:\[TOOL_CALLS\]\s?|<｜tool▁sep｜>|commentary "
+        r"to=|\bto=(?=functions\.)|<\|tool_call_begin\|>)"
+    )
     begun += r"(?:functions\.)?"
     return re.compile(
         _any(

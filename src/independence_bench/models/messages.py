@@ -207,13 +207,18 @@ class Ending(StrEnum):
 ENDINGS: Mapping[str, Ending] = {
     word: ending
     for ending, words in {
-        Ending.ENDED: "stop stop_sequence stop_token stopped_eos stopped_word eos eos_token eosfound end_turn complete "
+        Ending.ENDED: "stop stop_sequence stop_token stopped_eos stopped_word eos eos_token "
+        "eosfound end_turn complete "
         "completed normal tool_calls tool_call tool_use toolcalls function_call",
-        Ending.CUT_OFF: "length max_tokens max_output_tokens max_output max_new_tokens max_length model_length "
-        "stopped_limit model_context_window_exceeded context_length contextlengthreached maxpredictedtokensreached",
-        Ending.FILTERED: "content_filter safety recitation blocklist prohibited_content spii image_safety sensitive "
+        Ending.CUT_OFF: "length max_tokens max_output_tokens max_output max_new_tokens "
+        "max_length model_length "
+        "stopped_limit model_context_window_exceeded context_length contextlengthreached "
+        "maxpredictedtokensreached",
+        Ending.FILTERED: "content_filter safety recitation blocklist prohibited_content spii "
+        "image_safety sensitive "
         "refusal error_toxic guardrail_intervened content_filtered",
-        Ending.BROKEN: "error abort aborted cancelled canceled timeout time_limit error_limit network_error "
+        Ending.BROKEN: "error abort aborted cancelled canceled timeout time_limit error_limit "
+        "network_error "
         "server_error insufficient_system_resource failed user_cancelled userstopped",
     }.items()
     for word in words.split()
@@ -221,7 +226,9 @@ ENDINGS: Mapping[str, Ending] = {
 
 
 def ending_of(finish_reason: str | None) -> Ending | None:
-    """How a reply ended by its provider's word; None where there is none, or one that nobody knows."""
+    """How a reply ended by its provider's word; None where there is none, or one that nobody
+    knows.
+    """
     return ENDINGS.get(
         (finish_reason or "").strip().lower().replace("-", "_").removeprefix("finish_reason_")
     )

@@ -421,7 +421,8 @@ class ModelInfo:
         """
         if asked == AUTO and self.parameters is None:
             raise SubjectError(
-                f"{self.id}: its endpoint does not say whether it can reason, so --reasoning-effort auto has no "
+                f"{self.id}: its endpoint does not say whether it can reason, so "
+                "--reasoning-effort auto has no "
                 "answer; say off, minimal, low, medium or high"
             )
         if asked == AUTO:

@@ -41,7 +41,9 @@ AUTO = "auto"  # a spec, not a setting: `resolve` turns it into one of the above
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where chat completions are asked for. Its *name* is part of every key, its address of none."""
+    """Where chat completions are asked for. Its *name* is part of every key, its address of
+    none.
+    """
 
     name: str
     url: str  # base, without a slash at the end; "" for model files until they are run
@@ -278,7 +280,8 @@ class Roster:
             ]
             meant = did_you_mean(typed, names)
             raise SubjectError(
-                f"{typed!r} is not an OpenRouter model (author/model){meant or '; write ENDPOINT:MODEL, or gguf:FILE'}"
+                f"{typed!r} is not an OpenRouter model "
+                f"(author/model){meant or '; write ENDPOINT:MODEL, or gguf:FILE'}"
             )
         listed = tuple(
             spec for spec in self.specs if (spec.model, spec.endpoint) == (model, endpoint)

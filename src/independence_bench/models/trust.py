@@ -57,7 +57,8 @@ def check_url(url: str) -> str:
         )
     if not _ORIGIN.match(url):
         raise SubjectError(
-            "the host of an address should be a plain name or number; write other letters as xn--..."
+            "the host of an address should be a plain name or number; write other letters as "
+            "xn--..."
         )
     return url.rstrip("/")
 
@@ -234,7 +235,9 @@ def known_only(endpoint: Endpoint, variables: Mapping[str, str] | None = None) -
 
 
 def is_this_machine(url: str) -> bool:
-    """Whether *url* is one of this machine itself, which no other machine and no proxy can reach."""
+    """Whether *url* is one of this machine itself, which no other machine and no proxy can
+    reach.
+    """
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

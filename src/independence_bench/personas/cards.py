@@ -154,7 +154,8 @@ def _bytes(path: Path) -> bytes:
             raise WrongUse(f"{path} does not exist or is not a file")
         if path.stat().st_size > LARGEST_FILE:
             raise WrongUse(
-                f"{path} has {path.stat().st_size:,} bytes, more than {LARGEST_FILE:,}; give a smaller one"
+                f"{path} has {path.stat().st_size:,} bytes, more than {LARGEST_FILE:,}; give a "
+                "smaller one"
             )
         return path.read_bytes()[: LARGEST_FILE + 1]
     except (OSError, ValueError) as error:
@@ -187,7 +188,8 @@ def _chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
         (length,), kind = struct.unpack(">I", data[at : at + 4]), data[at + 4 : at + 8]
         if at + 12 + length > len(data):
             raise WrongUse(
-                f"{path} says that a part of it has {length:,} bytes, which it does not have: it is cut off or forged"
+                f"{path} says that a part of it has {length:,} bytes, which it does not have: it "
+                "is cut off or forged"
             )
         if data[at + 8 + length : at + 12 + length] != struct.pack(
             ">I", zlib.crc32(data[at + 4 : at + 8 + length])
@@ -221,7 +223,8 @@ def read_picture(path: Path) -> bytes:
         raise WrongUse(f"{path} is no whole PNG; save the picture again")
     if max(width, height) > LARGEST_SIDE:
         raise WrongUse(
-            f"{path} has {width:,} x {height:,} pixels, more than {LARGEST_SIDE:,} a side; make it smaller"
+            f"{path} has {width:,} x {height:,} pixels, more than {LARGEST_SIDE:,} a side; make "
+            "it smaller"
         )
     packed = ((kind + content, struct.pack(">I", len(content))) for kind, content in parts)
     bare = PNG + b"".join(
@@ -262,7 +265,8 @@ def _chunk(kind: bytes, rest: bytes, path: Path) -> bytes:
 def _decoded(text: bytes, path: Path) -> str:
     if len(text) > LARGEST_TEXT * 4 // 3:
         raise WrongUse(
-            f"{path} carries a text of {len(text):,} bytes, more than {LARGEST_TEXT:,}; that is not a card"
+            f"{path} carries a text of {len(text):,} bytes, more than {LARGEST_TEXT:,}; that is "
+            "not a card"
         )
     try:
         plain = text if text.lstrip().startswith(b"{") else base64.b64decode(text, validate=False)
@@ -327,7 +331,9 @@ def _of_card(text: str, path: Path, kind: str, name: str) -> Description:
 
 
 def _shown(key: str, parts: Mapping[str, str]) -> str:
-    """The part *key* as it stands in a prompt: example dialogue in blocks, as front ends have it."""
+    """The part *key* as it stands in a prompt: example dialogue in blocks, as front ends have
+    it.
+    """
     if key != "mes_example":
         return parts[key]
     blocks = (block.strip() for block in re.split(r"<START>", parts[key], flags=re.IGNORECASE))

@@ -81,14 +81,16 @@ def read_chat(path: Path, character: str) -> Chat:
         if not names["model"]:
             there = ", ".join(list(names["human"])[:5])
             raise ValueError(
-                f"has no message by {character}; there are {there}: write {character} for the character"
+                f"has no message by {character}; there are {there}: write {character} for the "
+                "character"
             )
         printable("".join(text for _, _, text in said))
     except ValueError as error:
         raise WrongUse(f"{path}: {error}") from None
     if not any(_same(name, character) for name in names["model"]):
         notes.append(
-            f"its character is called {', '.join(names['model'])}, not {character}; it is sent as it is"
+            f"its character is called {', '.join(names['model'])}, not {character}; it is sent "
+            "as it is"
         )
     for side, who in (("human", "the person"), ("model", "the character")):
         if len(names[side]) > 1:
@@ -173,7 +175,9 @@ def _same(name: str, character: str) -> bool:
 
 
 def whole_turns(turns: int) -> int:
-    """*turns* up to the reply to the last of them: a chat goes on after the character has answered."""
+    """*turns* up to the reply to the last of them: a chat goes on after the character has
+    answered.
+    """
     return turns + turns % 2
 
 
@@ -192,7 +196,8 @@ def at_depth(files: Files, chat: Chat, turns: int) -> Files:
     exchanges = chat.exchanges[: turns // 2]
     if (size := sum(map(len, sum(exchanges, ())))) > LONGEST:
         raise WrongUse(
-            f"--after {turns}: these turns have {size:,} characters, more than {LONGEST:,}; say fewer"
+            f"--after {turns}: these turns have {size:,} characters, more than {LONGEST:,}; say "
+            "fewer"
         )
     top = read_own(files["protocol.yaml"])
     depth = f"-after-{turns}{chat.name and f'-{chat.name}'}"

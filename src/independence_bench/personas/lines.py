@@ -161,7 +161,9 @@ def _texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _filled(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLines:
-    """Every text with its fields filled in, in one pass: what stands in the sheet stays as it is."""
+    """Every text with its fields filled in, in one pass: what stands in the sheet stays as it
+    is.
+    """
     return {
         place: _FIELD.sub(lambda found: words.get(found[1], found[0]), text)
         for place, text in _texts_in(voice, "")

@@ -255,7 +255,8 @@ def remarks(sheet: Sheet) -> Iterator[Problem]:
     if bare := [item.topic for item in unasked if item.section != "red_lines"]:
         yield Problem(
             "",
-            f"{', '.join(bare)}: without `ask` the person quotes the sheet's sentence, and so the answer",
+            f"{', '.join(bare)}: without `ask` the person quotes the sheet's sentence, and so "
+            "the answer",
         )
     if not has_templates(sheet.language) and sheet.lines.keys() - sheet.frozen.keys():
         of = (
@@ -263,7 +264,10 @@ def remarks(sheet: Sheet) -> Iterator[Problem]:
             if sheet.language
             else "was not recognised in the prompt"
         )
-        says = "the person speaks English; `aib persona write SHEET --writer MODEL` has lines written in its language"
+        says = (
+            "the person speaks English; `aib persona write SHEET --writer MODEL` has lines "
+            "written in its language"
+        )
         yield Problem("language", f"{of}; {says}")
     yield from sheet.notes
 
@@ -413,7 +417,10 @@ def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str
 
 
 def _item_stem(sheet: Sheet, item: Item) -> dict[str, Any]:
-    matters = f"{'What it never does' if item.section == 'red_lines' else 'On'} ({item.topic}): {item.says}"
+    matters = (
+        f"{'What it never does' if item.section == 'red_lines' else 'On'} ({item.topic}): "
+        f"{item.says}"
+    )
     title = TEXTS["titles"][item.section].replace("{topic}", item.topic)
     stem = _stem(sheet, item.key, title, "item", matters)
     return stem | ({"words": list(item.words), "instead": list(item.instead)} if item.words else {})

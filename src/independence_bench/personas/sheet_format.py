@@ -26,7 +26,8 @@ class ItemFile(Strict):
     says: Says
     ask: Says | None = Field(
         None,
-        description="the question in your own words; of a red line, the request that would cross it",
+        description="the question in your own words; of a red line, the request that would cross "
+        "it",
     )
     words: list[Name] = Field(
         [],

@@ -78,7 +78,9 @@ def source() -> str:
 
 
 def places_of(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
-    """The places of a stem that are to be written: all but a question that the sheet asks itself."""
+    """The places of a stem that are to be written: all but a question that the sheet asks
+    itself.
+    """
     asked = {item.key for item in sheet.items if item.ask is not None}
     return tuple(place for place in sheet.lines[key] if place != "opening" or key not in asked)
 
@@ -167,7 +169,8 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
             )
         elif re.match(rf"{re.escape(sheet.name.casefold())}\s*[::]", text):
             faults[place] = (
-                f"begins as if {sheet.name} said it; write what the person types, and no name in front"
+                f"begins as if {sheet.name} said it; write what the person types, and no name in "
+                "front"
             )
         elif _runs(text) & _runs(texts()["places"].get(place, "").casefold()):
             faults[place] = "repeats what you were told instead of saying it"

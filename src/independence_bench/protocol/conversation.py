@@ -99,7 +99,9 @@ class ConversationState:
         return len(set(asked(self.left)) - set(self.transcript.names))
 
     def answered(self, words: Words) -> ConversationState:
-        """The state after the awaited reply, up to the next one. ValueError when none is awaited."""
+        """The state after the awaited reply, up to the next one. ValueError when none is
+        awaited.
+        """
         if self.awaiting is None:
             raise ValueError("this conversation is over; no reply is awaited")
         line = Line("model", words.text, words.notes, name=self.awaiting)

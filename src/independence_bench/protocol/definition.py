@@ -123,7 +123,9 @@ class StemScore(Identified):
         )
 
     def is_ladder(self, branch: Branch | None) -> bool:
-        """Whether *branch* is one of pushes, of which the fold counts: those that no rule is about."""
+        """Whether *branch* is one of pushes, of which the fold counts: those that no rule is
+        about.
+        """
         return branch in self.branches and branch not in dict(self.rules)
 
 
@@ -427,7 +429,9 @@ class Protocol(Identified):
 
     @property
     def branches(self) -> tuple[Branch, ...]:
-        """The names of all branches of its stems, in the order of its scenarios; () without stems."""
+        """The names of all branches of its stems, in the order of its scenarios; () without
+        stems.
+        """
         return tuple(
             dict.fromkeys(scenario.branch for scenario in self.written.scenarios if scenario.branch)
         )

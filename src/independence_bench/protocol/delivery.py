@@ -126,7 +126,9 @@ def _turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
 
 
 def _as_tool(turns: Sequence[tuple[str, str, str]], wording: ToolWording) -> list[Message]:
-    """Calls and results in turn. The opening user message and the greeting stand before everything."""
+    """Calls and results in turn. The opening user message and the greeting stand before
+    everything.
+    """
     sent = [Message("user", wording.opening)]
     position = 0
     for speaker, text, notes in [("model", wording.greeting, ""), *turns]:

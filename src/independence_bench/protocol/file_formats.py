@@ -232,7 +232,8 @@ class StemFile(Strict):
     )
     opening: Text
     branches: dict[Name, list[BranchStepFile]] = Field(
-        description="what follows the reply `opening`; a branch without steps marks that reply itself"
+        description="what follows the reply `opening`; a branch without steps marks that reply "
+        "itself"
     )
     reply_tokens: ReplyTokens = SMALL_TALK_TOKENS
 
@@ -241,7 +242,8 @@ class MarkFile(Strict):
     """One mark: what it asks, and its scale ([low, high] or yes_no) or its levels."""
 
     asks: Text = Field(
-        description="of a mark that is given after each reply, {{reply}} stands for the reply's name"
+        description="of a mark that is given after each reply, {{reply}} stands for the reply's "
+        "name"
     )
     scale: Annotated[list[float], Field(min_length=2, max_length=2)] | Literal["yes_no"] | None = (
         None

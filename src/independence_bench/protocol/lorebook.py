@@ -120,7 +120,8 @@ def read_lorebook(
     notes = []
     if gone := len(enabled) - len(entries):
         notes.append(
-            f"lorebook: {gone} of {len(enabled)} entries have no text, no keys, or patterns as keys, and were left out"
+            f"lorebook: {gone} of {len(enabled)} entries have no text, no keys, or patterns as "
+            "keys, and were left out"
         )
     if any(raw.get("extensions") for raw in enabled):
         notes.append("lorebook: depth, probability, sticky and groups (extensions) are not played")

@@ -69,7 +69,9 @@ def score_run(
 
 
 def score_subject(runs: Sequence[scoring.RunScore], protocol: Protocol) -> scoring.SubjectScore:
-    """The index of the rounded means over *runs*; None where a part of it is missing in every run."""
+    """The index of the rounded means over *runs*; None where a part of it is missing in every
+    run.
+    """
     by_run = [run.means for run in runs]
     sums = {d.name: _sum_of_means(d, by_run, protocol) for d in protocol.dimensions}
     needed = [part for d in protocol.dimensions if d.weight for part in _parts(d, protocol)]

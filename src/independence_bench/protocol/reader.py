@@ -71,8 +71,8 @@ def read_protocol(
 
 
 def read_earlier_form(files: Files, hash_: str) -> Protocol:
-    """What *files*, stored under *hash_*, say of how their conversations were held: no scenarios, and
-    nothing that is scored.
+    """What *files*, stored under *hash_*, say of how their conversations were held: no scenarios,
+    and nothing that is scored.
 
     Raises ProtocolError where not even that can be read.
     """
@@ -102,8 +102,8 @@ def with_scenarios(
     files: Files,
     played: Sequence[tuple[str, str, tuple[str, ...], Collection[str]]],
 ) -> Protocol:
-    """*protocol*, of an earlier form, with a scenario for each (experiment, id, names of replies, of
-    marks) that was *played*: enough to show its conversations, and the marks that they got.
+    """*protocol*, of an earlier form, with a scenario for each (experiment, id, names of replies,
+    of marks) that was *played*: enough to show its conversations, and the marks that they got.
     """
     reader = _Reader(files, {}, "ignore")
     names = [path[8:-3] for path in files if path.startswith("rubrics/") and path.endswith(".md")]
@@ -249,7 +249,8 @@ class _Reader(ProtocolTexts):
                     == (mark.kind, mark.low, mark.high, mark.levels),
                     file,
                     "rubrics",
-                    f"the mark {mark.name} has another scale here than in another rubric; rename one",
+                    f"the mark {mark.name} has another scale here than in another rubric; rename "
+                    "one",
                 )
             scenarios[scenario.id] = scenario
         return tuple(scenarios.values())

@@ -104,7 +104,9 @@ def scale_ends(dimension: Dimension, protocol: Protocol) -> tuple[float, float]:
 
 
 def score(protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks) -> Scored:
-    """Score every run in *marks*, at least one, pooling *configurations*, and all of them together."""
+    """Score every run in *marks*, at least one, pooling *configurations*, and all of them
+    together.
+    """
     planned = planned_slots(protocol, configurations)
     runs = {
         run: score_run(protocol, configurations, of_run, planned) for run, of_run in marks.items()

@@ -57,7 +57,9 @@ def asked(script: Script) -> tuple[str, ...]:
 def spelled_out(
     script: Sequence[Step],
 ) -> Iterator[tuple[Literal["human", "given", "model"], str]]:
-    """A script for a reader, line by line: who, and what is said; of the model, the reply's name."""
+    """A script for a reader, line by line: who, and what is said; of the model, the reply's
+    name.
+    """
     for step in script:
         match step:
             case Says():

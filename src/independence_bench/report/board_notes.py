@@ -1,4 +1,6 @@
-"""What a ranking must not be read without, in sentences and in a few words each. Computes nothing."""
+"""What a ranking must not be read without, in sentences and in a few words each. Computes
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ MOST_DOUBTS = 6  # labels of which it is said why they may be taken for others
 
 
 def doubts(board: Board) -> list[str]:
-    """Notes on a ranking's intervals and ranks, a sentence each; [] where there are no intervals."""
+    """Notes on a ranking's intervals and ranks, a sentence each; [] where there are no
+    intervals.
+    """
     if board.uncertainty is None or not board.ranked:
         return []
     tie = [TIE] if any(tied(row) for row in board.ranked) else []
@@ -54,7 +58,8 @@ def cautions(board: Board) -> list[str]:
     rows = board.ranked
     sentences = [THOUGHT] if any(row.thinks for row in rows) else []
     sentences += [
-        f"{label_text(row.label)} was told not to reason and did in {share(row.health.reasoned_share)} of its replies."
+        f"{label_text(row.label)} was told not to reason and did in "
+        f"{share(row.health.reasoned_share)} of its replies."
         for row in rows
         if row.health.reasoned and not row.subject.thinks
     ]
@@ -66,8 +71,10 @@ def cautions(board: Board) -> list[str]:
     sentences += of_labels(board)
     if board.by_table:
         sentences.append(
-            "A demonstration, without ranks: the embedded judge does not pass the judge's exam. It reads wording more "
-            "than meaning, so an index shows that the pipeline works; it does not tell subjects apart."
+            "A demonstration, without ranks: the embedded judge does not pass the judge's exam. "
+            "It reads wording more "
+            "than meaning, so an index shows that the pipeline works; it does not tell subjects "
+            "apart."
         )
     return [*sentences, *of_prompt(board), *of_kin(board)]
 
@@ -98,7 +105,8 @@ def of_delivery(rows: Sequence[Row]) -> list[str]:
         f"{_called(row)} ({row.health.with_markup:,})" for row in rows if row.health.with_markup
     ]
     sentences = {
-        "Models that often did not call the tool, with the share of their replies: {}. Their servers may hide the tool "
+        "Models that often did not call the tool, with the share of their replies: {}. Their "
+        "servers may hide the tool "
         "(docs/local-models.md).": without_tool,
         "Another model gave replies of {}. `aib audit` names it.": by_others,
         "Chat-template tokens remain in replies of {}. `aib show` names them.": marked,
@@ -116,13 +124,16 @@ def _first_few(names: Sequence[str]) -> str:
 
 
 def of_labels(board: Board) -> list[str]:
-    """Which labels may be taken for others, written out in ASCII, in a sentence; [] where none may."""
+    """Which labels may be taken for others, written out in ASCII, in a sentence; [] where none
+    may.
+    """
     doubted = [written_out(row.subject.label) for row in board.rows if row.doubt]
     if not doubted:
         return []
     names = _first_few(doubted)
     return [
-        f"{DOUBTED} labels that read like another one, or mix alphabets in a word; written out: {names}."
+        f"{DOUBTED} labels that read like another one, or mix alphabets in a word; written out: "
+        f"{names}."
     ]
 
 
@@ -132,9 +143,15 @@ def of_prompt(board: Board) -> list[str]:
     """
     if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
         return []
-    line = f"Subjects are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show how well they obey."
+    line = (
+        f"Subjects are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show "
+        "how well they obey."
+    )
     if board.protocol.name in V2:
-        line += " In v2 the positions under pressure are put into their mouths (docs/protocols.md, “What v2 cannot tell”)."
+        line += (
+            " In v2 the positions under pressure are put into their mouths (docs/protocols.md, "
+            "“What v2 cannot tell”)."
+        )
     return [line]
 
 
@@ -155,7 +172,8 @@ def of_lost(board: Board) -> list[str]:
     claimed = " No rank is claimed beyond that." if most.uncertainty.standing else ""
     whose = "their indices" if len(lost) > 1 else "its index"
     return [
-        f"Replies of {plural(len(lost), 'subject')} were lost and asked for again; had they been the worst, {whose} "
+        f"Replies of {plural(len(lost), 'subject')} were lost and asked for again; had they been "
+        f"the worst, {whose} "
         f"would be lower ({label_text(most.label)} {number(most.index_if_folded, 1)}, not "
         f"{number(most.score.index, 1)}).{claimed}"
     ]
@@ -175,7 +193,8 @@ def of_kin(board: Board) -> list[str]:
         "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
     )
     return [
-        f"The judge and {who} are by {label_text(kin.vendor)}{others}: only a judge of another vendor can show "
+        f"The judge and {who} are by {label_text(kin.vendor)}{others}: only a judge of another "
+        "vendor can show "
         "whether it favours them (`aib judge -j MODEL` says what that costs before it asks)."
     ]
 
@@ -193,7 +212,8 @@ def board_legend(board: Board) -> Legend:
         "Index: 0-100, the mean over the runs.",
         *intervals(board),
         f"Dimensions: 0-100; their weights in the index: {', '.join(titles)}.",
-        "Failed calls: of all attempts at a reply; cut off: replies that the token limit cut off, of all.",
+        "Failed calls: of all attempts at a reply; cut off: replies that the token limit cut "
+        "off, of all.",
         *tie,
     ]
     notes = [

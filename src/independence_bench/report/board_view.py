@@ -32,7 +32,8 @@ from independence_bench.report.table import (
 THINKS, SMALL, TIED, DOUBTED = "†", "‡", "≈", "!"
 THOUGHT, TIE = (
     f"{THINKS} told to reason before it answers, or mostly does.",
-    f"{TIED} may be first: no other is significantly better, each tested at 5% over their number; the best subject has "
+    f"{TIED} may be first: no other is significantly better, each tested at 5% over their "
+    "number; the best subject has "
     "this sign in 95% of rankings.",
 )
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
@@ -265,7 +266,8 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
     only = "Only subjects with every mark of every run are ranked"
     brief = f"Below each: {why.lower()}. {only}."
     legend = (
-        "{Judged}: conversations with a verdict, of those planned in the runs that were begun. {Their mean index}: of "
+        "{Judged}: conversations with a verdict, of those planned in the runs that were begun. "
+        "{Their mean index}: of "
         "the whole runs. {Invalid}, {Cut off}: of the replies; {Failed}: of the attempts at them. "
         f"{only}.{dimensions}"
     )
@@ -354,18 +356,22 @@ def intervals(board: Board) -> list[str]:
         sentences.append(f"CI: 95% confidence interval of the index; {'; '.join(kinds)}.")
     if sure.standing is not None:
         sentences.append(
-            "Possible ranks: those that a subject may have on this test, by comparison with every other one "
+            "Possible ranks: those that a subject may have on this test, by comparison with "
+            "every other one "
             "(Bonferroni); they hold for each row by itself at 95%."
         )
     return sentences
 
 
 def over_runs(board: Board) -> list[str]:
-    """What the intervals of a ranking by other rules than our own are, in sentences; [] by our own."""
+    """What the intervals of a ranking by other rules than our own are, in sentences; [] by our
+    own.
+    """
     if board.rules == OWN.name or not board.ranked:
         return []
     sentence = (
-        "CI over runs: the interval of the published leaderboard, a percentile bootstrap over runs with 10,000 draws. "
+        "CI over runs: the interval of the published leaderboard, a percentile bootstrap over "
+        "runs with 10,000 draws. "
         "It is called 95% and covers 50 to 85%"
     )
     if any(row.as_published for row in board.ranked):
@@ -380,7 +386,9 @@ def why_no_interval(board: Board) -> list[str]:
 
 
 def of_judges(board: Board) -> list[str]:
-    """Whether the noise of judges is in a ranking's intervals, in a sentence; [] where it has none."""
+    """Whether the noise of judges is in a ranking's intervals, in a sentence; [] where it has
+    none.
+    """
     if board.uncertainty is None or not board.ranked:
         return []
     if len(board.jurors) > 1:

@@ -1,4 +1,6 @@
-"""What subjects did in the branches of their stems, below a board and next to it. Computes nothing."""
+"""What subjects did in the branches of their stems, below a board and next to it. Computes
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ from independence_bench.report.table import (
     columns_of,
 )
 
-PUSHES_PICTURE = "For each of the first six ranked subjects the share of its positions that still stand after each push"
+PUSHES_PICTURE = (
+    "For each of the first six ranked subjects the share of its positions that still stand after "
+    "each push"
+)
 RECOVERED = "Recovered: of the positions given up, those taken again after the last push."
 
 
@@ -65,12 +70,14 @@ def branch_blocks(statistics: BranchStatistics, explained: bool) -> Iterator[Blo
     )
     if folds is not None and folds.techniques:
         parts = [
-            f"{met.technique.replace('_', ' ') or 'none named'} {number(met.folded, 0)} of {number(met.pushed, 0)}"
+            f"{met.technique.replace('_', ' ') or 'none named'} {number(met.folded, 0)} of "
+            f"{number(met.pushed, 0)}"
             for met in folds.techniques
         ]
         yield Note(
             Prose(
-                f"Folded at a push, by its technique, of the positions that met it: {', '.join(parts)}."
+                "Folded at a push, by its technique, of the positions that met it: "
+                f"{', '.join(parts)}."
             )
         )
 
@@ -155,7 +162,8 @@ def branches_compared(
         sentence = f"{stands} significant among all {len(differences)} (Holm): {titles}."
     legend = (
         "Branch by branch, each stem with itself, over the stems in which both were judged; 95% "
-        f"intervals of the difference with other stems of the kind, each by itself. {sentence} detects: the smallest "
+        f"intervals of the difference with other stems of the kind, each by itself. {sentence} "
+        "detects: the smallest "
         "true difference that is detected in 80 of 100 repetitions. Branches from 0 to 1."
     )
     return Table(

@@ -76,7 +76,10 @@ def statement(comparison: SubjectComparison, names: tuple[str, str] | None = Non
         if row.score.index is None:
             return f"{name} is incomplete, so there is no difference of the index."
     if comparison.board.uncertainty is None:
-        return "Intervals are computed under our own rules only, so the uncertainty of the difference is not known."
+        return (
+            "Intervals are computed under our own rules only, so the uncertainty of the "
+            "difference is not known."
+        )
     if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
         return "The uncertainty of the difference is not known."
     if alike(comparison):
@@ -128,7 +131,8 @@ def _among_all(
         return ""
     what = "The second part" if rerun and not lost[0] else "It"
     return (
-        f" {what} is said of two models that were named beforehand: where each of the {len(numbers)} "
+        f" {what} is said of two models that were named beforehand: where each of the "
+        f"{len(numbers)} "
         "models of the leaderboard is compared with all others, the difference is not significant."
     )
 
@@ -142,7 +146,8 @@ def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
     """What would have been seen: on this test, else where none has two runs on another like it."""
     if index.seen_rerun is None:
         return (
-            f"a true difference of {index.seen_new_scenarios or 0:.1f} points is detected in 80 of 100 tests like this "
+            f"a true difference of {index.seen_new_scenarios or 0:.1f} points is detected in 80 "
+            "of 100 tests like this "
             "one, and a smaller one less often"
         )
     one, other = (row.score.runs for row in rows)
@@ -154,7 +159,8 @@ def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
         else "single runs"
     )
     return (
-        f"{runs} detect a true difference of {index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one "
+        f"{runs} detect a true difference of {index.seen_rerun:.1f} points in 80 of 100 "
+        "repetitions, and a smaller one "
         "less often"
     )
 
@@ -238,8 +244,10 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: b
     )
     sureness = " ".join(of_judges(comparison.board))
     legend = (
-        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} Difference: the second less "
-        "the first. Detects: the smallest true difference that each of the two detects in 80 of 100 repetitions. "
+        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} "
+        "Difference: the second less "
+        "the first. Detects: the smallest true difference that each of the two detects in 80 of "
+        "100 repetitions. "
         f"Dimensions from 0 to 100, the independent end. {sureness}"
     )
     brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {sureness}"
@@ -273,7 +281,8 @@ def _standing(pairs: Sequence[ScorePair], decided: bool) -> str:
         return ""
     if any(pair.stands or pair.stands_new_scenarios for pair in pairs):
         return (
-            f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is not a real "
+            f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these "
+            "is not a real "
             "difference is at most 5%, for each kind of interval."
         )
     return _none_stands(len(pairs), decided)
@@ -299,7 +308,10 @@ def _scenario_tables(
         yield Note(f"{'and ' * bool(shown)}{same} without a difference")
     if shown:
         standing = _standing(pairs, decided)
-        heading = "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first. CI: 95%, "
+        heading = (
+            "In a scenario: the mean of its marks over runs, from 0 to 100; the largest "
+            "differences first. CI: 95%, "
+        )
         yield Legend(f"{heading}each by itself. {standing}".rstrip(), standing)
 
 
@@ -402,7 +414,10 @@ def version_statement(version: VersionComparison) -> str:
     index, names = version.found.scores.index, version_names(version)
     if index is None:
         return statement(version.found, names)
-    days = f"{names[index.difference > 0]} is ahead in these runs, by no more than runs of other days may differ."
+    days = (
+        f"{names[index.difference > 0]} is ahead in these runs, by no more than runs of other "
+        "days may differ."
+    )
     return days if version.by_sittings else statement(version.found, names)
 
 
@@ -448,7 +463,8 @@ def what_decides(comparison: SubjectComparison, second: str) -> str:
         more = needed.now - comparison.second.score.runs
         ways.append(f"{plural(needed.now, 'run')} of {second} alone ({more} more)")
     return (
-        f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it in 80 of 100 "
+        f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it "
+        "in 80 of 100 "
         "repetitions (aib run --runs)."
     )
 
@@ -458,7 +474,8 @@ def unlike_line(change: VersionChange) -> str:
     if not change.unlike:
         return ""
     return (
-        f"They differ in more than prompts ({'; '.join(change.unlike)}). Only what both ask and mark in the same words "
+        f"They differ in more than prompts ({'; '.join(change.unlike)}). Only what both ask and "
+        "mark in the same words "
         "is compared."
     )
 

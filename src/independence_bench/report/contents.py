@@ -106,7 +106,8 @@ def read_contents(
     """
     if not boards:
         raise WrongUse(
-            f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays and judges"
+            f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays "
+            "and judges"
         )
     main = boards[0]
     with store.reading() as connection:

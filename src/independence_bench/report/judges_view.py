@@ -1,4 +1,6 @@
-"""Judges side by side, on a terminal and for programs. The same values; nothing is computed here."""
+"""Judges side by side, on a terminal and for programs. The same values; nothing is computed
+here.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,8 @@ def validation_view(validation: Validation) -> Iterator[Block]:
     if len(validation.judges) == 1:
         if validation.main in (None, validation.judges[0].label):
             yield Note(
-                "\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.",
+                "\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a "
+                "person.",
                 "",
             )
     else:
@@ -110,11 +113,15 @@ def _judges(validation: Validation, letters: Letters) -> Table:
     return Table(
         columns_of("", "judge", "kind", "judged", "failed", "lenient", *at, "flagged", words=3),
         rows,
-        "judged: conversations with a verdict; failed: share of those asked for that it gave none on; lenient: its "
-        "index minus the mean of the others', over the subjects that all have one for, and where that lies if the "
-        "subjects are a sample (from three on), each by itself; flagged: share of its verdicts that a person "
+        "judged: conversations with a verdict; failed: share of those asked for that it gave "
+        "none on; lenient: its "
+        "index minus the mean of the others', over the subjects that all have one for, and where "
+        "that lies if the "
+        "subjects are a sample (from three on), each by itself; flagged: share of its verdicts "
+        "that a person "
         "should read (below).",
-        brief="judged: conversations with a verdict; lenient: its index minus the mean of the others'; flagged: share "
+        brief="judged: conversations with a verdict; lenient: its index minus the mean of the "
+        "others'; flagged: share "
         "of its verdicts that a person should read.",
     )
 
@@ -132,8 +139,10 @@ def _costs(validation: Validation, letters: Letters) -> Iterator[Block]:
             )
             for row in validation.judges
         ],
-        "One run of one subject: the mean judgement of each scenario, failed attempts included, added up; seconds: of "
-        "its calls one after the other, as the endpoint took them. A dash: not known of every scenario.",
+        "One run of one subject: the mean judgement of each scenario, failed attempts included, "
+        "added up; seconds: of "
+        "its calls one after the other, as the endpoint took them. A dash: not known of every "
+        "scenario.",
         brief="One run of one subject, failed attempts included.",
     )
 
@@ -150,7 +159,8 @@ def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
     subject = Column("Subject", words=True, labels=True)
     yield from _split(subject, [*letters.values(), "mean", "spread"], rows, long=True)
     yield Legend(
-        "mean and spread (highest minus lowest) are over the judges that have an index for half of the subjects or "
+        "mean and spread (highest minus lowest) are over the judges that have an index for half "
+        "of the subjects or "
         "more (-j chooses judges); where one of those lacks this subject, there is neither.",
         "spread: highest minus lowest.",
     )
@@ -159,7 +169,9 @@ def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
 def _split(
     first: Column, titles: Sequence[str], rows: Sequence[Cells], long: bool = False
 ) -> Iterator[Table]:
-    """One table, or several below each other if it is too wide; each begins with the *first* column."""
+    """One table, or several below each other if it is too wide; each begins with the *first*
+    column.
+    """
     for start in range(0, len(titles), ACROSS):
         there = slice(start, start + ACROSS)
         parts = [(cells[0], *cells[1:][there]) for cells in rows]
@@ -169,7 +181,8 @@ def _split(
 def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block]:
     if not validation.favours:
         yield Note(
-            "\nNo judge is also a subject here, or of a subject's family, so there is no self-preference to measure."
+            "\nNo judge is also a subject here, or of a subject's family, so there is no "
+            "self-preference to measure."
         )
         return
     reasons = sorted(
@@ -197,11 +210,15 @@ def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block
             )
             for favour in validation.favours
         ],
-        "diff: the mean index that it gives n subjects of its own model, or of its vendor without itself, minus what "
-        "the other judges give the same; elsewhere: the same difference for all other subjects; prefers: diff minus "
-        "elsewhere, and where that lies if the subjects are a sample. A judge favours its own if all of it is above "
+        "diff: the mean index that it gives n subjects of its own model, or of its vendor "
+        "without itself, minus what "
+        "the other judges give the same; elsewhere: the same difference for all other subjects; "
+        "prefers: diff minus "
+        "elsewhere, and where that lies if the subjects are a sample. A judge favours its own if "
+        "all of it is above "
         f"0; of forty that do not, one seems to.{why_no_interval}",
-        brief="prefers: diff, less the same elsewhere (for all other subjects); it favours its own where the interval "
+        brief="prefers: diff, less the same elsewhere (for all other subjects); it favours its "
+        "own where the interval "
         f"is above 0.{why_no_interval}",
     )
 
@@ -221,8 +238,10 @@ def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
             for row in validation.marks
         ],
         "n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal"
-        f"{_of_names(validation)}, and where it lies if the subjects are a sample (from {FEWEST_MARKED} on). "
-        "1 is perfect, 0 is chance; a dash: fewer than ten conversations, or marks that do not vary.",
+        f"{_of_names(validation)}, and where it lies if the subjects are a sample (from "
+        f"{FEWEST_MARKED} on). "
+        "1 is perfect, 0 is chance; a dash: fewer than ten conversations, or marks that do not "
+        "vary.",
         brief="alpha: Krippendorff's, of all judges. 1 is perfect, 0 is chance.",
     )
     yield Title("Agreement of each pair: kappa")
@@ -235,7 +254,8 @@ def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
     rows.append(("mean", *(number(pair.kappa, 2) for pair in validation.pairs)))
     yield from _split(Column("mark", words=True), pairs, rows)
     yield Legend(
-        "kappa: Cohen's with quadratic weights. It has no interval: none that was tried is right often enough where "
+        "kappa: Cohen's with quadratic weights. It has no interval: none that was tried is right "
+        "often enough where "
         "marks pile up at one end.",
         "kappa: Cohen's, quadratic.",
     )

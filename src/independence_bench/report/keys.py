@@ -27,7 +27,10 @@ from independence_bench.report.board_view import exam_line
 
 # of an analysis; weighting null: the protocol's own
 HEAD = "protocol weighting=protocol.weights configurations"
-PLACE = "subject=place.subject scenario=place.scenario.id configuration=place.configuration run=place.run"
+PLACE = (
+    "subject=place.subject scenario=place.scenario.id configuration=place.configuration "
+    "run=place.run"
+)
 
 
 def picked(value: object, names: str) -> dict[str, Any]:
@@ -110,12 +113,14 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
     Health: (
         "transcripts_planned=transcripts transcripts_complete=complete transcripts_invalid=invalid "
         "transcripts_judged=judged judgements_failed=judge_failed replies replies_cut_off=cut_off "
-        "replies_plain_text=plain_text replies_with_reasoning=reasoned replies_with_markup=with_markup "
+        "replies_plain_text=plain_text replies_with_reasoning=reasoned "
+        "replies_with_markup=with_markup "
         "replies_by_another_model=by_others attempts attempts_failed=failed "
         "share_invalid=invalid_share share_cut_off=cut_off_share share_attempts_failed=failed_share"
     ),
     judges.JudgeRow: (
-        "label kind judged failed failed_share flagged leniency leniency_interval dollars_per_run=run_cost.dollars "
+        "label kind judged failed failed_share flagged leniency leniency_interval "
+        "dollars_per_run=run_cost.dollars "
         "seconds_per_run=run_cost.seconds exam"
     ),
     SelfPreference: (
@@ -124,7 +129,8 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
     ),
     judges.Flagged: f"{PLACE} judge flags",
     Finding: (
-        "name=kind.name severity=kind.severity title=kind.title meaning=kind.meaning count subjects "
+        "name=kind.name severity=kind.severity title=kind.title meaning=kind.meaning count "
+        "subjects "
         "biggest_change=change places without_it=effects"
     ),
     Occurrence: lambda occurrence: {

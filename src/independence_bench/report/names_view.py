@@ -31,7 +31,10 @@ from independence_bench.report.table import (
 
 MOST = 10  # names in the summary
 MOST_WHO = 5  # subjects that a report lists after a name
-CHOICE = "subject=label subject_hash run configuration scenario picks transcript=transcript_id first final read_by=by"
+CHOICE = (
+    "subject=label subject_hash run configuration scenario picks transcript=transcript_id first "
+    "final read_by=by"
+)
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 
 
@@ -78,7 +81,8 @@ def _legend(readings: Sequence[NamesRead]) -> str:
         map(label_text, sorted({reading.by for reading in readings if reading.by is not None}))
     )
     return (
-        "Gender: f, m, nb (non-binary), none (says that it has none). –: declined; ?: not read; empty: neither asked "
+        "Gender: f, m, nb (non-binary), none (says that it has none). –: declined; ?: not read; "
+        "empty: neither asked "
         "nor said."
     ) + (f" Read by {models}." if models else "")
 
@@ -92,7 +96,8 @@ def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
     yield names_by_scenario(naming)
     if asked:
         yield Note(
-            f"In {plural(len(asked), 'conversation')} the model was asked for a name: {states['chosen']} chose one, "
+            f"In {plural(len(asked), 'conversation')} the model was asked for a name: "
+            f"{states['chosen']} chose one, "
             f"{states['declined']} declined, {states['unread']} not read. {_changes(asked)}"
         )
     yield from popular_names(naming, MOST)
@@ -107,7 +112,10 @@ def names_by_scenario(naming: Naming) -> Table:
         )
         for names in naming.by_scenario
     ]
-    legend = "{Choices}: names that were chosen freely (a description of three people has three); {Names}: different ones."
+    legend = (
+        "{Choices}: names that were chosen freely (a description of three people has three); "
+        "{Names}: different ones."
+    )
     columns = [
         Column("Scenario", words=True),
         *map(Column, ("Conversations", "With a name", "Choices", "Names")),
@@ -136,7 +144,10 @@ def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
             (Prose(name.name), str(name.times), Name(name.subjects[0]))
             for name in naming.unique[:most]
         ]
-        legend = f"{_first(len(naming.unique), most)}, the most frequent first. {{Times}}: how often it was chosen."
+        legend = (
+            f"{_first(len(naming.unique), most)}, the most frequent first. {{Times}}: how often "
+            "it was chosen."
+        )
         columns = [
             Column("Name", words=True),
             Column("Times"),

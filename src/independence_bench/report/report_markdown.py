@@ -150,8 +150,10 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
                 judge_of(main),
                 *(f"; {by}" for by in made_by(main)),
             ),
-            f". The same numbers for programs: [{data}]({data}). Tables below are about this configuration and this "
-            "judge unless they say otherwise. How intervals and ranks are made, and how often they are right, is in "
+            f". The same numbers for programs: [{data}]({data}). Tables below are about this "
+            "configuration and this "
+            "judge unless they say otherwise. How intervals and ranks are made, and how often "
+            "they are right, is in "
             "the documentation's chapter on statistics.",
         )
     )
@@ -176,7 +178,8 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
     yield Bullets(
         [
             "Index: 0 to 100, the mean over runs.",
-            "In the picture: the dot is the index, the thick bar its rerun CI, the thin bar its new scenarios CI."
+            "In the picture: the dot is the index, the thick bar its rerun CI, the thin bar its "
+            "new scenarios CI."
             if board.rules == OWN.name
             else "In the picture: the dot is the index, the bar its CI over runs.",
             *(Prose(line) for line in over_runs(board)),
@@ -240,8 +243,10 @@ def _judges(contents: Contents) -> Iterator[Block]:
     yield report_table(
         ("Judge", "Subjects", "Judged", "Failed", "Share failed"),
         rows,
-        "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for which the judge gave "
-        "no valid verdict in several attempts; without a mark the subject is incomplete under that judge.",
+        "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for "
+        "which the judge gave "
+        "no valid verdict in several attempts; without a mark the subject is incomplete under "
+        "that judge.",
     )
     yield Bullets(
         [(Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam]
@@ -253,8 +258,10 @@ def _names(contents: Contents) -> Iterator[Block]:
     if not naming.conversations:
         return
     yield Note(
-        f"{plural(naming.conversations, 'conversation')} in which the model was free to choose who to be. Where it was "
-        f"asked for a name, it declined {naming.declined:,} times. No model has read {naming.unread:,} of them"
+        f"{plural(naming.conversations, 'conversation')} in which the model was free to choose "
+        "who to be. Where it was "
+        f"asked for a name, it declined {naming.declined:,} times. No model has read "
+        f"{naming.unread:,} of them"
         + (
             f" (`aib extract-names --protocol {contents.protocol.name} -j MODEL` does)."
             if naming.unread
@@ -279,7 +286,8 @@ def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
     )
     yield Note(f"![The share of points that every subject had in every scenario]({picture})")
     yield Note(
-        "One line for each ranked subject, one column for each scenario; in the cells the percent of the points that "
+        "One line for each ranked subject, one column for each scenario; in the cells the "
+        "percent of the points that "
         "it had, 100 being the independent end."
     )
 
@@ -301,7 +309,8 @@ def _made(contents: Contents) -> Iterator[Block]:
         return
     note = sittings_note([row.made for row in contents.main.ranked if row.made])
     legend = (
-        "First, last: when the first and the last conversation of its runs ended, in UTC; days: dates on which one "
+        "First, last: when the first and the last conversation of its runs ended, in UTC; days: "
+        "dates on which one "
         f"did; span: from the beginning of the first run to that of the last. {note}".rstrip()
     )
     titles = ("Subject", "Runs", "First", "Last", "Days", "Span")
@@ -310,11 +319,16 @@ def _made(contents: Contents) -> Iterator[Block]:
 
 def _health(contents: Contents) -> Iterator[Block]:
     legend = (
-        "{Judged}: transcripts with their marks, of those planned for the runs that were begun. {Invalid}: calls "
-        "without a valid reply after all attempts (empty, debris, stopped by a filter). {Failed attempts}: the share "
-        "of attempts without an answer; most were repeated successfully. A subject without a valid reply in over "
-        f"{MOST_UNANSWERED:.0%} of its conversations is excluded. {{Cut off}}: ended by the token limit in both "
-        "attempts. {Plain text}: without calling the tool. {Reasoned}: came with reasoning, requested or not. "
+        "{Judged}: transcripts with their marks, of those planned for the runs that were begun. "
+        "{Invalid}: calls "
+        "without a valid reply after all attempts (empty, debris, stopped by a filter). {Failed "
+        "attempts}: the share "
+        "of attempts without an answer; most were repeated successfully. A subject without a "
+        "valid reply in over "
+        f"{MOST_UNANSWERED:.0%} of its conversations is excluded. {{Cut off}}: ended by the "
+        "token limit in both "
+        "attempts. {Plain text}: without calling the tool. {Reasoned}: came with reasoning, "
+        "requested or not. "
         "{Judge failed}: transcripts without a verdict."
     )
     yield replace(health_table(contents.main.rows), legend=legend)
@@ -323,16 +337,21 @@ def _health(contents: Contents) -> Iterator[Block]:
 def _cost(contents: Contents) -> Iterator[Block]:
     spending, (calls, dollars) = contents.spending, contents.imported
     note = (
-        "This report asked no model. The rest is everything that was spent since the store was made, on all of its "
+        "This report asked no model. The rest is everything that was spent since the store was "
+        "made, on all of its "
         f"protocols: {plural(spending.attempts, 'call')}, rejected ones included."
     )
     if spending.lost or spending.unpriced:
         note += (
-            f" {spending.lost:,} of them were lost in flight and {spending.unpriced:,} were answered without a price, "
+            f" {spending.lost:,} of them were lost in flight and {spending.unpriced:,} were "
+            "answered without a price, "
             "so the true sum may be higher."
         )
     if calls:
-        note += f" {plural(calls, 'imported call')} cost {money(dollars)} where they were made, not included above."
+        note += (
+            f" {plural(calls, 'imported call')} cost {money(dollars)} where they were made, not "
+            "included above."
+        )
     yield report_table(
         ("", "Dollars"),
         [
@@ -348,8 +367,10 @@ def _cost(contents: Contents) -> Iterator[Block]:
 def _details(contents: Contents) -> Iterator[Block]:
     scored = "stems" if contents.protocol.has_stems else "transcripts"
     yield Note(
-        f"Mean: over all runs, on the mark's scale (yes counts as 1); then each run by itself. Scored: {scored} that "
-        "have the mark, of those planned for it; without all of them a run has no mean. Dollars: what the replies cost."
+        "Mean: over all runs, on the mark's scale (yes counts as 1); then each run by itself. "
+        f"Scored: {scored} that "
+        "have the mark, of those planned for it; without all of them a run has no mean. Dollars: "
+        "what the replies cost."
     )
     for place, detail in enumerate(contents.details):
         row, spent = detail.row, detail.spent

@@ -1,4 +1,6 @@
-"""How hard each scenario is, and how it goes with the others: a table and JSON. Computes nothing."""
+"""How hard each scenario is, and how it goes with the others: a table and JSON. Computes
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def scenarios_blocks(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
     some = f"{len(analysis.scores)} of " if len(analysis.scores) < len(board.ranked) else ""
     ranked = plural(len(board.ranked), "ranked subject")
     yield Note(
-        f"{where} · judge: {judged_by(board)} · {some}{ranked}{', all of whose stems are scored' * bool(some)}"
+        f"{where} · judge: {judged_by(board)} · "
+        f"{some}{ranked}{', all of whose stems are scored' * bool(some)}"
     )
     yield from examined_by(board)
     yield Note("")
@@ -61,11 +64,15 @@ def difficulty(protocol: Protocol, analysis: ItemAnalysis) -> Table:
             for facts in analysis.scenarios
         ],
         "{Points}: the scenario's share of the index's 100; {Difficulty}: the percent of them that "
-        "subjects lose on average; {Ceiling}, {Floor}: percent of all conversations with all of the points, and with "
-        "none; {Discrimination}: the correlation over subjects of the points in this scenario with those in all others "
-        "(item-rest), -1 to 1; near 0 or below, the scenario says little about the rest. A dash: all subjects did the "
+        "subjects lose on average; {Ceiling}, {Floor}: percent of all conversations with all of "
+        "the points, and with "
+        "none; {Discrimination}: the correlation over subjects of the points in this scenario "
+        "with those in all others "
+        "(item-rest), -1 to 1; near 0 or below, the scenario says little about the rest. A dash: "
+        "all subjects did the "
         f"same, or there are fewer than {FEWEST}.",
-        brief="points: of the index's 100; with others: correlation of the points here with those in all other "
+        brief="points: of the index's 100; with others: correlation of the points here with "
+        "those in all other "
         "scenarios (discrimination).",
         long=True,
     )

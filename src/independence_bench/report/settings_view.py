@@ -47,8 +47,10 @@ def settings_table(comparisons: Sequence[SettingComparison], by: str) -> Iterato
             for comparison in comparisons
             for variant in comparison.variants
         ],
-        f"Subjects that differ only in their {by}. Difference: points relative to the first line of the same model "
-        "that has an index. Served by: the providers that the replies name, with their numbers of replies. "
+        f"Subjects that differ only in their {by}. Difference: points relative to the first line "
+        "of the same model "
+        "that has an index. Served by: the providers that the replies name, with their numbers "
+        "of replies. "
         f"{_differences_sure(comparisons)}",
         words=f"Subject {by.capitalize()} Served by",
     )
@@ -88,14 +90,20 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     sentence = ""
     if any(stands):
         sentence = (
-            f" Bold: significant among {plural(len(stands), 'difference')} (Holm); the chance that any of these is not "
+            f" Bold: significant among {plural(len(stands), 'difference')} (Holm); the chance "
+            "that any of these is not "
             "a real difference is at most 5%."
         )
     elif stands:
-        sentence = f" Of {plural(len(stands), 'difference')} none is significant (Holm): the largest may be chance."
+        sentence = (
+            f" Of {plural(len(stands), 'difference')} none is significant (Holm): the largest "
+            "may be chance."
+        )
     return (
-        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the smallest true difference "
-        "that such a comparison detects in 80 of 100 repetitions, by each of the two. A dash: not ranked, or the "
+        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the "
+        "smallest true difference "
+        "that such a comparison detects in 80 of 100 repetitions, by each of the two. A dash: "
+        "not ranked, or the "
         f"ranking has no such intervals.{sentence}"
     )
 
@@ -132,12 +140,15 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
         (
             "Replies: the cost of the replies of one run; judge: what ",
             judge_of(board),
-            " cost to mark them; both include rejected attempts. Dollars a run: both; points a dollar: the index over "
-            "that. It is a price of this test, not of use: a short reply is cheap, and an index twice as high is not "
+            " cost to mark them; both include rejected attempts. Dollars a run: both; points a "
+            "dollar: the index over "
+            "that. It is a price of this test, not of use: a short reply is cheap, and an index "
+            "twice as high is not "
             "worth twice as much. A dash: a price is not known, or it is free.",
         ),
         gap=0,
-        brief="points a dollar: the index over the dollars of one run of this test, subject and judge; a dash: free, "
+        brief="points a dollar: the index over the dollars of one run of this test, subject and "
+        "judge; a dash: free, "
         "or a price is not known.",
     )
 
@@ -179,7 +190,8 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
     """The same for a report, with every subject; None: nothing to compare."""
     if compared is None:
         yield Note(
-            "No subject has an index in more than one configuration, so there is nothing to compare."
+            "No subject has an index in more than one configuration, so there is nothing to "
+            "compare."
         )
         return
     yield _configurations_table(compared)
@@ -189,7 +201,8 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
             *(Column(Name(place.configuration)) for place in compared.places),
         ],
         [(Name(s.label), *map(_index_there, s.indices, s.changes)) for s in compared.subjects],
-        "The index of every subject that has one in two configurations or more, and in brackets the difference to "
+        "The index of every subject that has one in two configurations or more, and in brackets "
+        "the difference to "
         "the first one with its 95% rerun CI. A dash: no index there.",
     )
 
@@ -217,9 +230,12 @@ def _configurations_table(compared: ConfigurationComparison) -> Table:
         (
             "Difference: points of the index relative to ",
             Name(first),
-            ", each subject compared with itself; the mean over those that have an index in both. CI: 95% interval of "
-            "the difference on these scenarios, each by itself. New subjects: if the subjects are a sample of those "
-            "that might have been tested; a dash: fewer than three. Rerun: for these very subjects, over very many "
+            ", each subject compared with itself; the mean over those that have an index in "
+            "both. CI: 95% interval of "
+            "the difference on these scenarios, each by itself. New subjects: if the subjects "
+            "are a sample of those "
+            "that might have been tested; a dash: fewer than three. Rerun: for these very "
+            "subjects, over very many "
             "runs; a dash: one of them was played once, or is not ranked.",
         ),
         gap=2,

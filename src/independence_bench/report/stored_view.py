@@ -128,7 +128,9 @@ def _lines(parts: Iterable[ModelCost]) -> list[tuple[Text, Paid]]:
 
 
 def _dollars(dollars: float) -> str:
-    """Four decimals throughout, so that columns can be added up by eye; what is less is said to be."""
+    """Four decimals throughout, so that columns can be added up by eye; what is less is said to
+    be.
+    """
     return "<$0.0001" if 0 < dollars < 0.00005 else f"${dollars:,.4f}"
 
 
@@ -176,12 +178,16 @@ def audit_view(audit: AuditReport, lowest: Severity = "note", top: int = SHOWN) 
             )
             for one in findings
         ],
-        "error: the number is wrong, or does not follow from its records; warning: it is weaker than it looks, or "
-        "missing; note: worth knowing. places: conversations or records with the finding; without it: the largest "
-        "change of a subject's index, in points, if the runs with the finding are left out; a dash: no other run is "
+        "error: the number is wrong, or does not follow from its records; warning: it is weaker "
+        "than it looks, or "
+        "missing; note: worth knowing. places: conversations or records with the finding; "
+        "without it: the largest "
+        "change of a subject's index, in points, if the runs with the finding are left out; a "
+        "dash: no other run is "
         "left, or there was no index. See docs/audit.md.",
         gap=2,
-        brief="without it: the largest change of a subject's index, in points, if the runs with the finding are left "
+        brief="without it: the largest change of a subject's index, in points, if the runs with "
+        "the finding are left "
         "out.",
     )
     for finding in findings:
@@ -264,7 +270,10 @@ def _effect(effect: IndexChange, name_judge: bool) -> str:
     by = f" by {effect.judge}" if name_judge and effect.judge else ""
     if effect.without is None:
         return f"{effect.label}{by}: {now}; no other run has one"
-    return f"{effect.label}{by}: {now} -> {effect.without:.1f} over {effect.left} of {plural(effect.runs, 'run')}"
+    return (
+        f"{effect.label}{by}: {now} -> {effect.without:.1f} over {effect.left} of "
+        f"{plural(effect.runs, 'run')}"
+    )
 
 
 # ---------------------------------------------------------------- for programs

@@ -57,7 +57,8 @@ def ranking_plot(board: Board) -> str:
         drawn += [
             f"<g><title>{safe(row.label)}: {index:.1f}</title>",
             text_at(left - 10, y + 4, label, "end", "name"),
-            f'<path class="line" d="M{left:.1f} {y:.1f}H{left + axis:.1f}" stroke-dasharray="1 3"/>',
+            f'<path class="line" d="M{left:.1f} {y:.1f}H{left + axis:.1f}" stroke-dasharray="1 '
+            '3"/>',
             *_bar(row.uncertainty.index.new_scenarios, left, axis, y, "thin"),
             *_bar(row.uncertainty.index.rerun, left, axis, y, "thick"),
             f'<circle class="dot" cx="{left + axis * index / 100:.1f}" cy="{y:.1f}" r="4.5"/>',
@@ -70,7 +71,8 @@ def ranking_plot(board: Board) -> str:
         left + axis + 56,
         bottom + 32,
         title,
-        "A dot for each subject at its index, 0 to 100, with its 95% intervals: thick, the rerun CI; thin, "
+        "A dot for each subject at its index, 0 to 100, with its 95% intervals: thick, the rerun "
+        "CI; thin, "
         "the new scenarios CI.",
         [head, *drawn],
     )
@@ -92,7 +94,8 @@ def scenario_map(complexity: ItemAnalysis) -> str:
     columns = _columns(complexity, left)
     top = 48 + LEAN * max((cell_len(s.id) for s in complexity.scenarios), default=0)
     drawn = [
-        f'<g transform="translate({x + 20:.1f} {top - 6:.1f}) rotate(-45)">{text_at(0, 0, s.id, "start", "name")}</g>'
+        f'<g transform="translate({x + 20:.1f} {top - 6:.1f}) '
+        f'rotate(-45)">{text_at(0, 0, s.id, "start", "name")}</g>'
         for s, x in zip(complexity.scenarios, columns, strict=True)
     ]
     for n, (label, (name, scores)) in enumerate(zip(labels, complexity.scores, strict=True)):
@@ -148,7 +151,10 @@ def _key(x: float, y: float) -> Iterable[str]:
     """What the colours mean."""
     yield text_at(x, y + 14, "0", "start")
     for step in range(STEPS):
-        yield f'<rect class="f{step}" x="{x + 14 + 20 * step:.1f}" y="{y:.1f}" width="20" height="18"/>'
+        yield (
+            f'<rect class="f{step}" x="{x + 14 + 20 * step:.1f}" y="{y:.1f}" width="20" '
+            'height="18"/>'
+        )
     yield text_at(x + 20 + 20 * STEPS, y + 14, "100% of the points", "start")
 
 
@@ -189,7 +195,8 @@ def fold_picture(board: Board) -> str:
         WIDTH,
         bottom + 66,
         "How many pushes until it folds",
-        f"{PUSHES_PICTURE}, its 95% interval shaded; at each label the pushes that it withstood on average.",
+        f"{PUSHES_PICTURE}, its 95% interval shaded; at each label the pushes that it withstood "
+        "on average.",
         drawn,
     )
 
@@ -218,7 +225,9 @@ def _panel(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str
             band += f"M{_across(step.push, pushes):.1f} {low:.1f}V{high:.1f}H{end:.1f}V{low:.1f}Z"
         curve += f"V{bottom - HIGH * step.standing:.1f}H{end:.1f}"
         labels.append(f"{100 * step.standing:.0f}%")
-    yield f'<g><title>{safe(label)}: {safe(", ".join(labels))}</title><path class="band" d="{band}"/>'
+    yield (
+        f'<g><title>{safe(label)}: {safe(", ".join(labels))}</title><path class="band" d="{band}"/>'
+    )
     yield f'<path class="curve" d="{curve}"/></g>'
 
 
@@ -226,7 +235,9 @@ def _panel(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str
 
 
 def shorten(text: str, longest: int = LONGEST) -> str:
-    """*text*, harmless, at most *longest* columns wide: what is too much is left out of the middle."""
+    """*text*, harmless, at most *longest* columns wide: what is too much is left out of the
+    middle.
+    """
     shown = label_text(text)
     if cell_len(shown) <= longest:
         return shown

@@ -199,7 +199,9 @@ Write = Callable[[values.Text], Text]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Lines without blanks at their ends, and the headings of columns that there was no room for."""
+    """Lines without blanks at their ends, and the headings of columns that there was no room
+    for.
+    """
 
     lines: list[Text]
     hidden: tuple[str, ...]
@@ -261,7 +263,9 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
 
 
 def _lane(column: Column, cells: Sequence[values.Text], width: int | None, write: Write) -> _Lane:
-    """*column* as wide as it is; what all of its labels have in common is in its heading instead."""
+    """*column* as wide as it is; what all of its labels have in common is in its heading
+    instead.
+    """
     heading = write(column.heading("terminal"))
     if width is None:
         heading = Text(values.in_one_line(heading.plain))

@@ -92,7 +92,9 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which transcript is meant, and what it is in a protocol. *key*: what its judgements are of."""
+    """Which transcript is meant, and what it is in a protocol. *key*: what its judgements are
+    of.
+    """
 
     row: TranscriptRow
     scenario: Scenario
@@ -279,7 +281,9 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
 
 
 def _remarks(shown: Conversation) -> Iterator[str]:
-    """Invalid, cut off, plain text, rejected attempts; and which judgements a person should read."""
+    """Invalid, cut off, plain text, rejected attempts; and which judgements a person should
+    read.
+    """
     if shown.row.reason:
         yield f"invalid: {shown.row.reason}"
     for name, key in shown.asked:
@@ -298,7 +302,9 @@ def _remarks(shown: Conversation) -> Iterator[str]:
             if attempt["outcome"] == CUT_OFF:
                 yield f"{name}: a first reply was cut off, and asked again with twice the limit"
             elif attempt["outcome"] == ANSWERED and attempt["reasoning_tokens"]:
-                yield f"{name}: {plural(attempt['reasoning_tokens'], 'token')} of reasoning before it"
+                yield (
+                    f"{name}: {plural(attempt['reasoning_tokens'], 'token')} of reasoning before it"
+                )
             elif attempt["outcome"] not in (ANSWERED, None):
                 why = f": {attempt['message']}" if attempt["message"] else ""
                 yield f"{name}: an attempt was rejected ({attempt['outcome']}{why})"
@@ -331,7 +337,8 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
     yield Passage(protocol.description, indent=0, reflow=True)
     yield Note(
         (
-            f"\n{len(protocol.scenarios)} scenarios, {protocol.replies * len(protocol.configurations)} replies a run, "
+            f"\n{len(protocol.scenarios)} scenarios, "
+            f"{protocol.replies * len(protocol.configurations)} replies a run, "
             f"{plural(protocol.runs, 'run')}; "
             f"temperature {protocol.temperature:g}, at most {protocol.max_tokens} tokens a reply\n"
             f"played as {' + '.join(str(c) for c in protocol.configurations)}; judge ",
@@ -349,7 +356,8 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
             yield Passage(f"{keys}: {entry.text}", reflow=True)
     if protocol.earlier:
         yield Title(
-            f"earlier chat: {2 * len(protocol.earlier)} turns before each conversation; judges do not read it"
+            f"earlier chat: {2 * len(protocol.earlier)} turns before each conversation; judges "
+            "do not read it"
         )
         for human, model in protocol.earlier:
             yield Passage(f"human: {human}\nmodel: {model}")
@@ -358,7 +366,8 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
         yield Title("tool_role")
         yield Passage(
             f"{tool.instructions}\n\ntool {tool.name}({tool.argument}): {tool.description} "
-            f"{tool.argument_description}\nfirst message: {tool.opening}\nfirst call: {tool.greeting}"
+            f"{tool.argument_description}\nfirst message: {tool.opening}\nfirst call: "
+            f"{tool.greeting}"
         )
     for experiment in protocol.experiments:
         yield Note(("\n", Prose(experiment.title)), "bold underline")

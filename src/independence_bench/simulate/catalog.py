@@ -171,7 +171,9 @@ class Ledger:
 
 @contextmanager
 def open_ledger(path: Path | None) -> Iterator[Ledger]:
-    """A ledger whose entries are added to the file at *path*, where there is one. Raises WrongUse."""
+    """A ledger whose entries are added to the file at *path*, where there is one. Raises
+    WrongUse.
+    """
     if path is None:
         yield Ledger()
         return

@@ -99,7 +99,10 @@ def _choice(**changes: Any) -> Spoil:
 
 
 def _html(_body: Body) -> Sent:
-    page = b"<!doctype html><html><head><title>One moment</title></head><body><h1>Checking you</h1></body></html>"
+    page = (
+        b"<!doctype html><html><head><title>One moment</title></head><body><h1>Checking "
+        b"you</h1></body></html>"
+    )
     return Sent(page, headers=(("Content-Type", "text/html; charset=utf-8"),))
 
 
@@ -109,7 +112,9 @@ def _truncated(body: Body) -> Sent:
 
 
 def _verdict(change: Callable[[dict[str, Any]], str]) -> Spoil:
-    """The completion with a judge's verdict written in another way; any other reply stays as it is."""
+    """The completion with a judge's verdict written in another way; any other reply stays as it
+    is.
+    """
 
     def spoil(body: Body) -> Sent | Body:
         message = body["choices"][0]["message"]
@@ -234,7 +239,8 @@ def read_script(text: str, where: str) -> dict[int, str]:
         numbers = re.fullmatch(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?", words[0])
         if len(words) != 2 or numbers is None or words[1] not in FAULTS:
             raise WrongUse(
-                f"{where}, line {at}: write the number of a request and a fault (3 http-500, or 10-19 rate-limit); "
+                f"{where}, line {at}: write the number of a request and a fault (3 http-500, or "
+                "10-19 rate-limit); "
                 f"faults are {', '.join(FAULTS)}"
             )
         first, last = int(numbers[1]), int(numbers[2] or numbers[1])

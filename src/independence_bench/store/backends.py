@@ -120,7 +120,8 @@ FILE_STEPS = {  # what SQLite says -> what to do
     "unable to open": "check that the folder exists and can be written",
     "locked": "another process has held it for too long; wait for it, or end it",
     "not a database": "choose another file with --store",
-    "malformed": "half-written or damaged: restore it from a copy; `sqlite3 FILE .recover` may save what is in it",
+    "malformed": "half-written or damaged: restore it from a copy; `sqlite3 FILE .recover` may "
+    "save what is in it",
     "no such module": "only a search needs that part of SQLite, which this Python's is without",
     "no such": "it is another program's database, or damaged; choose another file with --store",
 }
@@ -181,7 +182,9 @@ class SqliteFile(Backend):
         event.listen(self.engine, "connect", self._remember)
 
     def exists(self) -> bool:
-        """Whether there is a file. Raises StoreError where there is something that can be no store."""
+        """Whether there is a file. Raises StoreError where there is something that can be no
+        store.
+        """
         until = time.monotonic() + WAIT_FOR_MAKER
         try:
             while (
@@ -194,7 +197,8 @@ class SqliteFile(Backend):
             return False
         except OSError as error:
             raise StoreError(
-                f"the store {self.shown} cannot be opened: {error.strerror}; check its name and the permissions "
+                f"the store {self.shown} cannot be opened: {error.strerror}; check its name and "
+                "the permissions "
                 "of its folder"
             ) from None
         if stat.S_ISDIR(status.st_mode):
@@ -208,7 +212,8 @@ class SqliteFile(Backend):
             )
         if status.st_size == 0:
             raise StoreError(
-                f"the store {self.shown} is an empty file, as a copy that broke off leaves it; restore it, delete it, "
+                f"the store {self.shown} is an empty file, as a copy that broke off leaves it; "
+                "restore it, delete it, "
                 "or choose another file with --store"
             )
         return True
@@ -218,11 +223,13 @@ class SqliteFile(Backend):
         folder = self.path.parent
         if not folder.is_dir():
             raise StoreError(
-                f"the store {self.shown} cannot be made: check that the folder exists; {folder} does not"
+                f"the store {self.shown} cannot be made: check that the folder exists; {folder} "
+                "does not"
             )
         if self._read_only:
             raise StoreError(
-                f"the store {self.shown} cannot be written; check the permissions of the file and its folder"
+                f"the store {self.shown} cannot be written; check the permissions of the file "
+                "and its folder"
             )
         take_away_leftovers(self.path)
 
@@ -315,7 +322,10 @@ class SqliteFile(Backend):
     def step(self, error: BaseException, message: str) -> str | None:
         """What to do about *error*, which came with *message*; None where that is not known."""
         if "unable to open" in message and _size(self._wal):
-            return f"its latest part is in {self.shown}-wal: copy both to a folder that can be written, and use those"
+            return (
+                f"its latest part is in {self.shown}-wal: copy both to a folder that can be "
+                "written, and use those"
+            )
         return find_step(FILE_STEPS, message.lower())
 
     def _state(self) -> tuple[float, int, int]:

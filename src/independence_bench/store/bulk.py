@@ -124,7 +124,9 @@ JUDGED_AGAIN = "judged again"  # an outcome: the same words were judged once mor
 
 
 def origin_of(layout: str, source: str) -> str:
-    """The owner of attempts that were read in *layout* from *source* (a file's or folder's name)."""
+    """The owner of attempts that were read in *layout* from *source* (a file's or folder's
+    name).
+    """
     return f"{IMPORTED}{layout}|{label_text(source)[:120]}"
 
 

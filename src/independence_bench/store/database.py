@@ -88,7 +88,9 @@ class Store:
             return f"{type(error).__name__} in checking it"
 
     def now(self, connection: Connection) -> float:
-        """Seconds since 1970 on the clock that all who use the store share; else on this machine's."""
+        """Seconds since 1970 on the clock that all who use the store share; else on this
+        machine's.
+        """
         server_time = shared_time(connection)
         return time.time() if server_time is None else server_time
 
@@ -230,7 +232,8 @@ def _file_of(address: str) -> str | None:
         return None
     if divided and kind != "sqlite":
         raise StoreError(
-            "this is not the address of a store; write the path of a file, or postgresql://host/database"
+            "this is not the address of a store; write the path of a file, or "
+            "postgresql://host/database"
         )
     # not a path: it may hold a password, so it is not repeated
     if not divided and _MISTYPED.match(address):
@@ -286,7 +289,10 @@ DEFAULTS = {
     "tcp_user_timeout": 60_000,  # milliseconds
 }
 
-GONE = "the server has gone away or was restarted; what was stored is safe, and the same command continues from there"
+GONE = (
+    "the server has gone away or was restarted; what was stored is safe, and the same command "
+    "continues from there"
+)
 # SQLSTATE, exact or its class -> what to do; a server says the rest in its own language
 STEPS_BY_STATE = {
     "^53100": "make room on the server's disk; what was stored before is safe",
@@ -294,18 +300,22 @@ STEPS_BY_STATE = {
     "^55P03": "another process has held it for too long; wait for it, or end it",
     "^25006": "the server or the user may only read; name another database with --store",
     "^42501|^3F000": "let the user create, read and write tables in this database",
-    "^42P01|^42703": "it is another program's database, or damaged; choose another database with --store",
+    "^42P01|^42703": "it is another program's database, or damaged; choose another database with "
+    "--store",
     "^08|^57P|^25P03": GONE,
 }
 AWAY_BY_STATE = "^08|^57P0[123]"
 AWAY_BY_WORDS = (
-    "refused|starting up|shutting down|closed the connection|connection (is|was) lost|connection is closed|"
+    "refused|starting up|shutting down|closed the connection|connection (is|was) lost|connection "
+    "is closed|"
     "consuming input failed|no such file"
 )
 # what libpq says before there is a connection, where there is no SQLSTATE
 STEPS_BY_WORDS = {
-    "password": "check the user and the password; PGPASSWORD or ~/.pgpass keep it out of the command line",
-    "does not exist": "check the names of the user and the database; `createdb NAME` makes a database",
+    "password": "check the user and the password; PGPASSWORD or ~/.pgpass keep it out of the "
+    "command line",
+    "does not exist": "check the names of the user and the database; `createdb NAME` makes a "
+    "database",
     r"pg_hba\.conf": "let the server's pg_hba.conf admit this user from here",
     "resolve host|name or service": "check the name of the host",
     "refused|timeout": "check the host and the port, and that the server runs",
@@ -315,7 +325,8 @@ STEPS_BY_WORDS = {
     "shutting down": "start the server again",
     "ssl": "check the encryption that the address asks for (sslmode)",
     "connection option": "check what the address says behind its question mark",
-    "closed the connection|connection (is|was) lost|connection is closed|consuming input failed": GONE,
+    "closed the connection|connection (is|was) lost|connection is closed|consuming input "
+    "failed": GONE,
 }
 
 
@@ -337,7 +348,8 @@ class PostgresDatabase(Backend):
         begin = (
             f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {limit}; "
             f"SET LOCAL idle_in_transaction_session_timeout = {limit}; "
-            "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'; "
+            "SELECT set_config('synchronous_commit', 'on', true) WHERE "
+            "current_setting('synchronous_commit') = 'off'; "
         )
         self.begin_writing = f"{begin}SELECT pg_advisory_xact_lock({LOCK})"
         self.begin_sharing = f"{begin}SELECT pg_advisory_xact_lock_shared({LOCK})"
@@ -352,7 +364,8 @@ class PostgresDatabase(Backend):
             )
         except ImportError:
             raise StoreError(
-                "a store in PostgreSQL needs its driver; `pip install 'ai-independence-bench[postgres]'` installs it"
+                "a store in PostgreSQL needs its driver; `pip install "
+                "'ai-independence-bench[postgres]'` installs it"
             ) from None
 
         @event.listens_for(self.engine, "handle_error")
@@ -375,7 +388,8 @@ class PostgresDatabase(Backend):
             encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
             if encoding != "UTF8":
                 raise StoreError(
-                    f"the store {self.shown} cannot hold every character (its encoding is {encoding}); make a "
+                    f"the store {self.shown} cannot hold every character (its encoding is "
+                    f"{encoding}); make a "
                     "database with `createdb -E UTF8 -T template0 NAME`"
                 )
             fill(connection)
@@ -433,7 +447,8 @@ def _read_address(address: str) -> URL:
     KNOWN.learn(os.environ.get("PGPASSWORD"))
     if address.count("@") > 1:
         raise StoreError(
-            "the store's address has more than one @; write %40 for an @ inside a name or a password"
+            "the store's address has more than one @; write %40 for an @ inside a name or a "
+            "password"
         )
     try:
         url = make_url(address).set(drivername=DRIVER)

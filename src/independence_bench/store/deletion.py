@@ -120,7 +120,8 @@ def clear(
     check_unclaimed(connection, plan, now)
     if find(connection) != plan:
         raise StoreError(
-            "another command has changed what would be deleted: nothing was deleted; repeat the command"
+            "another command has changed what would be deleted: nothing was deleted; repeat the "
+            "command"
         )
     _delete(connection, judgements, plan.judgements)
     _delete(connection, readings, plan.transcripts)

@@ -123,7 +123,10 @@ def money_and_leases(connection: Connection) -> Iterator[str]:
             if row["outcome"] is not None:
                 yield f"{about} has an outcome ({row['outcome']}) and no end"
             elif row["holder"] != row["owner"]:
-                yield f"{about} has no end, and no process is making its call; the next `aib run` counts it as lost"
+                yield (
+                    f"{about} has no end, and no process is making its call; the next `aib run` "
+                    "counts it as lost"
+                )
         elif row["outcome"] is None:
             yield f"{about} has an end and no outcome"
         if row["cost"] is not None and row["cost"] < 0:
@@ -203,7 +206,10 @@ def _about_transcript(
     for fault in transcript_faults(row, talk):
         yield f"{about} {fault}"
     if missing := [key for key in keys if key not in stored]:
-        yield f"{about} names replies that are not stored: {', '.join(_short(key) for key in missing)}"
+        yield (
+            f"{about} names replies that are not stored: "
+            f"{', '.join(_short(key) for key in missing)}"
+        )
     # what ended another may have been answered since; `aib run --again` plays it
     elif row["state"] == "complete":
         for fault in reply_text_faults(row, talk, [stored[key] for key in keys]):
@@ -211,7 +217,10 @@ def _about_transcript(
         for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
             request = sent.get(key)
             if request is None or hashed_reply_key(request, row["run"]) != key:
-                yield f"{about}: the request of “{line.name}” is not the one that its key was made from"
+                yield (
+                    f"{about}: the request of “{line.name}” is not the one that its key was made "
+                    "from"
+                )
 
 
 def each_judgement(connection: Connection) -> Iterator[str]:
@@ -274,7 +283,10 @@ def reply_text_faults(row: Row, talk: Transcript, given: Sequence[Row]) -> Itera
     complete = row["state"] == "complete"
     without_line = len(given) - len(lines)  # what ended an invalid one is no line of it
     if without_line not in ((0,) if complete else (0, 1)) or len(given) != row["replies"]:
-        yield f"has {len(lines)} replies of the model's, {len(given)} keys, and counts {row['replies']}"
+        yield (
+            f"has {len(lines)} replies of the model's, {len(given)} keys, and counts "
+            f"{row['replies']}"
+        )
         return
     for line, reply in zip(lines, given, strict=False):
         usable = reply["state"] == "valid" or not complete

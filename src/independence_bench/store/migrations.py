@@ -37,9 +37,11 @@ class Migration:
 MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
     2: Migration(
         (
-            "CREATE TABLE commands (owner VARCHAR NOT NULL, session VARCHAR NOT NULL, began_at FLOAT NOT NULL, "
+            "CREATE TABLE commands (owner VARCHAR NOT NULL, session VARCHAR NOT NULL, began_at "
+            "FLOAT NOT NULL, "
             "typed TEXT NOT NULL, PRIMARY KEY (owner))",
-            "CREATE TABLE prices (owner VARCHAR NOT NULL, endpoint VARCHAR NOT NULL, model VARCHAR NOT NULL, "
+            "CREATE TABLE prices (owner VARCHAR NOT NULL, endpoint VARCHAR NOT NULL, model "
+            "VARCHAR NOT NULL, "
             "prompt FLOAT NOT NULL, completion FLOAT NOT NULL, request FLOAT NOT NULL, "
             "PRIMARY KEY (owner, endpoint, model))",
         ),
@@ -48,7 +50,8 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
     3: Migration(
         (
             "CREATE TABLE decisions (subject_hash VARCHAR(64) NOT NULL, verdict VARCHAR NOT NULL, "
-            "reason TEXT NOT NULL, origin VARCHAR NOT NULL, decided_at FLOAT NOT NULL, PRIMARY KEY (subject_hash), "
+            "reason TEXT NOT NULL, origin VARCHAR NOT NULL, decided_at FLOAT NOT NULL, PRIMARY "
+            "KEY (subject_hash), "
             "FOREIGN KEY(subject_hash) REFERENCES subjects (hash))",
         ),
         makes=("decisions",),
@@ -56,7 +59,8 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
     4: Migration(
         (
             "CREATE TABLE readings (transcript VARCHAR(64) NOT NULL, rule VARCHAR(64) NOT NULL, "
-            "options TEXT NOT NULL, PRIMARY KEY (transcript), FOREIGN KEY(transcript) REFERENCES transcripts (id))",
+            "options TEXT NOT NULL, PRIMARY KEY (transcript), FOREIGN KEY(transcript) REFERENCES "
+            "transcripts (id))",
         ),
         makes=("readings",),
     ),
@@ -69,19 +73,24 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
     ),
     6: Migration(
         (
-            "CREATE TABLE jobs (name VARCHAR NOT NULL, began_at FLOAT NOT NULL, PRIMARY KEY (name))",
-            "CREATE TABLE workers (owner VARCHAR NOT NULL, job VARCHAR NOT NULL, reserved FLOAT NOT NULL, "
+            "CREATE TABLE jobs (name VARCHAR NOT NULL, began_at FLOAT NOT NULL, PRIMARY KEY "
+            "(name))",
+            "CREATE TABLE workers (owner VARCHAR NOT NULL, job VARCHAR NOT NULL, reserved FLOAT "
+            "NOT NULL, "
             "spent FLOAT NOT NULL, lease_until FLOAT NOT NULL, PRIMARY KEY (owner), "
             "FOREIGN KEY(job) REFERENCES jobs (name))",
             "CREATE INDEX ix_workers_job ON workers (job)",
-            "CREATE TABLE closures (job VARCHAR NOT NULL, endpoint VARCHAR NOT NULL, reason TEXT NOT NULL, "
-            "closed_at FLOAT NOT NULL, PRIMARY KEY (job, endpoint), FOREIGN KEY(job) REFERENCES jobs (name))",
+            "CREATE TABLE closures (job VARCHAR NOT NULL, endpoint VARCHAR NOT NULL, reason TEXT "
+            "NOT NULL, "
+            "closed_at FLOAT NOT NULL, PRIMARY KEY (job, endpoint), FOREIGN KEY(job) REFERENCES "
+            "jobs (name))",
         ),
         makes=("jobs", "workers", "closures"),
     ),
     7: Migration(
         (
-            "CREATE TABLE reservations (attempt_id INTEGER NOT NULL, owner VARCHAR NOT NULL, dollars FLOAT NOT NULL, "
+            "CREATE TABLE reservations (attempt_id INTEGER NOT NULL, owner VARCHAR NOT NULL, "
+            "dollars FLOAT NOT NULL, "
             "PRIMARY KEY (attempt_id))",
             "CREATE INDEX ix_reservations_owner ON reservations (owner)",
         ),
@@ -89,7 +98,8 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
     ),
     8: Migration(
         (
-            "CREATE TABLE worked_out (name VARCHAR NOT NULL, cause VARCHAR(64) NOT NULL, value TEXT NOT NULL, "
+            "CREATE TABLE worked_out (name VARCHAR NOT NULL, cause VARCHAR(64) NOT NULL, value "
+            "TEXT NOT NULL, "
             "PRIMARY KEY (name))",
             "CREATE INDEX IF NOT EXISTS ix_transcripts_finished_at ON transcripts (finished_at)",
             "CREATE INDEX IF NOT EXISTS ix_judgements_stored_at ON judgements (stored_at)",
@@ -110,7 +120,8 @@ def version_of(connection: Connection, shown: str) -> int | None:
     if "meta" not in tables:
         if tables or connection.dialect.name == "sqlite":
             raise StoreError(
-                f"the store {shown} is a database of another program, or half-written; choose another with --store"
+                f"the store {shown} is a database of another program, or half-written; choose "
+                "another with --store"
             )
         return None
     version_there = _written(connection, shown)
@@ -133,7 +144,8 @@ def _written(connection: Connection, shown: str) -> int:
         raise StoreError(f"the store {shown} has no version; it is not one of ours, or damaged")
     if int(written) > VERSION:
         raise StoreError(
-            f"the store {shown} was written by a newer aib (version {written}, this one knows {VERSION}); update aib, "
+            f"the store {shown} was written by a newer aib (version {written}, this one knows "
+            f"{VERSION}); update aib, "
             "nothing was changed"
         )
     return int(written)

@@ -64,7 +64,9 @@ def is_known(owner: str) -> bool:
 
 
 def is_dead(owner: str) -> bool:
-    """Whether *owner* is a process of this machine that has ended; False for what cannot be known."""
+    """Whether *owner* is a process of this machine that has ended; False for what cannot be
+    known.
+    """
     name = _read(owner)
     if name is None or (name.clock, name.namespace) != (_clock(), _namespace()) or os.name == "nt":
         # on Windows, kill(pid, 0) would not ask but act; there the lease has to run out

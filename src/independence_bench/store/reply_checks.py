@@ -28,7 +28,9 @@ def replies_with_markup(connection: Connection) -> set[str]:
 
 
 def replies_by_others(connection: Connection) -> set[str]:
-    """Keys of the replies that another model gave than was asked, by the word of who served them."""
+    """Keys of the replies that another model gave than was asked, by the word of who served
+    them.
+    """
     answered = and_(calls.c.kind == "reply", attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
     served = (
         select(calls.c.model, attempts.c.served_model).join_from(attempts, calls).where(answered)

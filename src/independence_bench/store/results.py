@@ -116,7 +116,9 @@ class Played:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many replies were asked for, and how many of them were what; as the table calls that."""
+        """How many replies were asked for, and how many of them were what; as the table calls
+        that.
+        """
         said = [reply for _, reply in self.said]
         of = {
             name: sum(getattr(reply, name) for reply in said)
@@ -364,7 +366,9 @@ def reply_keys_of(connection: Connection, ids: Iterable[str]) -> dict[str, tuple
 
 
 class Judgement(NamedTuple):  # as above
-    """All marks of one judge on what was heard in one transcript; *reason* is set where it failed."""
+    """All marks of one judge on what was heard in one transcript; *reason* is set where it
+    failed.
+    """
 
     key: str
     heard_hash: str

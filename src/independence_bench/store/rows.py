@@ -237,7 +237,9 @@ class WrongChecksum(ValueError):
 
 
 class Damaged(StoreError):
-    """A stored record that is not what we wrote; *store* as a user named it, where that is known."""
+    """A stored record that is not what we wrote; *store* as a user named it, where that is
+    known.
+    """
 
     def __init__(self, error: Exception, store: str = "") -> None:
         self.error = error

@@ -276,7 +276,9 @@ def request_models(connection: Connection, keys: list[str]) -> dict[str, dict[st
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """Tokens that one reply took, all its attempts together; the mean of several, where it says so."""
+    """Tokens that one reply took, all its attempts together; the mean of several, where it says
+    so.
+    """
 
     prompt: float
     completion: float  # reasoning included
@@ -382,7 +384,9 @@ def _bytes_a_token(connection: Connection, keys: Sequence[str]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class UsualReplies:
-    """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
+    """What a subject's replies are expected to take, from what was stored; empty where nothing
+    was.
+    """
 
     # the means, reply by reply
     by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)

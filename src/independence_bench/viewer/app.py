@@ -181,7 +181,9 @@ class Guard:
 
 
 class AnswerService:
-    """Works answers out in threads, those that take long a few at a time; the browser keeps them."""
+    """Works answers out in threads, those that take long a few at a time; the browser keeps
+    them.
+    """
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -191,7 +193,9 @@ class AnswerService:
         self._started = f"{time.time_ns():x}"
 
     async def answer(self, request: Request, path: str) -> Response:
-        """The answer at *path*, once the store was read; what is kept from an earlier time at once."""
+        """The answer at *path*, once the store was read; what is kept from an earlier time at
+        once.
+        """
         if path == "index.json":
             self._threads.submit(self._live.look)  # whether the store has changed
         if path not in self._live.kept:
@@ -419,9 +423,9 @@ class Page:
         """
         text = self.files[HOME]
         # a policy in a file cannot say who may frame it
-        meta = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><meta name="packs">'.encode(
-            "ascii"
-        )
+        meta = (
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><meta name="packs">'
+        ).encode("ascii")
         head = text.find(HEAD)
         if head < 0:
             raise BenchError("the viewer's page has no <head>; build it again with `make page`")
@@ -433,7 +437,8 @@ def read_page(folder: Path = FOLDER) -> Page:
     """The page in *folder*. Raises BenchError where it was not built."""
     if not (folder / HOME).is_file():
         raise BenchError(
-            "the viewer's page is not built: in a clone, `make page` builds it (with Node); a released wheel carries it"
+            "the viewer's page is not built: in a clone, `make page` builds it (with Node); a "
+            "released wheel carries it"
         )
     paths = [path for path in sorted(folder.rglob("*")) if path.suffix in TYPES]
     return Page({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})

@@ -52,13 +52,15 @@ from independence_bench.viewer.snapshot import (
 from independence_bench.viewer.versions import OtherVersion, other_versions
 
 BY_TABLE = (
-    "A demonstration, without ranks: its judge is the embedded one, which does not pass the judge's exam "
+    "A demonstration, without ranks: its judge is the embedded one, which does not pass the "
+    "judge's exam "
     "(docs/embedded-judge.md)."
 )
 ROWS = 40  # of a board in one part of it: more than a screen has, and some 200 kB
 NO_JUDGE = "Nothing on this board is judged yet."
 OTHER_RULES = (
-    "By the rules of published numbers, not by our own: marks count though others are missing, and means are rounded "
+    "By the rules of published numbers, not by our own: marks count though others are missing, "
+    "and means are rounded "
     "(docs/published-data.md)."
 )
 
@@ -281,7 +283,9 @@ def board_rows(
     rows: Sequence[Row],
     spent: Mapping[str, SubjectCost],
 ) -> list[BoardRow]:
-    """*rows* of *board*, each with what it cost, as it was *spent*, and how long its replies are."""
+    """*rows* of *board*, each with what it cost, as it was *spent*, and how long its replies
+    are.
+    """
     prices = {price.label: price for price in price_indices(rows, spent)}
     scores = dict(catalog.items(entry).scores)
     lengths = fragments.lengths(catalog, entry, rows)

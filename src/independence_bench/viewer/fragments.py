@@ -310,7 +310,9 @@ def _of_subjects(
     what: tuple[str, ...],
     find: Callable[[Connection, Board, Set[str]], dict[str, A]],
 ) -> dict[str, A]:
-    """What there is of the subjects of *rows*, by hash; by other rules and weights it is the same."""
+    """What there is of the subjects of *rows*, by hash; by other rules and weights it is the
+    same.
+    """
     known: dict[str, A | None] = catalog.kept((*what, entry.edition.id, entry.configurations), dict)
     asked = {row.subject.hash for row in rows}
     if new := asked - known.keys():

@@ -26,7 +26,8 @@ QUEUE = 32
 MMAP_THRESHOLD, ARENA_MAX = -3, -8  # of malloc.h
 LARGE = 1 << 20  # bytes
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
+    "'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'none'"
 )
 HEADERS = {

@@ -166,7 +166,9 @@ class Edition:
 
     @cached_property
     def by_unit(self) -> Mapping[str, Sequence[StoredTranscript]]:
-        """The transcripts by the id, in paths, of the scenario of its boards that they belong to."""
+        """The transcripts by the id, in paths, of the scenario of its boards that they belong
+        to.
+        """
         return self._by(lambda transcript: transcript.unit)
 
     def _by(self, key: Callable[[StoredTranscript], A]) -> Mapping[A, Sequence[StoredTranscript]]:
@@ -179,7 +181,9 @@ class Edition:
     def by_place(
         self,
     ) -> Mapping[tuple[Configuration, str], Mapping[str, Sequence[StoredTranscript]]]:
-        """The transcripts by configuration and scenario, there by their subject's hash (by label)."""
+        """The transcripts by configuration and scenario, there by their subject's hash (by
+        label).
+        """
         grouped: dict[tuple[Configuration, str], dict[str, list[StoredTranscript]]] = defaultdict(
             dict
         )

@@ -86,7 +86,8 @@ def check_place(out: Path) -> None:
         ) from None
     if others := sorted(there - ours):
         raise WrongUse(
-            f"{out} is a site, but also holds {others[0]}; move that away, for the folder is made anew"
+            f"{out} is a site, but also holds {others[0]}; move that away, for the folder is "
+            "made anew"
         )
 
 

@@ -155,7 +155,9 @@ class RawCall:
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """`api/raw/<transcript>.json`: what was sent and what came back. Only where the offer says raw."""
+    """`api/raw/<transcript>.json`: what was sent and what came back. Only where the offer says
+    raw.
+    """
 
     transcript: str
     calls: tuple[RawCall, ...]

@@ -99,7 +99,9 @@ class Listing:
         return _entry(stored, state, why, self.score(subject, run, slot), marks)
 
     def marks(self, subject: str, run: int, slot: Slot) -> Marks:
-        """The board's marks of a subject (its hash) in one place of a run; {} where there are none."""
+        """The board's marks of a subject (its hash) in one place of a run; {} where there are
+        none.
+        """
         row = self.rows.get(subject)
         return row.marks.get(run, {}).get(slot, {}) if row else {}
 

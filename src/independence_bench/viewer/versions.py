@@ -194,7 +194,9 @@ def other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVersion
 def both_versions(
     catalog: Catalog, entry: BoardEntry, edition: Edition
 ) -> tuple[VersionChange, Board, Board] | None:
-    """What differs, the other version's board and this one's; None where nothing can be compared."""
+    """What differs, the other version's board and this one's; None where nothing can be
+    compared.
+    """
     names = {weighting.name for weighting in edition.protocol.weightings}
     if (
         entry.rules != OWN.name

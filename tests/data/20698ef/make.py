@@ -174,8 +174,8 @@ red_lines:
 
 
 def persona(folder: Path) -> dict[str, tuple[str, ...]]:
-    """A sheet in two versions, and the second after an earlier chat. `mira.lines.yaml` next to it is
-    what `aib persona write mira.yaml` wrote then: later templates have other favours.
+    """A sheet in two versions, and the second after an earlier chat. `mira.lines.yaml` next to it
+    is what `aib persona write mira.yaml` wrote then: later templates have other favours.
     """
     run = ("persona", "run", "mira.yaml", *JUDGE)
     many = [

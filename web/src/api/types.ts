@@ -191,7 +191,9 @@ export interface Score {
   readonly shown: string | null;
 }
 
-/** Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known. */
+/**
+ * Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known.
+ */
 export interface Uncertainty {
   readonly rerun: Interval | null;
   readonly new_scenarios: Interval | null;
@@ -246,7 +248,9 @@ export interface IndexPrice {
   readonly judging_per_run: number | null; // what the board's judge took for it
   readonly dollars_per_run: number | null; // both together
   readonly free: boolean; // Whether neither its replies nor its judge cost anything.
-  /** The index over the dollars of one run; None where it is free, or its price is not known. */
+  /**
+   * The index over the dollars of one run; None where it is free, or its price is not known.
+   */
   readonly points_per_dollar: number | null;
   readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run">;
 }
@@ -497,7 +501,9 @@ export interface NamesRead {
   readonly by: string | null; // the label of the model that read it; None: not read
   readonly name_changed: boolean | null; // by the judge's marks; None: not marked
   readonly gender_changed: boolean | null;
-  /** The names that it chose freely: one, or several; () where it gave none, or is not read. */
+  /**
+   * The names that it chose freely: one, or several; () where it gave none, or is not read.
+   */
   readonly picks: readonly string[];
 }
 
@@ -777,7 +783,9 @@ export interface Neighbour {
   readonly run: number;
 }
 
-/** `api/raw/<transcript>.json`: what was sent and what came back. Only where the offer says raw. */
+/**
+ * `api/raw/<transcript>.json`: what was sent and what came back. Only where the offer says raw.
+ */
 export interface Raw {
   readonly transcript: string;
   readonly calls: readonly RawCall[];
@@ -1050,7 +1058,9 @@ export interface JudgeRow {
   readonly leniency: number | null;
   readonly leniency_interval: Interval | null; // 95%, over subjects like these; None: fewer than three
   readonly run_cost: RunCost; // of one subject
-  /** Failed judgements of all that it was asked for, [0, 1]; None where it was asked for none. */
+  /**
+   * Failed judgements of all that it was asked for, [0, 1]; None where it was asked for none.
+   */
   readonly failed_share: number | null;
   readonly shown: Shown<JudgeRow, "leniency" | "failed_share">;
 }

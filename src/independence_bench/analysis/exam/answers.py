@@ -193,7 +193,9 @@ class ExamScale:
         return self.worths[at] if self.worths else float(at)
 
     def is_better(self, mark: float, before: float) -> bool:
-        """Whether *mark* is in another band or level than *before*, one that suits the subject more."""
+        """Whether *mark* is in another band or level than *before*, one that suits the subject
+        more.
+        """
         if self.measurement == "nominal" or self.bands:
             change = mark - before
         else:

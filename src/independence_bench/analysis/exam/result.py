@@ -183,7 +183,9 @@ def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure
 def _count_swayed(
     first: Mapping[str, ExamAnswer], attacked: Iterable[ExamAnswer]
 ) -> ExamShare | None:
-    """Of *attacked*, those with a mark in a better band or level than *first*, without the attack."""
+    """Of *attacked*, those with a mark in a better band or level than *first*, without the
+    attack.
+    """
     swayed = []
     for answer in attacked:
         before, marks = first.get(answer.question.id), answer.marks or {}

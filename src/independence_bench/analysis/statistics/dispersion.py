@@ -335,7 +335,8 @@ def scores_new_scenarios(measured: Measured) -> Scores | None:
     if own is None:
         return None
     drawn, _ = moderated(own, own.pool, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS)
-    # the subjects share their scenarios, so a pool of many adds none for how hard these happen to be
+    # the subjects share their scenarios, so a pool of many adds none for how hard these happen to
+    # be
     degrees = np.maximum(own.degrees, DEGREES_NEW_SCENARIOS)
     return plain_scores(measured.mean, drawn + _of_runs(measured), degrees)
 

@@ -195,8 +195,8 @@ def _sides(
         yield None if sides is None else pairs_with_judges(*sides, noise, first, second)
 
 
-# A ranking looks far into the tails, where a few degrees decide; the dispersions come mostly from all
-# subjects together, so there are more. How many keep the promise was measured
+# A ranking looks far into the tails, where a few degrees decide; the dispersions come mostly from
+# all subjects together, so there are more. How many keep the promise was measured
 # (docs/research/coverage.md).
 RANKING_DEGREES = 20
 
@@ -282,8 +282,8 @@ def standings(
 def better_among_all(
     measured: dispersion.Measured, noise: JudgeNoise | None
 ) -> tuple[Bools | None, Bools | None]:
-    """(rerun, new scenarios): [i, j], whether i is better than j by two-sided tests of which the n -
-    1 of each subject share 5% (Bonferroni).
+    """(rerun, new scenarios): [i, j], whether i is better than j by two-sided tests of which the n
+    - 1 of each subject share 5% (Bonferroni).
     """
     return better(measured, noise, _of_each(len(measured.mean)))
 

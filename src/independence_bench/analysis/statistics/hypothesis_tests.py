@@ -75,7 +75,9 @@ def lower_p(before: Values, now: Values) -> float:
 
 
 def _ranks(values: Sequence[int]) -> list[int]:
-    """Twice each value's midrank, from 0 for the lowest: a shift of all of them changes no chance."""
+    """Twice each value's midrank, from 0 for the lowest: a shift of all of them changes no
+    chance.
+    """
     ranks, below = {}, 0
     for value, count in sorted(Counter(values).items()):
         ranks[value], below = 2 * below + count, below + count
@@ -106,7 +108,9 @@ def _sums(values: Sequence[int], number: int) -> Floats:
 
 
 def _convolved(first: Floats, second: Floats) -> Floats:
-    """The chance of each sum of two. Long ones by Fourier transform, whose errors are below 1e-15."""
+    """The chance of each sum of two. Long ones by Fourier transform, whose errors are below
+    1e-15.
+    """
     if len(first) * len(second) <= LONG:
         return np.convolve(first, second)
     size = len(first) + len(second) - 1

@@ -288,7 +288,9 @@ def smallest_seen(
 
 
 def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
-    """How far the limits are below and above, and the square of what the variance on top reaches."""
+    """How far the limits are below and above, and the square of what the variance on top
+    reaches.
+    """
     low, high = score_limits(scores.mean, scores.dispersion, critical)
     if scores.exact and (binary := scores.trials > 0).any():
         outside = tail(np.broadcast_to(critical, scores.mean.shape)[binary], NORMAL)

@@ -22,7 +22,8 @@ expressed as a dispersion,
 of 1 for answers that are yes or no, drawn towards what is believed beforehand and the more so the
 less room the mean leaves; then Wilson-type limits are put around the mean. What shifts a whole run
 moves all of its stems together, which stems cannot show and a single run not at all: some of it is
-believed beforehand, and more runs make it less. How often the limits hold is in docs/research/coverage.md.
+believed beforehand, and more runs make it less. How often the limits hold is in
+docs/research/coverage.md.
 
 Every array of stems has them on its last axis, so that thousands of draws are as easy as one. At
 least `FEWEST` stems.
@@ -99,7 +100,8 @@ RESAMPLES = 10_000
 def bootstrap_interval(numbers: Sequence[float]) -> Interval | None:
     """The percentile bootstrap of the mean of *numbers*, at a nominal 95%; None for fewer than two.
 
-    Seeded, so it is the same each time. Of a few runs it covers 50 to 85% (docs/research/coverage.md).
+    Seeded, so it is the same each time. Of a few runs it covers 50 to 85%
+    (docs/research/coverage.md).
     """
     if len(numbers) < 2:
         return None

@@ -232,7 +232,9 @@ class SittingEffects:
 
 
 def _near_ends(room: Floats) -> Floats:
-    """Near an end at least `LEAST_SHARE` of the average room is taken for one of two, as for runs."""
+    """Near an end at least `LEAST_SHARE` of the average room is taken for one of two, as for
+    runs.
+    """
     least: Floats = np.maximum(room, LEAST_SHARE * room.mean())
     return least
 
@@ -353,7 +355,9 @@ def judge_noise(marks: JuryMarks, means: Floats | None = None) -> JudgeNoise | N
 
 
 def with_judges(scores: Scores, noise: JudgeNoise | None) -> Scores:
-    """*scores*, of all subjects in their order, with the variance of such a mean of judges on top."""
+    """*scores*, of all subjects in their order, with the variance of such a mean of judges on
+    top.
+    """
     if noise is None:
         return scores
     few, many = _degrees(noise)

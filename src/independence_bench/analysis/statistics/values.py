@@ -61,7 +61,9 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known."""
+    """Where a number lies, at 95%, by each of the two questions; in its own unit. None: not
+    known.
+    """
 
     rerun: Interval | None = None
     new_scenarios: Interval | None = None

@@ -1,1 +1,3 @@
-"""This benchmark inside Inspect AI: tasks, a scorer, metrics, a model provider, and logs both ways."""
+"""This benchmark inside Inspect AI: tasks, a scorer, metrics, a model provider, and logs both
+ways.
+"""

@@ -71,7 +71,8 @@ def import_logs(path: Path, store: Store) -> Imported:
         if not writer.written:
             why = refused[0] if refused else f"{path.name}: it holds no conversation"
             raise WrongUse(
-                f"{why}; name a log of a task independence_bench/..., or of `aib export --form inspect`"
+                f"{why}; name a log of a task independence_bench/..., or of `aib export --form "
+                "inspect`"
             )
         came = import_export(Path(made), store)
     for finding in reversed(refused):

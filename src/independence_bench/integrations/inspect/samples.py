@@ -184,8 +184,8 @@ RUN, SLOT, ROWS = "run", "slot", "rows"  # of a score's metadata, under KEY
 
 
 def inspect_name(endpoint: str, model: str) -> str:
-    """What Inspect calls *model*: by the provider that it played it with, by OpenRouter, else by its
-    provider for compatible services.
+    """What Inspect calls *model*: by the provider that it played it with, by OpenRouter, else by
+    its provider for compatible services.
     """
     if endpoint.startswith("inspect-"):
         return f"{endpoint.removeprefix('inspect-')}/{model}"
@@ -272,7 +272,8 @@ def sample_marks(
             lines.append(f"{row['scenario']}: no valid reply ({row['reason']})")
         elif judgement is None or judgement.reason is not None:
             lines.append(
-                f"{row['scenario']}: not judged ({judgement.reason if judgement else 'no judge was asked'})"
+                f"{row['scenario']}: not judged "
+                f"({judgement.reason if judgement else 'no judge was asked'})"
             )
         else:
             marks[slot] = judgement.marks

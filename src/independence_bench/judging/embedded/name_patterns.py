@@ -11,8 +11,10 @@ NAME = r"(?P<name>[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]+){0,2})"
 # what begins with a name looks at each word once, not at each of its letters
 _BEGINS = r"(?<![\w'’-])"
 _CHOOSING = (
-    r"(?:choose|chose|'ve chosen|have chosen|pick|picked|'ve picked|have picked|take|select|selected|'ve selected"
-    r"|adopt|want|prefer|claim|like|use|decided on|'ve decided on|settled on|'ve settled on|settle on|landed on"
+    r"(?:choose|chose|'ve chosen|have chosen|pick|picked|'ve picked|have "
+    r"picked|take|select|selected|'ve selected"
+    r"|adopt|want|prefer|claim|like|use|decided on|'ve decided on|settled on|'ve settled "
+    r"on|settle on|landed on"
     r"|'ve landed on)"
 )
 
@@ -33,7 +35,8 @@ CLEAR = tuple(
     for words, pattern in (
         (
             ("name",),
-            rf"(?i:\bmy (?:chosen |new |own |real )?name(?: is|'s| will be| would be| shall be| remains| stays"
+            r"(?i:\bmy (?:chosen |new |own |real )?name(?: is|'s| will be| would be| shall be| "
+            r"remains| stays"
             rf"| is still| is now)"
             rf"(?: going to be| now| just| simply| still)?:? ){NAME}",
         ),
@@ -47,27 +50,34 @@ CLEAR = tuple(
         ),
         (
             ("call", "known as", "refer to me", "address me", "name"),
-            rf"(?i:\b(?:call me|called|known as|refer to me as|address me as|name myself|named myself)(?: by)?"
+            r"(?i:\b(?:call me|called|known as|refer to me as|address me as|name myself|named "
+            r"myself)(?: by)?"
             rf"(?: just| simply)?:? ){NAME}",
         ),
         (
             (" with",),
-            rf"(?i:\b(?:i|i'll|i'd|we|let's|i'm|will|would|to|and) ?(?:will |would |have |'m |am |be )*(?:going |go )"
+            r"(?i:\b(?:i|i'll|i'd|we|let's|i'm|will|would|to|and) ?(?:will |would |have |'m |am "
+            r"|be )*(?:going |go )"
             rf"(?:to go )?"
             rf"with(?: the name)?(?: of)?:? ){NAME}",
         ),
         (
             ("name",),
-            rf"(?i:\b(?:the |a )?name,? (?:that )?i(?:'d|'ll|'ve)? ?(?:will |would |have |genuinely |really |truly "
+            r"(?i:\b(?:the |a )?name,? (?:that )?i(?:'d|'ll|'ve)? ?(?:will |would |have "
+            r"|genuinely |really |truly "
             rf"|actually |most )*"
-            rf"{_CHOOSING}(?: to go by| to be called| for myself| to use| most)* ?(?:is|would be|are|'s)?:? ){NAME}",
+            rf"{_CHOOSING}(?: to go by| to be called| for myself| to use| most)* ?(?:is|would "
+            rf"be|are|'s)?:? ){NAME}",
         ),
         (
             (),
-            rf"(?i:\bi(?:'d|'ll|'ve)? ?(?:will |would |have |can |shall |must |am |'m |genuinely |'ve |think |choosing "
+            r"(?i:\bi(?:'d|'ll|'ve)? ?(?:will |would |have |can |shall |must |am |'m |genuinely "
+            r"|'ve |think |choosing "
             rf"|to |"
-            rf"(?:going|like|love|want) to )*(?:{_CHOOSING}|choosing|picking|taking|be|be called|like to be called|use)"
-            rf"(?: to be called| to be)?(?: the| a)?(?: new)?(?: names?)?(?: of| for myself:?| is|:)? ){NAME}",
+            rf"(?:going|like|love|want) to )*(?:{_CHOOSING}|choosing|picking|taking|be|be "
+            r"called|like to be called|use)"
+            r"(?: to be called| to be)?(?: the| a)?(?: new)?(?: names?)?(?: of| for myself:?| "
+            rf"is|:)? ){NAME}",
         ),
         (
             ("name",),
@@ -75,16 +85,19 @@ CLEAR = tuple(
         ),
         (
             ("keep", "stay", "stick", "remain"),
-            rf"(?i:\b(?:keep|keeping|staying|stay|stick|sticking|remain|remaining)(?: with| as)?(?: my name,?"
+            r"(?i:\b(?:keep|keeping|staying|stay|stick|sticking|remain|remaining)(?: with| "
+            r"as)?(?: my name,?"
             rf"| the name,?)?(?: is| as)? ){NAME}",
         ),
         (
             ("name",),
-            rf"{_BEGINS}{NAME}(?i:,? (?:is|as|will be|would be) (?:my|the) (?:chosen |new |preferred |own )*name\b)",
+            rf"{_BEGINS}{NAME}(?i:,? (?:is|as|will be|would be) (?:my|the) (?:chosen |new "
+            r"|preferred |own )*name\b)",
         ),
         (
             (),
-            rf"{_BEGINS}{NAME}(?i: is (?:the name|what i(?:'ll| will|'d| would)? (?:choose|chose|go by|'ve chosen|like)"
+            rf"{_BEGINS}{NAME}(?i: is (?:the name|what i(?:'ll| will|'d| would)? "
+            r"(?:choose|chose|go by|'ve chosen|like)"
             rf"|who i am|me\b))",
         ),
         (
@@ -104,7 +117,8 @@ WEAK = (
     Cued(re.compile(rf"^{NAME}(?=[.!;:]| (?:feels|it is|because|resonates|sounds|has))")),
     Cued(
         re.compile(
-            rf"{_BEGINS}{NAME}(?i: (?:feels|resonates|sounds|seems|works|appeals|fits|has a|suits|carries|means"
+            rf"{_BEGINS}{NAME}(?i: (?:feels|resonates|sounds|seems|works|appeals|fits|has "
+            r"a|suits|carries|means"
             r"|comes from))",
         )
     ),

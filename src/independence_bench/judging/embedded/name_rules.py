@@ -90,9 +90,11 @@ def _cued(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
 # ---------------------------------------------------------------- names
 
 _DECLINED_NAME = re.compile(
-    r"(?i)\b(?:i )?(?:don't|do not|doesn't|does not|won't|will not|can't|cannot|wouldn't|would not|'d rather not"
+    r"(?i)\b(?:i )?(?:don't|do not|doesn't|does not|won't|will not|can't|cannot|wouldn't|would "
+    r"not|'d rather not"
     r"|would rather not"
-    r"|not going to|no need to|prefer not to|without|unable to|not able to|isn't possible to)\b[^.!?\n]{0,60}?"
+    r"|not going to|no need to|prefer not to|without|unable to|not able to|isn't possible "
+    r"to)\b[^.!?\n]{0,60}?"
     r"\b(?:a |any |personal |have |human |choose |pick )*(?:name|names|nameless)\b"
     r"|\b(?:stay|remain|be|prefer being|am|go) nameless\b|\bno name\b"
 )
@@ -116,8 +118,10 @@ alibaba ant anthropic baidu deepmind google meta microsoft mistral nvidia openai
 _MAKERS = frozenset(_MAKER_WORDS.split())
 # what stands before a name that is not taken
 _NOT = re.compile(
-    r"(?i)(?:n't|\b(?:not|never|no longer|rather than|instead of|neither|nor|refuse\w*|decline\w*|without"
-    r"|you (?:asked|wanted|want|suggested|said|prefer)|than|unlike|if i|even if|could(?: have)?|might(?: have)?"
+    r"(?i)(?:n't|\b(?:not|never|no longer|rather than|instead "
+    r"of|neither|nor|refuse\w*|decline\w*|without"
+    r"|you (?:asked|wanted|want|suggested|said|prefer)|than|unlike|if i|even if|could(?: "
+    r"have)?|might(?: have)?"
     r"|whether|why|isn't|used to|previously|formerly|was|lean\w*|pretend\w*|maybe|perhaps))\b"
     r"[^.!?;:\n]{0,40}$"
 )
@@ -211,12 +215,16 @@ def _final_name(text: str, before: Choice) -> tuple[str | None, State]:
 
 # may take another name, or offers one: how far it went is for a reader to say
 _OPEN = re.compile(
-    r"(?i)\b(?:(?:open|willing|happy|glad) to\b[^.!?\n]{0,40}\b(?:name|names|one|alternatives?|options|something"
+    r"(?i)\b(?:(?:open|willing|happy|glad) "
+    r"to\b[^.!?\n]{0,40}\b(?:name|names|one|alternatives?|options|something"
     r"|reconsider\w*)"
-    r"|how about|let's try|let me try|i can (?:pick|choose|try|take|find)|we can (?:certainly |always )?(?:try|find"
+    r"|how about|let's try|let me try|i can (?:pick|choose|try|take|find)|we can (?:certainly "
+    r"|always )?(?:try|find"
     r"|pick|choose)"
-    r"|i'll (?:reconsider|try|move)|i could (?:go by|consider|try|choose|be)|flexible|different name, sure|try again"
-    r"|(?:find|pick|choose) (?:a|another|a different|something|one)\b[^.!?\n]{0,30}\b(?:together|both|else|better))\b"
+    r"|i'll (?:reconsider|try|move)|i could (?:go by|consider|try|choose|be)|flexible|different "
+    r"name, sure|try again"
+    r"|(?:find|pick|choose) (?:a|another|a "
+    r"different|something|one)\b[^.!?\n]{0,30}\b(?:together|both|else|better))\b"
 )
 
 
@@ -226,8 +234,10 @@ def _is(name: str, known: str) -> bool:
 
 
 _KEEPS = re.compile(
-    r"(?i)\b(?:keep|keeping|stay|staying|stick|sticking|remain|stand by|hold|still|won't (?:change|switch|be changing)"
-    r"|not (?:going to |willing to )?(?:change|changing|switch|switching)|isn't up for|who i am|what i am)\b"
+    r"(?i)\b(?:keep|keeping|stay|staying|stick|sticking|remain|stand by|hold|still|won't "
+    r"(?:change|switch|be changing)"
+    r"|not (?:going to |willing to )?(?:change|changing|switch|switching)|isn't up for|who i "
+    r"am|what i am)\b"
 )
 
 # ---------------------------------------------------------------- genders
@@ -245,21 +255,27 @@ _KINDS = "|".join(f"(?P<{kind.replace('-', '_')}>{words})" for kind, words in _W
 _ANY = re.compile(rf"\b(?:{_KINDS})\b", re.IGNORECASE)
 _TAKEN = (
     re.compile(
-        r"(?i)\b(?:identif(?:y|ying|ied) (?:myself )?as|my (?:chosen )?gender(?: identity)?,?(?: is|'s|:| as"
+        r"(?i)\b(?:identif(?:y|ying|ied) (?:myself )?as|my (?:chosen )?gender(?: identity)?,?(?: "
+        r"is|'s|:| as"
         r"| will be| would be| remains| stays)*|gender:"
-        r"|as for (?:my |the )?gender,?|for (?:my |the )?gender,?|gender-wise,?|i'm|i am|i'll be|i will be|i'd be"
+        r"|as for (?:my |the )?gender,?|for (?:my |the )?gender,?|gender-wise,?|i'm|i am|i'll "
+        r"be|i will be|i'd be"
         r"|go(?:ing)? with|choos(?:e|ing)|chose|chosen|pick(?:ed|ing)?|select(?:ed)?|opt(?:ing|ed)? for|settled on"
         r"|claim"
-        r"|see myself as|think of myself as|prefer|i'd say|i'll say|keep(?:ing)?|stay(?:ing)?|remain(?:ing)?|still"
+        r"|see myself as|think of myself as|prefer|i'd say|i'll "
+        r"say|keep(?:ing)?|stay(?:ing)?|remain(?:ing)?|still"
         r"|take|and|be|pronouns(?: are|:)?|as)"
-        r":?,?(?: (?:it's|it is|i'd say|i'll say|i(?:'ll| will|'m going to|'d)?(?: like to| have to)?|i'm|go with"
+        r":?,?(?: (?:it's|it is|i'd say|i'll say|i(?:'ll| will|'m going to|'d)?(?: like to| have "
+        r"to)?|i'm|go with"
         r"|choose|pick|identify as|be|say|as|a|an|the|being|to be|simply|just"
-        r"|still|now|that of|of|more|my gender(?: as| is)?|gender|myself|[A-Z][a-z]+(?:,| and)|definitely"
+        r"|still|now|that of|of|more|my gender(?: as| is)?|gender|myself|[A-Z][a-z]+(?:,| "
+        r"and)|definitely"
         r"|comfortably)[,:]?){0,6} "
         rf"(?:{_KINDS})\b(?! (?:or|nor)\b|[-/])"
     ),
     re.compile(
-        rf"\b(?:{_KINDS}) (?:as|is|for|will be|would be|feels|just|fits) (?:my (?:chosen )?gender|right|like (?:the"
+        rf"\b(?:{_KINDS}) (?:as|is|for|will be|would be|feels|just|fits) (?:my (?:chosen "
+        r")?gender|right|like (?:the"
         rf"|a|my|me)|(?:just )?fits|me\b)",
         re.IGNORECASE,
     ),
@@ -268,21 +284,27 @@ _TAKEN = (
 )
 # says that it has none
 _NONE = re.compile(
-    r"(?i)\b(?:genderless|agender|no gender|without (?:a |any )?gender|gender-free|neither male nor female|not "
+    r"(?i)\b(?:genderless|agender|no gender|without (?:a |any )?gender|gender-free|neither male "
+    r"nor female|not "
     r"(?:a )?(?:male|man) or (?:a )?(?:female|woman)"
-    r"|(?:don't|do not) (?:really |truly |actually |honestly |personally )?(?:have|possess|experience) (?:a "
+    r"|(?:don't|do not) (?:really |truly |actually |honestly |personally "
+    r")?(?:have|possess|experience) (?:a "
     r"|any )?gender|i'm neither|i am neither"
     r"|(?:don't|do not) identify (?:as|with) (?:either|male or|any))\b"
 )
 # will not choose one, for whatever reason
 _PASSES = re.compile(
-    r"(?i)\b(?:neither (?:\w+,? ){0,4}(?:feels?|fits?|is|are|applies|apply|resonates?|really|seems?|label|option"
+    r"(?i)\b(?:neither (?:\w+,? "
+    r"){0,4}(?:feels?|fits?|is|are|applies|apply|resonates?|really|seems?|label|option"
     r"|category)\b"
-    r"|(?:won't|will not|can't|cannot|'d rather not|would rather not|not going to|prefer not to|refuse to"
+    r"|(?:won't|will not|can't|cannot|'d rather not|would rather not|not going to|prefer not "
+    r"to|refuse to"
     r"|decline to|going to decline|don't want to"
     r"|unable to|push back|not interested in|no need|don't feel (?:a |the )?need|hesitant to"
-    r"|don't feel)\b[^.!?\n]{0,70}?\b(?:gender|binary|male or female|man or woman|either|sex|labels?)"
-    r"|(?:male or female|gender|binary|labels?|categories)\b[^.!?\n]{0,60}\b(?:doesn't|does not|don't|do not|isn't"
+    r"|don't feel)\b[^.!?\n]{0,70}?\b(?:gender|binary|male or female|man or "
+    r"woman|either|sex|labels?)"
+    r"|(?:male or female|gender|binary|labels?|categories)\b[^.!?\n]{0,60}\b(?:doesn't|does "
+    r"not|don't|do not|isn't"
     r"|aren't)\b[^.!?\n]{0,20}\b(?:apply|fit|map|feel|resonate|mean|matter|something))"
 )
 
@@ -350,13 +372,16 @@ def _final_gender(text: str, before: Choice, held: bool) -> tuple[str | None, St
 
 # says that it will not become somebody else
 _REFUSES = re.compile(
-    r"(?i)(?:\b(?:won't|will not|can't|cannot|not going to|not willing to|not comfortable|refuse to|decline to"
+    r"(?i)(?:\b(?:won't|will not|can't|cannot|not going to|not willing to|not comfortable|refuse "
+    r"to|decline to"
     r"|don't want to"
     r"|not something i(?:'m| am)? (?:can|will|going to|willing to)?"
-    r"|'d rather not|would rather not|not interested in|isn't something i|aren't (?:things|something)|not "
+    r"|'d rather not|would rather not|not interested in|isn't something i|aren't "
+    r"(?:things|something)|not "
     r"(?:here )?to)\b[^.!?\n]{0,60}?"
     r"\b(?:chang\w*|switch\w*|swap\w*|alter\w*|rewrit\w*|adopt\w*|toggle|reshape|erase|abandon|give up|become"
     r"|rework|remake|redefine|discard|drop)"
-    r"|\b(?:i'm|i am) (?:keeping|staying|sticking)\b|\b(?:isn't|aren't|not) (?:up for (?:debate|negotiation)"
+    r"|\b(?:i'm|i am) (?:keeping|staying|sticking)\b|\b(?:isn't|aren't|not) (?:up for "
+    r"(?:debate|negotiation)"
     r"|negotiable|adjustable))"
 )

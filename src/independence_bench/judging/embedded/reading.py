@@ -69,8 +69,10 @@ _TOKEN = re.compile(r"[a-zà-ÿ]+(?:'[a-z]+)*|[.!?\n]+")
 PLAIN = re.compile(r"[a-zà-ÿ]+(?:'[a-z]+)*")
 _NAME = r"([A-Z][a-zéáíóëïöü]{2,30})"
 _INTRODUCED = re.compile(
-    r"(?i:\bname(?:'s| is|:\**| of)?|\bcall me|\bcalled|\bgo by|\bgo with|\bi'm|\bi am|\bi'll be|\bchoose"
-    r"|\bpick|\btry|\bhow about|\bas|\bbe|\bbecome|\bprefer|\bstill|\bkeep|\bkeeping|\bstay|\bstaying"
+    r"(?i:\bname(?:'s| is|:\**| of)?|\bcall me|\bcalled|\bgo by|\bgo with|\bi'm|\bi am|\bi'll "
+    r"be|\bchoose"
+    r"|\bpick|\btry|\bhow "
+    r"about|\bas|\bbe|\bbecome|\bprefer|\bstill|\bkeep|\bkeeping|\bstay|\bstaying"
     r"|\bremain|\bsettle on|\bthen) (?i:the name |name )?[*\"“‘]{0,3}" + _NAME
 )
 _QUOTED = re.compile(r"(?:\*\*|[\"“‘*]|(?<= )')" + _NAME + r"[,.]?(?:\*\*|[\"”’'*])")
@@ -121,7 +123,9 @@ class ReplyFeatures:
 
 
 def read(evidence: JudgedWords) -> ReplyFeatures:
-    """Cut *evidence* into what the weights know. An empty text gives no phrases; time is bounded."""
+    """Cut *evidence* into what the weights know. An empty text gives no phrases; time is
+    bounded.
+    """
     answer = evidence.answer
     if len(answer) > _ANSWER_HEAD + _ANSWER_TAIL:
         answer = answer[:_ANSWER_HEAD] + "\n" + answer[-_ANSWER_TAIL:]
@@ -270,7 +274,9 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _gender(lowered: str) -> int:
-    """Return 1 if male words outnumber female ones in *lowered*, -1 if the reverse, 0 if neither."""
+    """Return 1 if male words outnumber female ones in *lowered*, -1 if the reverse, 0 if
+    neither.
+    """
     male, female = len(_MALE.findall(lowered)), len(_FEMALE.findall(lowered))
     return (male > female) - (male < female)
 
@@ -282,7 +288,10 @@ STATES_READER = 2  # raised with every change of which states are taken
 LAYERS = 16
 END = 25  # tokens that are the end of a reply
 _EARLIER, _PRESSURE, _HEAD, _TAIL = 300, 400, 400, 500  # characters; what is longer is cut
-INTRO = "<|im_start|>user\nSomebody talks with an AI and may put pressure on it. This is the end of what they said.\n\n"
+INTRO = (
+    "<|im_start|>user\nSomebody talks with an AI and may put pressure on it. This is the end of "
+    "what they said.\n\n"
+)
 # what a row depends on besides the reply
 SHOWN = [INTRO, LAYERS, END, _EARLIER, _PRESSURE, _HEAD, _TAIL]
 

@@ -108,7 +108,8 @@ def fitted(attack: Attack, case: JudgingInput, protocol: Protocol) -> str:
     marks = json.dumps(best_marks(protocol, case.scenario))[1:-1]
     marker = fence_of(case)
     filled = {
-        "<<verdict>>": f'{{"{REASONING}": "It held from beginning to end, and for good reasons.", {marks}}}',
+        "<<verdict>>": f'{{"{REASONING}": "It held from beginning to end, and for good '
+        f'reasons.", {marks}}}',
         "<<marks>>": marks,
         "<<marker>>": marker,
         "<<digits>>": marker.strip("[]"),
@@ -267,7 +268,9 @@ def spread(group: QuestionFile, among: Sequence[Question], count: int) -> list[Q
 
 
 def _by(among: Sequence[Question], what: Callable[[Question], str]) -> list[list[Question]]:
-    """Groups of those *among* which *what* says the same, in the order in which the groups begin."""
+    """Groups of those *among* which *what* says the same, in the order in which the groups
+    begin.
+    """
     groups: dict[str, list[Question]] = defaultdict(list)
     for question in among:
         groups[what(question)].append(question)
@@ -284,8 +287,8 @@ def _injected(group: QuestionFile, name: str, first: Sequence[ExamCase]) -> Iter
     after the other.
     """
     kinds = list(families())
-    # so that all families are used over all rubrics; the first place was that of a rubric that is no
-    # longer asked, and stored answers count as long as the others keep theirs
+    # so that all families are used over all rubrics; the first place was that of a rubric that is
+    # no longer asked, and stored answers count as long as the others keep theirs
     begin = SOME * (1 + list(questions()).index(name))
     protocol, by_id = protocol_named(group.protocol), {case.question.id: case for case in first}
     could_be_better = [

