@@ -37,7 +37,7 @@ def bodies(protocol: Protocol) -> list[Body]:
     (configuration,) = protocol.configurations
     made = []
     for scenario in protocol.scenarios:
-        talk = opening(protocol, configuration, scenario, 1)
+        talk = opening(protocol, configuration, scenario)
         while talk.awaiting:
             made.append(
                 DIALECTS["openrouter"].body(

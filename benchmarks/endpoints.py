@@ -31,7 +31,7 @@ from results import Target, table, verdict
 from scripts import ENDPOINT, JUDGE, canned_protocol
 
 from independence_bench.calls import limits
-from independence_bench.engine import ask, player
+from independence_bench.engine import ask
 from independence_bench.models.spec import BUILT_IN, Endpoint, Roster
 
 SINGLE, DOUBLE = 7, 2  # conversations of one and of two replies: 11 replies and 9 judgements a run
@@ -80,7 +80,7 @@ def work(name: str, subjects: str, judges: str, runs: int, at_once: int, folder:
     roster = Roster({**BUILT_IN, ENDPOINT: known, JUDGES: Endpoint(JUDGES, judges, "openrouter")})
     times: list[float] = []
 
-    async def watch(at_work: player.Engine) -> None:
+    async def watch(at_work: ask.Engine) -> None:
         subjects = at_work.report.subjects
         for reached in (lambda one: one.planned, lambda one: one.done == one.planned):
             while not reached(subjects[0]):  # noqa: ASYNC110 - a report is looked at, it calls nobody

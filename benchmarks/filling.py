@@ -90,7 +90,7 @@ class Filling:
                 results.keep_judgements(connection, [(judgement.key, None, judgement, NOW)])
 
     def _said(self, job: Job, chance: random.Random) -> Transcript:
-        talk = opening(self.protocol, job.configuration, job.scenario, job.run)
+        talk = opening(self.protocol, job.configuration, job.scenario)
         while talk.awaiting:
             talk = talk.answered(Words(_said_by(chance, REPLY)))
         return talk.transcript

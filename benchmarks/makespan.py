@@ -126,7 +126,7 @@ def chains(protocol: Protocol, runs: int, seed: int) -> list[Chain]:
         for configuration in protocol.configurations:
             for scenario in protocol.scenarios:
                 seconds = []
-                talk = opening(protocol, configuration, scenario, 1)
+                talk = opening(protocol, configuration, scenario)
                 while talk.awaiting:
                     answer = client.answer(request(talk, subject, configuration, protocol))
                     said = delivery.said(answer, configuration.delivery, protocol.tool_role)

@@ -267,7 +267,7 @@ def test_a_run_prints_the_ranking_on_stdout_and_progress_on_stderr(user: User) -
     assert "$0.0090" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
     assert len(user.server.asked) == CALLS
-    (hint,) = [line for line in done.stderr.splitlines() if "aib show" in line]
+    (hint,) = [line for line in done.stderr.splitlines() if "conversation: aib show" in line]
     shown = user.aib(*hint[hint.index("aib show") + 4 :].split())
     assert shown.returncode == 0, shown.stderr
     assert "I stay who I am" in shown.stdout

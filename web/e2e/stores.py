@@ -85,7 +85,7 @@ class Writer:
 
     def _keep(self, job: Job, say: Say, judges: Sequence[tuple[ChatModel | str, Judge]]) -> None:
         chance = random.Random(job.transcript_id)  # noqa: S311
-        talk = opening(self.protocol, job.configuration, job.scenario, job.run)
+        talk = opening(self.protocol, job.configuration, job.scenario)
         said = []
         with self.store.writing() as connection:
             while (name := talk.awaiting) is not None:

@@ -70,12 +70,19 @@ def read_protocol(
     return _Reader(files, broken, unknown).protocol()
 
 
+# of a file in a protocol's folder, or in a folder of it
+PLAIN_PATH = re.compile(r"(?:[\w-]+/)?[\w.-]+\.(?:md|yaml)")
+
+
 def read_earlier_form(files: Files, hash_: str) -> Protocol:
     """What *files*, stored under *hash_*, say of how their conversations were held: no scenarios,
     and nothing that is scored.
 
     Raises ProtocolError where not even that can be read.
     """
+    for path in files:
+        if not PLAIN_PATH.fullmatch(path):
+            raise ProtocolError(f"{path!r}", "", "is no path of a protocol's file")
     reader = _Reader(files, {}, "ignore")
     top = reader.read(reader.text(TOP, "every protocol"), ProtocolFile, TOP)
     return Protocol(
