@@ -130,12 +130,14 @@ def test_what_is_claimed_never_contradicts_itself(number: int, seed: int) -> Non
     rng = np.random.default_rng(seed)
     board = measure(EIGHT, list(rng.random((number, 3, 1, 8)) * rng.random((number, 1, 1, 1))))
     for found in standings(board, None):
+        if found is None:  # whole runs are shifted by more than an interval was found to hold
+            continue
         order = np.argsort(-board.mean, kind="stable")
         for place, subject in enumerate(order.tolist(), start=1):
-            one = known(found)[subject]
+            one = found[subject]
             assert one.rank_low <= place <= one.rank_high
             assert one.tied_with_best == (one.rank_low == 1)
-        assert known(found)[order[0]].tied_with_best
+        assert found[order[0]].tied_with_best
 
 
 @pytest.mark.parametrize("kind", ["scores", "trials", "one conversation", "few runs"])

@@ -107,8 +107,10 @@ def test_a_shipped_protocol_that_was_stored_without_its_weightings_has_them() ->
 
     assert parse(before, "store").weightings == ()
     assert parse(before, "store").hash == V1.hash
-    assert [weighting.name for weighting in parse_stored(before, "store").weightings] == ["later"]
-    assert parse_stored(other, "store").weightings == ()
+    read = parse_stored(V1.hash, before, "store")
+    assert [weighting.name for weighting in read.weightings] == ["later"]
+    changed = parse(other, "store").hash
+    assert parse_stored(changed, other, "store").weightings == ()
 
 
 @pytest.fixture(scope="module")
