@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -63,6 +64,24 @@ def structure(where: str) -> Mapping[str, Any]:
             }
             for table in sorted(found.get_table_names())
         }
+
+
+def test_words_that_an_earlier_search_kept_are_gone(tmp_path: Path) -> None:
+    """Its full-text tables, which nothing clears any more."""
+    where = str(restored(tmp_path / "first.db"))
+    with sqlite3.connect(where) as raw:
+        raw.execute("CREATE VIRTUAL TABLE search_said USING fts5(words, content='')")
+        raw.execute(
+            "CREATE VIRTUAL TABLE search_said_places USING fts5vocab(search_said, instance)"
+        )
+        raw.execute("CREATE TABLE search_rows (number INTEGER PRIMARY KEY)")
+        raw.execute("INSERT INTO search_said (rowid, words) VALUES (1, 'a secret')")
+    raw.close()
+
+    with open_store(where) as store, store.writing():
+        pass
+
+    assert not [table for table in structure(where) if table.startswith("search_")]
 
 
 def test_an_upgraded_store_has_the_tables_of_a_new_one(

@@ -34,6 +34,8 @@ class Migration:
     postgres: tuple[str, ...] = ()
 
 
+EARLIER_SEARCH = ("said_places", "judged_places", "said", "judged", "rows")
+
 MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
     2: Migration(
         (
@@ -106,7 +108,13 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
         ),
         makes=("worked_out",),
     ),
-    9: Migration(("ALTER TABLE judgements ADD COLUMN checksum BIGINT",)),
+    9: Migration(
+        (
+            "ALTER TABLE judgements ADD COLUMN checksum BIGINT",
+            # an earlier `aib view` kept words of conversations there, which `aib clear` has to forget
+            *(f"DROP TABLE IF EXISTS search_{name}" for name in EARLIER_SEARCH),
+        )
+    ),
 }
 VERSION = max(MIGRATIONS)
 
