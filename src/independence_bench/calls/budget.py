@@ -266,7 +266,8 @@ class Prices:
 
     async def most(self, request: ChatRequest, limit: int) -> float:
         """Dollars that an attempt can cost at most: by the list price, or the most so far where
-        that is more.
+        that is more. Of a model that was not served yet: the most of any model at its endpoint,
+        whose list was wrong before.
         """
         model = request.model
         client = self.clients[model.endpoint]
@@ -274,7 +275,9 @@ class Prices:
             return 0.0
         info = await client.info(model.model)
         listed = info.most(most_tokens(request), limit) or 0.0
-        return max(listed, self.dearest.get((model.endpoint, model.model), 0.0))
+        who = (model.endpoint, model.model)
+        alike = [who] if who in self.shown else [one for one in self.dearest if one[0] == who[0]]
+        return max(listed, *(self.dearest.get(one, 0.0) for one in alike), 0.0)
 
     async def told(self, model: ChatModel, usage: Usage) -> Usage:
         """*usage* with the cost that it says, as far as that can be: a 0 where something is listed
