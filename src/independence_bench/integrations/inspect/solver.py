@@ -136,6 +136,9 @@ def _usage(usage: ModelUsage | None) -> Usage:
     )
 
 
+POLICY = Policy()
+
+
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[A]):
     """An answer, the number of the attempt that it came from (1, 2, ...), and all attempts."""
@@ -201,7 +204,7 @@ async def ask(
         else:
             broken += 1
             kind, why = Kind.BROKEN.value, given.reason
-            if given.cut_off or broken == Policy.broken:
+            if given.cut_off or broken >= POLICY.broken:
                 tries = f"even with {limit} tokens" if given.cut_off else f"{broken} tries"
                 answer = spare or (number, none(f"{why} ({tries})"))
         facts = AttemptFacts(**completion.facts())
