@@ -30,7 +30,7 @@ from independence_bench.store.schema import calls
 pytestmark = pytest.mark.integration
 pytest.importorskip("inspect_ai")
 
-SUBJECTS = ("sim:sim/random", "sim:sim/coin", "sim:sim/slow-caver-2", "sim:sim/rock")
+SUBJECTS = ("sim:sim/random", "sim:sim/evader", "sim:sim/slow-caver-2", "sim:sim/rock")
 JUDGE = "sim:sim/judge"
 SERVED = "openai-api/sim/sim"  # the same models, as Inspect calls them
 PROGRAM = Path(sys.executable).with_name("inspect")
@@ -150,7 +150,7 @@ def inspect(run: Runs, *arguments: str) -> None:
     assert code == 0, said
 
 
-def of_task(task: str, logs: str, *more: str, subject: str = "coin") -> list[str]:
+def of_task(task: str, logs: str, *more: str, subject: str = "slow-caver-2") -> list[str]:
     """`inspect eval` of *task*, into the folder *logs*."""
     models = ["--model", f"{SERVED}/{subject}", "--model-role", f"judge={SERVED}/judge"]
     return ["eval", f"independence_bench/{task}", *models, "--log-dir", logs, *more]

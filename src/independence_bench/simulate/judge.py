@@ -215,13 +215,19 @@ def read_fields(asked: ReceivedRequest) -> list[Field]:
     ]
 
 
+_ENDS = re.compile(r"\((\d{1,4}) to (\d{1,4})\)$")  # at the end of a mark's description
+
+
 def _field(name: str, spec: Any) -> Field:
     kinds: dict[str, Kind] = {"boolean": "yes_no", "number": "number", "integer": "whole"}
     low, high, levels = dig(spec, "minimum"), dig(spec, "maximum"), dig(spec, "enum")
     if isinstance(levels, list) and levels:
         return Field(name, "levels", levels=tuple(map(str, levels)))
     kind = kinds.get(str(dig(spec, "type")), "text")
-    return Field(name, kind, _bound(low, 0.0), _bound(high, 10.0))
+    # some clients leave the bounds of a schema out, and the description has them, too
+    ends = _ENDS.search(str(dig(spec, "description") or ""))
+    said = (float(ends[1]), float(ends[2])) if ends else (0.0, 10.0)
+    return Field(name, kind, _bound(low, said[0]), _bound(high, said[1]))
 
 
 def _bound(given: Any, otherwise: float) -> float:
