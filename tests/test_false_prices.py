@@ -105,7 +105,7 @@ def test_the_first_call_at_a_false_price_is_all_that_goes_beyond(
 @both
 def test_workers_of_a_job_begin_with_one_call_together(bench: Benches, serve: Serve) -> None:
     """Three workers, two subjects: the first call of all of them is alone, and the job's budget
-    holds but for a call in flight, whose model nobody had seen when it was sent.
+    holds.
     """
     made = bench(scripted=serve(costing(0.5), models=listed(TOO_LOW)))
 
@@ -119,11 +119,10 @@ def test_workers_of_a_job_begin_with_one_call_together(bench: Benches, serve: Se
 
     server = server_of(made)
     assert alone(server)
-    assert 1.0 <= server.charged <= 1.5
+    assert server.charged == 1.0
     assert all(isinstance(report.stopped, BudgetSpent) for report in reports)
     with open_store(made.store) as store, store.reading() as connection:
-        spent = workers.spent_by(connection, "night").spent
-        assert spent == pytest.approx(server.charged)
+        assert workers.spent_by(connection, "night").spent == pytest.approx(1.0)
 
 
 @both

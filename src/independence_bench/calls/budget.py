@@ -12,12 +12,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Container, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
-from independence_bench.calls.call import CallState
+from independence_bench.calls.call import CallState, KnownPrices
 from independence_bench.errors import BudgetSpent
 from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Usage
@@ -211,15 +211,15 @@ class Prices:
     looked: int | None = None
 
     @contextlib.asynccontextmanager
-    async def one_at_a_time(self, model: ChatModel) -> AsyncIterator[Container[Who] | None]:
+    async def one_at_a_time(self, model: ChatModel) -> AsyncIterator[KnownPrices | None]:
         """A block in which calls of models that are not shown yet, on a budget, wait for each other
         at their endpoint.
 
-        Gives the models beside which the call may be sent by the other workers of a job; None:
-        beside all.
+        Gives what is known of prices, which has to hold still when the call is sent: the other
+        workers of a job do not wait here. None: the model is shown.
         """
         async with contextlib.AsyncExitStack() as stack:
-            beside = None
+            unproven = None
             if not await self._is_shown(model):
                 await stack.enter_async_context(
                     self.alone.setdefault(model.endpoint, asyncio.Lock())
@@ -227,8 +227,8 @@ class Prices:
                 if await self._is_shown(model):  # by the call before
                     await stack.aclose()
                 else:
-                    beside = self.shown
-            yield beside
+                    unproven = KnownPrices(self.shown, self.looked or 0)
+            yield unproven
 
     async def _is_shown(self, model: ChatModel) -> bool:
         """Whether a reply has shown what *model* costs, as far as it ever does; earlier commands'

@@ -68,6 +68,14 @@ class Tally:
     unpriced: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class KnownPrices:
+    """The models, as (endpoint, name there), that a reply has shown the cost of."""
+
+    shown: Container[tuple[str, str]]
+    looked: int  # the store's attempts up to this one are known
+
+
 @dataclass(slots=True)
 class CallState(Generic[A]):
     """A call that is being made, and its attempts so far."""
@@ -80,9 +88,8 @@ class CallState(Generic[A]):
     ours: bool = False  # the call is claimed
     arrived: bool = False  # *spare* is its answer, which an earlier process could not store
     most: float = 0.0  # dollars that the next attempt can cost, where a budget bounds them
-    # (endpoint, model) beside whose calls by other workers it may be sent, where its own price is
-    # not shown; None: all
-    beside: Container[tuple[str, str]] | None = None
+    # what was known of prices when *most* was found, if the model's own is not; None: it is
+    unproven: KnownPrices | None = None
 
     @property
     def key(self) -> str:

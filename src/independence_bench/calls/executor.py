@@ -44,6 +44,7 @@ from independence_bench.store.attempts import ANSWERED, CUT_OFF, EarlierAttempts
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.results import AnswerTable
+from independence_bench.store.usage import seen_costs
 from independence_bench.store.workers import close, models_in_flight, reserve, settle, spend
 
 A = TypeVar("A")
@@ -171,15 +172,18 @@ class CallLedger:
         self, connection: Connection, states: Sequence[CallState[Any]], now: float
     ) -> Sequence[CallState[Any]]:
         """*states* without those that wait for another worker of the job, who has sent a model's
-        first call.
+        first call, or whose first call has ended since the state looked.
         """
-        if self.job is None or all(state.beside is None for state in states):
+        unproven = [state.unproven for state in states if state.unproven is not None]
+        if self.job is None or not unproven:
             return states
         busy = models_in_flight(connection, self.owner, self.job, now, self.watch)
+        looked = min(known.looked for known in unproven)
+        met = busy | seen_costs(connection, looked, self.job).shown
 
         def is_free(state: CallState[Any]) -> bool:
-            return state.beside is None or all(
-                who in state.beside for who in busy if who[0] == state.call.endpoint
+            return state.unproven is None or all(
+                who in state.unproven.shown for who in met if who[0] == state.call.endpoint
             )
 
         return [state for state in states if is_free(state)]
@@ -269,7 +273,7 @@ class Executor:
                     if self.budget.limit is None
                     else self.prices.one_at_a_time(call.request.model)
                 )
-                async with slots.preparing.hold(call.priority), alone as state.beside:
+                async with slots.preparing.hold(call.priority), alone as state.unproven:
                     self._may_send(state)
                     free = self.budget.limit is None or state.arrived
                     state.most = 0.0 if free else await self.prices.most(call.request, state.limit)
