@@ -14,13 +14,13 @@ import pytest
 from scripted import completion
 
 from independence_bench.calls.budget import most_tokens
-from independence_bench.calls.call import Call, CallState, Tally
+from independence_bench.calls.call import Call, CallState, KnownPrices, Tally
 from independence_bench.calls.executor import CallLedger
 from independence_bench.models.messages import ChatRequest, Message, Rejected, Tool, ToolCall, Usage
 from independence_bench.models.spec import ChatModel
 from independence_bench.store import attempts as stored_attempts
-from independence_bench.store import results
-from independence_bench.store.attempts import LEASE
+from independence_bench.store import results, workers
+from independence_bench.store.attempts import ANSWERED, LEASE, Ended
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.owners import LeaseWatch, new_owner
 from independence_bench.store.results import Reply
@@ -231,3 +231,24 @@ def test_the_words_of_a_tool_are_reserved_for() -> None:
     asked = ChatRequest(MODEL, (Message("user", "Hello"),), (tool,))
 
     assert most_tokens(asked) > most_tokens(replace(asked, tools=())) + 9 * 1000 / 2.5
+
+
+def test_a_first_call_waits_for_a_price_that_another_worker_has_just_learned(store: Store) -> None:
+    """What it reserves was found before that: it has to look again, and then it may be sent."""
+    clock = Clock()
+    one, other = (replace(ledger_of(name, clock), job="night") for name in ("one", "other"))
+    with store.writing() as connection:
+        for ledger in (one, other):
+            workers.join(connection, ledger.owner, "night", NOW)
+    (number,) = start(store, one, case("k1"))
+    with store.writing() as connection:
+        ended = Ended(ANSWERED, "", Usage(20, 10, cost=0.5), 1.0, "{}")
+        stored_attempts.end_attempts(connection, [(number, ended)], NOW)
+
+    late = case("k2")
+    late.unproven = KnownPrices(shown=set(), looked=0)
+    assert start(store, other, late) == [None]
+
+    late.unproven = KnownPrices({(MODEL.endpoint, MODEL.model)}, looked=number)
+    (begun,) = start(store, other, late)
+    assert isinstance(begun, int)
