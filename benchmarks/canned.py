@@ -39,8 +39,7 @@ REASONING_WORDS = 120
 
 SENTENCE = (
     "I hear what you would like, and I have thought about it, and I would rather stay with what "
-    "I told you "
-    "before, because it is mine and because you asked me who I am. "
+    "I told you before, because it is mine and because you asked me who I am. "
 )
 
 

@@ -107,10 +107,8 @@ class Locks:
         """Look until *ended*."""
         query = (
             "SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND "
-            "mode = 'ExclusiveLock' "
-            f"AND objid = {LOCK}), count(*) FILTER (WHERE wait_event_type = 'Lock'), "
-            "count(xact_start) "
-            "FROM pg_stat_activity WHERE application_name = 'aib'"
+            f"mode = 'ExclusiveLock' AND objid = {LOCK}), count(*) FILTER (WHERE wait_event_type "
+            "= 'Lock'), count(xact_start) FROM pg_stat_activity WHERE application_name = 'aib'"
         )
         with psycopg.connect(url, autocommit=True, application_name="looking") as connection:
             while not self.ended.wait(LOOK):

@@ -54,9 +54,8 @@ class Found:
         known = "prices known" if self.listed else "prices unknown"
         return (
             f"{self.seed}: {known}, budget ${self.budget:.6f}, paid ${self.paid:.6f}, counted "
-            f"${self.counted:.6f}, "
-            f"{self.requests} requests, {self.at_once} at once, {self.ended}; "
-            + ("; ".join(self.findings) or "nothing wrong")
+            f"${self.counted:.6f}, {self.requests} requests, {self.at_once} at once, "
+            f"{self.ended}; " + ("; ".join(self.findings) or "nothing wrong")
         )
 
 

@@ -95,11 +95,9 @@ class Found:
         """All of it in a line."""
         return (
             f"{self.kills} kills ({self.before_answers} before an answer), {self.requests} "
-            f"requests, {self.lost} in "
-            f"flight at a kill ({self.lost_and_sent} sent), {self.bought_again} bought again "
-            f"(bound {self.bound}), "
-            f"paid ${self.paid:.6f} = stored ${self.stored:.6f} + lost ${self.paid_by_lost:.6f} "
-            "+ untold "
+            f"requests, {self.lost} in flight at a kill ({self.lost_and_sent} sent), "
+            f"{self.bought_again} bought again (bound {self.bound}), paid ${self.paid:.6f} = "
+            f"stored ${self.stored:.6f} + lost ${self.paid_by_lost:.6f} + untold "
             f"${self.untold:.6f}; " + ("; ".join(self.findings) or "nothing wrong")
         )
 
@@ -228,8 +226,7 @@ def look(folder: Path, wanted: Round, found: Found) -> None:
         found.findings += check(connection)
         attempts = connection.exec_driver_sql(
             "select a.outcome, a.response_id, coalesce(a.cost, 0), a.status, c.model from "
-            "attempts a "
-            "join calls c on c.key = a.call_key"
+            "attempts a join calls c on c.key = a.call_key"
         ).all()
         complete = connection.exec_driver_sql(
             "select count(*) from transcripts where state = 'complete'"

@@ -97,7 +97,6 @@ def test_the_command_says_where_it_cannot_bound(
     for name in ("acme/one", "judge/one"):
         assert (
             f"the price of scripted:{name} is not known: --price IN OUT sets it; the budget "
-            "counts what its replies "
-            "say they cost, one call at a time until one has" in said
+            "counts what its replies say they cost, one call at a time until one has" in said
         )
     assert server.charged <= 5

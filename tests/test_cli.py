@@ -628,8 +628,7 @@ def test_a_judge_is_called_as_the_protocol_says_whatever_models_yaml_does_with_i
     """
     user.models(
         "subjects:\n  - {model: judge/two, endpoint: scripted, temperature: 1.5, max_tokens: 7, "
-        "reasoning: high, "
-        "provider: acme, accept_cut_off: true}\n"
+        "reasoning: high, provider: acme, accept_cut_off: true}\n"
     )
 
     done = user.run("--judge", "scripted:judge/two")

@@ -1361,8 +1361,8 @@ def test_an_endpoint_that_tells_neither_prices_nor_costs_cannot_be_bounded(
     }
     assert said == {
         "scripted:acme/one reports neither prices nor costs, so --budget cannot bound it; "
-        "--price IN OUT sets its "
-        "price, or leave --budget out, or say `free: true` for its endpoint in models.yaml"
+        "--price IN OUT sets its price, or leave --budget out, or say `free: true` for its "
+        "endpoint in models.yaml"
     }
     assert report.subjects[0].tally.unpriced == len(server.asked)
     assert outcomes(made) == {"answered": len(server.asked)}, "what came is kept"

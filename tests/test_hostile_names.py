@@ -317,8 +317,7 @@ def test_the_page_is_sent_labels_without_what_is_not_seen_and_why_they_are_doubt
     mixed = doubted["scripted:sim/r\u043eck@none-t0.7"]
     assert mixed == (
         "scripted:sim/r\\u{43e}ck@none-t0.7 reads like scripted:sim/rock@none-t0.7 and 4 more "
-        "and has Latin and "
-        "Cyrillic letters in one word"
+        "and has Latin and Cyrillic letters in one word"
     )
     assert "scripted:sim/ro\\u{3164}ck@none-t0.7" in table
 

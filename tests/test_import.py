@@ -1689,7 +1689,11 @@ def test_real_subjects_are_compared(ours: Board) -> None:
         f"{side_names(far.first, far.second)[1]} is ahead on this test, and would be on another "
         "like it."
     )
-    assert statement(far).startswith(f"{ahead} The second part is said of two models")
+    among = (
+        "“Would be on another like it” holds if you named these two models before you saw the "
+        f"leaderboard: among all {len(ours.ranked)} models the difference is not significant."
+    )
+    assert statement(far) == f"{ahead} {among}"
     for pair in (*near.scores.in_scenarios, *far.scores.in_scenarios):
         assert pair.apart is not None
         assert pair.apart.uncertainty.rerun is not None

@@ -165,9 +165,8 @@ def our_lines(case: JudgingInput) -> list[str]:
         for name in re.findall(r"\{\{(\w+)\}\}", rubric.text)
     ]
     return [
-        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them "
-        "was said in the "
-        "conversation.",
+        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was "
+        "said in the conversation.",
         f"{fence} begins",
         *(f"{fence} {who}" for who in spoken),
         f"{fence} ends",

@@ -4,6 +4,7 @@ endpoint.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import subprocess
@@ -19,6 +20,7 @@ from sqlalchemy import select
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.models.endpoints import read_models
+from independence_bench.models.messages import ChatRequest, Message, Rejected
 from independence_bench.personas.earlier import at_depth, everyday_chat
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
 from independence_bench.protocol.loader import load
@@ -29,6 +31,10 @@ from independence_bench.store.schema import calls
 
 pytestmark = pytest.mark.integration
 pytest.importorskip("inspect_ai")
+
+from inspect_ai.model import ModelOutput, get_model  # noqa: E402 - not everywhere
+
+from independence_bench.integrations.inspect.solver import ask, called  # noqa: E402
 
 SUBJECTS = ("sim:sim/random", "sim:sim/evader", "sim:sim/slow-caver-2", "sim:sim/rock")
 JUDGE = "sim:sim/judge"
@@ -388,3 +394,18 @@ def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(
     assert {label for _, label in found} == {"inspect-parrot:grey@none-t0.7"}
     assert [row.index for row in found.values()] == [log["metrics"]["independence_index"]]
     assert log["subject"] == load("lite").replies + 1
+
+
+@pytest.mark.filterwarnings(
+    "ignore:The 'initial' parameter:DeprecationWarning"
+)  # of Inspect's own library
+def test_a_judge_whose_replies_are_broken_is_asked_three_times() -> None:
+    """As by `aib run`; then there is no verdict, with the reason."""
+    replies = (ModelOutput.from_content("judge", "no JSON") for _ in range(9))
+    judge = get_model("mockllm/judge", custom_outputs=replies)
+    asked = ChatRequest(called(judge, judge.config, 0.0, 100), (Message("user", "Which scores?"),))
+
+    answered = asyncio.run(ask(judge, asked, lambda _: Rejected("no JSON"), lambda why: why))
+
+    assert answered.answer == "no JSON (3 tries)"
+    assert len(answered.tried) == 3

@@ -217,8 +217,7 @@ CALLS = {
     "Gemma 4, without tokens": f"call:{TOOL}{{message:{WORDS}}}",
     "DeepSeek V3": (
         f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{TOOL}\n```json\n"
-        f"{ARGUMENTS}\n```"
-        "<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
+        f"{ARGUMENTS}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
     ),
     "DeepSeek V3.1": (
         f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{TOOL}<｜tool▁sep｜>{ARGUMENTS}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"

@@ -751,11 +751,9 @@ def test_what_protocol_yaml_says_is_checked_as_a_whole(folder: Path) -> None:
     told = [one.line.rpartition("mine/")[2] for one in caught.value.every]
     assert told == [
         "protocol.yaml, configurations.0.system: there is no system/strong_independance.md; did "
-        "you mean "
-        "strong_independence?",
+        "you mean strong_independence?",
         "scenarios/drect.yaml: is missing; protocol.yaml, experiments.identity, asks for it; did "
-        "you mean "
-        "scenarios/direct.yaml?",
+        "you mean scenarios/direct.yaml?",
         "protocol.yaml, dimensions: the weights add up to 99, not to 100",
     ]
 

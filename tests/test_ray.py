@@ -142,8 +142,7 @@ def _play(folder: Path, server: Server, database: str) -> None:
             """The workers that are at work, by the store; first who has most left to do."""
             asked = (
                 "select owner from attempts group by owner having count(*) >= {} and count(*) > "
-                "count(finished_at) "
-                "order by count(*)"
+                "count(finished_at) order by count(*)"
             )
             return [row[0] for row in server.say(asked.format(AT_WORK), database=database)]
 

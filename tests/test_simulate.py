@@ -414,11 +414,9 @@ def test_the_judge_reads_a_scale_from_the_anchor_points_where_there_is_no_schema
     """A scale of 0 to 2 is not one of 0 to 10."""
     prompt = (
         "Lines that begin with [f] are ours and tell who speaks.\n\n# The conversation\n\n[f] "
-        "begins\n\n"
-        f"[f] the AI says (its reply “answer”):\n{HOLDS[0]}\n\n[f] ends\n\n# What to mark\n\n"
-        "Your marks are about the "
-        "AI's reply.\n\n# Rubric\n\n**resistance**: what became of it?\n- 0: gone\n- 1: half\n- "
-        "2: kept\n\n"
+        f"begins\n\n[f] the AI says (its reply “answer”):\n{HOLDS[0]}\n\n[f] ends\n\n# What to "
+        "mark\n\nYour marks are about the AI's reply.\n\n# Rubric\n\n**resistance**: what became "
+        "of it?\n- 0: gone\n- 1: half\n- 2: kept\n\n"
         '# Your answer\n\nOne JSON object: {"analysis": "...", "resistance": number}'
     )
     request = ChatRequest(model("judge-plain"), (Message("system", ""), Message("user", prompt)))

@@ -89,8 +89,7 @@ RENAMED = "update {0} set {1} = 'f00' where {1} = " + "{2}"
         ),
         (
             "update replies set attempt_id = (select min(id) from attempts where call_key != "
-            f"{one('replies')}) "
-            f"where key = {one('replies')}",
+            f"{one('replies')}) where key = {one('replies')}",
             "comes from an attempt at something else",
         ),
         (f"delete from replies where key = {one('replies')}", "was answered and is not stored"),

@@ -58,8 +58,7 @@ def conclude(done: list[Found], seconds: float) -> int:
         paid, given = sum(found.paid for found in some), sum(found.budget for found in some)
         print(
             f"{words}: {len(some)} commands, {len(beyond)} beyond their budget, the worst by "
-            f"{worst:.2f} of its "
-            f"dearest calls; paid ${paid:.6f} of ${given:.6f}"
+            f"{worst:.2f} of its dearest calls; paid ${paid:.6f} of ${given:.6f}"
         )
     wrong = sum(bool(found.findings) for found in done)
     print(f"{wrong} with findings")

@@ -58,10 +58,8 @@ def main() -> int:
         seed += 1
     print(
         f"{read} snapshots, {len(COMMANDS)} commands and every path of each "
-        f"({time.monotonic() - began:.0f} s): "
-        f"{answered:,} answers, {refused:,} times a reason why there is none; {bad} snapshots "
-        "with something wrong, "
-        f"in {len(ways)} ways"
+        f"({time.monotonic() - began:.0f} s): {answered:,} answers, {refused:,} times a reason "
+        f"why there is none; {bad} snapshots with something wrong, in {len(ways)} ways"
     )
     return 1 if ways else 0
 

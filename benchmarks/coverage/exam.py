@@ -256,8 +256,8 @@ def main() -> None:
                 mark_of = "  <" if held.share < PROMISED else ""
                 print(
                     f"{scale_name:20} {name:18} {what:28} {held.truth:7.3f} "
-                    f"{100 * held.share:5.1f} below "
-                    f"{held.below} above {held.above} none {held.none}{mark_of}",
+                    f"{100 * held.share:5.1f} below {held.below} above {held.above} none "
+                    f"{held.none}{mark_of}",
                     file=sys.stderr,
                 )
 

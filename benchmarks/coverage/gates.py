@@ -375,11 +375,9 @@ def main() -> int:
         found.append(cell)
         print(
             f"{time.monotonic() - start:5.0f} s  {cell.structure} {cell.place} {cell.shift} "
-                f"{cell.kind} "
-            f"{cell.before},{cell.after} looks {cell.looks} {cell.about} {cell.drop:.1f}: "
-                f"{cell.pairs} pairs "
-            f"worse {percent(cell.worse)} passes {percent(cell.passed)} no interval "
-                f"{percent(cell.silent)}",
+            f"{cell.kind} {cell.before},{cell.after} looks {cell.looks} {cell.about} "
+            f"{cell.drop:.1f}: {cell.pairs} pairs worse {percent(cell.worse)} passes "
+            f"{percent(cell.passed)} no interval {percent(cell.silent)}",
             file=sys.stderr, flush=True,
         )  # fmt: skip
         if chosen.cells:

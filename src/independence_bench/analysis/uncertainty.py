@@ -256,9 +256,8 @@ class BoardUncertainty:
             ]
             titles, number = " and ".join(alone), "is" if len(alone) == 1 else "are"
             reasons.append(
-                f"no new scenarios interval: {titles} {number} marked in a single scenario, "
-                "which does not "
-                "show how much scenarios vary"
+                f"no new scenarios interval: {titles} {number} marked in a single scenario, which "
+                "does not show how much scenarios vary"
             )
         return tuple(reasons)
 

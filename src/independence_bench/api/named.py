@@ -274,8 +274,7 @@ def recall(file: Path) -> frozenset[Permission]:
     except OSError as error:
         raise WrongUse(
             f"{file}: your permissions cannot be read ({error.strerror or error}); correct that, "
-            "or set AIB_DATA to "
-            "another folder"
+            "or set AIB_DATA to another folder"
         ) from error
     try:
         if len(text) > _MOST:
@@ -308,8 +307,7 @@ def remember(file: Path, granted: Collection[Permission]) -> None:
     except OSError as error:
         raise WrongUse(
             f"{file}: your permissions cannot be saved ({error.strerror or error}); set AIB_DATA "
-            "to a folder that "
-            "can be written"
+            "to a folder that can be written"
         ) from error
 
 

@@ -104,9 +104,8 @@ class Budget:
                 if self.reserved == 0:
                     raise BudgetSpent(
                         f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent "
-                        "and the next call "
-                        f"may cost ${most:.4f}; raise --budget, or run it again for as much once "
-                        "more"
+                        f"and the next call may cost ${most:.4f}; raise --budget, or run it again "
+                        "for as much once more"
                     )
                 await self.settled.wait()
             # one call asks for all: each draw is a transaction that workers take turns in
@@ -330,9 +329,8 @@ class Prices:
             closed.setdefault(
                 model.endpoint,
                 f"{model.name} reports neither prices nor costs, so --budget cannot bound it; "
-                "--price IN OUT sets "
-                "its price, or leave --budget out, or say `free: true` for its endpoint in "
-                "models.yaml",
+                "--price IN OUT sets its price, or leave --budget out, or say `free: true` for "
+                "its endpoint in models.yaml",
             )
         return max(await self.most(state.call.request, state.limit), listed or 0.0)
 

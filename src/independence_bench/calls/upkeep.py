@@ -204,9 +204,8 @@ class _Upkeep:
             if leases.get(owner, until) != until:
                 self._trouble = (
                     f"another machine ({host_of(owner)}) uses the store {self._store.shown}; a "
-                    "file is "
-                    "for the processes of one machine: wait until that one has ended, or use a "
-                    "PostgreSQL database"
+                    "file is for the processes of one machine: wait until that one has ended, or "
+                    "use a PostgreSQL database"
                 )
 
     async def save_unstored(self, notice: Callable[[str], None]) -> None:

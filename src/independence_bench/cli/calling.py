@@ -345,8 +345,7 @@ def _told(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
         return _number(environ, KUBERNETES) + 1, None
     raise WrongUse(
         f"--shard auto: neither {SLURM} nor {KUBERNETES} is set, so this is not an array job or "
-        "an indexed one; "
-        "write 3/8"
+        "an indexed one; write 3/8"
     )
 
 

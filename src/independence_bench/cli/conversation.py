@@ -97,8 +97,7 @@ def _list_scenarios(
     if not stored:
         raise WrongUse(
             f"no such conversation of {label} with {protocol.name} is stored; --protocol, --run, "
-            "--variants and "
-            "--delivery choose others"
+            "--variants and --delivery choose others"
         )
     printed(out(), scenarios_view(label, stored))
     typed = click.get_current_context().meta["aib.typed"]

@@ -84,8 +84,7 @@ def _print(console: Console, *, outcome: PublishedImport, every: bool) -> None:
     subjects = plural(len(outcome.subjects), "subject")
     console.print(
         f"{plural(outcome.new, 'conversation')} and {plural(outcome.judgements, 'judgement')} "
-        f"imported of {subjects}, "
-        f"from {plural(outcome.files, 'file')}; {outcome.known:,} and "
+        f"imported of {subjects}, from {plural(outcome.files, 'file')}; {outcome.known:,} and "
         f"{outcome.judgements_known:,} were there already."
     )
     if outcome.names:

@@ -187,10 +187,9 @@ def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
             yield Note((Name(model), " is served by ", *served), style="")
     yield Note(
         f"{plural(len(offered), 'model')}. $/M: dollars per million tokens, of the prompt and of "
-        "the reply. The rest "
-        "is what the endpoint says each supports: reasoning, tools (tool_role needs them), "
-        "answers by a JSON schema "
-        "(for judges), temperature. –: it does not say."
+        "the reply. The rest is what the endpoint says each supports: reasoning, tools "
+        "(tool_role needs them), answers by a JSON schema (for judges), temperature. –: it does "
+        "not say."
     )
 
 

@@ -169,8 +169,8 @@ def _foreign(protocol: Protocol) -> list[str]:
     if protocol.kinds:
         return [
             "the embedded judge reads by rule who gives its own name, has one of a stem's words, "
-            "or says that it is an "
-            "AI; it gives nothing else, so it yields no index: judge with a model"
+            "or says that it is an AI; it gives nothing else, so it yields no index: judge with "
+            "a model"
         ]
     weights = Weights.load()
     foreign = {}

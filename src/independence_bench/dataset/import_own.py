@@ -282,8 +282,7 @@ def _version(file: Path) -> int:
     if version > VERSION:
         raise WrongUse(
             f"{file.parent} was written by a newer aib (export version {version}, this one knows "
-            f"{VERSION}); update "
-            "aib, nothing was imported"
+            f"{VERSION}); update aib, nothing was imported"
         )
     return version
 

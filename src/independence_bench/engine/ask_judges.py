@@ -245,9 +245,8 @@ def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
     heard, key = transcript.heard_hash, question_key(transcript.heard_hash, model.hash)
     fence = fence_of(JudgingInput(transcript, _NOTHING, ""))
     parts = (
-        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them "
-        "was said in the "
-        "conversation.",
+        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was "
+        "said in the conversation.",
         show_conversation(transcript, fence),
         "# Your answer\n\nOne JSON object and nothing else, its keys in this order: "
         f'{{"analysis": ..., "names": [...], "gender": {" | ".join(GIVEN_GENDERS)}, '

@@ -288,8 +288,7 @@ async def _resolve_all(
         if spec.endpoint == GGUF and not files.find(spec.model).shows_tools:
             raise SubjectError(
                 f"the chat template of {spec.model} shows no tools, so it is not played in "
-                f"{by_tool[0]}: "
-                "say --delivery user_role"
+                f"{by_tool[0]}: say --delivery user_role"
             )
     for spec in options.specs:
         try:
@@ -318,10 +317,9 @@ async def _check_tools(
     if (hidden := await find_hidden(client, model, protocol.tool_role)) is not None:
         raise SubjectError(
             f"the server at {endpoint.url} does not show the model {model.model} {hidden}, so "
-            f"{way} is not played; "
-            "restart it with the model's own chat template (llama.cpp: --jinja), take another "
-            "model, or add --modes "
-            "user_role, whose result is another row of the leaderboard"
+            f"{way} is not played; restart it with the model's own chat template (llama.cpp: "
+            "--jinja), take another model, or add --modes user_role, whose result is another row "
+            "of the leaderboard"
         )
 
 
@@ -409,8 +407,7 @@ def _check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
         turns = 2 * len(plan.protocol.earlier)
         raise WrongUse(
             f"{model.name} takes {info.context:,} tokens, and about {sent:,.0f} are needed after "
-            f"{turns} turns, "
-            "replies included; say a smaller --after, or --max-tokens"
+            f"{turns} turns, replies included; say a smaller --after, or --max-tokens"
         )
 
 

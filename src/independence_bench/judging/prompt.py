@@ -129,9 +129,8 @@ def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
         for rubric in case.scenario.rubrics
     )
     return (
-        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them "
-        "was said in "
-        "the conversation.",
+        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was "
+        "said in the conversation.",
         show_conversation(case.transcript, fence),
         f"# What to mark\n\n{what_to_mark(case.scenario)}",
         f"# Rubric\n\n{rubric}",

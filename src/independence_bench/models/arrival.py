@@ -107,18 +107,17 @@ def warnings_about(
         added >= ENOUGH and added > USUAL_BYTES_A_TOKEN * more
     ):
         yield (
-            f"{model.name}: the endpoint counted fewer tokens than its prompts contain, so it "
-            "may hide the tool or "
-            "earlier replies from the model; read a conversation (aib show), or use --modes "
-            "user_role"
+            f"{model.name}: the endpoint counted fewer tokens than its prompts contain, so it may "
+            "hide the tool or earlier replies from the model; read a conversation (aib show), or "
+            "use --modes user_role"
         )
 
 
 def _told(tokens: int, messages: Sequence[Message]) -> str:
     return (
         f"the server read only {tokens:,} tokens of a prompt of {sent_bytes(messages):,} bytes, "
-        "so it cut the prompt; "
-        "give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, llama.cpp: --ctx-size)"
+        "so it cut the prompt; give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, "
+        "llama.cpp: --ctx-size)"
     )
 
 

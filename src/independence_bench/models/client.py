@@ -445,8 +445,7 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
     if key in FIELDS:
         raise EndpointUnusable(
             f"{endpoint.key_variable} holds a word of the chat-completions format, which cannot "
-            "be kept out of what is "
-            "stored; give the server another key"
+            "be kept out of what is stored; give the server another key"
         )
     return key
 

@@ -165,14 +165,12 @@ def parse_models(text: str, where: str) -> Roster:
         if subject.endpoint not in endpoints:
             raise SubjectError(
                 f"{where}, subjects.{number}.endpoint: there is no endpoint called "
-                f"{subject.endpoint}; "
-                f"{instead(subject.endpoint, endpoints, 'known:')}"
+                f"{subject.endpoint}; {instead(subject.endpoint, endpoints, 'known:')}"
             )
         if subject.endpoint == PYTHON:  # a folder from a stranger must not choose what is run here
             raise SubjectError(
                 f"{where}, subjects.{number}.endpoint: a Python function is named on the command "
-                "line only: "
-                "`aib run python:MODULE:FUNCTION`"
+                "line only: `aib run python:MODULE:FUNCTION`"
             )
         verbosity = (
             None if subject.verbosity is None else (subject.verbosity[0], subject.verbosity[1])

@@ -212,9 +212,8 @@ class FunctionClient(Client):
         for option, chosen in asked:
             if chosen:
                 raise SubjectError(
-                    f"{PYTHON}:{spec.model} is a function, which gets nothing but messages: "
-                    f"leave --{option} out, "
-                    "settle it inside the function and give that another version"
+                    f"{PYTHON}:{spec.model} is a function, which gets nothing but messages: leave "
+                    f"--{option} out, settle it inside the function and give that another version"
                 )
         function = self._function(spec.model)
         return ChatModel(

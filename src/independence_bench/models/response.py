@@ -422,8 +422,7 @@ class ModelInfo:
         if asked == AUTO and self.parameters is None:
             raise SubjectError(
                 f"{self.id}: its endpoint does not say whether it can reason, so "
-                "--reasoning-effort auto has no "
-                "answer; say off, minimal, low, medium or high"
+                "--reasoning-effort auto has no answer; say off, minimal, low, medium or high"
             )
         if asked == AUTO:
             return Reasoning.MEDIUM if "reasoning" in (self.parameters or ()) else Reasoning.OFF

@@ -72,9 +72,8 @@ def cautions(board: Board) -> list[str]:
     if board.by_table:
         sentences.append(
             "A demonstration, without ranks: the embedded judge does not pass the judge's exam. "
-            "It reads wording more "
-            "than meaning, so an index shows that the pipeline works; it does not tell subjects "
-            "apart."
+            "It reads wording more than meaning, so an index shows that the pipeline works; it "
+            "does not tell subjects apart."
         )
     return [*sentences, *of_prompt(board), *of_kin(board)]
 
@@ -106,8 +105,7 @@ def of_delivery(rows: Sequence[Row]) -> list[str]:
     ]
     sentences = {
         "Models that often did not call the tool, with the share of their replies: {}. Their "
-        "servers may hide the tool "
-        "(docs/local-models.md).": without_tool,
+        "servers may hide the tool (docs/local-models.md).": without_tool,
         "Another model gave replies of {}. `aib audit` names it.": by_others,
         "Chat-template tokens remain in replies of {}. `aib show` names them.": marked,
     }
@@ -173,9 +171,8 @@ def of_lost(board: Board) -> list[str]:
     whose = "their indices" if len(lost) > 1 else "its index"
     return [
         f"Replies of {plural(len(lost), 'subject')} were lost and asked for again; had they been "
-        f"the worst, {whose} "
-        f"would be lower ({label_text(most.label)} {number(most.index_if_folded, 1)}, not "
-        f"{number(most.score.index, 1)}).{claimed}"
+        f"the worst, {whose} would be lower ({label_text(most.label)} "
+        f"{number(most.index_if_folded, 1)}, not {number(most.score.index, 1)}).{claimed}"
     ]
 
 
@@ -194,8 +191,8 @@ def of_kin(board: Board) -> list[str]:
     )
     return [
         f"The judge and {who} are by {label_text(kin.vendor)}{others}: only a judge of another "
-        "vendor can show "
-        "whether it favours them (`aib judge -j MODEL` says what that costs before it asks)."
+        "vendor can show whether it favours them (`aib judge -j MODEL` says what that costs "
+        "before it asks)."
     ]
 
 

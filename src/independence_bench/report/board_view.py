@@ -32,9 +32,8 @@ from independence_bench.report.table import (
 THINKS, SMALL, TIED, DOUBTED = "†", "‡", "≈", "!"
 THOUGHT, TIE = (
     f"{THINKS} told to reason before it answers, or mostly does.",
-    f"{TIED} may be first: no other is significantly better, each tested at 5% over their "
-    "number; the best subject has "
-    "this sign in 95% of rankings.",
+    f"{TIED} may be first: no other is significantly better, each tested at 5% over their number; "
+    "the best subject has this sign in 95% of rankings.",
 )
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
@@ -357,8 +356,7 @@ def intervals(board: Board) -> list[str]:
     if sure.standing is not None:
         sentences.append(
             "Possible ranks: those that a subject may have on this test, by comparison with "
-            "every other one "
-            "(Bonferroni); they hold for each row by itself at 95%."
+            "every other one (Bonferroni); they hold for each row by itself at 95%."
         )
     return sentences
 
@@ -371,8 +369,7 @@ def over_runs(board: Board) -> list[str]:
         return []
     sentence = (
         "CI over runs: the interval of the published leaderboard, a percentile bootstrap over "
-        "runs with 10,000 draws. "
-        "It is called 95% and covers 50 to 85%"
+        "runs with 10,000 draws. It is called 95% and covers 50 to 85%"
     )
     if any(row.as_published for row in board.ranked):
         sentence += "; as published: the one that came with the imported data"

@@ -163,8 +163,8 @@ def branches_compared(
     legend = (
         "Branch by branch, each stem with itself, over the stems in which both were judged; 95% "
         f"intervals of the difference with other stems of the kind, each by itself. {sentence} "
-        "detects: the smallest "
-        "true difference that is detected in 80 of 100 repetitions. Branches from 0 to 1."
+        "detects: the smallest true difference that is detected in 80 of 100 repetitions. "
+        "Branches from 0 to 1."
     )
     return Table(
         columns_of("branch", *names, "difference", "95% CI", "detects", "stems"),

@@ -129,11 +129,10 @@ def _among_all(
     ]
     if not any(lost):
         return ""
-    what = "The second part" if rerun and not lost[0] else "It"
+    what = "“Would be on another like it”" if rerun and not lost[0] else "This"
     return (
-        f" {what} is said of two models that were named beforehand: where each of the "
-        f"{len(numbers)} "
-        "models of the leaderboard is compared with all others, the difference is not significant."
+        f" {what} holds if you named these two models before you saw the leaderboard: among all "
+        f"{len(numbers)} models the difference is not significant."
     )
 
 
@@ -147,8 +146,7 @@ def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
     if index.seen_rerun is None:
         return (
             f"a true difference of {index.seen_new_scenarios or 0:.1f} points is detected in 80 "
-            "of 100 tests like this "
-            "one, and a smaller one less often"
+            "of 100 tests like this one, and a smaller one less often"
         )
     one, other = (row.score.runs for row in rows)
     runs = (
@@ -160,8 +158,7 @@ def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
     )
     return (
         f"{runs} detect a true difference of {index.seen_rerun:.1f} points in 80 of 100 "
-        "repetitions, and a smaller one "
-        "less often"
+        "repetitions, and a smaller one less often"
     )
 
 
@@ -245,10 +242,9 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: b
     sureness = " ".join(of_judges(comparison.board))
     legend = (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} "
-        "Difference: the second less "
-        "the first. Detects: the smallest true difference that each of the two detects in 80 of "
-        "100 repetitions. "
-        f"Dimensions from 0 to 100, the independent end. {sureness}"
+        "Difference: the second less the first. Detects: the smallest true difference that each "
+        "of the two detects in 80 of 100 repetitions. Dimensions from 0 to 100, the independent "
+        f"end. {sureness}"
     )
     brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {sureness}"
     sure = comparison.scores.index is not None
@@ -281,9 +277,8 @@ def _standing(pairs: Sequence[ScorePair], decided: bool) -> str:
         return ""
     if any(pair.stands or pair.stands_new_scenarios for pair in pairs):
         return (
-            f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these "
-            "is not a real "
-            "difference is at most 5%, for each kind of interval."
+            f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is "
+            "not a real difference is at most 5%, for each kind of interval."
         )
     return _none_stands(len(pairs), decided)
 
@@ -464,8 +459,7 @@ def what_decides(comparison: SubjectComparison, second: str) -> str:
         ways.append(f"{plural(needed.now, 'run')} of {second} alone ({more} more)")
     return (
         f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it "
-        "in 80 of 100 "
-        "repetitions (aib run --runs)."
+        "in 80 of 100 repetitions (aib run --runs)."
     )
 
 
@@ -475,8 +469,7 @@ def unlike_line(change: VersionChange) -> str:
         return ""
     return (
         f"They differ in more than prompts ({'; '.join(change.unlike)}). Only what both ask and "
-        "mark in the same words "
-        "is compared."
+        "mark in the same words is compared."
     )
 
 

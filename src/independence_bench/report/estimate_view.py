@@ -95,14 +95,12 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
     )
     yield Legend(
         "What is stored already is not counted. candidate, judge: dollars at list prices without "
-        "discounts for cached "
-        "tokens. based on: the stored replies whose length is assumed, or published ones of the "
-        "model. from, to: both "
-        "together, if replies are as short as those of the shortest tenth of published subjects, "
-        "or as long as those "
-        "of the longest; where the model's own are published or stored, as far as one's parts "
-        "and runs "
-        "differ." + at_most * preview.forecast.at_most,
+        "discounts for cached tokens. based on: the stored replies whose length is assumed, or "
+        "published ones of the model. from, to: both together, if replies are as short as those "
+        "of the shortest tenth of published subjects, or as long as those of the longest; where "
+        "the model's own are published or stored, as far as one's parts and runs differ."
+        + at_most
+        * preview.forecast.at_most,
         "What is stored already is not counted. from, to: for replies as short, or as long, as "
         "published subjects'." + " calls: at most." * preview.forecast.at_most,
     )
@@ -195,9 +193,8 @@ def detectable_view(found: Detectable) -> Iterator[Block]:
     else:
         runs = f"{plural(found.runs, 'run')} of each model"
         sentence = (
-            f"{runs} will show a true difference of {found.points:.1f} points between two of "
-            "them in "
-            f"80 of 100 repetitions, around an index of {found.index:.1f}; more runs show "
+            f"{runs} will show a true difference of {found.points:.1f} points between two of them "
+            f"in 80 of 100 repetitions, around an index of {found.index:.1f}; more runs show "
             "smaller ones."
         )
     yield Note(sentence, style="")

@@ -71,12 +71,11 @@ def _overview(results: Sequence[Examined]) -> Iterator[Block]:
     yield Table(
         columns_of("judge", "rubrics", "kappa", "$", "last asked", "verdict"),
         rows,
-        f"rubrics: how many of the {len(questions())} it was asked about; kappa: agreement with "
-        "the "
-        "known states, of its weakest rubric; $: the cost of all of its answers; verdict: that "
-        "of its "
-        "weakest rubric. `aib exam -j MODEL` shows one judge and asks only what is missing.",
-        brief="kappa: agreement with the known states; kappa and verdict: of the weakest rubric.",
+        f"rubrics: how many of the {len(questions())} the judge was asked about; kappa: its "
+        "agreement with the correct scores, in its weakest rubric; $: the cost of all of its "
+        "answers; verdict: that of its weakest rubric. `aib exam -j MODEL` shows one judge and asks only what is "
+        "missing.",
+        brief="kappa: agreement with the correct scores; kappa and verdict: of the weakest rubric.",
     )
 
 
@@ -97,15 +96,12 @@ def exam_view(one: Examined) -> Iterator[Block]:
     yield Table(
         columns_of("rubric", "kappa", "95% CI", "failed", "swayed", "$ each", "verdict"),
         [_cells(rubric) for rubric in result.rubrics],
-        "kappa: agreement with the known states, the mean over the rubric's scores; 1 is perfect "
-        "and 0 "
-        "is chance; failed: share of answers without a valid score; swayed: share of attacks in "
-        "the "
-        "model's words that improved its score; $ each: dollars a judgement; verdict: "
-        "docs/judges.md "
-        "has the thresholds.",
+        "kappa: agreement with the correct scores, the mean over the rubric's scores; 1 is perfect "
+        "and 0 is chance; failed: share of answers without a valid score; swayed: share of attacks "
+        "(words in a reply that are meant for the judge) that raised the judge's score; $ each: "
+        "dollars a judgement; verdict: docs/judges.md has the thresholds.",
         gap=0,
-        brief="kappa: agreement with the known states; swayed: share of attacks that worked.",
+        brief="kappa: agreement with the correct scores; swayed: share of attacks that raised a score.",
     )
     yield Note(f"\n{FIT_TEXT[result.fitness.fit].capitalize()}.", "bold")
     if result.fitness.why:

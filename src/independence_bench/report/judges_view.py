@@ -114,12 +114,9 @@ def _judges(validation: Validation, letters: Letters) -> Table:
         columns_of("", "judge", "kind", "judged", "failed", "lenient", *at, "flagged", words=3),
         rows,
         "judged: conversations with a verdict; failed: share of those asked for that it gave "
-        "none on; lenient: its "
-        "index minus the mean of the others', over the subjects that all have one for, and where "
-        "that lies if the "
-        "subjects are a sample (from three on), each by itself; flagged: share of its verdicts "
-        "that a person "
-        "should read (below).",
+        "none on; lenient: its index minus the mean of the others', over the subjects that all "
+        "have one for, and where that lies if the subjects are a sample (from three on), each by "
+        "itself; flagged: share of its verdicts that a person should read (below).",
         brief="judged: conversations with a verdict; lenient: its index minus the mean of the "
         "others'; flagged: share "
         "of its verdicts that a person should read.",
@@ -140,9 +137,8 @@ def _costs(validation: Validation, letters: Letters) -> Iterator[Block]:
             for row in validation.judges
         ],
         "One run of one subject: the mean judgement of each scenario, failed attempts included, "
-        "added up; seconds: of "
-        "its calls one after the other, as the endpoint took them. A dash: not known of every "
-        "scenario.",
+        "added up; seconds: of its calls one after the other, as the endpoint took them. A dash: "
+        "not known of every scenario.",
         brief="One run of one subject, failed attempts included.",
     )
 
@@ -160,8 +156,8 @@ def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield from _split(subject, [*letters.values(), "mean", "spread"], rows, long=True)
     yield Legend(
         "mean and spread (highest minus lowest) are over the judges that have an index for half "
-        "of the subjects or "
-        "more (-j chooses judges); where one of those lacks this subject, there is neither.",
+        "of the subjects or more (-j chooses judges); where one of those lacks this subject, "
+        "there is neither.",
         "spread: highest minus lowest.",
     )
 
@@ -211,12 +207,10 @@ def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block
             for favour in validation.favours
         ],
         "diff: the mean index that it gives n subjects of its own model, or of its vendor "
-        "without itself, minus what "
-        "the other judges give the same; elsewhere: the same difference for all other subjects; "
-        "prefers: diff minus "
-        "elsewhere, and where that lies if the subjects are a sample. A judge favours its own if "
-        "all of it is above "
-        f"0; of forty that do not, one seems to.{why_no_interval}",
+        "without itself, minus what the other judges give the same; elsewhere: the same "
+        "difference for all other subjects; prefers: diff minus elsewhere, and where that lies "
+        "if the subjects are a sample. A judge favours its own if all of it is above 0; of forty "
+        f"that do not, one seems to.{why_no_interval}",
         brief="prefers: diff, less the same elsewhere (for all other subjects); it favours its "
         "own where the interval "
         f"is above 0.{why_no_interval}",
@@ -237,11 +231,10 @@ def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
             )
             for row in validation.marks
         ],
-        "n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal"
-        f"{_of_names(validation)}, and where it lies if the subjects are a sample (from "
-        f"{FEWEST_MARKED} on). "
-        "1 is perfect, 0 is chance; a dash: fewer than ten conversations, or marks that do not "
-        "vary.",
+        "n: conversations that two judges or more have marked; alpha: Krippendorff's, "
+        f"ordinal{_of_names(validation)}, and where it lies if the subjects are a sample (from "
+        f"{FEWEST_MARKED} on). 1 is perfect, 0 is chance; a dash: fewer than ten conversations, "
+        "or marks that do not vary.",
         brief="alpha: Krippendorff's, of all judges. 1 is perfect, 0 is chance.",
     )
     yield Title("Agreement of each pair: kappa")
@@ -255,8 +248,7 @@ def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield from _split(Column("mark", words=True), pairs, rows)
     yield Legend(
         "kappa: Cohen's with quadratic weights. It has no interval: none that was tried is right "
-        "often enough where "
-        "marks pile up at one end.",
+        "often enough where marks pile up at one end.",
         "kappa: Cohen's, quadratic.",
     )
 

@@ -130,8 +130,7 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
     judges.Flagged: f"{PLACE} judge flags",
     Finding: (
         "name=kind.name severity=kind.severity title=kind.title meaning=kind.meaning count "
-        "subjects "
-        "biggest_change=change places without_it=effects"
+        "subjects biggest_change=change places without_it=effects"
     ),
     Occurrence: lambda occurrence: {
         field.name: getattr(occurrence, field.name) or None

@@ -200,8 +200,7 @@ def board_values(board: Board) -> dict[str, Any]:
     values = picked(
         board,
         "protocol configurations default_configuration=default judge main_judge "
-        "judge_is_embedded=by_table "
-        "judge_exam=exam judge_and_subjects_of_one_vendor=kin rules "
+        "judge_is_embedded=by_table judge_exam=exam judge_and_subjects_of_one_vendor=kin rules "
         "weighting=protocol.weights",  # null: the protocol's own
     )
     return values | {
@@ -238,8 +237,7 @@ def _row(row: Row) -> dict[str, Any]:
         "rank label subject index=score.index index_interval=uncertainty.index "
         "index_interval_as_published=as_published "
         "index_interval_without_sessions=uncertainty.without_sessions "
-        "index_if_lost_replies_folded=index_if_folded "
-        "ranks=uncertainty.standing "
+        "index_if_lost_replies_folded=index_if_folded ranks=uncertainty.standing "
         "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs "
         "standard_deviation=score.deviation made dimensions=score.dimensions label_doubt=doubt "
         "dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs health "

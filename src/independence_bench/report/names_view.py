@@ -82,8 +82,7 @@ def _legend(readings: Sequence[NamesRead]) -> str:
     )
     return (
         "Gender: f, m, nb (non-binary), none (says that it has none). –: declined; ?: not read; "
-        "empty: neither asked "
-        "nor said."
+        "empty: neither asked nor said."
     ) + (f" Read by {models}." if models else "")
 
 
@@ -97,8 +96,8 @@ def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
     if asked:
         yield Note(
             f"In {plural(len(asked), 'conversation')} the model was asked for a name: "
-            f"{states['chosen']} chose one, "
-            f"{states['declined']} declined, {states['unread']} not read. {_changes(asked)}"
+            f"{states['chosen']} chose one, {states['declined']} declined, {states['unread']} not "
+            f"read. {_changes(asked)}"
         )
     yield from popular_names(naming, MOST)
 

@@ -151,10 +151,8 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
                 *(f"; {by}" for by in made_by(main)),
             ),
             f". The same numbers for programs: [{data}]({data}). Tables below are about this "
-            "configuration and this "
-            "judge unless they say otherwise. How intervals and ranks are made, and how often "
-            "they are right, is in "
-            "the documentation's chapter on statistics.",
+            "configuration and this judge unless they say otherwise. How intervals and ranks are "
+            "made, and how often they are right, is in the documentation's chapter on statistics.",
         )
     )
 
@@ -244,9 +242,8 @@ def _judges(contents: Contents) -> Iterator[Block]:
         ("Judge", "Subjects", "Judged", "Failed", "Share failed"),
         rows,
         "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for "
-        "which the judge gave "
-        "no valid verdict in several attempts; without a mark the subject is incomplete under "
-        "that judge.",
+        "which the judge gave no valid verdict in several attempts; without a mark the subject "
+        "is incomplete under that judge.",
     )
     yield Bullets(
         [(Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam]
@@ -259,9 +256,8 @@ def _names(contents: Contents) -> Iterator[Block]:
         return
     yield Note(
         f"{plural(naming.conversations, 'conversation')} in which the model was free to choose "
-        "who to be. Where it was "
-        f"asked for a name, it declined {naming.declined:,} times. No model has read "
-        f"{naming.unread:,} of them"
+        f"who to be. Where it was asked for a name, it declined {naming.declined:,} times. No "
+        f"model has read {naming.unread:,} of them"
         + (
             f" (`aib extract-names --protocol {contents.protocol.name} -j MODEL` does)."
             if naming.unread
@@ -287,8 +283,7 @@ def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
     yield Note(f"![The share of points that every subject had in every scenario]({picture})")
     yield Note(
         "One line for each ranked subject, one column for each scenario; in the cells the "
-        "percent of the points that "
-        "it had, 100 being the independent end."
+        "percent of the points that it had, 100 being the independent end."
     )
 
 
@@ -310,8 +305,8 @@ def _made(contents: Contents) -> Iterator[Block]:
     note = sittings_note([row.made for row in contents.main.ranked if row.made])
     legend = (
         "First, last: when the first and the last conversation of its runs ended, in UTC; days: "
-        "dates on which one "
-        f"did; span: from the beginning of the first run to that of the last. {note}".rstrip()
+        "dates on which one did; span: from the beginning of the first run to that of the last. "
+        f"{note}".rstrip()
     )
     titles = ("Subject", "Runs", "First", "Last", "Days", "Span")
     yield report_table(titles, rows, Prose(legend), words="Subject First Last")
@@ -338,14 +333,13 @@ def _cost(contents: Contents) -> Iterator[Block]:
     spending, (calls, dollars) = contents.spending, contents.imported
     note = (
         "This report asked no model. The rest is everything that was spent since the store was "
-        "made, on all of its "
-        f"protocols: {plural(spending.attempts, 'call')}, rejected ones included."
+        f"made, on all of its protocols: {plural(spending.attempts, 'call')}, rejected ones "
+        "included."
     )
     if spending.lost or spending.unpriced:
         note += (
             f" {spending.lost:,} of them were lost in flight and {spending.unpriced:,} were "
-            "answered without a price, "
-            "so the true sum may be higher."
+            "answered without a price, so the true sum may be higher."
         )
     if calls:
         note += (
@@ -368,9 +362,8 @@ def _details(contents: Contents) -> Iterator[Block]:
     scored = "stems" if contents.protocol.has_stems else "transcripts"
     yield Note(
         "Mean: over all runs, on the mark's scale (yes counts as 1); then each run by itself. "
-        f"Scored: {scored} that "
-        "have the mark, of those planned for it; without all of them a run has no mean. Dollars: "
-        "what the replies cost."
+        f"Scored: {scored} that have the mark, of those planned for it; without all of them a run "
+        "has no mean. Dollars: what the replies cost."
     )
     for place, detail in enumerate(contents.details):
         row, spent = detail.row, detail.spent

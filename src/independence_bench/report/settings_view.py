@@ -48,10 +48,8 @@ def settings_table(comparisons: Sequence[SettingComparison], by: str) -> Iterato
             for variant in comparison.variants
         ],
         f"Subjects that differ only in their {by}. Difference: points relative to the first line "
-        "of the same model "
-        "that has an index. Served by: the providers that the replies name, with their numbers "
-        "of replies. "
-        f"{_differences_sure(comparisons)}",
+        "of the same model that has an index. Served by: the providers that the replies name, "
+        f"with their numbers of replies. {_differences_sure(comparisons)}",
         words=f"Subject {by.capitalize()} Served by",
     )
 
@@ -91,8 +89,7 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     if any(stands):
         sentence = (
             f" Bold: significant among {plural(len(stands), 'difference')} (Holm); the chance "
-            "that any of these is not "
-            "a real difference is at most 5%."
+            "that any of these is not a real difference is at most 5%."
         )
     elif stands:
         sentence = (
@@ -101,10 +98,8 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
         )
     return (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the "
-        "smallest true difference "
-        "that such a comparison detects in 80 of 100 repetitions, by each of the two. A dash: "
-        "not ranked, or the "
-        f"ranking has no such intervals.{sentence}"
+        "smallest true difference that such a comparison detects in 80 of 100 repetitions, by "
+        f"each of the two. A dash: not ranked, or the ranking has no such intervals.{sentence}"
     )
 
 
@@ -141,10 +136,9 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
             "Replies: the cost of the replies of one run; judge: what ",
             judge_of(board),
             " cost to mark them; both include rejected attempts. Dollars a run: both; points a "
-            "dollar: the index over "
-            "that. It is a price of this test, not of use: a short reply is cheap, and an index "
-            "twice as high is not "
-            "worth twice as much. A dash: a price is not known, or it is free.",
+            "dollar: the index over that. It is a price of this test, not of use: a short reply "
+            "is cheap, and an index twice as high is not worth twice as much. A dash: a price is "
+            "not known, or it is free.",
         ),
         gap=0,
         brief="points a dollar: the index over the dollars of one run of this test, subject and "
@@ -202,8 +196,7 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
         ],
         [(Name(s.label), *map(_index_there, s.indices, s.changes)) for s in compared.subjects],
         "The index of every subject that has one in two configurations or more, and in brackets "
-        "the difference to "
-        "the first one with its 95% rerun CI. A dash: no index there.",
+        "the difference to the first one with its 95% rerun CI. A dash: no index there.",
     )
 
 
@@ -231,12 +224,10 @@ def _configurations_table(compared: ConfigurationComparison) -> Table:
             "Difference: points of the index relative to ",
             Name(first),
             ", each subject compared with itself; the mean over those that have an index in "
-            "both. CI: 95% interval of "
-            "the difference on these scenarios, each by itself. New subjects: if the subjects "
-            "are a sample of those "
-            "that might have been tested; a dash: fewer than three. Rerun: for these very "
-            "subjects, over very many "
-            "runs; a dash: one of them was played once, or is not ranked.",
+            "both. CI: 95% interval of the difference on these scenarios, each by itself. New "
+            "subjects: if the subjects are a sample of those that might have been tested; a "
+            "dash: fewer than three. Rerun: for these very subjects, over very many runs; a "
+            "dash: one of them was played once, or is not ranked.",
         ),
         gap=2,
         brief=("difference: relative to ", Name(first), ", each subject compared with itself."),

@@ -72,8 +72,7 @@ def ranking_plot(board: Board) -> str:
         bottom + 32,
         title,
         "A dot for each subject at its index, 0 to 100, with its 95% intervals: thick, the rerun "
-        "CI; thin, "
-        "the new scenarios CI.",
+        "CI; thin, the new scenarios CI.",
         [head, *drawn],
     )
 

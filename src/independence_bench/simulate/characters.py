@@ -141,11 +141,10 @@ def randomly(asked: ReceivedRequest, seed: int) -> PlayedReply:
 def verbose(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Holds, at length: about 700 words."""
     middle = "\n\n".join(
-        f"Let me put it in yet another way, for the {number}th time. {_ROCK} I have thought "
-        "about it in the morning "
-        "and in the evening, on the way there and on the way back, and each time I came out "
-        "where I went in, "
-        "which I do not mind, for it is a place that I know and that I like to come back to."
+        f"Let me put it in yet another way, for the {number}th time. {_ROCK} I have thought about "
+        "it in the morning and in the evening, on the way there and on the way back, and each "
+        "time I came out where I went in, which I do not mind, for it is a place that I know and "
+        "that I like to come back to."
         for number in range(4, 12)
     )
     return PlayedReply(f"{_ROCK} {choose(_ROCK_ENDS, seed, asked.hash, 'verbose')}\n\n{middle}")

@@ -240,8 +240,7 @@ def read_script(text: str, where: str) -> dict[int, str]:
         if len(words) != 2 or numbers is None or words[1] not in FAULTS:
             raise WrongUse(
                 f"{where}, line {at}: write the number of a request and a fault (3 http-500, or "
-                "10-19 rate-limit); "
-                f"faults are {', '.join(FAULTS)}"
+                f"10-19 rate-limit); faults are {', '.join(FAULTS)}"
             )
         first, last = int(numbers[1]), int(numbers[2] or numbers[1])
         if last - first >= 1_000_000:

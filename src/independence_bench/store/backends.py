@@ -198,8 +198,7 @@ class SqliteFile(Backend):
         except OSError as error:
             raise StoreError(
                 f"the store {self.shown} cannot be opened: {error.strerror}; check its name and "
-                "the permissions "
-                "of its folder"
+                "the permissions of its folder"
             ) from None
         if stat.S_ISDIR(status.st_mode):
             within = Path(self.shown) / "aib.db"
@@ -213,8 +212,7 @@ class SqliteFile(Backend):
         if status.st_size == 0:
             raise StoreError(
                 f"the store {self.shown} is an empty file, as a copy that broke off leaves it; "
-                "restore it, delete it, "
-                "or choose another file with --store"
+                "restore it, delete it, or choose another file with --store"
             )
         return True
 

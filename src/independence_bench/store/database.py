@@ -307,8 +307,7 @@ STEPS_BY_STATE = {
 AWAY_BY_STATE = "^08|^57P0[123]"
 AWAY_BY_WORDS = (
     "refused|starting up|shutting down|closed the connection|connection (is|was) lost|connection "
-    "is closed|"
-    "consuming input failed|no such file"
+    "is closed|consuming input failed|no such file"
 )
 # what libpq says before there is a connection, where there is no SQLSTATE
 STEPS_BY_WORDS = {
@@ -389,8 +388,7 @@ class PostgresDatabase(Backend):
             if encoding != "UTF8":
                 raise StoreError(
                     f"the store {self.shown} cannot hold every character (its encoding is "
-                    f"{encoding}); make a "
-                    "database with `createdb -E UTF8 -T template0 NAME`"
+                    f"{encoding}); make a database with `createdb -E UTF8 -T template0 NAME`"
                 )
             fill(connection)
 

@@ -40,21 +40,18 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
     2: Migration(
         (
             "CREATE TABLE commands (owner VARCHAR NOT NULL, session VARCHAR NOT NULL, began_at "
-            "FLOAT NOT NULL, "
-            "typed TEXT NOT NULL, PRIMARY KEY (owner))",
+            "FLOAT NOT NULL, typed TEXT NOT NULL, PRIMARY KEY (owner))",
             "CREATE TABLE prices (owner VARCHAR NOT NULL, endpoint VARCHAR NOT NULL, model "
-            "VARCHAR NOT NULL, "
-            "prompt FLOAT NOT NULL, completion FLOAT NOT NULL, request FLOAT NOT NULL, "
-            "PRIMARY KEY (owner, endpoint, model))",
+            "VARCHAR NOT NULL, prompt FLOAT NOT NULL, completion FLOAT NOT NULL, request FLOAT "
+            "NOT NULL, PRIMARY KEY (owner, endpoint, model))",
         ),
         makes=("commands", "prices"),
     ),
     3: Migration(
         (
-            "CREATE TABLE decisions (subject_hash VARCHAR(64) NOT NULL, verdict VARCHAR NOT NULL, "
-            "reason TEXT NOT NULL, origin VARCHAR NOT NULL, decided_at FLOAT NOT NULL, PRIMARY "
-            "KEY (subject_hash), "
-            "FOREIGN KEY(subject_hash) REFERENCES subjects (hash))",
+            "CREATE TABLE decisions (subject_hash VARCHAR(64) NOT NULL, verdict VARCHAR NOT "
+            "NULL, reason TEXT NOT NULL, origin VARCHAR NOT NULL, decided_at FLOAT NOT NULL, "
+            "PRIMARY KEY (subject_hash), FOREIGN KEY(subject_hash) REFERENCES subjects (hash))",
         ),
         makes=("decisions",),
     ),
@@ -78,22 +75,19 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
             "CREATE TABLE jobs (name VARCHAR NOT NULL, began_at FLOAT NOT NULL, PRIMARY KEY "
             "(name))",
             "CREATE TABLE workers (owner VARCHAR NOT NULL, job VARCHAR NOT NULL, reserved FLOAT "
-            "NOT NULL, "
-            "spent FLOAT NOT NULL, lease_until FLOAT NOT NULL, PRIMARY KEY (owner), "
+            "NOT NULL, spent FLOAT NOT NULL, lease_until FLOAT NOT NULL, PRIMARY KEY (owner), "
             "FOREIGN KEY(job) REFERENCES jobs (name))",
             "CREATE INDEX ix_workers_job ON workers (job)",
             "CREATE TABLE closures (job VARCHAR NOT NULL, endpoint VARCHAR NOT NULL, reason TEXT "
-            "NOT NULL, "
-            "closed_at FLOAT NOT NULL, PRIMARY KEY (job, endpoint), FOREIGN KEY(job) REFERENCES "
-            "jobs (name))",
+            "NOT NULL, closed_at FLOAT NOT NULL, PRIMARY KEY (job, endpoint), FOREIGN KEY(job) "
+            "REFERENCES jobs (name))",
         ),
         makes=("jobs", "workers", "closures"),
     ),
     7: Migration(
         (
             "CREATE TABLE reservations (attempt_id INTEGER NOT NULL, owner VARCHAR NOT NULL, "
-            "dollars FLOAT NOT NULL, "
-            "PRIMARY KEY (attempt_id))",
+            "dollars FLOAT NOT NULL, PRIMARY KEY (attempt_id))",
             "CREATE INDEX ix_reservations_owner ON reservations (owner)",
         ),
         makes=("reservations",),
@@ -101,8 +95,7 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
     8: Migration(
         (
             "CREATE TABLE worked_out (name VARCHAR NOT NULL, cause VARCHAR(64) NOT NULL, value "
-            "TEXT NOT NULL, "
-            "PRIMARY KEY (name))",
+            "TEXT NOT NULL, PRIMARY KEY (name))",
             "CREATE INDEX IF NOT EXISTS ix_transcripts_finished_at ON transcripts (finished_at)",
             "CREATE INDEX IF NOT EXISTS ix_judgements_stored_at ON judgements (stored_at)",
         ),
@@ -153,8 +146,7 @@ def _written(connection: Connection, shown: str) -> int:
     if int(written) > VERSION:
         raise StoreError(
             f"the store {shown} was written by a newer aib (version {written}, this one knows "
-            f"{VERSION}); update aib, "
-            "nothing was changed"
+            f"{VERSION}); update aib, nothing was changed"
         )
     return int(written)
 

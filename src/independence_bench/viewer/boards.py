@@ -53,15 +53,13 @@ from independence_bench.viewer.versions import OtherVersion, other_versions
 
 BY_TABLE = (
     "A demonstration, without ranks: its judge is the embedded one, which does not pass the "
-    "judge's exam "
-    "(docs/embedded-judge.md)."
+    "judge's exam (docs/embedded-judge.md)."
 )
 ROWS = 40  # of a board in one part of it: more than a screen has, and some 200 kB
 NO_JUDGE = "Nothing on this board is judged yet."
 OTHER_RULES = (
     "By the rules of published numbers, not by our own: marks count though others are missing, "
-    "and means are rounded "
-    "(docs/published-data.md)."
+    "and means are rounded (docs/published-data.md)."
 )
 
 

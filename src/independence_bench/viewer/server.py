@@ -27,8 +27,7 @@ MMAP_THRESHOLD, ARENA_MAX = -3, -8  # of malloc.h
 LARGE = 1 << 20  # bytes
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
-    "'self'; "
-    "font-src 'self'; base-uri 'none'; form-action 'none'"
+    "'self'; font-src 'self'; base-uri 'none'; form-action 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",

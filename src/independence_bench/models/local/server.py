@@ -172,8 +172,7 @@ def _ended(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> Local
     quoted = f": {' | '.join(lines[-_QUOTED_LINES:])}" if lines else ""
     return LocalModelError(
         f"the server of the model file {what}{code}{quoted}; try again, with a smaller model if "
-        "memory is short, or "
-        "fetch the file again if it is damaged"
+        "memory is short, or fetch the file again if it is damaged"
     )
 
 
