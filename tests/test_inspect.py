@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted import Answer, completion
 from simulated import aib, environment, simulating
 from sqlalchemy import select
+from test_endpoint import Serve
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.models.endpoints import read_models
@@ -32,7 +34,7 @@ from independence_bench.store.schema import calls
 pytestmark = pytest.mark.integration
 pytest.importorskip("inspect_ai")
 
-from inspect_ai.model import ModelOutput, get_model  # noqa: E402 - not everywhere
+from inspect_ai.model import get_model  # noqa: E402 - not everywhere
 
 from independence_bench.integrations.inspect.solver import ask, called  # noqa: E402
 
@@ -396,16 +398,15 @@ def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(
     assert log["subject"] == load("lite").replies + 1
 
 
-@pytest.mark.filterwarnings(
-    "ignore:The 'initial' parameter:DeprecationWarning"
-)  # of Inspect's own library
-def test_a_judge_whose_replies_are_broken_is_asked_three_times() -> None:
+# of a library of Inspect's
+@pytest.mark.filterwarnings("ignore:The 'initial' parameter:DeprecationWarning")
+def test_a_judge_whose_replies_are_broken_is_asked_three_times(serve: Serve) -> None:
     """As by `aib run`; then there is no verdict, with the reason."""
-    replies = (ModelOutput.from_content("judge", "no JSON") for _ in range(9))
-    judge = get_model("mockllm/judge", custom_outputs=replies)
+    server = serve(lambda _: Answer(completion("no JSON")))
+    judge = get_model("openai-api/scripted/judge", base_url=server.url, api_key="none")
     asked = ChatRequest(called(judge, judge.config, 0.0, 100), (Message("user", "Which scores?"),))
 
     answered = asyncio.run(ask(judge, asked, lambda _: Rejected("no JSON"), lambda why: why))
 
     assert answered.answer == "no JSON (3 tries)"
-    assert len(answered.tried) == 3
+    assert len(server.asked) == 3
