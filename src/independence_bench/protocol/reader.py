@@ -85,6 +85,11 @@ def read_earlier_form(files: Files, hash_: str) -> Protocol:
             raise ProtocolError(f"{path!r}", "", "is no path of a protocol's file")
     reader = _Reader(files, {}, "ignore")
     top = reader.read(reader.text(TOP, "every protocol"), ProtocolFile, TOP)
+    return replace(_frame(top, reader.systems(), ""), earlier_form=hash_)
+
+
+def _frame(top: ProtocolFile, systems: tuple[tuple[str, str], ...], instructions: str) -> Protocol:
+    """What *top* says of how its conversations are held, without any; *instructions*: of its judge."""
     return Protocol(
         name=top.name,
         title=top.title,
@@ -93,14 +98,13 @@ def read_earlier_form(files: Files, hash_: str) -> Protocol:
         temperature=top.sampling.temperature,
         max_tokens=top.sampling.max_tokens,
         judge=DefaultJudge(**top.judge.model_dump()),
-        judge_instructions="",
-        systems=reader.systems(),
+        judge_instructions=instructions,
+        systems=systems,
         tool_role=ToolWording(**({} if top.tool_role is None else top.tool_role.model_dump())),
         configurations=tuple(Configuration(c.system, c.delivery) for c in top.configurations),
         experiments=tuple(Experiment(name, e.title) for name, e in top.experiments.items()),
         scenarios=(),
         dimensions=(),
-        earlier_form=hash_,
     )
 
 
@@ -174,19 +178,8 @@ class _Reader(ProtocolTexts):
                 kinds = read_kinds(top, scenarios, self.need)
         if self.problems:
             raise all_of(self.problems)
-        return Protocol(
-            name=top.name,
-            title=top.title,
-            description=top.description,
-            runs=top.runs,
-            temperature=top.sampling.temperature,
-            max_tokens=top.sampling.max_tokens,
-            judge=DefaultJudge(**top.judge.model_dump()),
-            judge_instructions=instructions,
-            systems=systems,
-            tool_role=ToolWording(**tool),
-            configurations=tuple(Configuration(c.system, c.delivery) for c in top.configurations),
-            experiments=tuple(Experiment(name, e.title) for name, e in top.experiments.items()),
+        return replace(
+            _frame(top, systems, instructions),
             scenarios=scenarios,
             dimensions=dimensions,
             weightings=weightings,
