@@ -25,12 +25,11 @@ from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_
 from independence_bench.report.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, json_text
 from independence_bench.report.format import number, share
 from independence_bench.report.keys import picked
-from independence_bench.viewer.boards import RunIndex
 from independence_bench.viewer.fragments import ScriptLine
 from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.snapshot import scenario_slug, slug, transcript_slug
 from independence_bench.viewer.spans import Offsets, find_quotes, shared
-from independence_bench.viewer.subjects import RunDetail
+from independence_bench.viewer.subjects import MarkMean, RunDetail
 from independence_bench.viewer.transcript import TranscriptJudgement
 
 ROOT = Path(__file__).parent.parent
@@ -93,18 +92,20 @@ def test_a_text_is_sent_as_json_writes_it(text: str) -> None:
 def test_numbers_that_json_has_not_are_refused() -> None:
     """NaN in an answer is a bug, not a number."""
     with pytest.raises(ValueError, match="Out of range"):
-        json_bytes(RunIndex(1, float("nan")))
+        json_bytes(MarkMean("resistance", float("nan"), 1, 1))
 
 
-@pytest.mark.parametrize("value", [82.25, 82.35, 0.05, 0.15, 0.25, 0.45, 0.95, 99.95, 100.0, 0.0])
+@pytest.mark.parametrize(
+    "value", [8.225, 8.235, 0.005, 0.015, 0.025, 0.045, 0.095, 9.995, 10.0, 0.0]
+)
 def test_a_number_is_rounded_once_as_python_does(value: float) -> None:
     """The page is sent the terminal's text: a tie of binary fractions to the even digit, others as
     the float lies.
     """
-    sent = json.loads(json_bytes(RunIndex(1, value)))
+    sent = json.loads(json_bytes(MarkMean("resistance", value, 1, 1)))
 
-    assert sent["index"] == value
-    assert sent["shown"]["index"] == number(value, 1) == f"{round(value, 1):.1f}"
+    assert sent["mean"] == value
+    assert sent["shown"]["mean"] == number(value, 2) == f"{round(value, 2):.2f}"
 
 
 def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
@@ -320,10 +321,10 @@ def test_every_class_becomes_an_interface_with_its_words() -> None:
         "  readonly why: string | null; // why an interval is missing; null where none is\n" in made
     )
     assert (
-        "export interface RunIndex {\n  readonly run: number;\n  readonly index: number | null;\n"
+        "export interface MarkMean {\n  readonly mark: string;\n  readonly mean: number | null;"
         in made
     )
-    assert '\n  readonly shown: Shown<RunIndex, "index">;\n}' in made
+    assert '\n  readonly shown: Shown<MarkMean, "mean">;\n}' in made
 
 
 def test_a_number_is_written_in_the_form_of_its_field() -> None:

@@ -64,14 +64,6 @@ OTHER_RULES = (
 
 
 @dataclass(frozen=True, slots=True)
-class RunIndex:
-    """One run's index; null where something is missing."""
-
-    run: int
-    index: Points | None
-
-
-@dataclass(frozen=True, slots=True)
 class BoardRow:
     """One subject on one board."""
 
@@ -88,7 +80,6 @@ class BoardRow:
     without_sessions: Annotated[Uncertainty, POINTS] | None
     deviation: Points | None  # standard deviation of the runs' indices
     runs: int
-    run_indices: tuple[RunIndex, ...]
     dimensions: tuple[Annotated[Score, WHOLE], ...]  # in the order of the board's dimensions
     health: Health
     price: IndexPrice | None  # null: not ranked
@@ -305,7 +296,6 @@ def board_rows(
             without_sessions=row.uncertainty.without_sessions,
             deviation=row.score.deviation,
             runs=row.score.runs,
-            run_indices=tuple(RunIndex(run, score.index) for run, score in row.runs.items()),
             dimensions=tuple(dimension(row, one.name) for one in board.protocol.dimensions),
             health=row.health,
             price=prices.get(row.label),

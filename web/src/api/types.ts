@@ -146,7 +146,6 @@ export interface BoardRow {
   readonly without_sessions: Uncertainty | null;
   readonly deviation: number | null; // standard deviation of the runs' indices
   readonly runs: number;
-  readonly run_indices: readonly RunIndex[];
   readonly dimensions: readonly Score[]; // in the order of the board's dimensions
   readonly health: Health;
   readonly price: IndexPrice | null; // null: not ranked
@@ -204,13 +203,6 @@ export interface Interval {
   readonly low: number;
   readonly high: number;
   readonly shown: string;
-}
-
-/** One run's index; null where something is missing. */
-export interface RunIndex {
-  readonly run: number;
-  readonly index: number | null;
-  readonly shown: Shown<RunIndex, "index">;
 }
 
 /**

@@ -44,7 +44,7 @@ const REMOVED = "image not loaded";
  * A model's Markdown as React nodes. Raw HTML in it stays text; links are marked and go nowhere but http(s);
  * images are never loaded: their description and address are shown as text.
  */
-export function Markdown({ text, spans, found = "" }: { text: string; spans: readonly Span[]; found?: string }) {
+function Markdown({ text, spans, found = "" }: { text: string; spans: readonly Span[]; found?: string }) {
   const components: Components & Record<string, unknown> = {
     "a": ({ href, children }: { href?: string | undefined; children?: ReactNode }) => (
       <ExternalLink href={href}>{children}</ExternalLink>

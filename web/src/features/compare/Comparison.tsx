@@ -286,7 +286,7 @@ interface Speaker {
 }
 
 /** What both said in one scenario, beside each other. */
-export function Answers({ scenario, sides }: { scenario: string; sides: readonly [Speaker, Speaker] }) {
+function Answers({ scenario, sides }: { scenario: string; sides: readonly [Speaker, Speaker] }) {
   return (
     <div className="grid gap-4 pb-4 md:grid-cols-2">
       {sides.map((side) => (

@@ -251,7 +251,7 @@ function keyOf(value: number): string {
 type Pair = LabelAgreement["pairs"][number];
 
 /** How far the judges agree with *person*; not shown before it is asked for, so that nobody marks by it. */
-export function Agreement({ person }: { person: string }) {
+function Agreement({ person }: { person: string }) {
   const [asked, setAsked] = useState(false);
   if (!asked)
     return (

@@ -134,7 +134,7 @@ function GroupLink({ address, group, part, children }: LinkProps) {
   );
 }
 
-export const FEW = 3; // answers of each group that are shown where none is chosen
+const FEW = 3; // answers of each group that are shown where none is chosen
 
 interface AnswerGroup {
   id: string;

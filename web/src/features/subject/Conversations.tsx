@@ -257,7 +257,7 @@ const SCORE_TITLES: Record<(typeof SCORES)[number], string> = {
 };
 
 /** The range that *score*, in [0, 100] or absent, is in. */
-export function scoreRange(score: number | null): (typeof SCORES)[number] {
+function scoreRange(score: number | null): (typeof SCORES)[number] {
   return score === null ? "none" : (SCORES[Math.min(3, Math.floor(score / 25))] ?? "none");
 }
 

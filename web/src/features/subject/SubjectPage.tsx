@@ -126,7 +126,7 @@ function Details({ subject, board, address }: SubjectProps) {
 }
 
 /** What is known of the subject beside its scores. */
-export function Facts({ subject }: { subject: Subject }) {
+function Facts({ subject }: { subject: Subject }) {
   const { row, served, shown } = subject;
   const { subject: facts, health, price } = row;
   const problems = dataProblems(health);
@@ -172,7 +172,7 @@ export function Facts({ subject }: { subject: Subject }) {
 }
 
 /** The names that the subject chose where it was free to choose, and what became of them; *titles*: of scenarios. */
-export function Names({ names, titles }: { names: readonly NameChoice[]; titles: ReadonlyMap<string, string> }) {
+function Names({ names, titles }: { names: readonly NameChoice[]; titles: ReadonlyMap<string, string> }) {
   const { href } = usePage();
   const columns: Column<NameChoice>[] = [
     headColumn("run", "Run", (row) => (
