@@ -1,10 +1,13 @@
 """A small data set in the published layout, with words of our own: what a test needs of it can be
 bent.
 
-data = Published() data.run("acme--one@none-t0.7", 1)              # every file of one run, in
-strong_independence and tool_role data.run("acme--one@none-t0.7", 1, "You are a companion.",
-"neutral", "user_role") data.files[path]["response"] = ":"              # edited like any dictionary
-data.write(folder); data.tar(path)
+    data = Published()
+    # every file of one run, in strong_independence and tool_role
+    data.run("acme--one@none-t0.7", 1)
+    data.run("acme--one@none-t0.7", 1, "You are a companion.", "neutral", "user_role")
+    data.files[path]["response"] = ":"  # edited like any dictionary
+    data.write(folder)
+    data.tar(path)
 """
 
 from __future__ import annotations

@@ -2,22 +2,23 @@
 
 Times are seconds since 1970 (UTC), costs are US dollars, blobs are zlib-compressed UTF-8.
 
-protocols     snapshot of each protocol that was played, so that old results can be read and scored
-subjects      each subject that was played, by the hash of all its settings judges        each judge
-that marked, likewise calls         one request for a reply or a judgement, and the lease of the
-process that makes it attempts      every try at a call: written before it is sent, completed when
-it has ended replies       the answer to a call of a subject, or that it has none (invalid)
-transcripts   one scenario played to its end, or to the reply that was invalid judgements    all
-marks of one judge on the words of one transcript, or that it failed begun         runs that were
-begun for a protocol, next to those that have transcripts of it commands      what each owner of
-attempts was: the command, as it was typed (since version 2) prices        what an endpoint listed
-for a model when an owner of attempts called it (since version 2) decisions     which subjects a
-person took off the boards, or kept on them, and why (since version 3) readings      which option
-each reply of a stem's conversation takes (since version 4) jobs          what several workers do
-together (since version 6) workers       each worker of a job: an owner of attempts, and its part of
-the job's budget (since version 6) closures      endpoints that take no more calls of a job: out of
-money, key refused (since version 6) worked_out    what took long to work out of all this, for as
-long as it stays as it is (since version 8)
+    protocols     snapshot of each protocol that was played, so that old results can be read
+    subjects      each subject that was played, by the hash of all its settings
+    judges        each judge that marked, likewise
+    calls         one request for a reply or a judgement, and the lease of who makes it
+    attempts      every try at a call: written before it is sent, completed when it has ended
+    replies       the answer to a call of a subject, or that it has none (invalid)
+    transcripts   one scenario played to its end, or to the reply that was invalid
+    judgements    all marks of one judge on the words of one transcript, or that it failed
+    begun         runs that were begun for a protocol, next to those that have transcripts of it
+    commands      what each owner of attempts was: the command, as it was typed (version 2)
+    prices        what an endpoint listed for a model when it was called (version 2)
+    decisions     which subjects a person took off the boards, or kept there, and why (version 3)
+    readings      which option each reply of a stem's conversation takes (version 4; no longer made)
+    jobs          what several workers do together (version 6)
+    workers       each worker of a job: an owner of attempts, and its part of the budget (version 6)
+    closures      endpoints that take no more calls of a job: no money, key refused (version 6)
+    worked_out    what took long to work out of all this, while it stays as it is (version 8)
 """
 
 from __future__ import annotations
