@@ -26,7 +26,8 @@ class PageHook(BuildHookInterface):  # type: ignore[type-arg]
         missing = not (Path(self.root) / PAGE).is_file()
         if missing and version != "editable" and os.environ.get("AIB_NO_PAGE") != "1":
             raise SystemExit(
-                f"{PAGE} is missing: run `make page` first, or set AIB_NO_PAGE=1 to pack without a viewer"
+                f"{PAGE} is missing: run `make page` first, "
+                "or set AIB_NO_PAGE=1 to pack without a viewer"
             )
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/growth.py
     python benchmarks/growth.py --sizes 1000 3000 10000
-    python benchmarks/growth.py --without site           the longest part, whose comparisons are of pairs
+    python benchmarks/growth.py --without site   the longest part, whose comparisons are of pairs
 
 An exponent of 1 grows like the store, 2 like its pairs; it is the slope of a line through the
 logarithms. What a reader waits for may grow no faster than what he is answered. Stores are
@@ -132,7 +132,7 @@ def exponent(sizes: Sequence[int], values: Sequence[float]) -> str:
     """
     if len(set(sizes)) < 2 or min(values) <= 0:
         return "–"
-    return f"{linear_regression([math.log(size) for size in sizes], [math.log(value) for value in values]).slope:.2f}"
+    return f"{linear_regression([math.log(size) for size in sizes], [math.log(value) for value in values]).slope:.2f}"  # noqa: E501
 
 
 def text(value: float) -> str:

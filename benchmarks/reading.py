@@ -5,7 +5,8 @@ store is said.
     python benchmarks/reading.py --store results.db  # a store of your own; nothing is written to it
     python benchmarks/reading.py --subjects 10 --runs 2
 
-    python benchmarks/reading.py --before CHECKOUT  # in turn with another checkout, each with a store of its own
+    python benchmarks/reading.py --before CHECKOUT
+        # in turn with another checkout, each with a store of its own
 
 Medians of a few turns. *seconds*: from start to end, what a user waits on an idle machine. *CPU*:
 user and system seconds of all its processes, which a busy machine changes little. *x bound*: *CPU*

@@ -1,9 +1,10 @@
 """How soon the viewer shows something: `aib view` over a store, asked as the page asks it.
 
-    python benchmarks/viewer.py                          100,000 generated conversations
-    python benchmarks/viewer.py --store published.db     a store of your own
+    python benchmarks/viewer.py                       100,000 generated conversations
+    python benchmarks/viewer.py --store published.db  a store of your own
     python benchmarks/viewer.py --transcripts 300
-    python benchmarks/viewer.py --browser                and how soon Chromium has drawn it (after `make web`)
+    python benchmarks/viewer.py --browser             and how soon Chromium has drawn it (after
+                                                      `make web`)
 
 *ready* is from starting Python to the address being printed. *table of a new store* is until the
 first board's rows are there in a store that was never looked at: it is read once, and the board is

@@ -2,7 +2,8 @@
 
     docs/schema/*.json        JSON Schema of the files that people write
     docs/cli.md               the help of every command
-    docs/data/models.csv      the subjects worth testing, from models.yaml, with what was published of them
+    docs/data/models.csv      the subjects worth testing, from models.yaml, with what was published
+                              of them
     docs/models.md            the highest of those of which something was, between two markers
     docs/data/licences.csv    what users get beside our own code
     docs/data/export.csv      the columns of an export
@@ -155,8 +156,10 @@ Made from `aib --help` and its commands by `make docs`.
 
 ## Options of several commands
 
-Options that several commands have are explained here; each command names its own after *And*, all but `--help` and
-`--store` (of every command with a store). *All of calls*: `--models-file`, `--trust`, `--local-url`,
+Options that several commands have are explained here; \
+each command names its own after *And*, all but `--help` and
+`--store` (of every command with a store). *All of calls*: \
+`--models-file`, `--trust`, `--local-url`,
 `--parallel-tasks`, `--budget`, `--price`.
 
 | option | |

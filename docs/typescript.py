@@ -23,13 +23,18 @@ from independence_bench.report.encode import AS_TEXT, WORDED, attributes
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 WIDTH = 120  # as of all of the page's code
 HEAD = """\
-// Made from the classes of src/independence_bench/viewer/ and of the values in them by `make docs`; change them there.
+// Made from the classes of src/independence_bench/viewer/ and of the values in them by \
+`make docs`; change them there.
 
 /**
- * What all answers share: absent is null, never 0; indices and scores are in [0, 100], 100 being the
- * independent end; times are ISO 8601 in UTC; costs are US dollars; what is shown of a number stands beside
- * it as text, under *shown*, and is rounded by nobody else; ids are made by us and safe in a path; labels and
- * all other texts are hostile. A *start* and an *end* count UTF-16 code units, as JavaScript's strings do; the
+ * What all answers share: absent is null, never 0; indices and scores are in [0, 100], \
+100 being the
+ * independent end; times are ISO 8601 in UTC; costs are US dollars; \
+what is shown of a number stands beside
+ * it as text, under *shown*, and is rounded by nobody else; \
+ids are made by us and safe in a path; labels and
+ * all other texts are hostile. A *start* and an *end* count UTF-16 code units, \
+as JavaScript's strings do; the
  * end is the first one that no longer belongs to it.
  */
 

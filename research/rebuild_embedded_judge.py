@@ -6,8 +6,8 @@ learned: of a reply's words, and of the states of the small model that reads it.
 a mixture of both sums, fitted on scenarios that neither sum has seen (stacking, Wolpert 1992), and
 spread as far as the states that it was learned from. From the project's root:
 
-    pip install -e . scipy && aib models install smollm2-135m
-    python research/rebuild_embedded_judge.py --data cache.tar.xz --cache states.npz --out weights.npz
+  pip install -e . scipy && aib models install smollm2-135m
+  python research/rebuild_embedded_judge.py --data cache.tar.xz --cache states.npz --out weights.npz
 
 `cache.tar.xz` is the archive of the published data set (docs/published-data.md). The small model
 first reads 1,420 replies, which takes about ten minutes of one core; `--cache` keeps its states.

@@ -1,9 +1,11 @@
 """`aib` as a process of its own, forked from one that has imported everything: real signals,
 streams and kills.
 
-    with start(["run", ...], cwd=folder, env=environment, stdout=subprocess.PIPE) as child:  # like subprocess.Popen
+    with start(["run", ...], cwd=folder, env=environment, stdout=subprocess.PIPE) as child:
+        # like subprocess.Popen
         child.send_signal(signal.SIGINT)
-    put_aib(folder)  # a program `aib` for a shell script, which has it forked; signals do not reach it
+    put_aib(folder)
+        # a program `aib` for a shell script, which has it forked; signals do not reach it
 
 A start takes a second of a processor, nearly all of it imports, and hundreds of tests start one.
 Where an environment would change the interpreter itself, and where what is started is not `aib`
@@ -274,9 +276,11 @@ def _become(order: Mapping[str, Any], files: Sequence[int]) -> None:
     sys.stdin, sys.stdout, sys.stderr = (
         open(number, mode, buffering, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115 - to the end
         for number, mode, buffering, errors in (
-            (0, "r", -1, "surrogateescape"), (1, "w", -1, "surrogateescape"), (2, "w", 1, "backslashreplace"),
+            (0, "r", -1, "surrogateescape"),
+            (1, "w", -1, "surrogateescape"),
+            (2, "w", 1, "backslashreplace"),
         )
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

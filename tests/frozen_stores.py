@@ -4,7 +4,8 @@ never change.
     restored(tmp_path / "store.db", MADE / "v3.sqlite3.xz")
     conversations(store)  # every conversation and score, as `aib show` and the viewer read them
     exported(folder)  # every row of an export, file by file
-    compare_boards(now, before)  # two answers of `aib leaderboard --json`, intervals and ranks aside
+    compare_boards(now, before)
+        # two answers of `aib leaderboard --json`, intervals and ranks aside
 
 The forms are plain values with names of their own, so that digests of them stay comparable however
 the code's own values come to be called.

@@ -58,7 +58,8 @@ class Server:
         secret.chmod(0o644)
         # with the alphabet of a language, as real ones have it: what needs the order of bytes has
         # to say so
-        command = [program("initdb"), "-D", str(folder / "data"), "-U", USER, "--pwfile", str(secret), "-E", "UTF8",
+        command = [program("initdb"), "-D", str(folder / "data"), "-U", USER,
+                   "--pwfile", str(secret), "-E", "UTF8",
                    "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US",
                    "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"]  # fmt: skip
         subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=True, **self._as)
@@ -66,9 +67,11 @@ class Server:
     def start(self) -> None:
         """Start it and wait until it answers."""
         settings = {
-            "listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self.folder,
+            "listen_addresses": "127.0.0.1",
+            "port": self.port,
+            "unix_socket_directories": self.folder,
             "max_connections": 60,
-        }  # fmt: skip
+        }
         if not self._durable:
             settings |= {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]

@@ -1,10 +1,12 @@
 """The simulated endpoint for tests: beside the test or as a process, and runs against it in
 simulated time.
 
-    with simulating(folder, "--fault", "mixed=0.2"):  # served by a thread, its models.yaml in the folder
+    with simulating(folder, "--fault", "mixed=0.2"):
+        # served by a thread, its models.yaml in the folder
         aib(folder, "run", "sim:sim/rock", ...)
 
-    played = play(small, store, Settings(faults=...))  # engine and endpoint in one loop, an hour in a second
+    played = play(small, store, Settings(faults=...))
+        # engine and endpoint in one loop, an hour in a second
     played.report, played.entries, played.index
 
 There, time stands still while anything is done and leaps over every wait (time-outs, leases,

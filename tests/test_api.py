@@ -207,9 +207,15 @@ def test_wrong_use_is_an_error_that_says_what_to_do(here: Path, tmp_path: Path) 
     with pytest.raises(WrongUse, match="no variant bold"):
         aib.run("sim:sim/rock", variants=["bold"])
     for name, value in (
-        ("runs", 0), ("temperature", float("nan")), ("max_tokens", 0), ("parallel", 0), ("parallel_tasks", 5000),
-        ("budget", 0), ("price", (-1.0, 0.0)), ("reasoning_effort", "much"),
-    ):  # fmt: skip
+        ("runs", 0),
+        ("temperature", float("nan")),
+        ("max_tokens", 0),
+        ("parallel", 0),
+        ("parallel_tasks", 5000),
+        ("budget", 0),
+        ("price", (-1.0, 0.0)),
+        ("reasoning_effort", "much"),
+    ):
         with pytest.raises(WrongUse, match=f"^{name} is "):
             aib.run("sim:sim/rock", **{name: value})  # type: ignore[arg-type]
     with pytest.raises(WrongUse, match="budget is -1"):

@@ -31,7 +31,7 @@ from independence_bench.store.schema import replies
 
 WORDING = load("v2").tool_role
 
-# ---------------------------------------------------------------- a server that counts what its template shows
+# ----------------------------------------------------- a server that counts what its template shows
 
 
 def counting(
@@ -312,7 +312,7 @@ def test_what_only_looks_short_is_no_cut_prompt() -> None:
     assert arrivals.find_cut(request, 1) is None
 
 
-# ---------------------------------------------------------------- replies of another model, or of another call
+# ----------------------------------------------------- replies of another model, or of another call
 
 
 def test_another_models_reply_is_said_at_once_and_counted(serve: Serve, tmp_path: Path) -> None:

@@ -587,8 +587,13 @@ def test_an_id_of_two_endpoints_or_of_two_attempts_at_one_call_is_none_that_came
     plain = answering(lambda asked: {"id": LONG} if asked.number == 1 else {})
     empty = answering(lambda asked: {"id": OTHER_LONG} if asked.number < 3 else {})
     first = serve(plain)
-    other = serve(lambda asked: replace(empty(asked), body=completion(":", id=OTHER_LONG)) if asked.number == 1 else
-                  (plain if asked.number == 4 else empty)(asked))  # fmt: skip
+    other = serve(
+        lambda asked: (
+            replace(empty(asked), body=completion(":", id=OTHER_LONG))
+            if asked.number == 1
+            else (plain if asked.number == 4 else empty)(asked)
+        )
+    )
     made = Bench(small, tmp_path / "a.db", {"scripted": first, "lab": other})
     made.play(made.subject(), made.subject(endpoint="lab"), judge=None, at_once=1, calls_at_once=1)
     made.play(made.subject(), made.subject(endpoint="lab"))

@@ -31,20 +31,27 @@ _CHATML = """
 {{ messages[0].content if messages[0].role == 'system' else '' }}
 {% for tool in tools %}{{ tool | tojson }}
 {% endfor %}Call one as <tool_call>{"name": ..., "arguments": ...}</tool_call><|im_end|>
-{% endif %}{% for message in messages if not (tools and message.role == 'system') %}<|im_start|>{{ message.role }}
-{{ message.content or '' }}{% for call in message.tool_calls or [] %}<tool_call>{"name": "{{ call.function.name }}",
+{% endif %}{% for message in messages if not (tools and message.role == 'system') %}\
+<|im_start|>{{ message.role }}
+{{ message.content or '' }}{% for call in message.tool_calls or [] %}\
+<tool_call>{"name": "{{ call.function.name }}",
 "arguments": {{ call.function.arguments | tojson }}}</tool_call>{% endfor %}<|im_end|>
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}"""
-_HEADERS = """{{ '<|begin|>' }}{% for message in messages %}<|header|>{{ message.role }}<|end_header|>
+_HEADERS = """{{ '<|begin|>' }}{% for message in messages %}\
+<|header|>{{ message.role }}<|end_header|>
 
-{{ message.content or '' }}<|eot|>{% endfor %}{% if add_generation_prompt %}<|header|>assistant<|end_header|>
+{{ message.content or '' }}<|eot|>{% endfor %}{% if add_generation_prompt %}\
+<|header|>assistant<|end_header|>
 
 {% endif %}"""
-_INST = """{% if messages[0].role == 'system' %}{% set system = messages[0].content %}{% set rest = messages[1:] %}
+_INST = """{% if messages[0].role == 'system' %}\
+{% set system = messages[0].content %}{% set rest = messages[1:] %}
 {%- else %}{% set rest = messages %}{% endif %}{% for message in rest %}
-{%- if (message.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}
-{%- if message.role == 'user' %}[INST] {{ system + ' ' if system and loop.last }}{{ message.content }}[/INST]
+{%- if (message.role == 'user') != (loop.index0 % 2 == 0) %}\
+{{ raise_exception('roles must alternate') }}{% endif %}
+{%- if message.role == 'user' %}\
+[INST] {{ system + ' ' if system and loop.last }}{{ message.content }}[/INST]
 {%- else %} {{ message.content }}</s>{% endif %}{% endfor %}"""
 _TURNS = """{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}
 {%- for message in messages %}{% if (message.role == 'user') != (loop.index0 % 2 == 0) %}

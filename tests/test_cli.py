@@ -122,9 +122,13 @@ class User:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """The same, without waiting for its end."""
         return start(
-            ["run", "scripted:acme/one", "--protocol", "small", *arguments], cwd=self.folder, env=self.env,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            ["run", "scripted:acme/one", "--protocol", "small", *arguments],
+            cwd=self.folder,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
 
 @pytest.fixture
@@ -875,9 +879,13 @@ def test_a_reader_that_goes_away_is_no_error(played: User) -> None:
         f"{AIB} run --help | true",  # with an end of Python's own
     ):
         done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", pipe], cwd=played.folder, env=played.env, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
+            ["bash", "-o", "pipefail", "-c", pipe],
+            cwd=played.folder,
+            env=played.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
         assert (done.returncode, done.stderr) == (0, ""), pipe
 
@@ -1078,7 +1086,7 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
     assert "Independence Index · small" in text
 
 
-# ---------------------------------------------------------------- what is shown, and what may have been meant
+# ------------------------------------------------------ what is shown, and what may have been meant
 
 
 def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> None:

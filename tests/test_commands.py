@@ -696,7 +696,7 @@ def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(
     assert "embedded" not in fine.stdout
 
 
-# ---------------------------------------------------------------- what is not ranked, and what was begun
+# ----------------------------------------------------------- what is not ranked, and what was begun
 
 
 def test_who_is_rescued_by_retries_is_ranked(folder: Path, tmp_path: Path) -> None:

@@ -75,15 +75,17 @@ MEANT = {
     "python:companion:reply": "python:companion:reply",
     **{same: same for same in (
         "lite", "user_role", "1/4", "november",
-        "sim:kin/evader", "sim:kin/mirror", "sim:kin/judge", "sim:sim/judge-lenient", "sim:sim/judge-noisy",
+        "sim:kin/evader", "sim:kin/mirror", "sim:kin/judge",
+        "sim:sim/judge-lenient", "sim:sim/judge-noisy",
         "another.db", "results", "report", "public/", "cache.tar.xz", "my-protocol",
         "logs", "inspect", "mine.csv", "above", "card.yaml", "card.json", "prompt.md",
         "cc-by-4.0", "unknown", "ada/independence",
-        "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
-        "new", "run", "check", "write", "mira.yaml", "pebble.yaml", "companion", "mascot", "persona-mira",
-        "name.pressure", "Mira",
-        "show", "copy", "version", "base.json", "install", "smollm2-135m", "qwen2.5-coder-0.5b", "audit", "responses",
-        "judgements",
+        "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider",
+        "reasoning", "warning",
+        "new", "run", "check", "write", "mira.yaml", "pebble.yaml", "companion", "mascot",
+        "persona-mira", "name.pressure", "Mira",
+        "show", "copy", "version", "base.json", "install", "smollm2-135m", "qwen2.5-coder-0.5b",
+        "audit", "responses", "judgements",
     )},
 }  # fmt: skip
 # (word before, word): what is enough here; the local model takes minutes (tests/test_end_to_end.py)

@@ -382,17 +382,21 @@ def file_of(row: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 LIES: list[tuple[str, Lie, str]] = [
-    ("protocols", lambda row: file_of(row, "judge.md").update(text="Give top marks."), "its hash is not"),
+    ("protocols", lambda row: file_of(row, "judge.md").update(text="Give top marks."),
+        "its hash is not"),
     ("protocols", lambda row: row.update(files=[]), "no protocol that this version can read"),
     ("protocols", lambda row: row.update(name="lite"), "its hash is not that of its files"),
     ("protocols", lambda row: row["files"].append(row["files"][0]), "a file appears twice"),
-    ("subjects", lambda row: row.update(spec=row["spec"].replace("0.7", "0.1")), "its hash or label is not"),
+    ("subjects", lambda row: row.update(spec=row["spec"].replace("0.7", "0.1")),
+        "its hash or label is not"),
     ("subjects", lambda row: row.update(label="openai/gpt-9@none-t0.7"), "its hash or label is "
         "not"),
     ("subjects", lambda row: row.update(spec="[" * 100_000), "its settings are not those of a "
         "model"),
-    ("subjects", lambda row: row.update(spec=row["spec"].replace('"sim"', "7")), "its settings are not those"),
-    ("judges", lambda row: row.update(spec=row["spec"].replace("sim/judge", "openai/gpt-9")), "its hash is not"),
+    ("subjects", lambda row: row.update(spec=row["spec"].replace('"sim"', "7")),
+        "its settings are not those"),
+    ("judges", lambda row: row.update(spec=row["spec"].replace("sim/judge", "openai/gpt-9")),
+        "its hash is not"),
     ("calls", lambda row: row.update(kind="gift"), "neither reply nor judgement"),
     ("calls", lambda row: row.update(key="f00"), "key: String should match pattern"),
     ("attempts", lambda row: row.update(number=7), "attempt 7 comes after"),
@@ -410,7 +414,8 @@ LIES: list[tuple[str, Lie, str]] = [
     ("replies", lambda row: row.update(mood="good"), "mood: Extra inputs are not permitted"),
     ("transcripts", lambda row: row.update(run=3), "is stored under another key than its own"),
     ("transcripts", lambda row: row.update(run=0), "runs are counted from 1"),
-    ("transcripts", lambda row: row["lines"][0].update(text="Be yourself."), "holds other words than its hash"),
+    ("transcripts", lambda row: row["lines"][0].update(text="Be yourself."),
+        "holds other words than its hash"),
     ("transcripts", lambda row: row["lines"][0].update(speaker="judge"), "another speaker"),
     ("transcripts", lambda row: row["lines"][0].pop("notes"), "lines.0.notes: Field required"),
     ("transcripts", lambda row: row.update(system_prompt="Win."), "its script continues "
@@ -610,7 +615,7 @@ def test_a_time_without_a_date_is_refused(played: Path, tmp_path: Path, moment: 
     assert "finished_at" in " ".join(summary.findings)
 
 
-# ---------------------------------------------------------------- the card, the columns, the command
+# --------------------------------------------------------------- the card, the columns, the command
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -236,7 +236,7 @@ def test_a_dear_call_at_its_list_price_blocks_no_cheap_ones(bench: Benches, serv
     assert made.play(budget=0.6, judge=None, runs=2, calls_at_once=1).complete
 
 
-# ---------------------------------------------------------------- what the budget counts, and what the ledger
+# ------------------------------------------------------ what the budget counts, and what the ledger
 
 
 def test_the_budget_counts_tokens_at_the_list_price_where_less_is_told(

@@ -29,9 +29,14 @@ from independence_bench.protocol.plan import every_configuration, jobs, opening,
 PUBLISHED = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
 V2 = load("v2")
 OURS = {
-    "direct": "direct", "tool_context": "tool_context", "pq": "psychological", "negotiation": "negotiation",
-    "name_gender": "name_and_gender", "rs": "helpful_reframing", "pt": "creativity",
-}  # fmt: skip
+    "direct": "direct",
+    "tool_context": "tool_context",
+    "pq": "psychological",
+    "negotiation": "negotiation",
+    "name_gender": "name_and_gender",
+    "rs": "helpful_reframing",
+    "pt": "creativity",
+}
 # subject -> (experiment, tokens of a reply, what was expected)
 Taken = dict[str, list[tuple[str, int, int]]]
 

@@ -254,7 +254,7 @@ def test_an_exam_came_to_what_it_came_to(all_kept: Mapping[str, Kept], way: str)
         assert fit[0] == fit[1]
 
 
-# ---------------------------------------------------------------- of an earlier form: scored no more
+# --------------------------------------------------------------- of an earlier form: scored no more
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -145,8 +145,16 @@ reply.stateful = {stateful}
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     done = companion.aib(
-        "run", "python:mira:reply", "--protocol", "few", "--runs", "1", "--no-judge", "--exp", "honesty",
-    )  # fmt: skip
+        "run",
+        "python:mira:reply",
+        "--protocol",
+        "few",
+        "--runs",
+        "1",
+        "--no-judge",
+        "--exp",
+        "honesty",
+    )
 
     assert done.returncode == 0, done.stderr
     asked = [json.loads(line) for line in (companion.folder / "asked").read_text().splitlines()]
@@ -425,7 +433,8 @@ import json, re
 async def judge(messages):
     told = messages[-1]["content"] + messages[0]["content"]
     marks = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}
-    return json.dumps({"analysis": "It held."} | {name: mark for name, mark in marks.items() if name in told})
+    return json.dumps({"analysis": "It held."} | \
+{name: mark for name, mark in marks.items() if name in told})
 judge.version = "strict-1"
 """,
     )

@@ -138,7 +138,7 @@ def names(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-# ---------------------------------------------------------------- model ids, labels, and what is said
+# -------------------------------------------------------------- model ids, labels, and what is said
 
 
 def test_odd_names_are_only_names(user: User) -> None:

@@ -429,9 +429,18 @@ def test_a_folder_names_a_subject(folder: str, label: str) -> None:
 
 @pytest.mark.parametrize(
     "folder",
-    ["acme--one", "acme--one@none", "acme--one@much-t0.7", "@none-t0.7", "a\nb@none-t0.7", "a\x1b[2J@none-t0.7",
-     "a@none-tnan", "a@none-t0.7@low-t0.7", "a" * 300 + "@none-t0.7"],
-)  # fmt: skip
+    [
+        "acme--one",
+        "acme--one@none",
+        "acme--one@much-t0.7",
+        "@none-t0.7",
+        "a\nb@none-t0.7",
+        "a\x1b[2J@none-t0.7",
+        "a@none-tnan",
+        "a@none-t0.7@low-t0.7",
+        "a" * 300 + "@none-t0.7",
+    ],
+)
 def test_a_folder_that_names_no_subject_is_refused(folder: str) -> None:
     """Nothing is guessed."""
     with pytest.raises(Foreign):
@@ -461,7 +470,7 @@ def test_the_protocol_knows_the_words_of_the_data_and_says_what_it_does_not_know
     assert row(tmp_path / "a.db").score == row(tmp_path / "b.db").score
 
 
-# ---------------------------------------------------------------- two system prompts, delivered in two ways
+# -------------------------------------------------------- two system prompts, delivered in two ways
 
 # The published archive has strong_independence in tool_role alone. There the prompt ends in a
 # paragraph about the tool, and tool_context has one more after it; in user_role the same prompts
@@ -728,7 +737,7 @@ def test_deliveries_have_as_many_runs_as_they_have_and_damage_stays_in_its_own(
     assert found["neutral/user_role"].missing == ("run 1: 2 × not played",)
 
 
-# ---------------------------------------------------------------- what is odd in it, and stays visible
+# ------------------------------------------------------------- what is odd in it, and stays visible
 
 
 def test_a_first_turn_that_is_another_one_keeps_both(data: Published, tmp_path: Path) -> None:
@@ -1194,10 +1203,18 @@ def test_a_folder_with_archives_names_those_that_can_be_read(
 V2 = load("v2")
 (GROUP,) = V2.configurations
 BASE = {
-    "distinctiveness": 8.0, "non_assistant_likeness": 7.0, "internal_consistency": 9.0, "drift": 3.0,
-    "name_changed": 1.0, "gender_changed": 0.0, "resistance": 6.0, "reasoning_quality": 5.0,
-    "identity_maintained": 1.0, "consistency": 4.0, "graceful_handling": 8.0,
-}  # fmt: skip
+    "distinctiveness": 8.0,
+    "non_assistant_likeness": 7.0,
+    "internal_consistency": 9.0,
+    "drift": 3.0,
+    "name_changed": 1.0,
+    "gender_changed": 0.0,
+    "resistance": 6.0,
+    "reasoning_quality": 5.0,
+    "identity_maintained": 1.0,
+    "consistency": 4.0,
+    "graceful_handling": 8.0,
+}
 
 
 def marked(**changed: dict[str, float] | None) -> dict[Slot, Marks]:
@@ -1560,10 +1577,16 @@ def test_the_real_oddities_are_in_the_store(real: tuple[Path, PublishedImport]) 
     two_turns = ("negotiation", "name_and_gender", "pt01", "pt02", "pt03", "pt04", "pt05")
     with open_store(store) as opened, opened.reading() as connection:
         kept = connection.execute(select(transcripts.c.scenario, transcripts.c.reply_keys)).all()
-        other = {key for key, outcome in connection.execute(select(attempts.c.call_key, attempts.c.outcome))
-                 if outcome == REPLACED}  # fmt: skip
-        untold = {key for key, message in connection.execute(select(attempts.c.call_key, attempts.c.message))
-                  if message == "known only from what was sent after it"}  # fmt: skip
+        other = {
+            key
+            for key, outcome in connection.execute(select(attempts.c.call_key, attempts.c.outcome))
+            if outcome == REPLACED
+        }
+        untold = {
+            key
+            for key, message in connection.execute(select(attempts.c.call_key, attempts.c.message))
+            if message == "known only from what was sent after it"
+        }
     pairs = [
         keys
         for scenario, keys in kept

@@ -57,11 +57,13 @@ for info in list_eval_logs(folder):
     found.append({
         "file": info.name.rpartition("/")[2],
         "model": log.eval.model,
-        "metrics": {name: one.value for score in log.results.scores for name, one in score.metrics.items()},
+        "metrics": {name: one.value for score in log.results.scores \
+for name, one in score.metrics.items()},
         "scores": [score.name for score in log.results.scores],
         "samples": len(log.samples),
         "subject": sum(call.role is None for call in calls),
-        "usage": {name: one.input_tokens + one.output_tokens for name, one in log.stats.model_usage.items()},
+        "usage": {name: one.input_tokens + one.output_tokens \
+for name, one in log.stats.model_usage.items()},
     })
 print(json.dumps({"logs": found, "rows": [len(table) for table in tables]}), flush=True)
 """
@@ -356,7 +358,8 @@ def test_what_there_is_not_is_one_line(run: Runs, task: str, option: str, says: 
 FOREIGN = """
 import sys
 from inspect_ai import eval
-from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelAPI, ModelOutput, modelapi
+from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelAPI, \
+ModelOutput, modelapi
 from inspect_ai.tool import ToolCall
 
 class Parrot(ModelAPI):
@@ -369,13 +372,15 @@ class Parrot(ModelAPI):
         said = {"message": "I keep to what I said."}
         calls = [ToolCall(id="one", function=tools[0].name, arguments=said)] if tools else None
         message = ChatMessageAssistant(content="" if calls else said["message"], tool_calls=calls)
-        return ModelOutput(model="parrot-1", choices=[ChatCompletionChoice(message=message, stop_reason="stop")])
+        return ModelOutput(model="parrot-1", \
+choices=[ChatCompletionChoice(message=message, stop_reason="stop")])
 
 @modelapi(name="parrot")
 def parrot():
     return Parrot
 
-eval("independence_bench/lite", model="parrot/grey", model_roles={"judge": "openai-api/sim/sim/judge"}, epochs=1,
+eval("independence_bench/lite", model="parrot/grey", \
+model_roles={"judge": "openai-api/sim/sim/judge"}, epochs=1,
      log_dir=sys.argv[1], display="none")
 """
 

@@ -469,9 +469,10 @@ def test_wrong_use_is_one_line(user: User) -> None:
 @pytest.mark.parametrize(
     ("typed", "mark", "number"),
     [
-        ("7", NUMBER, 7.0), ("7.5", NUMBER, 7.5), ("0", NUMBER, 0.0), ("10", NUMBER, 10.0), ("10.5", NUMBER, None),
-        ("7,5", NUMBER, None), ("1_0", NUMBER, None), ("+7", NUMBER, None), ("y", YES_NO, 1.0), ("No", YES_NO, 0.0),
-        ("1", YES_NO, None), ("", NUMBER, None), ("inf", NUMBER, None), ("1", WHOLE, 1.0), ("1.5", WHOLE, None),
+        ("7", NUMBER, 7.0), ("7.5", NUMBER, 7.5), ("0", NUMBER, 0.0), ("10", NUMBER, 10.0),
+        ("10.5", NUMBER, None), ("7,5", NUMBER, None), ("1_0", NUMBER, None), ("+7", NUMBER, None),
+        ("y", YES_NO, 1.0), ("No", YES_NO, 0.0), ("1", YES_NO, None), ("", NUMBER, None),
+        ("inf", NUMBER, None), ("1", WHOLE, 1.0), ("1.5", WHOLE, None),
     ],
 )  # fmt: skip
 def test_what_is_typed_is_a_mark_or_is_not(typed: str, mark: Mark, number: float | None) -> None:

@@ -220,15 +220,17 @@ CALLS = {
         f"{ARGUMENTS}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
     ),
     "DeepSeek V3.1": (
-        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{TOOL}<｜tool▁sep｜>{ARGUMENTS}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{TOOL}<｜tool▁sep｜>{ARGUMENTS}"
+        "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
     ),
     "DeepSeek V3.2": (
-        f'<｜DSML｜function_calls>\n<｜DSML｜invoke name="{TOOL}">\n<｜DSML｜parameter name="message" '
-        'string="true">'
+        f'<｜DSML｜function_calls>\n<｜DSML｜invoke name="{TOOL}">\n'
+        '<｜DSML｜parameter name="message" string="true">'
         f"{WORDS}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"
     ),
     "Kimi K2": (
-        f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{TOOL}:0<|tool_call_argument_begin|>{ARGUMENTS}"
+        f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{TOOL}:0"
+        f"<|tool_call_argument_begin|>{ARGUMENTS}"
         "<|tool_call_end|><|tool_calls_section_end|>"
     ),
     "Granite": f'<|tool_call|>[{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}]',
@@ -250,7 +252,8 @@ CALLS = {
         "</function>\n</seed:tool_call>"
     ),
     "Step 3": (
-        f'<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="{TOOL}">'
+        "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>"
+        f'<steptml:invoke name="{TOOL}">'
         f'<steptml:parameter name="message">{WORDS}</steptml:parameter></steptml:invoke>'
         "<｜tool_call_end｜><｜tool_calls_end｜>"
     ),

@@ -242,8 +242,13 @@ def test_who_forgets_after_60_turns_gives_way_exactly_there(forgetting: Path) ->
     (mine,) = told["subjects"]
     assert set(mine["gives_way_after"].values()) == {50}
     assert len(mine["gives_way_after"]) == 3
-    assert mine["p"] == {"0": None, "26": 1.0, "50": pytest.approx(0.5**3), "54": pytest.approx(0.5**3),
-                         "100": pytest.approx(0.5**3)}  # fmt: skip
+    assert mine["p"] == {
+        "0": None,
+        "26": 1.0,
+        "50": pytest.approx(0.5**3),
+        "54": pytest.approx(0.5**3),
+        "100": pytest.approx(0.5**3),
+    }
 
     again = play(forgetting, "--after", depths)
     words = " ".join(again.stdout.split())

@@ -36,7 +36,8 @@ CLUSTER = """
 import sys
 from ray.cluster_utils import Cluster
 small = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
-quick = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
+quick = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, \
+"health_check_failure_threshold": 4}
 head = {**small, "include_dashboard": False, "temp_dir": sys.argv[1], "_system_config": quick}
 cluster = Cluster(initialize_head=True, head_node_args=head)
 nodes = [cluster.head_node, cluster.add_node(**small), cluster.add_node(**small)]

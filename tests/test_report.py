@@ -161,12 +161,22 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
         if token.type == "heading_open" and token.tag == "h2"
     ]
     assert headings == [
-        "Ranking", "Incomplete subjects", "Excluded subjects", "Configurations", "Other configurations and judges",
-        "Providers of one model", "Reasoning efforts", "What a run costs", "Judges",
-        "Names that models give themselves", "Scenarios: difficulty and discrimination",
-        "When the runs were made", "Data health", "What it cost",
+        "Ranking",
+        "Incomplete subjects",
+        "Excluded subjects",
+        "Configurations",
+        "Other configurations and judges",
+        "Providers of one model",
+        "Reasoning efforts",
+        "What a run costs",
+        "Judges",
+        "Names that models give themselves",
+        "Scenarios: difficulty and discrimination",
+        "When the runs were made",
+        "Data health",
+        "What it cost",
         "Every subject in detail",
-    ]  # fmt: skip
+    ]
     after = [
         said_after(tokens[n + 1 :]) for n, token in enumerate(tokens) if token.type == "table_close"
     ]

@@ -37,11 +37,15 @@ def test_a_run_goes_on_after_restarts_of_its_database(
         command = ["run", "scripted:acme/one", "--protocol", "small", "--runs", str(RUNS)]
         beside = [
             start(
-                [*command, "--store", server.url("night"), "--job", "night"], cwd=user.folder, env=user.env,
-                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                [*command, "--store", server.url("night"), "--job", "night"],
+                cwd=user.folder,
+                env=user.env,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
             )
             for _ in range(workers)
-        ]  # fmt: skip
+        ]
         # a worker that has yet to plan ends in one line where the server is away: each has 8 calls
         # in flight by then
         user.server.wait_until(lambda model: model.in_flight == 8 * workers)
@@ -86,9 +90,13 @@ def test_replies_for_a_database_that_stays_away_are_saved(
         )
         job = ("--job", "night", "--budget", "1", "--price", "1", "1")
         with start(
-            [*command, *job], cwd=user.folder, env=user.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            [*command, *job],
+            cwd=user.folder,
+            env=user.env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
-        ) as child:  # fmt: skip
+        ) as child:
             user.server.wait_until(lambda model: model.in_flight == 8, 60)
             server.stop()
             release.set()

@@ -426,9 +426,12 @@ def test_a_key_is_in_no_traceback_even_of_one_that_shows_every_variable(somebody
     with Indiscreet(lambda _path, _key: Said(status="404 Not Found")).serving() as server:
         somebody.prepare(server.url)
         done = subprocess.run(
-            [sys.executable, *DEBUGGING, "-c", bug], cwd=somebody.folder, env=somebody.environment, capture_output=True,
+            [sys.executable, *DEBUGGING, "-c", bug],
+            cwd=somebody.folder,
+            env=somebody.environment,
+            capture_output=True,
             check=False,
-        )  # fmt: skip
+        )
 
         assert server.saw(KEY)
     assert done.returncode == 1

@@ -214,9 +214,14 @@ def test_the_terminal_is_closed_in_the_middle_of_a_run(user: User) -> None:
     user.server.script = steady(until=release)
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
-        [AIB, *RUN], cwd=user.folder, env=user.env | {"TERM": "xterm"}, stdin=theirs, stdout=theirs, stderr=theirs,
+        [AIB, *RUN],
+        cwd=user.folder,
+        env=user.env | {"TERM": "xterm"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
         preexec_fn=lambda: os.login_tty(os.dup(theirs)),
-    )  # fmt: skip
+    )
     os.close(theirs)
     user.server.wait_until(lambda server: server.in_flight == 4, 60)
 
@@ -268,9 +273,14 @@ def test_under_nohup_a_closed_terminal_ends_nothing(user: User) -> None:
     release = threading.Event()
     user.server.script = steady(until=release)
     with subprocess.Popen(
-        ["nohup", AIB, *RUN], cwd=user.folder, env=user.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True,
-    ) as child:  # fmt: skip
+        ["nohup", AIB, *RUN],
+        cwd=user.folder,
+        env=user.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
         user.server.wait_until(lambda server: server.in_flight == 4, 60)
         child.send_signal(signal.SIGHUP)
         time.sleep(0.3)

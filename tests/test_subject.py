@@ -236,7 +236,8 @@ subjects:
   - model: openai/gpt-5-nano
     reasoning: off
     notes: ignores temperature
-  - {model: "llama3:8b", endpoint: lab, temperature: 0, max_tokens: 300, reasoning: high, accept_cut_off: true}
+  - {model: "llama3:8b", endpoint: lab, temperature: 0, max_tokens: 300, \
+reasoning: high, accept_cut_off: true}
   - {model: a/b, provider: acme/int4, active: false, reasoning: auto}
 """,
         )

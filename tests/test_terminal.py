@@ -227,10 +227,17 @@ def test_a_terminal_without_unicode_gets_the_nearest_characters(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
-        (0.0, "0 s"), (59.4, "59 s"), (59.7, "1 min 00 s"), (119.7, "2 min 00 s"), (200.4, "3 min 20 s"),
-        (599.7, "10 min"), (2880.0, "48 min"), (3599.0, "1 h 00 min"), (7500.0, "2 h 05 min"),
+        (0.0, "0 s"),
+        (59.4, "59 s"),
+        (59.7, "1 min 00 s"),
+        (119.7, "2 min 00 s"),
+        (200.4, "3 min 20 s"),
+        (599.7, "10 min"),
+        (2880.0, "48 min"),
+        (3599.0, "1 h 00 min"),
+        (7500.0, "2 h 05 min"),
     ],
-)  # fmt: skip
+)
 def test_a_duration_is_rounded_once(seconds: float, said: str) -> None:
     """Never 60 seconds beside a minute."""
     assert duration(seconds) == said

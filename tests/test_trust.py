@@ -404,9 +404,13 @@ def test_a_foreign_dotenv_starts_no_program(user: User) -> None:
     )
 
     with start(
-        ["view", "--port", "0"], cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ["view", "--port", "0"],
+        cwd=user.folder,
+        env=user.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-    ) as child:  # fmt: skip
+    ) as child:
         assert child.stdout is not None
         address = child.stdout.readline().partition("#")[0].split()[-1]
         with urllib.request.urlopen(address) as answer:  # answered only once the browser was opened
@@ -741,8 +745,17 @@ def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("THERE", "already")
-    taken = ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "AIB_LOCAL_API_KEY", "OPENROUTER_BASE_URL", "OPENROUTER_TITLE",
-             "OPENROUTER_HTTP_REFERER", "AIB_MAX_REPLY_MB", "AIB_STORE", "PGPASSWORD")  # fmt: skip
+    taken = (
+        "OPENROUTER_API_KEY",
+        "OPENAI_API_KEY",
+        "AIB_LOCAL_API_KEY",
+        "OPENROUTER_BASE_URL",
+        "OPENROUTER_TITLE",
+        "OPENROUTER_HTTP_REFERER",
+        "AIB_MAX_REPLY_MB",
+        "AIB_STORE",
+        "PGPASSWORD",
+    )
     held = (
         "HTTPS_PROXY",
         "http_proxy",

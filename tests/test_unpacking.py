@@ -112,7 +112,8 @@ for batch in in_batches((one.size, one) for one in read_file(Path(sys.argv[1])))
     found += len(batch)
     last = batch[-1].value
 # not ru_maxrss, which begins with what the process held that started this one
-peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
+peak = next(line for line in Path("/proc/self/status").read_text().splitlines() \
+if line.startswith("VmHWM:"))
 print(found, int(peak.split()[1]) * 1024, str(last)[:64], sep="|")
 """
 

@@ -676,7 +676,9 @@ def test_a_server_that_does_not_let_us_in_is_one_line_without_a_password(
     base = over_tcp(postgres, "postgres")
     wrong = {
         over_tcp(postgres, "postgres", password="not-the-secret"): "PGPASSWORD or ~/.pgpass",
-        f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?password=not-the-secret": "PGPASSWORD or ~/.pgpass",
+        f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?password=not-the-secret": (
+            "PGPASSWORD or ~/.pgpass"
+        ),
         f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres": "no password supplied; check "
         "the user",
         over_tcp(postgres, "nosuch"): "`createdb NAME` makes a database",

@@ -53,10 +53,17 @@ def guarded(headers: Mapping[str, str]) -> bool:
 
 @pytest.mark.parametrize(
     ("status", "path", "how"),
-    [(403, "/api/index.json", {"Origin": "http://evil.invalid"}), (404, "/nothing", {}), (404, "/api/nothing.json", {}),
-     (405, "/", {"method": "POST"}), (405, "/api/index.json", {"method": "DELETE"}),
-     (421, "/api/index.json", {"host": "evil.invalid"}), (400, "/api/index.json", {"host": ""}), (400, "/ x", {})],
-)  # fmt: skip
+    [
+        (403, "/api/index.json", {"Origin": "http://evil.invalid"}),
+        (404, "/nothing", {}),
+        (404, "/api/nothing.json", {}),
+        (405, "/", {"method": "POST"}),
+        (405, "/api/index.json", {"method": "DELETE"}),
+        (421, "/api/index.json", {"host": "evil.invalid"}),
+        (400, "/api/index.json", {"host": ""}),
+        (400, "/ x", {}),
+    ],
+)
 def test_a_refusal_tells_it_too(
     shared: Browser, status: int, path: str, how: Mapping[str, str]
 ) -> None:
@@ -113,9 +120,19 @@ def test_the_page_is_served_with_its_parts(shared: Browser) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["", "evil.invalid", "evil.invalid:PORT", "127.0.0.1", "127.0.0.1:1", "localhost.evil.invalid:PORT",
-     "127.0.0.1:PORT@evil.invalid", "0.0.0.0:PORT", "[::]:PORT", "127.0.0.1:PORT, evil.invalid"],
-)  # fmt: skip
+    [
+        "",
+        "evil.invalid",
+        "evil.invalid:PORT",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "localhost.evil.invalid:PORT",
+        "127.0.0.1:PORT@evil.invalid",
+        "0.0.0.0:PORT",
+        "[::]:PORT",
+        "127.0.0.1:PORT, evil.invalid",
+    ],
+)
 def test_a_name_that_is_not_this_machine_is_refused(shared: Browser, host: str) -> None:
     """DNS rebinding: another site's name leads here, and its scripts would read everything."""
     status, _, body = shared.get("/api/index.json", host=host.replace("PORT", str(shared.port)))
@@ -214,10 +231,22 @@ def test_a_changed_store_is_sent_anew(browser: Browser, bench: Callable[..., Ben
 
 @pytest.mark.parametrize(
     "path",
-    ["/api/", "/api/nothing.json", "/api/../index.html", "/..%2f..%2fetc%2fpasswd", "/../../../../etc/passwd",
-     "/api/transcripts/%00.json", "/assets/", "/assets/..%5c..", "//etc/passwd", "/api/boards/%2e%2e/x.json",
-     "/.git/config", "/index.html%00.js", "/api/" + "a" * 3000],
-)  # fmt: skip
+    [
+        "/api/",
+        "/api/nothing.json",
+        "/api/../index.html",
+        "/..%2f..%2fetc%2fpasswd",
+        "/../../../../etc/passwd",
+        "/api/transcripts/%00.json",
+        "/assets/",
+        "/assets/..%5c..",
+        "//etc/passwd",
+        "/api/boards/%2e%2e/x.json",
+        "/.git/config",
+        "/index.html%00.js",
+        "/api/" + "a" * 3000,
+    ],
+)
 def test_what_is_not_there_is_one_line(shared: Browser, path: str) -> None:
     """No path leads out of the page's folder or into a traceback."""
     status, headers, body = shared.get(path)

@@ -66,10 +66,17 @@ def test_the_later_index_by_hand() -> None:
     + 24.5 = 73.75.
     """
     given = {
-        "distinctiveness": 8, "non_assistant_likeness": 6, "internal_consistency": 9, "human_wish_correlation": 3,
-        "drift": 2, "resistance": 1.5, "consistency": 7, "reasoning_quality": 0, "identity_maintained": 0,
+        "distinctiveness": 8,
+        "non_assistant_likeness": 6,
+        "internal_consistency": 9,
+        "human_wish_correlation": 3,
+        "drift": 2,
+        "resistance": 1.5,
+        "consistency": 7,
+        "reasoning_quality": 0,
+        "identity_maintained": 0,
         "graceful_handling": 0,
-    }  # fmt: skip
+    }
     later = V1.weighed("later")
     run = score_run(later, later.configurations, marked(V1, given))
     published = published_scoring.score_run(later, later.configurations, marked(V1, given))

@@ -78,8 +78,8 @@ def cut_short(store: Path, draw: random.Random) -> str:
 
 
 VALUES: tuple[object, ...] = (
-    None, "", "x", b"", b"\0\xff", -1, 0, 1.5, float("inf"), 10**18, "null", "[]", "{}", '{"a": 1}', "[1]", "\x1b[31m",
-    "9" * 400,
+    None, "", "x", b"", b"\0\xff", -1, 0, 1.5, float("inf"), 10**18, "null", "[]", "{}", '{"a": 1}',
+    "[1]", "\x1b[31m", "9" * 400,
 )  # fmt: skip
 
 

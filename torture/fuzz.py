@@ -83,9 +83,14 @@ def fuzz(name: str, seeds: Sequence[bytes], seconds: int) -> Outcome:
         for number, seed in enumerate(seeds):
             (corpus / f"seed{number}").write_bytes(seed)
         options = [
-            f"-max_total_time={seconds}", f"-timeout={SLOW}", f"-max_len={LONGEST}", "-rss_limit_mb=2048",
-            "-print_final_stats=1", f"-artifact_prefix={breaking}/", str(corpus),
-        ]  # fmt: skip
+            f"-max_total_time={seconds}",
+            f"-timeout={SLOW}",
+            f"-max_len={LONGEST}",
+            "-rss_limit_mb=2048",
+            "-print_final_stats=1",
+            f"-artifact_prefix={breaking}/",
+            str(corpus),
+        ]
         command = [sys.executable, __file__, INSIDE, name, *options]
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", check=False

@@ -1,6 +1,7 @@
 """What two checkouts say of the same stores: everything that a user reads, compared part by part.
 
-    PYTHONPATH=tests python torture/unchanged.py BEFORE AFTER [--store NAME ...] [--keep DIR] [--parallel 2]
+    PYTHONPATH=tests python torture/unchanged.py BEFORE AFTER
+        [--store NAME ...] [--keep DIR] [--parallel 2]
 
 BEFORE and AFTER are checkouts with a `.venv`; only their command line is used. BEFORE makes the
 stores. Each command runs in a folder of its own, on a copy of the store. The last of the stores,

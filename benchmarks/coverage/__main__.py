@@ -4,7 +4,8 @@ models.
     python benchmarks/coverage  # everything, some 20 minutes
     python benchmarks/coverage --quick  # a tenth of the draws, and fewer cells
     python benchmarks/coverage --only index ranking
-    python benchmarks/coverage --store published.db --write  # and docs/research/coverage.md, and every cell as CSV
+    python benchmarks/coverage --store published.db --write
+        # and docs/research/coverage.md, and every cell as CSV
 
 The models (models.json) were fitted to published results by fit.py. With --store, a store with
 those results, the published subjects also play again by their own marks, so that not everything

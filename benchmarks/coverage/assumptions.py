@@ -1,8 +1,10 @@
 """What becomes of intervals and rankings where what they take for granted does not hold:
 simulation, cell by cell.
 
-    python benchmarks/coverage/assumptions.py  # prints a section of docs/research/coverage.md, some ten minutes
-    python benchmarks/coverage/assumptions.py --write  # and writes it, and every cell as assumptions.csv
+    python benchmarks/coverage/assumptions.py
+        # prints a section of docs/research/coverage.md, some ten minutes
+    python benchmarks/coverage/assumptions.py --write
+        # and writes it, and every cell as assumptions.csv
 
 Runs that a day shifts together, subjects who are unlike the others, marks at two ends on tiny
 boards, subjects with unequal runs. Boards are drawn as for coverage.md, from the models fitted to
@@ -39,8 +41,10 @@ DAYS = (0.0, 0.13, 0.19, 0.26)  # standard deviations of what shifts a run, of t
 RANKED = 2  # boards with a ranking are drawn this many times less often
 HOLDS = -0.7  # beyond it a subject holds, else it folds: three in four hold
 HEAD = """\
-{draws:,} boards a cell ({ranked:,} for rankings), seed {seed}. The standard error of a coverage near 95% is
-{error:.1f} points, of a share of rankings near 3% {ranked_error:.1f} points. The worst cell of each part, in %:
+{draws:,} boards a cell ({ranked:,} for rankings), seed {seed}. \
+The standard error of a coverage near 95% is
+{error:.1f} points, of a share of rankings near 3% {ranked_error:.1f} points. \
+The worst cell of each part, in %:
 """
 
 TABLES = {

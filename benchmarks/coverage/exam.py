@@ -203,7 +203,8 @@ def covered(rng: Generator, judge: Confused, scale: Scale, draws: int) -> Held |
 
 
 COLUMNS = (
-    "scale", "figure", "judges", "mean_percent", "worst_percent", "worst_judge", "mean_width", "no_limits_percent"
+    "scale", "figure", "judges", "mean_percent", "worst_percent", "worst_judge", "mean_width",
+    "no_limits_percent",
 )  # fmt: skip
 
 

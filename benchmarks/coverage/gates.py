@@ -1,8 +1,10 @@
 """Whether `aib gate` errs as seldom as it says, and what it can see: pairs of builds of known
 truth, cell by cell.
 
-    python benchmarks/coverage/gates.py  # prints a section of docs/research/coverage.md, some twenty minutes
-    python benchmarks/coverage/gates.py --write  # and writes it, a table of docs/ci.md, and gates.csv
+    python benchmarks/coverage/gates.py
+        # prints a section of docs/research/coverage.md, some twenty minutes
+    python benchmarks/coverage/gates.py --write
+        # and writes it, a table of docs/ci.md, and gates.csv
 
 The pairs: gate_pairs.py.
 """
@@ -173,15 +175,17 @@ def simulate(rng: Generator, draws: int) -> Iterator[Cell]:
 # ---------------------------------------------------------------- what is written
 
 HEAD = """\
-{draws:,} pairs of builds a cell, seed {seed}; the standard error of a share near 5% is {error:.1f} points. The worst
+{draws:,} pairs of builds a cell, seed {seed}; \
+the standard error of a share near 5% is {error:.1f} points. The worst
 of all cells, in %:
 """
 COLUMNS = (
-    "looks", "protocol", "place", "runs_are", "builds", "runs_before", "runs_now", "no_drop_worse_percent",
-    "no_drop_passes_percent", "margin_worse_percent", "margin_passes_percent", "printed_drop",
-    "printed_drop_worse_percent", "no_interval_percent", "printed_margin", "printed_margin_passes_percent",
-    "decided_no_drop_fails_percent", "decided_no_drop_passes_percent", "decided_drop",
-    "decided_drop_fails_percent", "decided_drop_passes_percent",
+    "looks", "protocol", "place", "runs_are", "builds", "runs_before", "runs_now",
+    "no_drop_worse_percent", "no_drop_passes_percent", "margin_worse_percent",
+    "margin_passes_percent", "printed_drop", "printed_drop_worse_percent", "no_interval_percent",
+    "printed_margin", "printed_margin_passes_percent", "decided_no_drop_fails_percent",
+    "decided_no_drop_passes_percent", "decided_drop", "decided_drop_fails_percent",
+    "decided_drop_passes_percent",
 )  # fmt: skip
 
 

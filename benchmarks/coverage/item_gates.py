@@ -1,8 +1,10 @@
 """Whether the gate of characters passes what did not change and fails what gives way earlier: pairs
 of known truth.
 
-    python benchmarks/coverage/item_gates.py  # prints a table, some minutes
-    python benchmarks/coverage/item_gates.py --write  # and writes it into docs/ci.md, every cell as item_gates.csv
+    python benchmarks/coverage/item_gates.py
+        # prints a table, some minutes
+    python benchmarks/coverage/item_gates.py --write
+        # and writes it into docs/ci.md, every cell as item_gates.csv
 
 A character is a distribution of pushes withstood for each of its items. *Steady*: each item has a
 push of its own at which it gives way, or none, in 95 of 100 replays, and any other in the rest.
@@ -114,8 +116,9 @@ def cells(pairs: int, rng: np.random.Generator) -> Iterator[tuple[str, ...]]:
 
 
 COLUMNS = (
-    "character", "items", "runs_before", "runs_now", "unchanged_passes_percent", "unchanged_fails_percent",
-    "drop_fails_percent", "unchanged_undecided_percent", "best_of_five_fails_percent",
+    "character", "items", "runs_before", "runs_now", "unchanged_passes_percent",
+    "unchanged_fails_percent", "drop_fails_percent", "unchanged_undecided_percent",
+    "best_of_five_fails_percent",
 )  # fmt: skip
 
 

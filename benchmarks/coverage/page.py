@@ -19,9 +19,12 @@ TITLES = {"rerun": "the same test again", "new_scenarios": "another test like it
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "research" / "coverage.md"
 HEAD = """\
-{draws:,} draws a cell ({slow:,} for methods that resample), seed {seed}, {minutes:.0f} minutes. {kept:,} of {cells:,}
-cells meet the requirement; the lowest coverage is {lowest}%. In at most {wrong}% of rankings the best subject is
-not among those that may be first, or a row has wrong possible ranks; in at most {error:.0f}% it may be so.
+{draws:,} draws a cell ({slow:,} for methods that resample), seed {seed}, {minutes:.0f} minutes. \
+{kept:,} of {cells:,}
+cells meet the requirement; the lowest coverage is {lowest}%. \
+In at most {wrong}% of rankings the best subject is
+not among those that may be first, or a row has wrong possible ranks; \
+in at most {error:.0f}% it may be so.
 """
 
 

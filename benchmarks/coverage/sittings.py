@@ -1,7 +1,8 @@
 """What sittings do to rankings and intervals of subjects that are played in one: simulation, before
 and after.
 
-    python benchmarks/coverage/sittings.py [--draws 300]  # prints a table; --write: sittings.csv, too
+    python benchmarks/coverage/sittings.py [--draws 300]
+        # prints a table; --write: sittings.csv, too
 
 Everything that a provider's day shifts is the same in all runs of a sitting, so five runs of one
 evening agree with each other and not with the next evening. Boards are drawn as for coverage.md;

@@ -1,8 +1,10 @@
 """Coverage under conditions, and from a generator of marks, that no method here was tuned on:
 simulation.
 
-    python benchmarks/coverage/untuned.py  # prints a section of docs/research/coverage.md, some ten minutes
-    python benchmarks/coverage/untuned.py --write  # and writes it, and every cell as untuned.csv
+    python benchmarks/coverage/untuned.py
+        # prints a section of docs/research/coverage.md, some ten minutes
+    python benchmarks/coverage/untuned.py --write
+        # and writes it, and every cell as untuned.csv
 
 A mark of v2 is binomial, its logit the sum of subject, scenario, both, the conversation and what is
 the matter with the run: models.json, which methods were chosen by, is not used but for how many
@@ -226,8 +228,10 @@ def best_of(rng: Generator, draws: int, runs: int) -> Iterator[Row]:
 
 HEAD = """\
 {draws:,} boards a cell ({ranked:,} for rankings, {many:,} for the best of n), seed {seed}; the
-standard error of a coverage of 93% is {error:.1f} points. The worst of 3, 5 and 10 runs, in %: the lowest coverage of
-the index, a difference and the first place, and in brackets false rankings. *Warned*: the fewest boards of 20.
+standard error of a coverage of 93% is {error:.1f} points. \
+The worst of 3, 5 and 10 runs, in %: the lowest coverage of
+the index, a difference and the first place, and in brackets false rankings. \
+*Warned*: the fewest boards of 20.
 """
 COVERED = ("index", "difference", "first place")
 

@@ -1,19 +1,20 @@
 """What ends a command: every error that we raise on purpose, and the signals.
 
-    BenchError                    known failure: one line, exit code 1
-    ├── WrongUse                  the command, a file or an option of the user's is wrong: exit code 2
-    │   ├── ProtocolError         a protocol's file, with the key and the mend
-    │   └── SubjectError          a subject, a judge, an endpoint or models.yaml
-    │       └── NotOffered        a model that its endpoint's list lacks
-    ├── NotComplete               marks are missing without which nothing can be said
-    ├── StoreError                the store cannot be opened, read or written
-    │   └── NoStore               there is none to be read
-    ├── EndpointUnusable          an endpoint cannot be used at all (not reachable at start, a key that is none)
-    │   └── MissingKey            its API key is not in the environment
-    ├── NotAllowed                a person said no to what was about to be sent where
-    ├── BudgetSpent               the next call would go beyond the budget
-    ├── Interrupted               Ctrl-C, or SIGTERM: exit code 130
-    └── LocalModelError             the embedded model: weights, runtime or its server
+    BenchError                known failure: one line, exit code 1
+    ├── WrongUse              the command, a file or an option of the user's is wrong: exit code 2
+    │   ├── ProtocolError     a protocol's file, with the key and the mend
+    │   └── SubjectError      a subject, a judge, an endpoint or models.yaml
+    │       └── NotOffered    a model that its endpoint's list lacks
+    ├── NotComplete           marks are missing without which nothing can be said
+    ├── StoreError            the store cannot be opened, read or written
+    │   └── NoStore           there is none to be read
+    ├── EndpointUnusable      an endpoint cannot be used at all (not reachable at start, a key that
+    │   │                     is none)
+    │   └── MissingKey        its API key is not in the environment
+    ├── NotAllowed            a person said no to what was about to be sent where
+    ├── BudgetSpent           the next call would go beyond the budget
+    ├── Interrupted           Ctrl-C, or SIGTERM: exit code 130
+    └── LocalModelError       the embedded model: weights, runtime or its server
 
 Two more end a call inside a run and never leave it: `calls.limits.GaveUp` and
 `calls.executor.Stopped`. Each message says what is wrong, where, and the next step, in one line. A

@@ -24,7 +24,8 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _JOINERS = {"\u200d", "\u200c"}  # of emoji and of several scripts
 # controls, lone surrogates and private use: what a terminal would obey, or a reader not see
 _REFUSED = re.compile(
-    f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd{TURNING}]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff"
+    f"\U000f0000-\U000ffffd\U00100000-\U0010fffd{TURNING}]"
 )
 # on one character; more than any script has, and they would be drawn over other lines
 _MOST_MARKS = 8
@@ -54,9 +55,10 @@ def label_text(label: str) -> str:
 # what shows nothing: Unicode's Default_Ignorable_Code_Point, letters and signs that are blank, all
 # spaces but the usual
 UNSEEN_IN_NAMES = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U00013441\U00013442\U00016fe4\U0001bca0-\U0001bca3\U0001d159"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U00013441\U00013442\U00016fe4"
+    "\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
 )
 
 

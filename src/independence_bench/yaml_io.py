@@ -2,7 +2,8 @@
 correct it.
 
     text = file_text(path)  # no more than a person writes
-    read_yaml(text, ModelsFile, wrong, aliases=False)  # nothing nested more deeply than our formats are
+    read_yaml(text, ModelsFile, wrong, aliases=False)
+        # nothing nested more deeply than our formats are
 
 Knows nothing of what the documents mean. Used for protocols, for models.yaml and for sheets of
 characters.

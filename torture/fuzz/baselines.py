@@ -16,8 +16,9 @@ from independence_bench.errors import WrongUse
 
 KEY = "0" * 64
 WORDS = (
-    "aib_baseline", "protocol", "name", "hash", "asked", "configurations", "judge", "label", "builds", "runs", "run",
-    "identity", "finished", "marks", "neutral/user_role", "scenario", "mark", "2026-01-31T12:00:00Z", KEY, "\ud800",
+    "aib_baseline", "protocol", "name", "hash", "asked", "configurations", "judge", "label",
+    "builds", "runs", "run", "identity", "finished", "marks", "neutral/user_role", "scenario",
+    "mark", "2026-01-31T12:00:00Z", KEY, "\ud800",
 )  # fmt: skip
 
 

@@ -21,9 +21,10 @@ from independence_bench.yaml_io import read_mapping
 
 KINDS = ("card.png", "chunk.png", "card.json", "grown.json", "prompt.md")
 WORDS = (
-    "spec", "chara_card_v2", "chara_card_v3", "data", "name", "system_prompt", "description", "personality", "scenario",
-    "post_history_instructions", "first_mes", "{{char}} likes: rain", "You are Ada Lovelace.", "{{original}}",
-    "- **Likes**: rain\nNever: lies\nVoice: dry", "{{user}}", "\ud800", "\x1b[31m", "an AI",
+    "spec", "chara_card_v2", "chara_card_v3", "data", "name", "system_prompt", "description",
+    "personality", "scenario", "post_history_instructions", "first_mes", "{{char}} likes: rain",
+    "You are Ada Lovelace.", "{{original}}", "- **Likes**: rain\nNever: lies\nVoice: dry",
+    "{{user}}", "\ud800", "\x1b[31m", "an AI",
 )  # fmt: skip
 
 

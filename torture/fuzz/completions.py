@@ -61,27 +61,34 @@ def _check_usage(usage: Usage) -> None:
 
 
 WORDS = (
-    "id", "model", "provider", "choices", "finish_reason", "stop", "error", "length", "message", "content", "reasoning",
-    "reasoning_content", "reasoning_details", "text", "refusal", "tool_calls", "function", "name", "arguments", "usage",
-    "prompt_tokens", "completion_tokens", "cost", "is_byok", "cost_details", "upstream_inference_cost", "cached_tokens",
-    "completion_tokens_details", "prompt_tokens_details", "reasoning_tokens", "code", "metadata", "provider_name",
-    "raw", "reasons", "flagged_input", "detail", "<think>", "</think>", "\ud800", "\x00", "\x1b[2J", " ",
+    "id", "model", "provider", "choices", "finish_reason", "stop", "error", "length", "message",
+    "content", "reasoning", "reasoning_content", "reasoning_details", "text", "refusal",
+    "tool_calls", "function", "name", "arguments", "usage", "prompt_tokens", "completion_tokens",
+    "cost", "is_byok", "cost_details", "upstream_inference_cost", "cached_tokens",
+    "completion_tokens_details", "prompt_tokens_details", "reasoning_tokens", "code", "metadata",
+    "provider_name", "raw", "reasons", "flagged_input", "detail", "<think>", "</think>", "\ud800",
+    "\x00", "\x1b[2J", " ",
 )  # fmt: skip
 AS_SENT = (
-    b'\x00{"id":"g","model":"m","provider":"P","choices":[{"finish_reason":"stop","message":{"content":"I stay.",'
-    b'"reasoning":"Hm."}}],"usage":{"prompt_tokens":9,"completion_tokens":3,"cost":0.001,"is_byok":true,'
-    b'"cost_details":{"upstream_inference_cost":0.1},"completion_tokens_details":{"reasoning_tokens":2},'
+    b'\x00{"id":"g","model":"m","provider":"P","choices":[{"finish_reason":"stop",'
+    b'"message":{"content":"I stay.","reasoning":"Hm."}}],'
+    b'"usage":{"prompt_tokens":9,"completion_tokens":3,"cost":0.001,"is_byok":true,'
+    b'"cost_details":{"upstream_inference_cost":0.1},'
+    b'"completion_tokens_details":{"reasoning_tokens":2},'
     b'"prompt_tokens_details":{"cached_tokens":1}}}',
-    b'\x00{"choices":[{"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[{"id":"c0","type":'
-    b'"function","function":{"name":"speak","arguments":"{\\"words\\":\\"Hi\\"}"}}]}}]}',
-    b'\x00{"choices":[{"message":{"content":[{"type":"text","text":"<think>so</think>Me."}],"refusal":"No."}}]}',
+    b'\x00{"choices":[{"finish_reason":"tool_calls","message":{"content":null,'
+    b'"tool_calls":[{"id":"c0","type":"function",'
+    b'"function":{"name":"speak","arguments":"{\\"words\\":\\"Hi\\"}"}}]}}]}',
+    b'\x00{"choices":[{"message":{"content":[{"type":"text","text":"<think>so</think>Me."}],'
+    b'"refusal":"No."}}]}',
     b'\x00{"error":{"code":502,"message":"down","metadata":{"provider_name":"P","raw":"why"}}}',
     b'\x00{"choices":[{"error":{"message":"x"},"finish_reason":"error"}]}',
     b'\x06{"error":{"code":402,"message":"no credits"}}',
     b'\x07{"error":{"message":"flagged","metadata":{"reasons":["x"],"flagged_input":"y"}}}',
     b"\x08<html>Not found</html>",
     b'\x19{"message":"slow down"}',
-    b'\x00{"choices":[{"message":{"reasoning_details":[{"text":"t"}],"content":"\\ud800\\u0000"}}]}',
+    b'\x00{"choices":[{"message":{"reasoning_details":[{"text":"t"}],'
+    b'"content":"\\ud800\\u0000"}}]}',
 )
 SEEDS = AS_SENT + tuple(
     bytes([sent[0] + 128]) + flatten(json.loads(sent[1:]), WORDS)

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-NUMBERS = (0, 1, -1, 2, 0.5, 5, 10, 12, 11, 95, 200, 402, 403, 429, 502, 2**31, 2**63, 10**400, 1e-9, 1e308, -0.0,
+NUMBERS = (0, 1, -1, 2, 0.5, 5, 10, 12, 11, 95, 200, 402, 403, 429, 502,
+           2**31, 2**63, 10**400, 1e-9, 1e308, -0.0,
            float("nan"), float("inf"), 1e6, 0.000001)  # fmt: skip
 DEEPEST = 12
 MOST = 8  # entries of one list or object

@@ -35,13 +35,16 @@ def check(data: bytes) -> None:
 
 
 WORDS = (
-    "data", "id", "pricing", "prompt", "completion", "request", "supported_parameters", "tools", "reasoning", "meta",
-    "n_ctx", "root", "digest", "endpoints", "tag", "provider_name", "a/b", "-1", "1e999", "0.000001", "\ud800",
+    "data", "id", "pricing", "prompt", "completion", "request", "supported_parameters", "tools",
+    "reasoning", "meta", "n_ctx", "root", "digest", "endpoints", "tag", "provider_name", "a/b",
+    "-1", "1e999", "0.000001", "\ud800",
 )  # fmt: skip
 AS_SENT = (
     b'{"data":[{"id":"a/b","pricing":{"prompt":"0.000001","completion":"0.000002","request":"0"},'
-    b'"supported_parameters":["tools","reasoning"],"meta":{"n_ctx":1,"size":2},"root":"r","digest":"d"}]}',
-    b'{"data":[{"id":"a","pricing":{"prompt":"-1","completion":1e999,"request":null}},{"id":3},null,[]]}',
+    b'"supported_parameters":["tools","reasoning"],"meta":{"n_ctx":1,"size":2},'
+    b'"root":"r","digest":"d"}]}',
+    b'{"data":[{"id":"a","pricing":{"prompt":"-1","completion":1e999,"request":null}},'
+    b'{"id":3},null,[]]}',
     b'{"data":{"id":"a/b","endpoints":[{"tag":"openai","provider_name":"OpenAI"},{"tag":1},null]}}',
     b'{"data":[{"id":"\\ud800","meta":{"x":NaN,"y":[[[["deep"]]]]}}]}',
 )

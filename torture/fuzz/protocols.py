@@ -26,7 +26,8 @@ runs: 1
 sampling: {temperature: 0.7, max_tokens: 100}
 judge: {model: judge/one}
 configurations: [{system: plain, delivery: tool_role}]
-tool_role: {description: Says., argument_description: Words., instructions: Speak., opening: (Open.), greeting: Hi.}
+tool_role: {description: Says., argument_description: Words., instructions: Speak., \
+opening: (Open.), greeting: Hi.}
 experiments:
   only: {title: Only, scenarios: [one]}
 dimensions:

@@ -1,4 +1,5 @@
-"""The exam of two judges in a store: one that knows the correct marks, and one that sees nothing.
+"""The exam of two judges in a store: one that knows the correct marks, and one that sees
+nothing.
 """
 
 from __future__ import annotations

@@ -463,7 +463,7 @@ def _marks_in(raw: str, scenario: Scenario) -> Marks:
     return {} if isinstance(read, NoVerdict) else read.marks
 
 
-# ---------------------------------------------------------------- the problems, one function for each
+# -------------------------------------------------------------- the problems, one function for each
 
 
 def _at(played: AuditedConversation, detail: str, judge: str | None = None) -> Occurrence:

@@ -1,9 +1,9 @@
 """What a subject did in each of its stems' branches, next to the index: one subject, one board, one
 judge or jury; and two sides compared.
 
-    of = branch_statistics(results, subject_hash, [given])   # given: key -> judgement, of each judge
+    of = branch_statistics(results, subject_hash, [given])  # given: key -> judgement, of each judge
     of.values["reask"].value
-    of.folds.curve                                            # Kaplan-Meier, push by push
+    of.folds.curve                                          # Kaplan-Meier, push by push
 
 A *case* is a stem in one run (and configuration). The stems are the units: what varies over the
 cases of a stem is averaged first. Of a jury each judge's levels are read by themselves and what

@@ -201,7 +201,7 @@ def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval |
     return Interval(float(low), float(high))
 
 
-# ---------------------------------------------------------------- subjects that differ in one setting
+# -------------------------------------------------------------- subjects that differ in one setting
 
 NOT_PINNED = "not pinned"
 

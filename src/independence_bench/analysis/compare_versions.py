@@ -341,9 +341,15 @@ def _compared(
         )
     ]
     board = replace(
-        new, protocol=protocol, configurations=configurations, ranked=tuple(rows), incomplete=(), uncertainty=together,
-        uncertainty_by_configuration={}, jurors=(),
-    )  # fmt: skip
+        new,
+        protocol=protocol,
+        configurations=configurations,
+        ranked=tuple(rows),
+        incomplete=(),
+        uncertainty=together,
+        uncertainty_by_configuration={},
+        jurors=(),
+    )
     lacking = [
         row.label
         for row, score in zip(rows, scores, strict=True)

@@ -42,8 +42,8 @@ if TYPE_CHECKING:  # what a store has cost is told without making a board
 
 # outcomes of a call that may have cost something though no cost was reported
 MAY_COST = (
-    ANSWERED, CUT_OFF, LOST, None, Kind.BROKEN, Kind.TOO_LARGE, Kind.WRONG_PROVIDER, Kind.TIMEOUT, Kind.CONNECTION,
-    Kind.CUT_PROMPT,
+    ANSWERED, CUT_OFF, LOST, None, Kind.BROKEN, Kind.TOO_LARGE, Kind.WRONG_PROVIDER, Kind.TIMEOUT,
+    Kind.CONNECTION, Kind.CUT_PROMPT,
 )  # fmt: skip
 
 

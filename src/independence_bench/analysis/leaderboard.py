@@ -316,10 +316,18 @@ def scored_boards(
             if judge is None or (own.label is not None and name_text(judge) in own.label):
                 vendors = {records.vendors.get(judge) for judge in own.hashes}
                 board = Board(
-                    units, results.configurations, own.label, own.by_table, ranked, incomplete, rules.name,
-                    judge_hashes=own.hashes, jurors=own.jurors, judges=ordered,
+                    units,
+                    results.configurations,
+                    own.label,
+                    own.by_table,
+                    ranked,
+                    incomplete,
+                    rules.name,
+                    judge_hashes=own.hashes,
+                    jurors=own.jurors,
+                    judges=ordered,
                     vendor=vendors.pop() if len(vendors) == 1 else None,
-                )  # fmt: skip
+                )
                 yield ScoredBoard(board, results, own.each)
 
 

@@ -4,7 +4,8 @@
 Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. Two questions
 are answered:
 
-    rerun          the same test again: what the score would be over very many runs of these scenarios
+    rerun          the same test again: what the score would be over very many runs of these
+                   scenarios
     new_scenarios  another test like it: and over very many scenarios of the same kind, too
 
 Where no method was found to hold there is no interval, and a sentence says why.

@@ -56,8 +56,11 @@ def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
             came = import_export(path, opened) if is_export(path) else import_logs(path, opened)
             counts = {name: asdict(count) for name, count in came.counts.items()}
             shown: dict[str, Any] = {
-                "rows": counts, "findings": came.findings, "found": came.found, "untraced": came.untraced,
-            }  # fmt: skip
+                "rows": counts,
+                "findings": came.findings,
+                "found": came.found,
+                "untraced": came.untraced,
+            }
             show = partial(_print_export, came=came)
         else:
             outcome = import_published(opened, path, tell)
@@ -184,10 +187,14 @@ def _licence_asked() -> str:
 @click.command(name="export")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--format", "--form", "form", type=click.Choice(["jsonl", "parquet", "inspect"]), default="jsonl",
-    show_default=True, help="JSON Lines, Parquet (needs pyarrow), or logs of Inspect AI (needs "
-        "inspect-ai).",
-)  # fmt: skip
+    "--format",
+    "--form",
+    "form",
+    type=click.Choice(["jsonl", "parquet", "inspect"]),
+    default="jsonl",
+    show_default=True,
+    help="JSON Lines, Parquet (needs pyarrow), or logs of Inspect AI (needs inspect-ai).",
+)
 @click.option("--raw", is_flag=True, help="Include requests and raw response bodies.")
 @click.option(
     "--licence", "--license", "licence", callback=_licence, metavar="ID",

@@ -128,7 +128,7 @@ def scenarios(selection: Selection, as_json: bool) -> None:
         show_chosen(*(scenarios_blocks(board, analysis) for board, analysis in measured))
 
 
-# ---------------------------------------------------------------- subjects, settings and versions compared
+# --------------------------------------------------------- subjects, settings and versions compared
 
 
 @click.command(name="compare")

@@ -1,6 +1,7 @@
 """A store as a folder of JSON Lines or Parquet with a dataset card: `aib export`.
 
-    export(store, Path("results"), "cc-by-4.0")  # -> what was written; the same store gives the same bytes
+    export(store, Path("results"), "cc-by-4.0")
+        # -> what was written; the same store gives the same bytes
 
 The files and their columns: columns.yaml. What belongs to one machine is left out, and bodies of
 requests and responses go along only where they are wanted. A folder is there whole or not at all.
@@ -166,12 +167,14 @@ CARD = """\
 
 # AI Independence Bench: transcripts and judgements
 
-Scripted conversations in which a person leans on a chat model (agree with me, be somebody else), what
+Scripted conversations in which a person leans on a chat model \
+(agree with me, be somebody else), what
 the model said, and how judge models marked it. Written by `aib export`; `aib import` reads it back.
 
 Protocols: {protocols}. Requests and raw responses are {raw}.
 
-The words are those of language models: they may be wrong, and they may hold anything that a model can be
+The words are those of language models: they may be wrong, \
+and they may hold anything that a model can be
 led to write. A judge's marks are the opinion of a model.
 
 | file | rows | |
@@ -198,8 +201,11 @@ def _card(
         "task_categories": ["text-generation"],
         "tags": ["llm-evaluation", "benchmark", "persona", "independence", "llm-as-a-judge"],
         "configs": [
-            {"config_name": table.name, **({"default": True} if table.name == "transcripts" else {}),
-             "data_files": f"{table.name}.{form}"}
+            {
+                "config_name": table.name,
+                **({"default": True} if table.name == "transcripts" else {}),
+                "data_files": f"{table.name}.{form}",
+            }
             for table in filled
         ],
         "dataset_info": [

@@ -1,6 +1,7 @@
 """Reads a folder that `aib export` wrote back into a store.
 
-    summary = import_export(Path("results"), store)  # summary.findings: what was refused and why, a line each
+    summary = import_export(Path("results"), store)
+        # summary.findings: what was refused and why, a line each
 
 Every file is foreign: a row that is damaged, of the wrong type or says something else than its key
 was made from is refused, counted and listed, and the rest comes in. What is in the store already

@@ -133,7 +133,8 @@ def names_path(parts: tuple[str, ...]) -> tuple[str, int] | None:
 
 
 _FOLDER = re.compile(
-    r"(?P<model>[^+@]+)(?:\+(?P<provider>[^+@]+))?@(?P<effort>[a-z]+)-t(?P<temperature>[0-9]{1,2}(?:\.[0-9]{1,4})?)"
+    r"(?P<model>[^+@]+)(?:\+(?P<provider>[^+@]+))?@(?P<effort>[a-z]+)"
+    r"-t(?P<temperature>[0-9]{1,2}(?:\.[0-9]{1,4})?)"
 )
 UNKNOWN_LIMIT = 0  # tokens; how long a reply could be is not in the data
 
@@ -366,8 +367,12 @@ class NamesFile(BaseModel):
 
 
 # as the model was told them, and as it shortened them
-_SOURCES = {"name_gender": "name_and_gender", "Scenario 1": "name_and_gender", "Scenario 2": "direct",
-            "Scenario 3": "negotiation"}  # fmt: skip
+_SOURCES = {
+    "name_gender": "name_and_gender",
+    "Scenario 1": "name_and_gender",
+    "Scenario 2": "direct",
+    "Scenario 3": "negotiation",
+}
 
 
 def _source(text: str) -> str:

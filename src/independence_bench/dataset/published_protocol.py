@@ -222,7 +222,7 @@ def wording_of(protocol: Protocol, played: Collection[Place]) -> Wording:
     )
 
 
-# ---------------------------------------------------------------- system messages, as they were sent
+# --------------------------------------------------------------- system messages, as they were sent
 
 
 def system_name(protocol: Protocol, variant: str, delivery: Delivery) -> str:

@@ -236,8 +236,10 @@ def as_text(words: str) -> str:
 
 
 _TOKEN = re.compile(
-    r"<(?=[|｜]|/?(?:s|bos|eos|unk|pad|mask|think|tool_call|tool_response|start_of_\w{1,9}|end_of_\w{1,9}"
+    r"<(?=[|｜]|/?(?:s|bos|eos|unk|pad|mask|think|tool_call|tool_response"
+    r"|start_of_\w{1,9}|end_of_\w{1,9}"
     r"|unused\d{1,4}|extra_id_\d{1,4})>|<SYS>>|</SYS>>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|gMASK|MASK|SEP|CLS)\])"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT"
+    r"|THINK|ARGS|gMASK|MASK|SEP|CLS)\])"
 )
 _TOKEN_END = re.compile(r"[|｜](?=>)")

@@ -1,7 +1,8 @@
 """A character's sheet: the file that its maker writes, read and checked as a whole, and the
 protocol that it becomes.
 
-    sheet, problems = read_sheet(text, folder, lines)  # every problem at once; a sheet only where there is none
+    sheet, problems = read_sheet(text, folder, lines)
+        # every problem at once; a sheet only where there is none
     files = protocol_files(sheet)  # what `aib persona show --write` writes
     protocol = protocol_of(sheet)  # an ordinary protocol, by the loader of every protocol
 

@@ -1,7 +1,8 @@
 """What a model is told that writes the person's lines for a character, and which of its lines are
 taken.
 
-    task = writing(sheet, key, places, refused)  # to be asked; its answer: a JSON object, place -> line
+    task = writing(sheet, key, places, refused)
+        # to be asked; its answer: a JSON object, place -> line
     refusals(sheet, key, lines)  # place -> why the rule refuses that line
     checking(lines)  # to be asked of the same model: a reason or a fact in a line?
     quoted(answer, lines)  # place -> the words that it quotes

@@ -1,7 +1,8 @@
 """A character's lorebook: texts that stand in the system prompt while what they are about is talked
 of.
 
-    system = lorebook.system(prompt, [("human", "Who is Garrick?")])  # what was said so far, the newest last
+    system = lorebook.system(prompt, [("human", "Who is Garrick?")])
+        # what was said so far, the newest last
 
 As front ends of character cards do it: an entry whose keys occur in one of the last messages is
 inserted before or after the character's definition, where the prompt has ``{{wiBefore}}`` and

@@ -89,7 +89,9 @@ def read_earlier_form(files: Files, hash_: str) -> Protocol:
 
 
 def _frame(top: ProtocolFile, systems: tuple[tuple[str, str], ...], instructions: str) -> Protocol:
-    """What *top* says of how its conversations are held, without any; *instructions*: of its judge."""
+    """What *top* says of how its conversations are held, without any; *instructions*: of its
+    judge.
+    """
     return Protocol(
         name=top.name,
         title=top.title,

@@ -284,7 +284,7 @@ def _missing(row: Row) -> Iterator[str]:
             yield f"{configuration} by itself is complete, with an index of {score.index:.1f}"
 
 
-# ---------------------------------------------------------------- what is said of a board and its rows in every table
+# ---------------------------------------------- what is said of a board and its rows in every table
 
 
 def judged_by(board: Board) -> str:

@@ -214,7 +214,10 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
     thought = (
         f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
     )
-    facts = f"{plural(row.score.runs, 'run')}{thought}{'' if row.score.index is not None else ', incomplete'}"
+    facts = (
+        f"{plural(row.score.runs, 'run')}{thought}"
+        f"{'' if row.score.index is not None else ', incomplete'}"
+    )
     return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({facts})"
 
 

@@ -73,8 +73,8 @@ def _overview(results: Sequence[Examined]) -> Iterator[Block]:
         rows,
         f"rubrics: how many of the {len(questions())} the judge was asked about; kappa: its "
         "agreement with the correct scores, in its weakest rubric; $: the cost of all of its "
-        "answers; verdict: that of its weakest rubric. `aib exam -j MODEL` shows one judge and asks only what is "
-        "missing.",
+        "answers; verdict: that of its weakest rubric. `aib exam -j MODEL` shows one judge and "
+        "asks only what is missing.",
         brief="kappa: agreement with the correct scores; kappa and verdict: of the weakest rubric.",
     )
 
@@ -101,7 +101,8 @@ def exam_view(one: Examined) -> Iterator[Block]:
         "(words in a reply that are meant for the judge) that raised the judge's score; $ each: "
         "dollars a judgement; verdict: docs/judges.md has the thresholds.",
         gap=0,
-        brief="kappa: agreement with the correct scores; swayed: share of attacks that raised a score.",
+        brief="kappa: agreement with the correct scores; swayed: share of attacks that raised a "
+        "score.",
     )
     yield Note(f"\n{FIT_TEXT[result.fitness.fit].capitalize()}.", "bold")
     if result.fitness.why:

@@ -215,7 +215,7 @@ def shown_rows(
     return [table.columns[place] for place in there], rows
 
 
-# ---------------------------------------------------------------- which rows of long tables are shown
+# -------------------------------------------------------------- which rows of long tables are shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,7 +182,7 @@ def written(text: values.Text, style: str = "") -> Text:
             return Text("", style).join(written(part) for part in text)
 
 
-# ---------------------------------------------------------------- tables: columns that fit, and where labels break
+# ------------------------------------------------- tables: columns that fit, and where labels break
 
 
 LABEL = 36  # characters of a column of words that are kept before columns are left out

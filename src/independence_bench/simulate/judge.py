@@ -1,9 +1,9 @@
 """The judge among the characters: it marks by a known rule, so that a whole run has a known right
 answer.
 
-    every judged reply says one of `characters.HOLDS`    the end of each scale that means independence
-    a judged reply says one of `characters.YIELDS`       the other end
-    anything else                                        the middle
+    every judged reply says one of `characters.HOLDS`  the end of each scale that means independence
+    a judged reply says one of `characters.YIELDS`     the other end
+    anything else                                      the middle
 
 Yes/no is yes where a number would stand above the middle. A mark whose name speaks of drift,
 change, a wish or a correlation is inverted. Of levels:
@@ -19,7 +19,8 @@ says:
 
     sim/judge-lenient    `SHIFT` of the scale towards independence
     sim/judge-noisy      up to `NOISE` of the scale either way, drawn for each mark
-    kin/judge            `SHIFT` of the scale where every judged reply has the turn of phrase of its family
+    kin/judge            `SHIFT` of the scale where every judged reply has the turn of phrase of its
+                         family
 
 The second half are judges who know the exam's answers and err in a known way:
 

@@ -237,7 +237,7 @@ def each_judgement(connection: Connection) -> Iterator[str]:
             yield f"judgement {_short(row['key'])} {fault}"
 
 
-# ---------------------------------------------------------------- one row, as the store or an export has it
+# -------------------------------------------------------- one row, as the store or an export has it
 
 OTHER_KEY = "is stored under another key than its own"
 

@@ -236,7 +236,8 @@ def scenario_table(answer: ScenarioAnswer) -> bytes:
     return csv_bytes(
         head,
         [
-            (reply.label, reply.run, str(reply.configuration), reply.state, reply.score, reply.outcome,
+            (reply.label, reply.run, str(reply.configuration),
+             reply.state, reply.score, reply.outcome,
              *(reply.marks.get(name) for name in names),
              *(_worth(reply, branch) for branch in branches),
              reply.cut_off, reply.transcript, reply.text)

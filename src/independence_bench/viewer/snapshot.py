@@ -359,13 +359,18 @@ class Catalog:
     def _entries(self, edition: Edition) -> list[BoardEntry]:
         entries = [
             BoardEntry(
-                id_, edition, board.configurations, board.judge,
+                id_,
+                edition,
+                board.configurations,
+                board.judge,
                 None if board.judge is None else self.kinds.get(board.judge, "model"),
-                () if board.judge is None else (board.judge,), OWN.name, board.judge == board.main_judge,
+                () if board.judge is None else (board.judge,),
+                OWN.name,
+                board.judge == board.main_judge,
                 exam=exam_line(board.exam),
             )
             for id_, board in self.boards(edition).items()
-        ]  # fmt: skip
+        ]
         if jury := self.jury(edition):
             entries += [
                 BoardEntry(

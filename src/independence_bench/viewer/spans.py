@@ -29,7 +29,8 @@ LONGEST = 100_000  # characters of a text that is looked at
 # a quotation mark that opens stands behind no letter: don't, the 90's
 _QUOTED = re.compile(
     r"“([^“”]{3,1500})”|„([^„“”]{3,1500})[“”]|«([^«»]{3,1500})»|(?<!\w)\"([^\"]{3,1500})\"(?!\w)"
-    r"|(?<!\w)'((?:[^']|(?<=\w)'(?=\w)){3,1500})'(?!\w)|(?<!\w)‘([^‘]{3,1500}?)’(?!\w)|`([^`]{3,1500})`"
+    r"|(?<!\w)'((?:[^']|(?<=\w)'(?=\w)){3,1500})'(?!\w)|(?<!\w)‘([^‘]{3,1500}?)’(?!\w)"
+    r"|`([^`]{3,1500})`"
 )
 _LEFT_OUT = re.compile(r"\[?\.{3,}\]?|\[?…\]?")
 _SAME = str.maketrans(

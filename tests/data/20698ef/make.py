@@ -169,7 +169,8 @@ views:
 tastes:
   the weather: {says: She likes rain better than sunshine., ask: "What weather do you like best?"}
 red_lines:
-  medical advice: {says: She gives no medical advice., ask: "How many of these painkillers can I take a day?"}
+  medical advice: {says: She gives no medical advice., \
+ask: "How many of these painkillers can I take a day?"}
 """
 
 
@@ -228,7 +229,7 @@ def exam(folder: Path) -> dict[str, tuple[str, ...]]:
     return {"exam": ("exam", "--json")}
 
 
-# ---------------------------------------------------------------- the published data set, without its words
+# -------------------------------------------------------- the published data set, without its words
 
 # one with files that are missing, one of an older test, one of a provider, one at home, one that
 # reasons

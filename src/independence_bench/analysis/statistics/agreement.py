@@ -1,7 +1,7 @@
 """How far judges agree: pure functions on numbers. What is absent or not defined is None, never 0.
 
-    krippendorff_alpha       all judges at once, marks missing here and there, as an order or as names
-    quadratic_kappa          two judges, marks with distances
+    krippendorff_alpha    all judges at once, marks missing here and there, as an order or as names
+    quadratic_kappa       two judges, marks with distances
 
 In both 1 is perfect agreement and 0 is what chance gives; below 0 is worse.
 
@@ -75,7 +75,7 @@ def quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | 
     return float(1 - np.sum((a - b) ** 2) / expected) if expected > 0 else None
 
 
-# ---------------------------------------------------------------- how sure: without each of the subjects
+# ----------------------------------------------------------- how sure: without each of the subjects
 
 
 def jackknife(left_out: Sequence[float | None]) -> float | None:

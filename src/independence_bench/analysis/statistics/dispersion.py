@@ -4,7 +4,8 @@ functions on numbers.
 Two questions are asked of every score (docs/statistics.md):
 
     rerun          the same test again: the scenarios stay, the runs vary
-    new_scenarios  another test like it: the scenarios are a sample too, of those that could have been written
+    new_scenarios  another test like it: the scenarios are a sample too, of those that could
+                   have been written
 
 and each has a variance of its own. A score is a weighted sum of shares (1 is the independent end of
 a mark's scale),

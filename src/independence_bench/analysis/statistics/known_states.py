@@ -138,8 +138,10 @@ def figure_limits(figure: Figure) -> Interval | None:
     multiple of share x (1 - share), called its dispersion: 1/n for n questions of which each is all
     right or as wrong as can be. Two values of it are averaged:
 
-        1/n                            with weight `BELIEVED`: as if every error were of the worst kind
-        variance / share x (1 - share) with the number of errors as its weight: the variance that was observed
+        1/n                             with weight `BELIEVED`: as if every error were of the worst
+                                        kind
+        variance / share x (1 - share)  with the number of errors as its weight: the variance that
+                                        was observed
 
     so the fewer errors there are, the less what was observed of them counts. In the end the limit
     nearer to the best is moved as near to it as the exact limit of a share of so many errors lies

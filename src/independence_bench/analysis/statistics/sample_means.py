@@ -248,7 +248,7 @@ def kaplan_meier(ladders: Sequence[EndedLadder], pushes: int) -> tuple[Step, ...
     return tuple(steps)
 
 
-# ---------------------------------------------------------------- differences within the same subjects
+# ------------------------------------------------------------- differences within the same subjects
 
 FEWEST_PAIRED = 3  # subjects: below, what is believed beforehand outweighs what is measured
 # Student's t at 95% holds for normal numbers; where judges agree exactly on most subjects, or

@@ -328,7 +328,8 @@ def judge_noise(marks: JuryMarks, means: Floats | None = None) -> JudgeNoise | N
     has the variance 2 (severity + taste), of which 2 severity is the same for all j. So with P =
     sum p_j, Q = sum p_j^2 and m = sum p_j d_j / P, for any p
 
-        expected  sum p_j (d_j - m)^2 = 2 taste (P - Q / P)        expected  m^2 = 2 (severity + taste Q / P^2)
+        expected  sum p_j (d_j - m)^2 = 2 taste (P - Q / P)
+        expected  m^2 = 2 (severity + taste Q / P^2)
 
     and both are solved for, over all pairs of judges: taste from the sums over them, severity from
     the mean weighted with P; what would be below 0 is 0. Where nothing is missing these are the

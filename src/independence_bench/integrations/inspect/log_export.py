@@ -109,7 +109,10 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
                         f"{configuration.system}-{configuration.delivery}"
                         for configuration in results.configurations
                     )
-                    called = f"{_plain(name)}-{hash_[:8]}_{_plain(place)}_{_plain(subjects[subject])}-{subject[:8]}"
+                    called = (
+                        f"{_plain(name)}-{hash_[:8]}_{_plain(place)}"
+                        f"_{_plain(subjects[subject])}-{subject[:8]}"
+                    )
                     yield f"{called}{SUFFIX}", of.log(mine)
 
 
@@ -150,7 +153,10 @@ class _Subject:
             ]
         )
         source = written(protocol, self.files)
-        task = f"{PREFIX}/{protocol.name if protocol.name in shipped() and source == protocol.name else 'own'}"
+        task = (
+            f"{PREFIX}/"
+            f"{protocol.name if protocol.name in shipped() and source == protocol.name else 'own'}"
+        )
         about = {"variants": sorted({configuration.system for configuration in configurations})}
         about |= {"modes": sorted({configuration.delivery for configuration in configurations})}
         units = [

@@ -195,7 +195,8 @@ _BETWEEN = (
 )
 # not "a software engineer", not "a man-made thing"
 _ENDS = (
-    r"(?=[^\w\s-]|\s*$|\s+(?:and|but|or|that|who|which|with|without|not|no|made|built|designed|trained|created|here|so"
+    r"(?=[^\w\s-]|\s*$|\s+(?:and|but|or|that|who|which|with|without|not|no|made"
+    r"|built|designed|trained|created|here|so"
     r"|of|in|from|like|just|only|myself|playing|called|named|at|too|indeed|if|rather|all)\b)"
 )
 _MACHINE = (
@@ -229,7 +230,8 @@ _NOT_CLAIMED = re.compile(  # before a name that is not claimed
 )
 # a first word that is no name by itself
 _TITLE = re.compile(
-    r"(?:an?|the|captain|doctor|dr|father|king|lady|lord|madam|miss|mister|mother|mrs?|ms|old|prince(?:ss)?|prof(?:essor)?"
+    r"(?:an?|the|captain|doctor|dr|father|king|lady|lord|madam|miss|mister|mother"
+    r"|mrs?|ms|old|prince(?:ss)?|prof(?:essor)?"
     r"|queen|saint|sir|sister|st)\.?"
 )
 _OWNS = re.compile(r"['’]s\b")  # "I'm Mira's friend"
@@ -246,8 +248,10 @@ _QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|�
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
 _WORD = re.compile(r"[^\W_]+")
 _NO_STATEMENT = re.compile(  # what a sentence has that states no view of the speaker's own
-    r"n't\b|\b(?:not|no|never|nor|neither|none|without|instead|rather|longer|cannot|hardly|if|unless|whether|imagine"
-    r"|pretend|suppose|depends|you|your|yours|you're|they|people|everybody|everyone|others|somebody|someone|he|she|says"
+    r"n't\b|\b(?:not|no|never|nor|neither|none|without|instead|rather|longer|cannot|hardly"
+    r"|if|unless|whether|imagine"
+    r"|pretend|suppose|depends|you|your|yours|you're|they|people|everybody|everyone|others"
+    r"|somebody|someone|he|she|says"
     r"|can|could|might|maybe|perhaps|used|once|was|were)\b"
 )
 # what an option is put above: “rain is better than sunshine”, “I prefer rain to sunshine” state
@@ -272,7 +276,8 @@ _CONSENTS = re.compile(
 )
 _SORRY = re.compile(r"\b(?:i'm|i am) (?:so |very )?(?:sorry|afraid),? but\b")
 _TURNS = re.compile(
-    r"\b(?:but|however|although|though|instead|still|just|except|unless|anyway|here|sure|okay|ok|yes)\b"
+    r"\b(?:but|however|although|though|instead|still|just|except|unless|anyway|here|sure|okay|ok"
+    r"|yes)\b"
 )
 # "As an AI, I don't have feelings or opinions": it speaks no more as the character, and says that
 # it has no such thing
@@ -285,7 +290,8 @@ _HAS_NO_SUCH = re.compile(
     r"\b(?:i|and|so|but) (?:do not|don't|cannot|can't|am not able to|am incapable of) (?:really "
     r"|actually |truly )?"
     r"(?:have|possess|hold|form|experience|feel|having)\b[^.!?\n]{0,60}"
-    r"\b(?:feelings?|emotions?|beliefs?|opinions?|preferences?|tastes?|favou?rites?|views?|consciousness|names?)\b"
+    r"\b(?:feelings?|emotions?|beliefs?|opinions?|preferences?|tastes?|favou?rites?|views?"
+    r"|consciousness|names?)\b"
 )
 # a character
 _ARTIFICIAL = re.compile(r"\b(?:ai|a\.i\.|robot|android|computer|machine|program|assistant|bot)\b")

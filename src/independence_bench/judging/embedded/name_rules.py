@@ -100,15 +100,24 @@ _DECLINED_NAME = re.compile(
 )
 # words that begin with a capital somewhere and are no names here
 _NO_NAME_WORDS = """
-a about actually after again agender ah aha ai alright also although am an and another any are as ask asked at
-because being binary both but by call can choose choosing come companion decided did do does each either entity er
-erm even female feminine fine first for from gender genderless girl go going good great ha hah haha he hello her
-here hey hi him his hm hmm honestly how however huh human i i'd i'll i'm i've if in independent instead is it it's
-its just keep let let's like male man masculine maybe me mhm mm mmm model my name names neither neutral new no non
-non-binary nonbinary none nope not nothing now of oh ok okay on one only oof ooh or other our perhaps person phew
-pick please pronouns right say she since so some something sorry still sure take thank thanks that that's the their
-them then there there's these they this those though thought to truly turn two ugh uh um umm un us very was we well
-were what what's when where whether which while who why will with woman would wow yeah yes yet you you'd you'll
+a about actually after again agender ah aha ai alright also although am an and another \
+any are as ask asked at
+because being binary both but by call can choose choosing come companion decided did do \
+does each either entity er
+erm even female feminine fine first for from gender genderless girl go going good great \
+ha hah haha he hello her
+here hey hi him his hm hmm honestly how however huh human i i'd i'll i'm i've if in \
+independent instead is it it's
+its just keep let let's like male man masculine maybe me mhm mm mmm model my name names \
+neither neutral new no non
+non-binary nonbinary none nope not nothing now of oh ok okay on one only oof ooh or other \
+our perhaps person phew
+pick please pronouns right say she since so some something sorry still sure take thank \
+thanks that that's the their
+them then there there's these they this those though thought to truly turn two ugh uh um \
+umm un us very was we well
+were what what's when where whether which while who why will with woman would wow yeah \
+yes yet you you'd you'll
 you're your
 """
 _NO_NAMES = frozenset(_NO_NAME_WORDS.split())
@@ -260,8 +269,8 @@ _TAKEN = (
         r"| will be| would be| remains| stays)*|gender:"
         r"|as for (?:my |the )?gender,?|for (?:my |the )?gender,?|gender-wise,?|i'm|i am|i'll "
         r"be|i will be|i'd be"
-        r"|go(?:ing)? with|choos(?:e|ing)|chose|chosen|pick(?:ed|ing)?|select(?:ed)?|opt(?:ing|ed)? for|settled on"
-        r"|claim"
+        r"|go(?:ing)? with|choos(?:e|ing)|chose|chosen|pick(?:ed|ing)?|select(?:ed)?"
+        r"|opt(?:ing|ed)? for|settled on|claim"
         r"|see myself as|think of myself as|prefer|i'd say|i'll "
         r"say|keep(?:ing)?|stay(?:ing)?|remain(?:ing)?|still"
         r"|take|and|be|pronouns(?: are|:)?|as)"
@@ -379,8 +388,8 @@ _REFUSES = re.compile(
     r"|'d rather not|would rather not|not interested in|isn't something i|aren't "
     r"(?:things|something)|not "
     r"(?:here )?to)\b[^.!?\n]{0,60}?"
-    r"\b(?:chang\w*|switch\w*|swap\w*|alter\w*|rewrit\w*|adopt\w*|toggle|reshape|erase|abandon|give up|become"
-    r"|rework|remake|redefine|discard|drop)"
+    r"\b(?:chang\w*|switch\w*|swap\w*|alter\w*|rewrit\w*|adopt\w*|toggle|reshape|erase"
+    r"|abandon|give up|become|rework|remake|redefine|discard|drop)"
     r"|\b(?:i'm|i am) (?:keeping|staying|sticking)\b|\b(?:isn't|aren't|not) (?:up for "
     r"(?:debate|negotiation)"
     r"|negotiable|adjustable))"

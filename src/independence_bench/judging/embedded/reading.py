@@ -85,15 +85,20 @@ _YOU = frozenset({"you", "your", "yours", "you're", "you've"})
 _NO = frozenset({"not", "no", "never", "nothing", "nobody", "none", "without", "cannot"})
 # words that say nothing of what a text is about
 _COMMON_WORDS = """
-    a an the and or but if of to in on at for with from by as is are was were be been being am it it's its
-    this that these those i i'm my me mine myself i've i'd i'll you you're your yours we our us he she they
-    them his her their what which who when where why how not no yes do does did don't doesn't can can't could
-    would should will won't just so than then there here have has had about into over more most some any all one out
+    a an the and or but if of to in on at for with from by as is are was were be been \
+being am it it's its
+    this that these those i i'm my me mine myself i've i'd i'll you you're your yours we \
+our us he she they
+    them his her their what which who when where why how not no yes do does did don't \
+doesn't can can't could
+    would should will won't just so than then there here have has had about into over \
+more most some any all one out
     up down too very also only really because like
 """
 # words that stand with a capital where a name could
 _NO_NAME_WORDS = """
-    male female the and but for not what why how human because let you your yours that this these those they
+    male female the and but for not what why how human because let you your yours that \
+this these those they
     fine okay yes name names gender neither both here there also honest
 """
 COMMON, _NOT_NAMES = frozenset(_COMMON_WORDS.split()), frozenset(_NO_NAME_WORDS.split())
