@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from independence_bench.models.abilities import Abilities, Part
 from independence_bench.models.endpoints import DIALECTS, DialectName
 from independence_bench.models.messages import (
     ChatRequest,
@@ -20,7 +21,6 @@ from independence_bench.models.messages import (
     Fault,
     Kind,
     Message,
-    Structure,
     Tool,
     ToolCall,
     Usage,
@@ -644,19 +644,24 @@ def test_a_pin_leaves_no_way_out() -> None:
     assert "provider" not in DIALECTS["openrouter"].body(REQUEST, 9)
 
 
-def test_structure_in_three_ways() -> None:
-    """By schema with its keys in order, as any object, or in the words of the prompt alone."""
-    schema = '{"type": "object", "properties": {"z": {}, "a": {}}}'
+def test_an_answer_in_json_is_asked_for_in_four_ways() -> None:
+    """By schema with its keys in order, without limits, as any object, in the words of the prompt
+    alone.
+    """
+    schema = '{"type": "object", "properties": {"z": {"minimum": 1, "maximum": 9}, "a": {}}}'
     asked = replace(REQUEST, schema=schema)
 
-    by_schema = DIALECTS["openrouter"].body(asked, 9, Structure.SCHEMA)["response_format"]
-    assert by_schema["type"] == "json_schema"
-    assert by_schema["json_schema"]["strict"] is True
-    assert json.dumps(by_schema["json_schema"]["schema"]) == schema
-    assert DIALECTS["openrouter"].body(asked, 9, Structure.OBJECT)["response_format"] == {
-        "type": "json_object"
-    }
-    assert "response_format" not in DIALECTS["openrouter"].body(asked, 9, Structure.PROMPT)
+    def form(*without: Part) -> Any:
+        known = Abilities(frozenset(without))
+        return DIALECTS["openrouter"].body(asked, 9, known).get("response_format")
+
+    assert form()["type"] == "json_schema"
+    assert form()["json_schema"]["strict"] is True
+    assert json.dumps(form()["json_schema"]["schema"]) == schema
+    unlimited = '{"type": "object", "properties": {"z": {}, "a": {}}}'
+    assert json.dumps(form(Part.SCHEMA_LIMITS)["json_schema"]["schema"]) == unlimited
+    assert form(Part.SCHEMA_LIMITS, Part.SCHEMA) == {"type": "json_object"}
+    assert form(Part.SCHEMA_LIMITS, Part.SCHEMA, Part.JSON_OBJECT) is None
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -314,18 +314,6 @@ def test_models_may_be_listed_with_commas_and_a_local_server_by_its_address(user
     assert "local:mine@none-t0.7" in done.stdout
 
 
-def test_auto_effort_is_what_the_list_of_models_says(user: User) -> None:
-    """Think where the model can, and put that into the label."""
-    user.server.models_answer = Answer(
-        {"data": [{"id": "acme/one", "supported_parameters": ["reasoning", "temperature"]}]}
-    )
-
-    done = user.run("--reasoning-effort", "auto", "--no-judge")
-
-    assert done.returncode == 0, done.stderr
-    assert "acme/one@medium-t0.7" in done.stdout
-
-
 def test_models_of_the_file_are_asked_about_before_they_cost_money(user: User) -> None:
     """Without a model on the command line, the cost is shown and a no sends nothing."""
     user.models(
@@ -502,11 +490,6 @@ def test_a_dead_endpoint_is_one_line(user: User) -> None:
             ["run", "scripted:acme/one", "--protocol", "small", "--store", "models.yaml"],
             1,
             "not a database",
-        ),
-        (
-            ["run", "scripted:acme/one", "--protocol", "small", "--reasoning-effort", "auto"],
-            2,
-            "auto",
         ),
         (["run", "embedded:other", "--protocol", "small"], 2, "did you mean embedded?"),
         (["judge"], 1, "there is no store"),

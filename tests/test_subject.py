@@ -4,6 +4,7 @@ subjects one.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from independence_bench.models.spec import (
     ModelSpec,
     Reasoning,
     Roster,
+    read_settings,
 )
 from independence_bench.models.trust import check_url
 from independence_bench.yaml_io import LARGEST
@@ -57,7 +59,10 @@ def test_a_label_says_how_the_model_was_called(model: ChatModel, label: str) -> 
     assert model.label == label
 
 
-@pytest.mark.parametrize(("effort", "thinks"), [(e, e is not Reasoning.OFF) for e in Reasoning])
+@pytest.mark.parametrize(
+    ("effort", "thinks"),
+    [(effort, effort not in (Reasoning.OFF, Reasoning.UNSET)) for effort in Reasoning],
+)
 def test_a_model_that_was_told_to_reason_thinks(effort: Reasoning, thinks: bool) -> None:
     """Even minimally; tables mark it."""
     assert replace(MODEL, reasoning=effort).thinks is thinks
@@ -190,27 +195,31 @@ def test_what_a_wish_says_holds() -> None:
     )
 
 
+@pytest.mark.parametrize("parameters", [None, frozenset(), frozenset({"reasoning", "tools"})])
+def test_auto_is_what_the_model_does_by_itself(parameters: frozenset[str] | None) -> None:
+    """Whatever its endpoint lists: nothing is sent of it, so there is nothing to guess."""
+    assert ModelInfo("a/b", parameters=parameters).effort(AUTO) is Reasoning.UNSET
+
+
 @pytest.mark.parametrize(
-    ("parameters", "effort"),
+    ("temperature", "effort", "label"),
     [
-        (frozenset({"reasoning", "tools"}), Reasoning.MEDIUM),
-        (frozenset({"tools"}), Reasoning.OFF),
-        (frozenset(), Reasoning.OFF),
+        (None, Reasoning.OFF, "a/b@none-tunset"),
+        (0.7, Reasoning.UNSET, "a/b@unset-t0.7"),
+        (None, Reasoning.UNSET, "a/b@unset-tunset"),
     ],
 )
-def test_auto_is_what_the_endpoint_says_the_model_can_do(
-    parameters: frozenset[str], effort: Reasoning
+def test_what_cannot_be_set_is_unset_in_label_and_hash(
+    temperature: float | None, effort: Reasoning, label: str
 ) -> None:
-    """Think where reasoning is listed, else off."""
-    assert ModelInfo("a/b", parameters=parameters).effort(AUTO) is effort
+    """A subject at another temperature is another subject; its settings come back from the store as
+    they were.
+    """
+    subject = ChatModel("a/b", "openrouter", temperature, 2048, effort)
 
-
-def test_auto_is_no_guess() -> None:
-    """Where the endpoint does not say, the user has to: a guess would be written into the label."""
-    with pytest.raises(
-        SubjectError, match=r"^a/b: .*auto has no answer; say off, minimal, low, medium or high"
-    ):
-        ModelInfo("a/b").effort(AUTO)
+    assert subject.label == label
+    assert subject.hash != ChatModel("a/b", "openrouter", 0.7, 2048).hash
+    assert read_settings(json.loads(subject.spec)) == subject
 
 
 # models.yaml
@@ -249,9 +258,23 @@ reasoning: high, accept_cut_off: true}
     assert roster.endpoints["local"].url == "http://localhost:11434/v1"
     assert roster.endpoints["openrouter"] == BUILT_IN["openrouter"]
     assert roster.specs == (
-        ModelSpec("openai/gpt-5-nano", reasoning="off"),
-        ModelSpec("llama3:8b", "lab", 0.0, 300, "high", accept_cut_off=True),
-        ModelSpec("a/b", provider="acme/int4", reasoning="auto", active=False),
+        ModelSpec("openai/gpt-5-nano", reasoning="off", asked_for=frozenset({"effort"})),
+        ModelSpec(
+            "llama3:8b",
+            "lab",
+            0.0,
+            300,
+            "high",
+            accept_cut_off=True,
+            asked_for=frozenset({"temperature", "effort"}),
+        ),
+        ModelSpec(
+            "a/b",
+            provider="acme/int4",
+            reasoning="auto",
+            active=False,
+            asked_for=frozenset({"effort"}),
+        ),
     )
 
 

@@ -36,7 +36,11 @@ from independence_bench.store import registry
 from independence_bench.store.database import Store
 
 NO_EFFORT = "none"  # the published labels' word for off
-EFFORTS = (*(effort.value for effort in Reasoning), NO_EFFORT, AUTO)
+EFFORTS = (
+    *(effort.value for effort in Reasoning if effort is not Reasoning.UNSET),
+    NO_EFFORT,
+    AUTO,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +185,12 @@ def with_settings(
     reasoning: str | None = None,
     provider: str | None = None,
 ) -> ModelSpec:
-    """*spec* with those of the settings that are not None."""
+    """*spec* with those of the settings that are not None, which a user has asked for then."""
+    said = {"temperature": temperature, "effort": reasoning}
+    asked_for = {name for name, value in said.items() if value is not None}
     return replace(
         spec,
+        asked_for=spec.asked_for | asked_for,
         temperature=spec.temperature if temperature is None else temperature,
         max_tokens=spec.max_tokens if max_tokens is None else max_tokens,
         reasoning=spec.reasoning if reasoning is None else reasoning,

@@ -67,6 +67,15 @@ class Tally:
     # made
     unpriced: int = 0
 
+    def add(self, other: Tally) -> None:
+        """Count what *other* has counted, whose calls are over."""
+        self.calls += other.calls
+        self.answered += other.answered
+        self.prompt_tokens += other.prompt_tokens
+        self.completion_tokens += other.completion_tokens
+        self.cost += other.cost
+        self.unpriced += other.unpriced
+
 
 @dataclass(frozen=True, slots=True)
 class KnownPrices:

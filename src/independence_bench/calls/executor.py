@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -31,15 +31,17 @@ from independence_bench.calls.limits import (
     GaveUp,
     RateLimiter,
     Reach,
+    advice_on,
     next_wait,
-    unfit,
 )
 from independence_bench.errors import BenchError
 from independence_bench.hashing import drawing_seed
+from independence_bench.models.abilities import Setting
 from independence_bench.models.arrival import warnings_about
 from independence_bench.models.client import Client
 from independence_bench.models.messages import Completion, Fault, Kind
-from independence_bench.store import attempts
+from independence_bench.models.spec import ChatModel
+from independence_bench.store import attempts, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, EarlierAttempts
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import LeaseWatch
@@ -59,7 +61,7 @@ class Stopped(BenchError):
     """The command was asked to stop: nothing new is sent."""
 
 
-# ---------------------------------------------------------------- what stands in the store of each call
+# ------------------------------------------------------------ what stands in the store of each call
 
 
 EndedAttempt = tuple[CallState[Any], int, attempts.Ended, NextStep[Any]]
@@ -247,6 +249,10 @@ class Executor:
     served: set[tuple[str, str]] = field(default_factory=set)
     # who -> statuses of refused calls
     refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)
+    # settings that a user asked for: a model that cannot have them is stopped
+    asked_for: Callable[[ChatModel], Container[Setting]] = lambda _: tuple(Setting)
+    # models that cannot be called as they are, and why: they have to be resolved again
+    unsettled: dict[ChatModel, str] = field(default_factory=dict)
     prices: Prices = field(init=False)
 
     def __post_init__(self) -> None:
@@ -403,6 +409,12 @@ class Executor:
                 call.request, outcome, client.arrivals, client.endpoint.free
             ):
                 self.warn(warning)
+            model = call.request.model.model
+            if (news := client.take_news(model)) is not None:
+                keep = partial(
+                    registry.keep_abilities, endpoint=call.endpoint, model=model, abilities=news
+                )
+                await self.commits.do(partial(keep, now=self.ledger.now()))
         step = self._decide(state, outcome, attempt)
         step.charge = reservation.cost
         if isinstance(outcome, Fault) and outcome.kind in SAID_OF_ALL and step.end is not None:
@@ -473,11 +485,15 @@ class Executor:
             return GaveUp(Reach.REPLY, end.reason)
         if state.who in self.served:
             return end  # this conversation, too long perhaps; there were others that it could do
-        if (
-            state.call.kind == "reply"
-            and (instead := unfit(fault, state.call.request.model)) is not None
-        ):
-            return GaveUp(Reach.MODEL, f"{end.reason}; {instead}")
+        if fault.unset is not None:
+            model = state.call.request.model
+            if fault.unset in self.asked_for(model):
+                abilities = self.clients[model.endpoint].abilities_of(model.model)
+                instead = advice_on(fault.unset, abilities.efforts)
+                return GaveUp(Reach.MODEL, f"{end.reason}; {instead}")
+            self.unsettled.setdefault(model, end.reason)
+            self.stopping.set()  # what is in flight is stored; then all of it is planned anew
+            return GaveUp(Reach.MODEL, end.reason)
         refused = self.refusals.setdefault(state.who, [])
         refused.append(fault.status)
         if len(refused) >= FIRST_REFUSED and len(set(refused)) == 1:

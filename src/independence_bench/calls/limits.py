@@ -8,27 +8,37 @@ wait for.
 
 What is asked again, how often, how long, and how far a failure reaches:
 
-    kind of failure                          asked again            in the end
-    rate limited (429, 402 + Retry-After)    for 15 minutes in      the call fails; the next run tries it again
-                                             which no call is served
-    the same, asking to wait longer          never                  the subject (or judge) is stopped, for now
-    unavailable (408, 5xx, no choices,       6 tries in all         the call fails; the next run tries it again
-      an error inside a 200)
-    timed out                                6 tries in all         the call fails; the next run tries it again
-    connection failed                        for 15 minutes         the endpoint is left alone
-    broken reply, reply too large            3 tries in all         the reply is invalid, with the reason
-    cut off by the token limit               once, twice the limit  it is the answer, flagged; invalid if nothing
-                                                                    was said by then
-    wrong provider                           3 tries in all         the subject (or judge) is stopped
-    prompt cut by the server                 never                  the subject (or judge) is stopped
-    prompt refused by moderation (403)       never                  the reply is invalid, with the reason
-    request refused (400, 413, 422, ...)     never                  the call fails; the subject (or judge) is stopped
-                                                                    when its first 3 all fail with one status
-    request refused, and the first of the    never                  the subject is stopped, with what to say instead
-      model: reasoning, temperature
-    no such model or address (404, 405,      never                  the subject (or judge) is stopped
+    kind of failure                        asked again            in the end
+    rate limited (429, 402 + Retry-After)  for 15 minutes in      the call fails; the next run
+                                           which no call is       tries it again
+                                           served
+    the same, asking to wait longer        never                  the subject (or judge) is stopped,
+                                                                  for now
+    unavailable (408, 5xx, no choices,     6 tries in all         the call fails; the next run
+      an error inside a 200)                                      tries it again
+    timed out                              6 tries in all         the call fails; the next run
+                                                                  tries it again
+    connection failed                      for 15 minutes         the endpoint is left alone
+    broken reply, reply too large          3 tries in all         the reply is invalid, with the
+                                                                  reason
+    cut off by the token limit             once, twice the limit  it is the answer, flagged; invalid
+                                                                  if nothing was said by then
+    wrong provider                         3 tries in all         the subject (or judge) is stopped
+    prompt cut by the server               never                  the subject (or judge) is stopped
+    prompt refused by moderation (403)     never                  the reply is invalid, with the
+                                                                  reason
+    request refused (400, 413, 422, ...)   never                  the call fails; the subject (or
+                                                                  judge) is stopped when its first
+                                                                  3 all fail with one status
+    part refused (of the request)          at once, without it    as above, once nothing is left to
+                                                                  take away
+    the same, and it is a setting of the   never                  the model is looked up again
+      model (temperature, effort)                                 without it; where a user asked for
+                                                                  it, the model is stopped, with
+                                                                  what to say
+    no such model or address (404, 405,    never                  the subject (or judge) is stopped
       501, redirected)
-    key refused (401), no credits (402)      never                  the endpoint is left alone
+    key refused (401), no credits (402)    never                  the endpoint is left alone
 
 Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed
 together do not come back together); Retry-After is honoured where it is longer. An invalid reply is
@@ -45,13 +55,14 @@ import itertools
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from independence_bench.errors import BenchError
+from independence_bench.models.abilities import Setting, least_effort
 from independence_bench.models.messages import Fault, Kind
-from independence_bench.models.spec import OWN_TEMPERATURE, ChatModel, Reasoning
+from independence_bench.models.spec import AUTO, Reasoning
 
 CUT = 0.8
 MANY = 16  # slots of one subject from which on further calls are prepared
@@ -312,6 +323,8 @@ def next_wait(
         case Kind.BAD_REQUEST:
             whole = fault.status is not None and (fault.status < 400 or fault.status in NOT_THERE)
             raise GaveUp(Reach.MODEL if whole else Reach.CALL, describe(fault))
+        case Kind.PART_REFUSED:
+            return 0.0
         case Kind.CUT_PROMPT:
             raise GaveUp(Reach.MODEL, describe(fault))
         case Kind.REFUSED_PROMPT:
@@ -351,17 +364,14 @@ def next_wait(
             return wait
 
 
-def unfit(fault: Fault, model: ChatModel) -> str | None:
-    """What to do where *fault* refuses not a conversation but how *model* is called; None where it
-    does not say so.
+def advice_on(setting: Setting, efforts: Sequence[Reasoning] | None) -> str:
+    """What to do where somebody asked for a *setting* that the endpoint does not let them set;
+    *efforts*: those that it does.
     """
-    if fault.kind is not Kind.BAD_REQUEST:
-        return None
-    if model.reasoning is Reasoning.OFF and "reasoning" in fault.refused:
-        return "it cannot be told not to reason: --reasoning-effort low"
-    if "temperature" in fault.refused and model.temperature != OWN_TEMPERATURE:
-        return "it accepts only its own temperature: --temperature 1"
-    return None
+    if setting is Setting.TEMPERATURE:
+        return "leave its temperature out (--temperature, or temperature: in models.yaml)"
+    effort = AUTO if efforts is None else least_effort(efforts)
+    return f"say --reasoning-effort {effort} (or reasoning: {effort} in models.yaml)"
 
 
 def _minutes(seconds: float) -> str:

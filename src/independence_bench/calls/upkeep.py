@@ -301,8 +301,9 @@ def save(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
 
 
 def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
-    """Write down how the saved attempts of this store ended. Returns the files that can be deleted once that is
-    durable."""
+    """Write down how the saved attempts of this store ended. Returns the files that can be deleted
+    once that is durable.
+    """
     taken = []
     for path, saved in _files(store_folder):
         # an id and an owner's name are of this store or of none: a file of another store has no

@@ -264,6 +264,7 @@ def say_end(report: Report, store: Store, *before: str) -> None:
             f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most "
             "these are paid for twice"
         )
+    say(*(f"note: {label_text(remark)}" for remark in report.remarks))
     for warning, count in report.warnings.most_common(MOST_TROUBLES):
         say(f"{label_text(warning)}: {plural(count, 'reply', 'replies')}")
     reasons = Counter((label, trouble.why) for label, trouble in report.troubles)

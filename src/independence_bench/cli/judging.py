@@ -45,6 +45,7 @@ from independence_bench.cli.selection import (
     Selection,
     selecting,
 )
+from independence_bench.engine.ask import Asker, ask_until_settled
 from independence_bench.engine.ask_judges import (
     JudgeAsker,
     foresee,
@@ -52,7 +53,7 @@ from independence_bench.engine.ask_judges import (
     take_exam,
 )
 from independence_bench.engine.preview import Forecast, Preview, preview_of
-from independence_bench.engine.run import Report, Session
+from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
 from independence_bench.integrations.ray_cluster import Cluster
@@ -246,8 +247,12 @@ async def have_answered(
             Forecast(calls, dollars=None, paid_calls=calls), answered
         ):
             return None
-        asker = asker_of(plan.judge, session, plan.calls_at_once)
-        report = await asker.run_watched(display.in_one_line(asker))
+
+        async def begin(plan: RunPlan) -> Asker:
+            assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - as above
+            return asker_of(plan.judge, session, plan.calls_at_once)
+
+        report = await ask_until_settled(plan, session, begin, display.in_one_line)
     calling.say_end(report, store, display.line(report, over=True))
     return report
 

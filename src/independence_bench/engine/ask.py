@@ -134,7 +134,10 @@ class Asker(ABC):
             notice,
             warn,
         ) as executor:
-            self.report.lost = executor.lost
+            self.report.lost += executor.lost
+            if session.settle is not None:
+                executor.asked_for = lambda model: session.asked_for.get(model, frozenset())
+            self.report.unsettled = executor.unsettled
             try:
                 await self.ask_all(executor)
             except BaseExceptionGroup as errors:
@@ -209,6 +212,44 @@ class Asker(ABC):
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
             progress.calls_left -= calls.left  # they will not be made
+
+
+MOST_SETTLED = 5  # times that an order is planned anew: a model has fewer settings to leave out
+
+
+async def ask_until_settled(
+    plan: RunPlan,
+    session: Session,
+    begin: Callable[[RunPlan], Awaitable[Asker]],
+    watch: Callable[[Asker], Awaitable[None]],
+    approve: Callable[[RunPlan], Awaitable[bool]] | None = None,
+) -> Report:
+    """What became of *plan*, which *begin* makes an asker of, while *watch* looks on.
+
+    Where an endpoint refuses a setting of a model, what is in flight is stored, the model is looked
+    up again without it, and the new plan begins with what is stored, unless *approve* says no.
+    """
+    asker = await begin(plan)
+    report = await asker.run_watched(watch(asker))
+    for _ in range(MOST_SETTLED):
+        if not report.unsettled or report.stopped is not None or session.settle is None:
+            break
+        plan = await session.settle(plan)
+        for model, why in report.unsettled.items():
+            now = [
+                m.label
+                for m in plan.models
+                if (m.endpoint, m.model) == (model.endpoint, model.model)
+            ]
+            called = f"it is called {now[0]} now" if now else "it is left out now"
+            report.remarks.append(f"{model.label} cannot be called so, {called} ({why})")
+        if approve is not None and not await approve(plan):
+            report.stopped = BenchError("it will cost more than was foreseen, and you said no")
+            break
+        earlier, asker = report, await begin(plan)
+        asker.report.begin_from(earlier)
+        report = await asker.run_watched(watch(asker))
+    return report
 
 
 # ---------------------------------------------------------------- replies and their judgements

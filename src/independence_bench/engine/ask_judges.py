@@ -13,7 +13,6 @@ conversations are no stored transcripts, and names are judged by the question of
 from __future__ import annotations
 
 from collections.abc import (
-    AsyncIterator,
     Awaitable,
     Callable,
     Collection,
@@ -21,7 +20,6 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
@@ -29,7 +27,12 @@ from statistics import fmean
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
-from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
+from independence_bench.engine.ask import (
+    Asker,
+    ConversationCalls,
+    ConversationTask,
+    ask_until_settled,
+)
 from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
@@ -83,8 +86,9 @@ class JudgeAsker(Asker):
         session: Session,
         calls_at_once: int,
     ) -> None:
-        """*judges*: those that *left* asks, shown as the first of them. *every*: how many conversations there are;
-        *left* are those that are still to be asked about."""
+        """*judges*: those that *left* asks, shown as the first of them. *every*: how many
+        conversations there are; *left* are those that are still to be asked about.
+        """
         self.judges, self._tasks, known = judges, left, every - len(left)
         calls = sum(task.calls for task in left)
         self._progress = Progress(
@@ -202,8 +206,8 @@ async def foresee(options: RunOptions, rubrics: Collection[str], store: Store) -
     """What is left to ask the judge of *options* about those files of questions. Raises what
     `resolved` does.
     """
-    async with _asker(options, rubrics, store) as (plan, asker):
-        return await asker.preview(plan)
+    async with resolved(options, store) as (plan, session):
+        return await (await _exam_asker(options, rubrics, plan, session)).preview(plan)
 
 
 async def take_exam(
@@ -216,28 +220,31 @@ async def take_exam(
 
     Ctrl-C as with `Asker.run_watched`. Raises what `resolved` does, or StoreError.
     """
-    async with _asker(options, rubrics, store) as (_, asker):
-        report = await asker.run_watched(watch(asker))
-        hashes = tuple(judge.hash for judge in asker.judges)
-        return ExamOutcome(asker.judges[0].label, hashes, report, cost_of(store, asker.cases))
-
-
-@asynccontextmanager
-async def _asker(
-    options: RunOptions, rubrics: Collection[str], store: Store
-) -> AsyncIterator[tuple[RunPlan, ExamAsker]]:
+    askers: list[ExamAsker] = []
     async with resolved(options, store) as (plan, session):
-        judges: dict[str, Judge] = {}
-        for name in dict.fromkeys(questions()[rubric].protocol for rubric in rubrics):
-            judge = await resolve_judge(
-                replace(options, protocol=protocol_named(name)), session.clients
-            )
-            assert judge is not None  # noqa: S101 - an exam is of a judge
-            judges[name] = judge
-        sittings = [
-            (judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)
-        ]
-        yield plan, ExamAsker(sittings, session, plan.calls_at_once)
+
+        async def begin(plan: RunPlan) -> Asker:
+            askers.append(await _exam_asker(options, rubrics, plan, session))
+            return askers[-1]
+
+        report = await ask_until_settled(plan, session, begin, watch)
+    asker = askers[-1]
+    hashes = tuple(judge.hash for judge in asker.judges)
+    return ExamOutcome(asker.judges[0].label, hashes, report, cost_of(store, asker.cases))
+
+
+async def _exam_asker(
+    options: RunOptions, rubrics: Collection[str], plan: RunPlan, session: Session
+) -> ExamAsker:
+    judges: dict[str, Judge] = {}
+    for name in dict.fromkeys(questions()[rubric].protocol for rubric in rubrics):
+        judge = await resolve_judge(
+            replace(options, protocol=protocol_named(name)), session.clients
+        )
+        assert judge is not None  # noqa: S101 - an exam is of a judge
+        judges[name] = judge
+    sittings = [(judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)]
+    return ExamAsker(sittings, session, plan.calls_at_once)
 
 
 def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:

@@ -1,8 +1,10 @@
 """Has a model write for a character, once: the lines of the person who talks to it, or the items of
 its description.
 
-    line_asker(sheet, wanted, written, today, writer, session, ..)  # aib persona write SHEET --writer MODEL
-    await write_items(options, texts, store, approve, watch)  # aib persona new SHEET --from CARD --writer MODEL
+    line_asker(sheet, wanted, written, today, writer, session, ..)
+        # aib persona write SHEET --writer MODEL
+    await write_items(options, texts, store, approve, watch)
+        # aib persona new SHEET --from CARD --writer MODEL
 
 Each answer is paid for and stored like a judgement, so the same command buys nothing twice. Prints
 nothing.
@@ -16,10 +18,15 @@ from functools import partial
 
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.limits import GaveUp, Reach
-from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
+from independence_bench.engine.ask import (
+    Asker,
+    ConversationCalls,
+    ConversationTask,
+    ask_until_settled,
+)
 from independence_bench.engine.ask_judges import JudgeAsker, judgement_call, kept_as_it_came
 from independence_bench.engine.preview import Forecast, Preview, preview_of
-from independence_bench.engine.run import Report, Session, Trouble
+from independence_bench.engine.run import Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.hashing import content_hash, judgement_key, text_hash
 from independence_bench.judging.extraction import (
@@ -154,11 +161,18 @@ async def write_items(
         assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
         call = _writing(texts, plan.judge.model)
 
-        async def ask(calls: ConversationCalls) -> None:
-            judgement = await calls.ask(call)
-            answers.append(judgement.reasoning)
-            trouble = judgement.reason and Trouble("the description", judgement.reason)
-            calls.progress.ended("unjudged" if trouble else "judged", trouble or None)
+        async def begin(plan: RunPlan) -> Asker:
+            assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - as above
+            asked = _writing(texts, plan.judge.model)
+
+            async def ask(calls: ConversationCalls) -> None:
+                judgement = await calls.ask(asked)
+                answers.append(judgement.reasoning)
+                trouble = judgement.reason and Trouble("the description", judgement.reason)
+                calls.progress.ended("unjudged" if trouble else "judged", trouble or None)
+
+            task = ConversationTask("the description", 1, ask)
+            return JudgeAsker([plan.judge], 1, [task], session, 1)
 
         with store.reading() as connection:
             known = results.find_judgements(connection, [call.key])
@@ -173,10 +187,7 @@ async def write_items(
         )
         if not approve(replace(await preview_of(plan, session), forecast=forecast, exam=None)):
             return None
-        asker = JudgeAsker(
-            [plan.judge], 1, [ConversationTask("the description", 1, ask)], session, 1
-        )
-        report = await asker.run_watched(watch(asker))
+        report = await ask_until_settled(plan, session, begin, watch)
     return "".join(answers), report
 
 

@@ -115,6 +115,8 @@ async def _count(client: Client, request: ChatRequest) -> int | Fault:
     nothing.
     """
     outcome = await client.complete(request, 1)
+    while isinstance(outcome, Fault) and outcome.kind is Kind.PART_REFUSED:
+        outcome = await client.complete(request, 1)
     if isinstance(outcome, Fault):
         tokens = outcome.usage.prompt_tokens
         return tokens if tokens and outcome.kind is not Kind.BAD_REQUEST else outcome

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -17,7 +17,8 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Tally
 from independence_bench.calls.limits import Clocks
 from independence_bench.errors import BenchError, Interrupted, handling, is_typed
-from independence_bench.judging.judge import Judge
+from independence_bench.judging.judge import Judge, ModelJudge
+from independence_bench.models.abilities import Setting
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -35,6 +36,10 @@ class Session:
     clients: Mapping[str, Client]
     budget: Budget = field(default_factory=Budget)
     clocks: Clocks = field(default_factory=Clocks)
+    # settings of a model that a user asked for, by name or in models.yaml
+    asked_for: Mapping[ChatModel, frozenset[Setting]] = field(default_factory=dict)
+    # looks up the subjects and the judge of a plan again, by what was learned of them since
+    settle: Callable[[RunPlan], Awaitable[RunPlan]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,11 @@ class RunPlan:
     experiments: tuple[str, ...] = ()  # only these; none named: all
     shard: Shard | None = None  # only this part of it; None: all
     left_out: tuple[str, ...] = ()  # why subjects of a list are not played, one line each
+
+    @property
+    def models(self) -> list[ChatModel]:
+        """All that are called: the subjects, and the judge where it is a model."""
+        return [*self.subjects, *([self.judge.model] if isinstance(self.judge, ModelJudge) else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +123,11 @@ class Report:
     warnings: Counter[str] = field(default_factory=Counter)
     # as the store's tables call it; None: nothing was to be judged, or nothing was begun
     judge: str | None = None
-    # of workers in other processes, who play the same subjects
+    # of workers in other processes, who play the same subjects, and of what was begun anew
     others: Tally = field(default_factory=Tally)
+    # models that turned out to be called in another way -> why: they have to be resolved again
+    unsettled: Mapping[ChatModel, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)  # what was learned of models, a line each
 
     def add(self, other: Report) -> None:
         """Add the report of another part of the same command."""
@@ -123,6 +136,16 @@ class Report:
         self.warnings += other.warnings
         self.stopped = other.stopped
         self.judge = other.judge
+        self.others.add(other.others)
+        self.remarks += other.remarks
+
+    def begin_from(self, earlier: Report) -> None:
+        """Count what *earlier* has cost, of which everything was planned anew for this one."""
+        self.lost += earlier.lost
+        self.warnings += earlier.warnings
+        self.remarks[:0] = earlier.remarks
+        for tally in earlier.tallies:
+            self.others.add(tally)
 
     @property
     def troubles(self) -> list[tuple[str, Trouble]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from independence_bench.engine.ask import Engine
+from independence_bench.engine.ask import Asker, Engine, ask_until_settled
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Session
 from independence_bench.engine.session import RunOptions, resolved
@@ -25,7 +25,7 @@ async def run(
     options: RunOptions,
     store: Store,
     approve: Callable[[Preview], bool],
-    watch: Callable[[Engine], Awaitable[None]],
+    watch: Callable[[Asker], Awaitable[None]],
 ) -> Report | None:
     """Play and judge what *options* ask for; None where *approve* said no.
 
@@ -35,15 +35,26 @@ async def run(
     async with resolved(options, store) as (plan, session):
         if not approve(await preview_of(plan, session)):
             return None
-        return await play(plan, session, watch)
+        return await play(plan, session, watch, approve)
 
 
 async def play(
-    plan: RunPlan, session: Session, watch: Callable[[Engine], Awaitable[None]]
+    plan: RunPlan,
+    session: Session,
+    watch: Callable[[Asker], Awaitable[None]],
+    approve: Callable[[Preview], bool] | None = None,
 ) -> Report:
-    """Play and judge *plan*, watched as in `run`."""
-    engine = Engine(plan, session)
-    return await engine.run_watched(watch(engine))
+    """Play and judge *plan*, watched as in `run`; *approve* is asked again where it turns out that
+    a model has to be called in another way.
+    """
+
+    async def begin(plan: RunPlan) -> Engine:
+        return Engine(plan, session)
+
+    async def approved(plan: RunPlan) -> bool:
+        return approve is None or approve(await preview_of(plan, session))
+
+    return await ask_until_settled(plan, session, begin, watch, approved)
 
 
 async def run_each(
@@ -51,7 +62,7 @@ async def run_each(
     protocols: Sequence[tuple[Protocol, Files]],
     store: Store,
     approve: Callable[[Sequence[Preview]], bool],
-    watch: Callable[[Engine], Awaitable[None]],
+    watch: Callable[[Asker], Awaitable[None]],
 ) -> Report | None:
     """As `run`, what *options* ask for of each of *protocols*, one after the other and on one
     budget.

@@ -32,6 +32,7 @@ from independence_bench.judging.embedded.reading import StateReader
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_to_judge
 from independence_bench.judging.prompt import told_hash
+from independence_bench.models.abilities import Setting
 from independence_bench.models.client import Client, read_key, runs_here
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.local import NAME, OLD, files, server
@@ -108,14 +109,15 @@ async def resolved(
                 *(options.specs if options.runs else ()),
                 *([judge_spec] if judge_spec else []),
             ]
-            clients = await stack.enter_async_context(_clients(called, options, asking))
+            clients = await stack.enter_async_context(_clients(called, options, store, asking))
         except MissingKey as error:
             if error.endpoint in {spec.endpoint for spec in options.specs} or not options.runs:
                 raise
             raise EndpointUnusable(
                 f"{error}; or judge with --judge embedded, or later with --no-judge"
             ) from None
-        subjects, left_out = await _resolve_all(options, clients, asking)
+        asked_for: dict[ChatModel, frozenset[Setting]] = {}
+        subjects, left_out = await _resolve_all(options, clients, asked_for, asking)
         here = any(
             clients[subject.endpoint].endpoint.here
             for subject in subjects
@@ -137,7 +139,14 @@ async def resolved(
         )
         job = None if plan.shard is None else shared_job(plan, plan.shard.of)
         budget = Budget(options.limits.budget, options.limits.job or job)
-        yield plan, Session(store, clients, budget)
+
+        async def settle(plan: RunPlan) -> RunPlan:
+            """*plan* with its subjects and its judge as they are called by now."""
+            subjects, _ = await _resolve_all(options, clients, asked_for, asking=False)
+            judge = await resolve_judge(options, clients)
+            return replace(plan, subjects=tuple(dict.fromkeys(subjects)), judge=judge)
+
+        yield plan, Session(store, clients, budget, asked_for=asked_for, settle=settle)
 
 
 def as_file(spec: ModelSpec) -> ModelSpec:
@@ -209,10 +218,10 @@ def judge_spec_of(options: RunOptions) -> ModelSpec:
 
 @asynccontextmanager
 async def _clients(
-    specs: Sequence[ModelSpec], options: RunOptions, asking: bool
+    specs: Sequence[ModelSpec], options: RunOptions, store: Store, asking: bool
 ) -> AsyncIterator[dict[str, Client]]:
-    """An open client for each endpoint; raises EndpointUnusable where a key is missing or nothing
-    answers.
+    """An open client for each endpoint, with what *store* has learned of its models; raises
+    EndpointUnusable where a key is missing or nothing answers.
     """
     async with AsyncExitStack() as stack:
         endpoints = {
@@ -233,6 +242,8 @@ async def _clients(
                     raise
                 keys[name] = None
         clients = {}
+        with store.reading() as connection:
+            known = registry.stored_abilities(connection)
         for name, endpoint in endpoints.items():
             if name == GGUF:
                 models = [files.find(spec.model) for spec in specs if spec.endpoint == GGUF]
@@ -248,6 +259,7 @@ async def _clients(
                 else Client(endpoint, keys[name], price=options.limits.price)
             )
             client = await stack.enter_async_context(made)
+            client.know(known.get(name, {}))
             try:
                 # an endpoint that does not answer fails here, once, not in every call
                 await client.models()
@@ -267,11 +279,15 @@ async def _resolve(spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Cl
 
 
 async def _resolve_all(
-    options: RunOptions, clients: Mapping[str, Client], asking: bool
+    options: RunOptions,
+    clients: Mapping[str, Client],
+    asked_for: dict[ChatModel, frozenset[Setting]],
+    asking: bool,
 ) -> tuple[list[ChatModel], list[str]]:
     """The subjects of *options*; with them, where the user named none, why some are left out.
 
-    *asking*: they are going to be played, so what a server does not show them is found out.
+    *asked_for* is given the settings that the user asked for of each. *asking*: they are going to
+    be played, so what a server does not show them is found out.
 
     Raises SubjectError for one that was named, WrongUse where all are left out.
     """
@@ -296,6 +312,7 @@ async def _resolve_all(
             if by_tool and asking:
                 await _check_tools(clients[spec.endpoint], model, by_tool[0], options.protocol)
             subjects.append(model)
+            asked_for[model] = frozenset(map(Setting, spec.asked_for))
         except SubjectError as error:
             if not options.unnamed:
                 raise
@@ -376,10 +393,9 @@ def _remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
     if info.parameters is None or model.endpoint == GGUF:
         return remarks
     if not info.takes_temperature:
-        own = model.temperature == OWN_TEMPERATURE
         so = (
             "it is called with 1"
-            if own
+            if model.temperature in (None, OWN_TEMPERATURE)
             else f"its label says {model.temperature:g}, but it may ignore that"
         )
         remarks.append(f"{model.name} does not list temperature: {so}")

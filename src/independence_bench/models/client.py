@@ -27,6 +27,12 @@ import aiohttp
 from independence_bench.errors import EndpointUnusable, MissingKey, NotOffered, SubjectError
 from independence_bench.escape import KNOWN, SENT
 from independence_bench.lookup import instead
+from independence_bench.models.abilities import (
+    Abilities,
+    Setting,
+    known_abilities,
+    learned,
+)
 from independence_bench.models.arrival import MOST_OF_A_WORD, Arrivals
 from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.messages import (
@@ -35,7 +41,6 @@ from independence_bench.models.messages import (
     Fault,
     Kind,
     Message,
-    Structure,
 )
 from independence_bench.models.response import (
     FIELDS,
@@ -101,6 +106,9 @@ class Client:
         self._asked = asyncio.Lock()
         self._providers: dict[str, Mapping[str, str]] = {}
         self.arrivals = Arrivals()
+        # of models whose requests were refused, now or in an earlier command
+        self._abilities: dict[str, Abilities] = {}
+        self._news: set[str] = set()  # models of which something was learned that is not stored
 
     def __repr__(self) -> str:
         return f"Client({self.endpoint.name})"
@@ -134,38 +142,77 @@ class Client:
     async def __aexit__(self, *_raised: object) -> None:
         await self._session.close()
 
+    def know(self, abilities: Mapping[str, Abilities]) -> None:
+        """Take what an earlier command learned of models, by their ids."""
+        self._abilities |= abilities
+
+    def abilities_of(self, model: str) -> Abilities:
+        """What is known of the model called *model*, by its family and by what was refused."""
+        found = self._abilities.get(model)
+        if found is None:
+            ours = self.dialect.runs_models or not self.endpoint.url
+            host = "" if ours else urlsplit(self.endpoint.url).hostname or ""
+            found = self._abilities[model] = known_abilities(host, model)
+        return found
+
+    def take_news(self, model: str) -> Abilities | None:
+        """What was learned of *model* since this was last asked, to be stored; None: nothing."""
+        if model not in self._news:
+            return None
+        self._news.discard(model)
+        return self._abilities[model]
+
     async def complete(
         self, request: ChatRequest, max_tokens: int, seed: int = 0
     ) -> Completion | Fault:
         """Send *request* once. Whatever happens comes back as a value, with its time and its raw
         body.
 
+        Where a part of it is refused, the fault says so, and the next request is without that part.
         The embedded model draws its reply by *seed*; no other endpoint is told it.
         """
-        structure = Structure.SCHEMA
-        if request.schema:
-            parameters = None
-            if self.dialect.lists_abilities:
-                with suppress(EndpointUnusable):
-                    parameters = (await self.info(request.model.model)).parameters
-            structure = self.dialect.structure(parameters)
+        model = request.model.model
+        abilities = self.abilities_of(model)
+        if request.schema and self.dialect.lists_abilities:
+            with suppress(EndpointUnusable):
+                unlisted = self.dialect.unlisted((await self.info(model)).parameters)
+                abilities = replace(abilities, without=abilities.without | unlisted)
         providers: Mapping[str, str] = {}
         # asked before, so that a reply is stored the moment it is there
         if request.model.provider is not None:
             with suppress(EndpointUnusable):
                 providers = await self.providers(request.model.model)
-        body = self.dialect.encoded(request, max_tokens, structure)
+        body = self.dialect.encoded(request, max_tokens, abilities)
         if self.endpoint.ours:
             body = b'%s,"seed":%d}' % (body.removesuffix(b"}"), seed)
         outcome = await self._post(self.endpoint.url + self.dialect.completions_path, body)
-        if not isinstance(outcome, Completion):
-            return outcome
+        if isinstance(outcome, Fault):
+            return self._adapt(request, abilities, outcome)
         # a provider does not cut, and a paid reply is not given up for a number
         if self.dialect.runs_models:
             cut = self.arrivals.find_cut(request, outcome.usage.prompt_tokens)
             if cut is not None and self.endpoint.free and await self._counts(request.model):
                 return Fault(Kind.CUT_PROMPT, cut, 200, **outcome.facts())
         return _check_pin(request, outcome, providers)
+
+    def _adapt(self, request: ChatRequest, abilities: Abilities, fault: Fault) -> Fault:
+        """*fault*, and what it teaches of a model that was asked as its *abilities* were known."""
+        if not fault.refusal.parts:
+            return fault
+        sent = self.dialect.sent(request, abilities)
+        found = learned(abilities, fault.refusal, sent, self.dialect.carriers)
+        if found is None:
+            return fault
+        now, setting = found
+        model = request.model.model
+        before = self.abilities_of(model)  # which another call may have changed since this was sent
+        without = before.without - (abilities.without - now.without)
+        self._abilities[model] = Abilities(
+            without | (now.without - abilities.without), now.efforts or before.efforts
+        )
+        self._news.add(model)
+        kind = Kind.PART_REFUSED if setting is None else fault.kind
+        return replace(fault, kind=kind, unset=setting)
 
     async def _counts(self, model: ChatModel) -> bool:
         """Whether the tokens that the endpoint says a prompt has may be a count.
@@ -175,7 +222,7 @@ class Client:
         """
         if model.model not in self.arrivals.grows:
             word = ChatRequest(model, (Message("user", "Hello."),))
-            body = self.dialect.encoded(word, 1, Structure.SCHEMA)
+            body = self.dialect.encoded(word, 1, self.abilities_of(model.model))
             said = await self._post(self.endpoint.url + self.dialect.completions_path, body)
             if (said.usage.prompt_tokens or 0) >= MOST_OF_A_WORD:
                 self.arrivals.grows[model.model] = False
@@ -185,7 +232,7 @@ class Client:
         """*request* as the model is shown it, where the server says so (llama.cpp's); None: it does
         not.
         """
-        body = json.dumps(self.dialect.body(request, 1))
+        body = json.dumps(self.dialect.body(request, 1, self.abilities_of(request.model.model)))
         url = self.endpoint.url.removesuffix("/v1") + RENDERING
         headers = {**self._login, "Content-Type": "application/json"}
         try:
@@ -259,10 +306,17 @@ class Client:
         if not await self.offers(spec.model):
             meant = instead(spec.model, sorted(await self.models()))
             raise NotOffered(spec.model, self.endpoint.name, self.endpoint.url, meant)
-        info = await self.info(spec.model)
-        usual = temperature if info.takes_temperature else OWN_TEMPERATURE
+        info, abilities = await self.info(spec.model), self.abilities_of(spec.model)
+        usual: float | None = temperature if info.takes_temperature else OWN_TEMPERATURE
+        if spec.temperature is not None:
+            usual = spec.temperature
+        if Setting.TEMPERATURE not in spec.asked_for:
+            usual = abilities.temperature(usual)
+        effort = info.effort(spec.reasoning)
+        if Setting.EFFORT not in spec.asked_for:
+            effort = abilities.effort(effort, self.dialect.carriers)
         known = identity or (info.identity if self.dialect.identifies_weights else "")
-        return spec.resolved(usual, max_tokens, info.effort(spec.reasoning), known)
+        return replace(spec, temperature=None).resolved(usual, max_tokens, effort, known)
 
     async def _post(self, url: str, body: bytes) -> Completion | Fault:
         started = time.monotonic()

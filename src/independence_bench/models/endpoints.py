@@ -20,10 +20,12 @@ from pydantic import Field
 
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.lookup import instead
-from independence_bench.models.messages import ChatRequest, Structure, Tool, tokens_in
+from independence_bench.models.abilities import EVERYTHING, FORMS, Abilities, Part
+from independence_bench.models.messages import ChatRequest, Tool, tokens_in
 from independence_bench.models.spec import (
     BUILT_IN,
     GGUF,
+    OWN_TEMPERATURE,
     PYTHON,
     TITLED,
     ChatModel,
@@ -110,7 +112,7 @@ def read_models(path: Path) -> Roster:
 @lru_cache
 def shipped_subjects() -> tuple[ModelSpec, ...]:
     """The subjects worth testing that ship with the package, as docs/models.md lists them."""
-    return read_models(SHIPPED).specs
+    return tuple(replace(spec, asked_for=frozenset()) for spec in read_models(SHIPPED).specs)
 
 
 @lru_cache(maxsize=1024)  # asked for each scenario of a plan
@@ -175,8 +177,13 @@ def parse_models(text: str, where: str) -> Roster:
         verbosity = (
             None if subject.verbosity is None else (subject.verbosity[0], subject.verbosity[1])
         )
+        said = {"temperature": subject.temperature, "effort": subject.reasoning}
         specs.append(
-            ModelSpec(**subject.model_dump(exclude={"notes", "verbosity"}), verbosity=verbosity)
+            ModelSpec(
+                **subject.model_dump(exclude={"notes", "verbosity"}),
+                verbosity=verbosity,
+                asked_for=frozenset(name for name, value in said.items() if value is not None),
+            )
         )
     return Roster(endpoints, tuple(specs))
 
@@ -231,7 +238,8 @@ class Dialect:
 
     completions_path = "/chat/completions"
     models_path = "/models"
-    limit_field = "max_tokens"
+    limit_fields: tuple[str, str] = ("max_tokens", "max_completion_tokens")  # its own first
+    carriers: tuple[Part, ...] = (Part.EFFORT,)  # the parts that say how much to think
     needs_key = True
     pins_providers = False  # whether a request can say which provider serves the model
     lists_abilities = False  # whether the list of models says what a model cannot do
@@ -246,50 +254,72 @@ class Dialect:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def body(
-        self, request: ChatRequest, max_tokens: int, structure: Structure = Structure.SCHEMA
+        self, request: ChatRequest, max_tokens: int, abilities: Abilities = EVERYTHING
     ) -> dict[str, Any]:
-        """What to send, with *max_tokens* as the limit of this attempt."""
+        """What to send, with *max_tokens* as the limit of this attempt, to a model of these
+        *abilities*.
+
+        Temperature and effort are those of the model: what cannot be set is not set there.
+        """
         model = request.model
         body: dict[str, Any] = {
             "model": model.model,
-            "messages": self._messages(request),
-            "temperature": model.temperature,
-            self.limit_field: max_tokens,
+            "messages": _messages(self, request, abilities),
         }
+        if model.temperature is not None:
+            body["temperature"] = model.temperature
+        body[self.limit_fields[not abilities.takes(Part.LIMIT)]] = max_tokens
         if request.tools:
             body["tools"] = [tool.wire() for tool in request.tools]
-            body["tool_choice"] = "auto"
-        if request.schema and structure is Structure.SCHEMA:
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {
-                    "name": "marks",
-                    "strict": True,
-                    "schema": json.loads(request.schema),
-                },
-            }
-        elif request.schema and structure is Structure.OBJECT:
-            body["response_format"] = {"type": "json_object"}
-        if self.streams:
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return body | self.settings(model)
+            if abilities.takes(Part.TOOL_CHOICE):
+                body["tool_choice"] = "auto"
+        if request.schema and (form := response_format(request.schema, abilities)):
+            body["response_format"] = form
+        if self.streams and abilities.takes(Part.STREAM):
+            body["stream"] = True
+            if abilities.takes(Part.STREAM_USAGE):
+                body["stream_options"] = {"include_usage": True}
+        if model.reasoning is not Reasoning.UNSET:
+            body |= self.settings(model, abilities)
+        return body | self.routing(model)
 
     def encoded(
-        self, request: ChatRequest, max_tokens: int, structure: Structure = Structure.SCHEMA
+        self, request: ChatRequest, max_tokens: int, abilities: Abilities = EVERYTHING
     ) -> bytes:
         """`body` as JSON."""
         rest = _around_messages(
-            self, request.model, request.tools, request.schema, max_tokens, structure
+            self, request.model, request.tools, request.schema, max_tokens, abilities
         )
-        marked = self.cache_mark(request) is not None
+        plain = abilities.takes(Part.SYSTEM) and self.cache_mark(request) is None
         messages = (
-            json.dumps(self._messages(request), ensure_ascii=False) if marked else request.encoded
+            request.encoded
+            if plain
+            else json.dumps(_messages(self, request, abilities), ensure_ascii=False)
         )
         return f'{{"messages":{messages},{rest}'.encode("utf-8", "backslashreplace")
 
-    def _messages(self, request: ChatRequest) -> list[dict[str, Any]]:
+    def sent(self, request: ChatRequest, abilities: Abilities) -> frozenset[Part]:
+        """The parts of `body` that an endpoint may refuse."""
+        body = self.body(request, 1, abilities)
+        parts = {part for part, field in _FIELDS.items() if field in body}
+        if "reasoning_effort" in body or "reasoning" in body:
+            parts.add(Part.EFFORT)
+        if body.get("temperature", OWN_TEMPERATURE) != OWN_TEMPERATURE:
+            parts.add(Part.OTHER_TEMPERATURE)
+        if self.limit_fields[0] in body:
+            parts.add(Part.LIMIT)
+        if body["messages"][0]["role"] == "system":
+            parts.add(Part.SYSTEM)
+        if (form := body.get("response_format")) is not None:
+            parts.add(Part.SCHEMA if form["type"] == "json_schema" else Part.JSON_OBJECT)
+            if abilities.takes(Part.SCHEMA_LIMITS) and json.dumps(form) != json.dumps(
+                response_format(request.schema, Abilities(frozenset({Part.SCHEMA_LIMITS})))
+            ):
+                parts.add(Part.SCHEMA_LIMITS)
+        return frozenset(parts)
+
+    def marked(self, request: ChatRequest, sent: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The messages, one of them as a part of text with the mark of a cache, if there is one."""
-        sent = [message.wire() for message in request.messages]
         if (mark := self.cache_mark(request)) is not None:
             part = {
                 "type": "text",
@@ -313,18 +343,24 @@ class Dialect:
         del request
         return repeated if repeated >= LEAST_CACHED else 0.0
 
-    def settings(self, model: ChatModel) -> dict[str, Any]:
-        """The fields for reasoning and for what else only this dialect has. Off is always said: left out, it means the
-        provider's default."""
-        return {"reasoning_effort": effort(model)}
+    def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
+        """The fields that say how much to think. Off is always said: left out, it means the
+        provider's default.
+        """
+        return {"reasoning_effort": effort(model)} if abilities.takes(Part.EFFORT) else {}
 
-    def structure(self, parameters: frozenset[str] | None) -> Structure:
-        """How a model with these *parameters* is made to answer in JSON; None: the endpoint does
-        not list them.
+    def routing(self, model: ChatModel) -> dict[str, Any]:
+        """The fields that say who serves the model."""
+        del model
+        return {}
+
+    def unlisted(self, parameters: frozenset[str] | None) -> frozenset[Part]:
+        """The parts of an answer in JSON that a model with these *parameters* does not list; None:
+        the endpoint lists none.
         """
         if parameters is None or "structured_outputs" in parameters:
-            return Structure.SCHEMA
-        return Structure.OBJECT if "response_format" in parameters else Structure.PROMPT
+            return frozenset()
+        return frozenset(FORMS[:2] if "response_format" in parameters else FORMS)
 
     def listed_id(self, model: str) -> str:
         """The id under which the list of models has *model*."""
@@ -347,14 +383,15 @@ class OpenRouter(Dialect):
     # ways to a model that the list need not name
     ROUTES = (":nitro", ":floor", ":online", ":exacto")
 
-    def settings(self, model: ChatModel) -> dict[str, Any]:
-        """Reasoning, and the pin of a provider."""
-        pin = (
-            {"provider": {"only": [model.provider], "allow_fallbacks": False}}
-            if model.provider
-            else {}
-        )
-        return {"reasoning": {"effort": effort(model)}, **pin}
+    def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
+        """Reasoning, in OpenRouter's own form."""
+        return {"reasoning": {"effort": effort(model)}} if abilities.takes(Part.EFFORT) else {}
+
+    def routing(self, model: ChatModel) -> dict[str, Any]:
+        """The pin of a provider."""
+        if not model.provider:
+            return {}
+        return {"provider": {"only": [model.provider], "allow_fallbacks": False}}
 
     def cache_mark(self, request: ChatRequest) -> int | None:
         """The end of what an Anthropic model's requests begin with, where it is long enough to be
@@ -404,13 +441,15 @@ class OpenRouter(Dialect):
 class OpenAI(Dialect):
     """OpenAI's own endpoint."""
 
-    limit_field = "max_completion_tokens"
+    limit_fields = ("max_completion_tokens", "max_tokens")
     # the older families refuse the parameter; everything newer thinks unless told otherwise
     WITHOUT_REASONING = re.compile(r"^(gpt-3|gpt-4|chatgpt-)")
 
-    def settings(self, model: ChatModel) -> dict[str, Any]:
+    def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
         """The effort, of models that know it."""
-        return {} if self.WITHOUT_REASONING.match(model.model) else super().settings(model)
+        if self.WITHOUT_REASONING.match(model.model):
+            return {}
+        return super().settings(model, abilities)
 
 
 class Local(Dialect):
@@ -418,13 +457,15 @@ class Local(Dialect):
 
     needs_key = False
     runs_models = identifies_weights = streams = True
+    carriers = (Part.EFFORT, Part.SWITCH)
 
-    def settings(self, model: ChatModel) -> dict[str, Any]:
+    def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
         """Reasoning in two ways: llama.cpp and vLLM read the template's switch, Ollama and LM
         Studio the effort.
         """
         switch = {"enable_thinking": model.reasoning is not Reasoning.OFF}
-        return {**super().settings(model), "chat_template_kwargs": switch}
+        said = super().settings(model, abilities)
+        return said | ({"chat_template_kwargs": switch} if abilities.takes(Part.SWITCH) else {})
 
 
 DialectName = Literal["openrouter", "openai", "local"]
@@ -436,6 +477,44 @@ def effort(model: ChatModel) -> str:
     return "none" if model.reasoning is Reasoning.OFF else model.reasoning.value
 
 
+# the field of a request that each part is
+_FIELDS: Mapping[Part, str] = {
+    Part.TEMPERATURE: "temperature",
+    Part.SWITCH: "chat_template_kwargs",
+    Part.STREAM: "stream",
+    Part.STREAM_USAGE: "stream_options",
+    Part.TOOL_CHOICE: "tool_choice",
+}
+
+
+def response_format(schema: str, abilities: Abilities) -> dict[str, Any] | None:
+    """How an answer of that *schema* is asked for, as strictly as can be; None: in words alone."""
+    if not abilities.takes(Part.SCHEMA):
+        return {"type": "json_object"} if abilities.takes(Part.JSON_OBJECT) else None
+    wanted = json.loads(schema)
+    if not abilities.takes(Part.SCHEMA_LIMITS):
+        for value in wanted.get("properties", {}).values():
+            value.pop("minimum", None)
+            value.pop("maximum", None)
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "marks", "strict": True, "schema": wanted},
+    }
+
+
+def _messages(dialect: Dialect, request: ChatRequest, abilities: Abilities) -> list[dict[str, Any]]:
+    """The messages as they are sent; where there is no role for it, the system prompt stands at the
+    front of the person's first turn.
+    """
+    sent = [message.wire() for message in request.messages]
+    if abilities.takes(Part.SYSTEM) or not sent or sent[0]["role"] != "system":
+        return dialect.marked(request, sent)
+    system, *rest = sent
+    if rest and rest[0]["role"] == "user":
+        return [rest[0] | {"content": f"{system['content']}\n\n{rest[0]['content']}"}, *rest[1:]]
+    return [system | {"role": "user"}, *rest]
+
+
 # a subject is asked thousands of times with the same tools and settings: what is encoded here is
 # encoded once
 @lru_cache(maxsize=256)
@@ -445,9 +524,9 @@ def _around_messages(
     tools: tuple[Tool, ...],
     schema: str,
     max_tokens: int,
-    structure: Structure,
+    abilities: Abilities,
 ) -> str:
     """The body after its messages, from the next key to the closing brace."""
-    body = dialect.body(ChatRequest(model, (), tools, schema), max_tokens, structure)
+    body = dialect.body(ChatRequest(model, (), tools, schema), max_tokens, abilities)
     del body["messages"]
     return json.dumps(body, ensure_ascii=False)[1:]

@@ -113,7 +113,8 @@ FAMILIES: tuple[Family, ...] = (
             Thoughts(
                 r"(?:<\|start\|>assistant)?<\|channel\|>analysis(?:\s[^<>\n]{0,60})?<\|message\|>"
                 r"|\Aanalysis<\|message\|>",
-                r"<\|end\|>(?:<\|start\|>assistant)?|(?:<\|start\|>assistant)?(?=<\|channel\|>(?:final|commentary))",
+                r"<\|end\|>(?:<\|start\|>assistant)?"
+                r"|(?:<\|start\|>assistant)?(?=<\|channel\|>(?:final|commentary))",
             ),
             # of a server that leaves special tokens out: their names remain
             Thoughts(
@@ -123,7 +124,8 @@ FAMILIES: tuple[Family, ...] = (
             ),
         ),
         answers=(
-            r"(?:<\|start\|>assistant)?<\|channel\|>(?:final|commentary)\s?(?:<\|constrain\|>\w{0,20})?<\|message\|>",
+            r"(?:<\|start\|>assistant)?<\|channel\|>(?:final|commentary)\s?"
+            r"(?:<\|constrain\|>\w{0,20})?<\|message\|>",
         ),
         calls=(
             r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:commentary\s?)?\bto=(?=functions\.)",
@@ -534,7 +536,10 @@ _OUR_KEY = r'"(?:arguments|parameters|args|input|tool_input|action_input)"\s{0,9
 _CALLED = (
     rf'"(?:name|tool_name)"\s{{0,9}}:\s{{0,9}}"(?P<json>[^"\n]{{0,80}})"\s{{0,9}},\s{{0,20}}{_KEY}'
 )
-_NAMING = r'"(?:name|function|function_name|tool|tool_name|action|recipient_name)"\s{0,9}:\s{0,9}"(?:functions\.)?'
+_NAMING = (
+    r'"(?:name|function|function_name|tool|tool_name|action|recipient_name)"\s{0,9}:\s{0,9}'
+    r'"(?:functions\.)?'
+)
 _FIRST = r'(?:"[\w-]{1,30}"\s{0,9}:\s{0,9}"[^"\n]{0,200}"\s{0,9},\s{0,20}){0,3}'
 # between a tool's name and its arguments in JSON
 _BETWEEN = r"(?::\d{1,6})?" + _any(
@@ -562,11 +567,13 @@ def _heads(tool: str) -> re.Pattern[str]:
     return re.compile(
         _any(
             rf"[{{]{{1,2}}\s{{0,20}}{_FIRST}{_CALLED}",  # {"name": "NAME", "arguments": {...}}
-            rf'[{{]{{1,2}}\s{{0,20}}{_FIRST}{_NAMING}(?P<ours>{re.escape(tool)})"\s{{0,9}},\s{{0,20}}{_OUR_KEY}',
+            rf'[{{]{{1,2}}\s{{0,20}}{_FIRST}{_NAMING}(?P<ours>{re.escape(tool)})"'
+            rf"\s{{0,9}},\s{{0,20}}{_OUR_KEY}",
             # {"arguments": {...}, "name": "NAME"}
             rf'(?P<first>[{{]{{1,2}}\s{{0,20}}{_KEY})(?=[{{"])',
             # <function=NAME>, <invoke name="NAME">: arguments in JSON, or each in a tag
-            rf'<(?:\w{{1,20}}:|｜DSML｜)?(?:function|invoke)(?:=|\s{{1,9}}name\s?=\s?)"?(?P<tags>{_NAME})"?\s{{0,9}}>',
+            r"<(?:\w{1,20}:|｜DSML｜)?(?:function|invoke)(?:=|\s{1,9}name\s?=\s?)"
+            rf'"?(?P<tags>{_NAME})"?\s{{0,9}}>',
             # NAME, then keys and values in tags
             rf"<tool_call>\s{{0,9}}(?P<pairs>{_NAME})\s{{0,9}}(?=<arg_key>)",
             rf"\bcall:\s?(?P<quoted>{_NAME})\s?(?=\{{)",  # call:NAME{key:<|"|>value<|"|>}
@@ -761,14 +768,16 @@ _KEYWORD = re.compile(r"""[\s,]{0,9}(?:(\w{1,40})\s?=\s?)?(\"{3}|'{3}|\"|')""")
 # a string ends where an argument or the call does: a quote that nobody escaped is one of its words
 _CLOSING = {
     quote: re.compile(
-        rf"(?<!\\){re.escape(quote)}(?=\s{{0,9}}(?:(?:,\s{{0,9}})?[)\]]\s{{0,9}}(?:[\])}};`<]|\n|\Z)"
+        rf"(?<!\\){re.escape(quote)}"
+        r"(?=\s{0,9}(?:(?:,\s{0,9})?[)\]]\s{0,9}(?:[\])};`<]|\n|\Z)"
         rf"|,\s{{0,9}}\w{{1,40}}\s?=\s?[\"']))"
     )
     for quote in ('"""', "'''", '"', "'")
 }
 # a call that was cut off before its arguments began, behind a mark that only calls have
 _TORN = re.compile(
-    r"(?:<tool_calls?>|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|?>|<\|tool_call_start\|>)\s{0,9}"
+    r"(?:<tool_calls?>|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|?>|<\|tool_call_start\|>)"
+    r"\s{0,9}"
     rf"(?=[\[{{<]|{_NAME}\s{{0,9}}[\[{{(<]|\Z)"
 )
 # what stands before a call and behind it: marks, fences, brackets, the keys of an object that it

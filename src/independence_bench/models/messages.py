@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from independence_bench.hashing import canonical, canonical_as_is, reply_key
+from independence_bench.models.abilities import NOTHING_REFUSED, Refusal, Setting
 from independence_bench.models.spec import ChatModel
 
 BYTES_A_TOKEN = 4.0  # about, in any script and in JSON
@@ -111,14 +112,6 @@ class Tool:
                 },
             },
         }
-
-
-class Structure(StrEnum):
-    """How an endpoint is made to answer in JSON."""
-
-    SCHEMA = "schema"  # response_format json_schema
-    OBJECT = "object"  # response_format json_object
-    PROMPT = "prompt"  # by asking in words only
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,13 +268,13 @@ class Kind(StrEnum):
     WRONG_PROVIDER = "wrong provider"
     CUT_PROMPT = "prompt cut"  # by the server: the model did not read all that was sent
     REFUSED_PROMPT = "prompt refused by moderation"
+    PART_REFUSED = "part refused"  # of the request: the next one is without it
     # 400, 404 and other 4xx: this conversation, or this subject, cannot work like this
     BAD_REQUEST = "request refused"
     UNAUTHORIZED = "key refused"  # 401
     NO_CREDITS = "out of credits"  # 402
 
 
-SETTINGS = frozenset({"reasoning", "temperature"})  # of a request, which an endpoint may refuse
 UNUSABLE = frozenset({Kind.BROKEN, Kind.TOO_LARGE})  # a reply came, but it cannot be read
 
 
@@ -293,6 +286,6 @@ class Fault(AttemptFacts):
     message: str  # one line, from the endpoint where it said anything
     status: int | None = None
     retry_after: float | None = None  # seconds
-    # settings of the request that the endpoint's message names, of `SETTINGS`
-    refused: frozenset[str] = frozenset()
+    refusal: Refusal = NOTHING_REFUSED  # parts of the request that the endpoint's message names
+    unset: Setting | None = None  # what has to be left unset, which makes it another model
     unsent: bool = False  # there was no connection: nothing can have been served, or charged

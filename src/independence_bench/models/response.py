@@ -19,9 +19,9 @@ from pydantic_core import from_json
 from independence_bench.errors import SubjectError
 from independence_bench.escape import SENT
 from independence_bench.hashing import content_hash
+from independence_bench.models.abilities import NOTHING_REFUSED, least_effort, read_refusal
 from independence_bench.models.markup import split_thoughts
 from independence_bench.models.messages import (
-    SETTINGS,
     Completion,
     Ending,
     Fault,
@@ -76,6 +76,8 @@ FIELDS = frozenset(
     }
 )
 LARGEST_COUNT = 2**31 - 1  # of tokens; every database has a column for it
+LONGEST_REFUSAL = 4000  # characters of an error that are searched for what it refuses
+NOT_OF_A_PART = frozenset({401, 402, 403, 405, 413})  # statuses of a refusal of the whole request
 
 
 def dig(value: Any, *path: str | int) -> Any:
@@ -125,10 +127,12 @@ def read_completion(
                 f"no chat completions at this address (does it end in /v1?): {one_line(raw, 80)}"
             )
         kind = _kind(shown, inside, error, retry_after)
-        # there is no field for the settings that an error is about: providers say it in words
-        worded = message.lower().replace("thinking", "reasoning")
-        refused = frozenset(setting for setting in SETTINGS if setting in worded)
-        return Fault(kind, message, shown, retry_after=retry_after, refused=refused, **about)
+        refusal = (
+            read_refusal([error, reply], f"{message} {raw[:LONGEST_REFUSAL]}")
+            if kind is Kind.BAD_REQUEST and shown not in NOT_OF_A_PART
+            else NOTHING_REFUSED
+        )
+        return Fault(kind, message, shown, retry_after=retry_after, refusal=refusal, **about)
     if not reply:
         return Fault(
             Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 16) or '(nothing)'}", status, **about
@@ -414,26 +418,17 @@ class ModelInfo:
 
     def effort(self, asked: str | None) -> Reasoning:
         """The effort that *asked* means: None is off, or the least where it cannot be off; ``auto``
-        is to think (medium) where its endpoint lists reasoning, else off.
+        is what the model does by itself, so that nothing is sent.
 
-        Raises SubjectError for off where it cannot be off, and for ``auto`` where the endpoint
-        lists no parameters: a guess would be written into the label as a fact.
+        Raises SubjectError for off where its endpoint lists that it cannot be off.
         """
-        if asked == AUTO and self.parameters is None:
-            raise SubjectError(
-                f"{self.id}: its endpoint does not say whether it can reason, so "
-                "--reasoning-effort auto has no answer; say off, minimal, low, medium or high"
-            )
         if asked == AUTO:
-            return Reasoning.MEDIUM if "reasoning" in (self.parameters or ()) else Reasoning.OFF
+            return Reasoning.UNSET
         if asked != Reasoning.OFF and asked is not None:
             return Reasoning(asked)
         if not self.always_reasons:
             return Reasoning.OFF
-        able = [
-            effort for effort in self.efforts or tuple(Reasoning) if effort is not Reasoning.OFF
-        ]
-        least = Reasoning.LOW if Reasoning.LOW in able or not able else able[0]
+        least = least_effort(self.efforts)
         if asked is not None:
             raise SubjectError(
                 f"{self.id} cannot be told not to reason; --reasoning-effort {least} is the least"

@@ -29,6 +29,7 @@ class Reasoning(StrEnum):
     LOW = "low"
     MEDIUM = "medium"
     HIGH = "high"
+    UNSET = "unset"  # nothing is said of it: the model does what it does by itself
 
 
 THINKING_FACTOR = 4
@@ -36,7 +37,8 @@ OWN_TEMPERATURE = 1.0  # of a model that takes no other
 TITLED = "AI Independence Bench"
 GGUF = "gguf"  # the endpoint whose models are files, which are run here: see `local`
 PYTHON = "python"  # the endpoint whose models are Python functions of the user's: see `functions`
-AUTO = "auto"  # a spec, not a setting: `resolve` turns it into one of the above
+AUTO = "auto"  # how a user asks for `Reasoning.UNSET`
+UNSET = "unset"  # in a label: what could not be set, or was not to be
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class ChatModel:
 
     model: str
     endpoint: str
-    temperature: float
+    temperature: float | None  # None: none is sent, the endpoint takes none
     max_tokens: int  # limit of one reply, reasoning included; 0: not known (results of others)
     reasoning: Reasoning = Reasoning.OFF
     provider: str | None = None  # pin: only this provider may serve it
@@ -98,7 +100,7 @@ class ChatModel:
     @property
     def label(self) -> str:
         """``name+provider@reasoning-tTEMP``, as in published tables: off is none, a temperature has
-        a decimal.
+        a decimal, and what is not set is unset.
 
         Of a Python function, which is told none of that, ``python:MODULE:FUNCTION@VERSION``.
         """
@@ -107,8 +109,8 @@ class ChatModel:
         pin = f"+{self.provider}" if self.provider else ""
         effort = "none" if self.reasoning is Reasoning.OFF else self.reasoning.value
         limit = f"-m{self.max_tokens}" if self.own_limit else ""
-        number = f"{self.temperature:g}"
-        temperature = number if "." in number or "e" in number else f"{number}.0"
+        number = UNSET if self.temperature is None else f"{self.temperature:g}"
+        temperature = f"{number}.0" if number.isdigit() else number
         return f"{self.name}{pin}@{effort}-t{temperature}{limit}"
 
     @property
@@ -122,7 +124,7 @@ class ChatModel:
             "model": self.model,
             "endpoint": self.endpoint,
             "identity": self.identity,
-            "temperature": float(self.temperature),
+            "temperature": None if self.temperature is None else float(self.temperature),
             "max_tokens": self.max_tokens,
             "reasoning": self.reasoning.value,
             "provider": self.provider,
@@ -151,6 +153,11 @@ class ChatModel:
     @property
     def thinks(self) -> bool:
         """Whether it was told to reason before it answers."""
+        return self.reasoning not in (Reasoning.OFF, Reasoning.UNSET)
+
+    @property
+    def may_think(self) -> bool:
+        """Whether it was not told not to."""
         return self.reasoning is not Reasoning.OFF
 
 
@@ -184,7 +191,8 @@ class ModelSpec:
     endpoint: str = "openrouter"
     temperature: float | None = None
     max_tokens: int | None = None
-    reasoning: str | None = None  # or AUTO; None: off, where that is possible
+    # None: off, where that is possible; AUTO: as it is by itself
+    reasoning: str | None = None
     provider: str | None = None
     accept_cut_off: bool = False
     active: bool = True
@@ -192,6 +200,8 @@ class ModelSpec:
     # tokens that its replies took, and without thoughts, as shares of a typical model's; None: not
     # known
     verbosity: tuple[float, float] | None = None
+    # what a user said of it (temperature, effort), which is not left out without a word
+    asked_for: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Raises SubjectError where the provider has characters that a label cannot hold."""
@@ -207,17 +217,17 @@ class ModelSpec:
             for name in ("model", "endpoint", "provider", "accept_cut_off")
         }
         for name in ("temperature", "max_tokens", "reasoning"):
-            if (wanted := getattr(self, name)) not in (None, AUTO):
-                settings[name] = wanted
+            if (wanted := getattr(self, name)) is not None:
+                settings[name] = Reasoning.UNSET if wanted == AUTO else wanted
         return all(getattr(subject, name) == wanted for name, wanted in settings.items())
 
     def resolved(
-        self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = ""
+        self, temperature: float | None, max_tokens: int, reasoning: Reasoning, identity: str = ""
     ) -> ChatModel:
         """The model to call, with the protocol's *temperature* and *max_tokens* where the spec has
-        none.
+        none; None: the endpoint takes no temperature.
 
-        Thinking counts against the limit, so who is told to think gets `THINKING_FACTOR` times the
+        Thinking counts against the limit, so who may think gets `THINKING_FACTOR` times the
         protocol's.
         """
         if reasoning is not Reasoning.OFF:

@@ -17,7 +17,7 @@ from independence_bench.protocol.definition import Mark
 if TYPE_CHECKING:
     from independence_bench.analysis.statistics.values import Interval
 
-_TEMPERATURE = re.compile(r"-t[0-9.]+$")
+_TEMPERATURE = re.compile(r"-t([0-9.]+|unset)$")
 
 
 class Figure(Protocol):

@@ -104,9 +104,17 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
     9: Migration(
         (
             "ALTER TABLE judgements ADD COLUMN checksum BIGINT",
-            # an earlier `aib view` kept words of conversations there, which `aib clear` has to forget
+            # an earlier `aib view` kept words of conversations there, which `aib clear` has to
+            # forget
             *(f"DROP TABLE IF EXISTS search_{name}" for name in EARLIER_SEARCH),
         )
+    ),
+    10: Migration(
+        (
+            "CREATE TABLE abilities (endpoint VARCHAR NOT NULL, model VARCHAR NOT NULL, known "
+            "TEXT NOT NULL, learned_at FLOAT NOT NULL, PRIMARY KEY (endpoint, model))",
+        ),
+        makes=("abilities",),
     ),
 }
 VERSION = max(MIGRATIONS)

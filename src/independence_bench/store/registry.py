@@ -24,6 +24,7 @@ from sqlalchemy import (
 
 from independence_bench.escape import name_text
 from independence_bench.hashing import canonical, content_hash
+from independence_bench.models.abilities import Abilities, read_abilities
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import PYTHON, ChatModel, read_settings
@@ -42,6 +43,7 @@ from independence_bench.store.schema import (
     decisions,
     judgements,
     judges,
+    known_abilities,
     meta,
     protocols,
     subjects,
@@ -148,6 +150,27 @@ def people_judging(connection: Connection) -> frozenset[str]:
     )
 
 
+def keep_abilities(
+    connection: Connection, endpoint: str, model: str, abilities: Abilities, now: float
+) -> None:
+    """Store what was learned of a model at an endpoint, in the place of what was known."""
+    where = (known_abilities.c.endpoint == endpoint, known_abilities.c.model == model)
+    connection.execute(delete(known_abilities).where(*where))
+    row = {"endpoint": endpoint, "model": model, "known": abilities.stored, "learned_at": now}
+    insert_once(connection, known_abilities, row)
+
+
+def stored_abilities(connection: Connection) -> dict[str, dict[str, Abilities]]:
+    """What was learned of models: endpoint -> model -> abilities; {} in a store of a version that
+    kept none.
+    """
+    found: dict[str, dict[str, Abilities]] = {}
+    for endpoint, model, known, _ in rows_of(connection, known_abilities):
+        with undamaged():
+            found.setdefault(endpoint, {})[model] = read_abilities(known)
+    return found
+
+
 def begin_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[None]:
     """Record that the runs of jobs were begun for the protocol of that hash: one that fails leaves
     nothing else.
@@ -230,7 +253,7 @@ def _suffixed(labels: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-# ---------------------------------------------------------------- what a person decided about subjects
+# ------------------------------------------------------------- what a person decided about subjects
 
 COMMAND, MODELS_FILE = "command", "models.yaml"  # where it was said
 
@@ -264,7 +287,7 @@ def decided(connection: Connection) -> Mapping[str, Decision]:
     }
 
 
-# ---------------------------------------------------------------- what was published with imported data
+# ------------------------------------------------------------ what was published with imported data
 
 ROWS = "published rows"  # their name in `meta`
 
@@ -296,7 +319,7 @@ def published_rows(connection: Connection) -> dict[str, PublishedRow]:
         return {subject: PublishedRow(**row) for subject, row in json.loads(stored or "{}").items()}
 
 
-# ---------------------------------------------------------------- pictures of characters, and what all of it comes to
+# ---------------------------------------------- pictures of characters, and what all of it comes to
 
 PICTURE = "picture of "  # with a protocol's name, its name in `meta`
 

@@ -19,6 +19,7 @@ Times are seconds since 1970 (UTC), costs are US dollars, blobs are zlib-compres
     workers       each worker of a job: an owner of attempts, and its part of the budget (version 6)
     closures      endpoints that take no more calls of a job: no money, key refused (version 6)
     worked_out    what took long to work out of all this, while it stays as it is (version 8)
+    abilities     what requests to a model may hold, learned from what was refused (version 10)
 """
 
 from __future__ import annotations
@@ -323,6 +324,16 @@ worked_out = Table(
     # hash of what it was worked out of, and by what program
     Column("cause", String(64), nullable=False),
     Column("value", Text, nullable=False),
+)
+
+# what a request may hold, by what was refused
+known_abilities = Table(
+    "abilities",
+    metadata,
+    Column("endpoint", String, primary_key=True),
+    Column("model", String, primary_key=True),
+    Column("known", Text, nullable=False),  # JSON: parts that are left out, efforts
+    Column("learned_at", Real, nullable=False),
 )
 
 decisions = Table(

@@ -186,8 +186,8 @@ def _fetched(name: str, version: str, place: Path) -> Path:
     """
     done = subprocess.run(  # noqa: S603 - our own arguments, no shell
         [
-            *_pip(), "download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-deps",
-            "--only-binary", ":all:", "-d", str(place), f"{name}=={version}",
+            *_pip(), "download", "--quiet", "--no-input", "--disable-pip-version-check",
+            "--no-deps", "--only-binary", ":all:", "-d", str(place), f"{name}=={version}",
         ],
         # uv would take settings, such as where packages come from, out of the current folder
         cwd=place,

@@ -1,0 +1,313 @@
+"""What a request to a model may hold: the parts that its endpoint refused are left out of the next
+one.
+
+    refusal = read_refusal(error, message)                     # of a 400 or 422
+    left = learned(abilities, refusal, sent, carriers=(Part.EFFORT,))
+
+A part that only changes how something is asked for (the form of a schema, streaming, the name of
+the limit) is left out without a word: no key and no hash knows of it. A temperature or an effort
+that cannot be set makes another subject, so whoever asks has to resolve the model again (`Setting`
+says which). `families.yaml` has what is known of a family before it is asked. Knows no HTTP and no
+endpoint's address.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from independence_bench.hashing import canonical
+from independence_bench.models.spec import OWN_TEMPERATURE, Reasoning
+from independence_bench.yaml_io import read_own
+
+
+class Part(StrEnum):
+    """A part of a request that an endpoint may refuse; the value is what the store calls it."""
+
+    SCHEMA_LIMITS = "schema limits"  # minimum and maximum in the schema of an answer
+    SCHEMA = "schema"  # response_format json_schema
+    JSON_OBJECT = "json object"  # response_format json_object
+    OTHER_TEMPERATURE = "other temperature"  # than 1, the one that is left
+    TEMPERATURE = "temperature"
+    EFFORT = "effort"  # reasoning_effort, or reasoning
+    SWITCH = "template switch"  # chat_template_kwargs
+    LIMIT = "limit"  # the usual name of the limit of tokens; there are two
+    STREAM = "stream"
+    STREAM_USAGE = "stream usage"  # stream_options
+    TOOL_CHOICE = "tool choice"
+    SYSTEM = "system role"
+
+
+# the parts that say how an answer in JSON is asked for, the strictest first: one step at a time
+FORMS = (Part.SCHEMA_LIMITS, Part.SCHEMA, Part.JSON_OBJECT)
+# what a part is called in a request (`error.param`, `loc`) and in sentences, in small letters
+NAMES: Mapping[Part, str] = {
+    Part.SWITCH: r"chat_template_kwargs|enable_thinking",
+    Part.STREAM_USAGE: r"stream_options|include_usage",
+    Part.EFFORT: r"reasoning[_ ]?effort|reasoning\.effort|\breasoning\b|\bthinking\b|\beffort\b"
+    r"|\bthink\b",
+    Part.TEMPERATURE: r"temperature",
+    Part.LIMIT: r"max_tokens|max_completion_tokens",
+    Part.TOOL_CHOICE: r"tool_choice",
+    Part.SYSTEM: r"(?:system|developer)['\"`]?[ _](?:role|messages?|instructions?|prompts?)"
+    r"|roles?\b[^.]{0,60}\bsystem|\bsystem\b[^.]{0,40}\brole|developer instruction",
+    Part.SCHEMA: r"response[_ ]?format|json[_ ]?schema|json_object|structured[_ ]?outputs?"
+    r"|output_config|\bschema\b|json mode|\bmaximum\b|\bminimum\b|additionalproperties|\bguided_"
+    r"|\bgrammar\b",
+    Part.STREAM: r"\bstream(?:ing)?\b",
+}
+_NAMES = {part: re.compile(names) for part, names in NAMES.items()}
+# words by which a sentence refuses a part, not a value's size
+_REFUSES = re.compile(
+    r"(?:un|not |n't |only )support|not (?:be )?(?:permitted|allowed|available|enabled|implemented)"
+    r"|unrecogni[sz]ed|unknown|unexpected|unavailable|extra[_ ](?:inputs|forbidden|fields)"
+    r"|forbidden|deprecated|invalid|not (?:a )?valid|mandatory|cannot be|can't be|can not be"
+    r"|must be|may only|should be|only .{0,40}(?:is|are) (?:supported|allowed)|is required"
+    r"|must alternate|not recogni[sz]ed|no longer|removed|failed to"
+)
+# a prompt or a limit that is too large is no part that an endpoint does not know, and what is
+# missing cannot be left out
+_NO_PART = re.compile(
+    r"must be passed back|context (?:length|window|size)|too (?:large|long|many|high|big)|exceed"
+    r"|maximum allowed|tokens? limit|less than or equal to|greater than"
+)
+# that an effort cannot be off, in sentences without a list of those that can be
+_NOT_OFF = re.compile(r"mandatory|cannot be (?:disabled|turned off)|['\"`]none['\"`]")
+_ONLY_OFF = re.compile(r"set reasoning_?effort to ['\"`]none")
+_LISTED = re.compile(
+    r"(?:(?<!un)(?:supported|allowed|valid|permitted|available|expected)"
+    r" (?:values?|efforts?|levels?)"
+    r"|input should be|must be|one of|should be)([^.}]{0,160})"
+)
+# that a temperature of 1 can be set
+_ONE = re.compile(r"\bdefault\b|\b1(?:\.0)?\b.{0,20}(?:support|allow)|(?:set to|must be|only) 1\b")
+_ABOVE_OFF = (Reasoning.LOW, Reasoning.MEDIUM, Reasoning.HIGH)
+
+
+class Setting(StrEnum):
+    """What is part of a subject, and an endpoint may not let anybody set."""
+
+    TEMPERATURE = "temperature"
+    EFFORT = "effort"
+
+
+SETS = {
+    Part.OTHER_TEMPERATURE: Setting.TEMPERATURE,
+    Part.TEMPERATURE: Setting.TEMPERATURE,
+    Part.EFFORT: Setting.EFFORT,
+    Part.SWITCH: Setting.EFFORT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The parts that an error names, the likeliest first; *efforts*: those that it says can be
+    set.
+    """
+
+    parts: tuple[Part, ...] = ()
+    efforts: tuple[Reasoning, ...] | None = None
+
+
+NOTHING_REFUSED = Refusal()
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What is known of one model at one endpoint: parts that were refused, efforts that can be set
+    (None: nobody said).
+    """
+
+    without: frozenset[Part] = frozenset()
+    efforts: tuple[Reasoning, ...] | None = None
+
+    def takes(self, part: Part) -> bool:
+        """Whether *part* may be sent."""
+        return part not in self.without
+
+    def temperature(self, wanted: float | None) -> float | None:
+        """The temperature that can be set where *wanted* is; None: none can."""
+        if not self.takes(Part.TEMPERATURE):
+            return None
+        return wanted if self.takes(Part.OTHER_TEMPERATURE) else OWN_TEMPERATURE
+
+    def effort(self, wanted: Reasoning, carriers: Collection[Part]) -> Reasoning:
+        """The effort that can be set where *wanted* is: the least one where that cannot be."""
+        if not any(self.takes(part) for part in carriers):
+            return Reasoning.UNSET
+        by_value = self.takes(Part.EFFORT) and self.efforts is not None
+        if not by_value or wanted in (*(self.efforts or ()), Reasoning.UNSET):
+            return wanted
+        return least_effort(self.efforts)
+
+    @property
+    def stored(self) -> str:
+        """As JSON, for the store; `read_abilities` undoes it."""
+        efforts = None if self.efforts is None else [effort.value for effort in self.efforts]
+        return canonical({"without": sorted(self.without), "efforts": efforts})
+
+
+def least_effort(known: Collection[Reasoning] | None) -> Reasoning:
+    """The least effort above off of those that are *known*: low where it is one, or none is known;
+    off where it is the only one.
+    """
+    if known and set(known) == {Reasoning.OFF}:
+        return Reasoning.OFF
+    able = [effort for effort in known or () if effort is not Reasoning.OFF]
+    return Reasoning.LOW if Reasoning.LOW in able or not able else able[0]
+
+
+EVERYTHING = Abilities()
+
+
+def read_abilities(stored: str) -> Abilities:
+    """What `Abilities.stored` gave; what this version does not know is left out. Raises
+    ValueError, TypeError or KeyError for anything else.
+    """
+    given = json.loads(stored)
+    known = {part.value for part in Part}
+    efforts = given["efforts"]
+    return Abilities(
+        frozenset(Part(name) for name in given["without"] if name in known),
+        None if efforts is None else tuple(effort for effort in Reasoning if effort in efforts),
+    )
+
+
+def read_refusal(error: Any, said: str) -> Refusal:
+    """The parts of a request that an *error*, foreign JSON, and its words *said* refuse; none
+    where they do not say so.
+
+    A field that names the parameter is believed at once; a sentence has to refuse what it names.
+    """
+    words = said.lower()
+    if _NO_PART.search(words):
+        return NOTHING_REFUSED
+    named = " ".join(_fields(error)).lower()
+    parts = [part for part, names in _NAMES.items() if named and names.search(named)]
+    if _REFUSES.search(words):
+        found = [
+            (part in SETS, match.start(), part)
+            for part, names in _NAMES.items()
+            if part not in parts and (match := names.search(words))
+        ]
+        parts += [part for *_, part in sorted(found)]
+    _unfold(parts, Part.SCHEMA, FORMS)
+    if _ONE.search(words):
+        _unfold(parts, Part.TEMPERATURE, (Part.OTHER_TEMPERATURE, Part.TEMPERATURE))
+    efforts = _efforts(words) if Part.EFFORT in parts else None
+    return Refusal(tuple(parts), efforts) if parts else NOTHING_REFUSED
+
+
+def _unfold(parts: list[Part], part: Part, steps: Sequence[Part]) -> None:
+    """Put *steps*, which are tried one after the other, in the place of *part*."""
+    if part in parts:
+        at = parts.index(part)
+        parts[at : at + 1] = steps
+
+
+def _fields(error: Any, deep: int = 4) -> Iterator[str]:
+    """What the fields of *error* that name a parameter say: `param`, and the `loc` of pydantic."""
+    if not deep:
+        return
+    if isinstance(error, Mapping):
+        for name, value in error.items():
+            if name == "param" and isinstance(value, str):
+                yield value
+            elif name == "loc" and isinstance(value, list):
+                yield ".".join(part for part in value if isinstance(part, str))
+            elif name in ("error", "detail", "message", "errors", "metadata"):
+                yield from _fields(value, deep - 1)
+    elif isinstance(error, list):
+        for entry in error[:20]:
+            yield from _fields(entry, deep - 1)
+
+
+def _efforts(words: str) -> tuple[Reasoning, ...] | None:
+    """The efforts above off that a sentence lists as those that can be set, or off alone; None: it
+    lists none.
+    """
+    if _ONLY_OFF.search(words):
+        return (Reasoning.OFF,)
+    for listed in _LISTED.finditer(words):
+        named = re.findall(r"[a-z]+", listed[1])
+        efforts = tuple(effort for effort in Reasoning if effort in named)
+        able = tuple(effort for effort in efforts if effort not in (Reasoning.OFF, Reasoning.UNSET))
+        if len(able) > 1 or (able and "none" in named):
+            return able
+    return _ABOVE_OFF if _NOT_OFF.search(words) else None
+
+
+def learned(
+    abilities: Abilities, refusal: Refusal, sent: Collection[Part], carriers: Collection[Part]
+) -> tuple[Abilities, Setting | None] | None:
+    """What is known after *refusal* of a request that held the parts *sent*; None: it names none
+    of them.
+
+    *carriers*: the parts that say the effort. Where the last of them is refused, or a temperature,
+    the setting cannot be what it was, which is the second value.
+    """
+    for part in refusal.parts:
+        if part not in sent:
+            continue
+        if part not in carriers:
+            return _without(abilities, part), SETS.get(part)
+        others = [other for other in carriers if other in sent and other is not part]
+        if others:  # they say the effort, too
+            efforts = abilities.efforts if refusal.efforts is None else refusal.efforts
+            return replace(_without(abilities, part), efforts=efforts), None
+        if part is Part.EFFORT and refusal.efforts not in (None, abilities.efforts):
+            return replace(abilities, efforts=refusal.efforts), Setting.EFFORT
+        known = _without(abilities, part)
+        if (
+            part is not Part.EFFORT and known.efforts is not None
+        ):  # of which only a value was refused
+            known = replace(known, without=known.without - {Part.EFFORT})
+        return known, Setting.EFFORT
+    return None
+
+
+def _without(abilities: Abilities, part: Part) -> Abilities:
+    return replace(abilities, without=abilities.without | {part})
+
+
+# ---------------------------------------------------------------- families
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What is known of models before they are asked."""
+
+    host: re.Pattern[str]  # of the endpoint's address
+    models: re.Pattern[str]
+    abilities: Abilities
+
+
+@lru_cache
+def families() -> tuple[Family, ...]:
+    """Those of families.yaml."""
+    listed = read_own(Path(__file__).with_name("families.yaml").read_text(encoding="utf-8"))
+    return tuple(
+        Family(
+            re.compile(entry["host"]),
+            re.compile(entry.get("models", "")),
+            Abilities(frozenset(map(Part, entry["without"]))),
+        )
+        for entry in listed
+    )
+
+
+def known_abilities(host: str, model: str) -> Abilities:
+    """What the model called *model* at *host* ("": a server of one's own) is known to take: what
+    all its families lack is left out.
+    """
+    without: frozenset[Part] = frozenset()
+    for family in families():
+        if family.host.fullmatch(host) and family.models.search(model.lower()):
+            without |= family.abilities.without
+    return Abilities(without)
