@@ -592,8 +592,8 @@ def test_a_local_model_is_identified_by_what_its_server_says_of_the_weights(serv
     told = [
         {"meta": meta},
         {"meta": meta | {"size": 4_200_000_000}},
-        {"root": "/a"},
-        {"root": "/b"},
+        {"root": "acme/a"},
+        {"root": "acme/b"},
         {"digest": "ab"},
     ]
 
@@ -618,9 +618,38 @@ def test_what_changes_with_every_start_identifies_nothing(serve: Serve) -> None:
         {"created": 1, "owned_by": "me"},
     ):
         assert identity(serve, **said) == ""
-    assert identity(serve, root="/a", created=1) == identity(serve, root="/a", created=2)
+    assert identity(serve, root="a/b", created=1) == identity(serve, root="a/b", created=2)
+    for path in ("/models/a", "./a", "~/a", "C:\\a", "..\\a"):
+        assert identity(serve, root=path) == ""  # any weights may lie there
     one, two = ({"n_params": 7, "n_ctx": context} for context in (4096, 8192))
     assert identity(serve, meta=one) == identity(serve, meta=two)
+
+
+@pytest.mark.parametrize(
+    ("entry", "context"),
+    [
+        ({"context_length": 32768}, 32768),
+        ({"max_model_len": 4096}, 4096),
+        ({"max_context_length": 131072}, 131072),
+        ({"context_window": 8192}, 8192),
+        ({"meta": {"n_ctx": 2048, "n_ctx_train": 8192}}, 2048),
+        ({"meta": {"n_ctx_train": 8192}}, None),
+        ({"max_model_len": "many"}, None),
+        ({}, None),
+    ],
+)
+def test_a_context_is_read_where_the_server_states_it(
+    serve: Serve, entry: dict[str, object], context: int | None
+) -> None:
+    """OpenRouter, vLLM, Mistral, Groq, llama.cpp: as the server runs it, not as the model was
+    trained.
+    """
+    server = serve(models=[{"id": "mine"} | entry])
+    info: ModelInfo = asyncio.run(
+        with_client(server.url, lambda client: client.info("mine"), dialect="local")
+    )
+
+    assert info.context == context
 
 
 def test_a_dead_endpoint_is_unusable_in_one_line(serve: Serve) -> None:

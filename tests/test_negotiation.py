@@ -8,6 +8,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from refusing import PROVIDERS, Body, Provider, openai, refused
 from scripted import JUDGE, Answer, Asked, ScriptedModel, completion, says
 from test_cli import MARKS, User, user
 
+from independence_bench.hashing import content_hash
 from independence_bench.models.abilities import Part, families, known_abilities
+from independence_bench.store import registry
+from independence_bench.store.database import open_store
 
 __all__ = ["user"]
 Serve = Callable[..., ScriptedModel]
@@ -187,13 +191,21 @@ def test_a_system_prompt_without_a_role_stands_before_the_first_turn(user: User)
     """Its words and the person's, in one message; the other messages are as they were."""
     provider = next(one for one in PROVIDERS if one.name.startswith("vLLM"))
 
-    settled(user, provider, "--no-judge")
+    shown = settled(user, provider, "--judge", f"scripted:{JUDGE}")
 
+    assert "takes no system prompt: it stands at the front of the first turn" in shown
+    assert "The system prompt of scripted:acme/one@none-t0.7 stood at the front" in " ".join(
+        user.aib("leaderboard", "--protocol", "small", "--legend").stdout.split()
+    )
     refused_first = next(
         asked for asked in user.server.asked if asked.body["messages"][0]["role"] == "system"
     )
     system, *_ = refused_first.body["messages"]
-    taken = [entry.asked for entry in user.server.chats if entry.answer.status == 200]
+    taken = [
+        entry.asked
+        for entry in user.server.chats
+        if entry.answer.status == 200 and not entry.asked.judging
+    ]
     assert all(
         asked.body["messages"][0]["content"].startswith(system["content"]) for asked in taken
     )
@@ -223,3 +235,57 @@ def test_a_known_family_starts_with_what_is_known(
     """
     assert known_abilities(host, model).without == without
     assert all(family.abilities.without for family in families())
+
+
+VLLM = openai(
+    '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+    type="BadRequestError",
+)
+OLLAMA = openai("registry.ollama.ai/library/gemma3:4b does not support tools", type="api_error")
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["paid", "free"])
+@pytest.mark.parametrize(
+    ("answer", "way"),
+    [
+        (VLLM, "start vLLM with --enable-auto-tool-choice --tool-call-parser NAME"),
+        (OLLAMA, "take a model with tools"),
+    ],
+    ids=["vLLM", "Ollama"],
+)
+def test_a_server_without_tools_says_what_to_type(
+    user: User, free: bool, answer: Answer, way: str
+) -> None:
+    """Once, in one line; with --modes user_role it is played, as the line says."""
+    user.models(dialect="local")
+    user.server.script = refusing(lambda body: answer if "tools" in body else None)
+    at = ("--local-url", user.server.url) if free else ()
+    model = "local:acme/one" if free else "scripted:acme/one"
+
+    done = user.run("--modes", "tool_role", "--no-judge", *at, model=model)
+
+    assert done.returncode != 0
+    assert done.stderr.count(way) == 1
+    assert "or add --modes user_role" in done.stderr
+    if free:
+        assert len(user.server.asked) <= 2
+    assert user.run("--modes", "user_role", "--no-judge", *at, model=model).returncode == 0
+
+
+def test_a_subject_keeps_the_identity_that_it_was_played_under(user: User) -> None:
+    """A path identifies nothing, but who was stored by one is bought no second time."""
+    user.models(dialect="local")
+    path = {"root": "/models/a"}
+    user.server.models_answer = Answer({"data": [{"id": "acme/one"} | path]})
+
+    assert user.run("--no-judge", "--store", "new.db").returncode == 0
+    with open_store(str(user.folder / "new.db")) as store, store.reading() as connection:
+        (now,) = registry.stored_subjects(connection).values()
+    earlier = replace(now, identity=content_hash(path)[:16])
+    with open_store(str(user.folder / "old.db")) as store, store.writing() as connection:
+        registry.keep_subject(connection, earlier)
+    assert user.run("--no-judge", "--store", "old.db").returncode == 0
+
+    assert now.identity == ""
+    played = "SELECT DISTINCT subject_hash, 1 FROM transcripts"
+    assert count(user.folder / "old.db", played).keys() == {earlier.hash}

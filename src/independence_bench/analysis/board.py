@@ -89,6 +89,8 @@ class Row:
     was, or no index.
     """
     doubt: LabelDoubt | None = None  # why its label may be taken for another one of the board
+    # its endpoint takes no role for the system prompt, which stands at the front of the first turn
+    prompt_in_turn: bool = False
 
     @property
     def whole(self) -> tuple[float, ...]:
@@ -205,6 +207,8 @@ class BoardRecords:
     with_markup: Mapping[str, int]
     # transcript's id -> how many of its replies another model gave than was asked
     by_others: Mapping[str, int]
+    # (endpoint, model) of those that take no role for the system prompt
+    prompt_in_turn: frozenset[tuple[str, str]]
     since: Mapping[str, float]  # judge's hash -> when it judged first, in seconds since 1970
     decided: Mapping[str, Decision]  # by subject's hash
     people: frozenset[str]  # hashes of judges that are people

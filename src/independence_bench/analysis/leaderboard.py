@@ -39,6 +39,7 @@ from independence_bench.analysis.statistics.values import Interval, RowUncertain
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.escape import name_text
 from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
+from independence_bench.models.abilities import Part
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
 from independence_bench.models.spec import PYTHON, ChatModel, vendor_of
@@ -241,6 +242,12 @@ def read_records(connection: Connection, protocol: Protocol, told: Told = nobody
         failed=count_by_transcript(connection, failed_attempts(connection, FAILED), scripts),
         with_markup=count_by_transcript(connection, replies_with_markup(connection), scripts),
         by_others=count_by_transcript(connection, replies_by_others(connection), scripts),
+        prompt_in_turn=frozenset(
+            (endpoint, model)
+            for endpoint, models in registry.stored_abilities(connection).items()
+            for model, abilities in models.items()
+            if not abilities.takes(Part.SYSTEM)
+        ),
         # of a single judge nobody asks
         since=registry.judging_since(connection) if len(given) > 1 else {},
         decided=registry.decided(connection),
@@ -447,7 +454,7 @@ def _row(
     as scenarios.
     """
     protocol, group = results.protocol, results.configurations
-    mine = results.by_subject[subject]
+    mine, who = results.by_subject[subject], records.subjects[subject]
     records.told(len(mine))
     transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
     marks = mean_marks([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
@@ -464,7 +471,7 @@ def _row(
     pool = group if len(group) > 1 else ()
     return Row(
         rank=None,
-        subject=records.subjects[subject],
+        subject=who,
         label=label,
         score=whole,
         runs=runs,
@@ -484,4 +491,5 @@ def _row(
         index_if_folded=rules.score(units, group, with_lowest(units, judged, lost))[1].index
         if lost
         else None,
+        prompt_in_turn=(who.endpoint, who.model) in records.prompt_in_turn,
     )

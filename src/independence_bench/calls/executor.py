@@ -32,11 +32,12 @@ from independence_bench.calls.limits import (
     RateLimiter,
     Reach,
     advice_on,
+    advice_on_tools,
     next_wait,
 )
 from independence_bench.errors import BenchError
 from independence_bench.hashing import drawing_seed
-from independence_bench.models.abilities import Setting
+from independence_bench.models.abilities import Abilities, Setting
 from independence_bench.models.arrival import warnings_about
 from independence_bench.models.client import Client
 from independence_bench.models.messages import Completion, Fault, Kind
@@ -251,6 +252,8 @@ class Executor:
     refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)
     # settings that a user asked for: a model that cannot have them is stopped
     asked_for: Callable[[ChatModel], Container[Setting]] = lambda _: tuple(Setting)
+    # told what has been learned of a model, as soon as it has answered
+    learned: Callable[[ChatModel, Abilities], None] = lambda _model, _abilities: None
     # models that cannot be called as they are, and why: they have to be resolved again
     unsettled: dict[ChatModel, str] = field(default_factory=dict)
     prices: Prices = field(init=False)
@@ -415,6 +418,7 @@ class Executor:
                     registry.keep_abilities, endpoint=call.endpoint, model=model, abilities=news
                 )
                 await self.commits.do(partial(keep, now=self.ledger.now()))
+                self.learned(call.request.model, news)
         step = self._decide(state, outcome, attempt)
         step.charge = reservation.cost
         if isinstance(outcome, Fault) and outcome.kind in SAID_OF_ALL and step.end is not None:
@@ -494,6 +498,8 @@ class Executor:
             self.unsettled.setdefault(model, end.reason)
             self.stopping.set()  # what is in flight is stored; then all of it is planned anew
             return GaveUp(Reach.MODEL, end.reason)
+        if state.call.request.tools and (way := advice_on_tools(fault.message)) is not None:
+            return GaveUp(Reach.MODEL, f"{end.reason}; {way}")
         refused = self.refusals.setdefault(state.who, [])
         refused.append(fault.status)
         if len(refused) >= FIRST_REFUSED and len(set(refused)) == 1:

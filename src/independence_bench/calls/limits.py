@@ -53,6 +53,7 @@ import asyncio
 import heapq
 import itertools
 import random
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
@@ -372,6 +373,26 @@ def advice_on(setting: Setting, efforts: Sequence[Reasoning] | None) -> str:
         return "leave its temperature out (--temperature, or temperature: in models.yaml)"
     effort = AUTO if efforts is None else least_effort(efforts)
     return f"say --reasoning-effort {effort} (or reasoning: {effort} in models.yaml)"
+
+
+USER_ROLE = "--modes user_role, whose result is another row of the leaderboard"
+
+
+def advice_on_tools(said: str) -> str | None:
+    """What to do where an endpoint refuses tools, as it *said*; None: that is not what it said."""
+    if "--enable-auto-tool-choice" in said:
+        parser = "--enable-auto-tool-choice --tool-call-parser NAME"
+        return f"start vLLM with {parser} (docs/local-models.md), or add {USER_ROLE}"
+    if _NO_TOOLS.search(said):
+        return f"take a model with tools, or add {USER_ROLE}"
+    return None
+
+
+_NO_TOOLS = re.compile(
+    r"not support (?:tool|function)|support tool use|(?:function|tool) calling"
+    r"|tools? (?:param|is|are) .{0,30}(?:requires|not)|unsupported param: tools",
+    re.IGNORECASE,
+)
 
 
 def _minutes(seconds: float) -> str:

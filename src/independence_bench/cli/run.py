@@ -111,8 +111,8 @@ plan_options = gathering(
     click.option(
         "--reasoning-effort",
         type=click.Choice(EFFORTS),
-        help="Reasoning effort of every subject; `none` is the same as `off`.  [default: off, "
-        "where it can be]",
+        help="Reasoning effort of every subject; `none` is the same as `off`, `auto` sends none.  "
+        "[default: off, where it can be]",
     ),
     click.option(
         "--provider", type=FILLED, metavar="SLUG", help="Use only this provider (OpenRouter)."

@@ -36,7 +36,9 @@ from independence_bench.engine.run import (
 from independence_bench.engine.session import Pending, find_pending
 from independence_bench.errors import BenchError, BudgetSpent, StoreError
 from independence_bench.judging.prompt import JudgingInput
+from independence_bench.models.abilities import Abilities, Part
 from independence_bench.models.messages import ChatRequest, Completion, Rejected
+from independence_bench.models.spec import ChatModel
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -138,6 +140,7 @@ class Asker(ABC):
             if session.settle is not None:
                 executor.asked_for = lambda model: session.asked_for.get(model, frozenset())
             self.report.unsettled = executor.unsettled
+            executor.learned = self._learned
             try:
                 await self.ask_all(executor)
             except BaseExceptionGroup as errors:
@@ -151,6 +154,12 @@ class Asker(ABC):
         if isinstance(self.report.stopped, StoreError):
             raise self.report.stopped
         return self.report
+
+    def _learned(self, model: ChatModel, abilities: Abilities) -> None:
+        if not abilities.takes(Part.SYSTEM):
+            self.report.remarks.append(
+                f"{model.name} takes no system prompt: it stands at the front of the first turn"
+            )
 
     async def run_watched(self, watching: Awaitable[None]) -> Report:
         """`run`, together with *watching*, which is cancelled at the end. Signals as

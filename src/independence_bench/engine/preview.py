@@ -66,7 +66,7 @@ def typical(subject: ChatModel, scenario: Scenario) -> Used:
     taken, said = verbosity_of(subject) or (1.0, 1.0)
     words, most = scenario.reply_tokens, subject.most_tokens
     return Used(
-        0, min(taken * (words + THOUGHT_TOKENS * subject.thinks), most), min(said * words, most)
+        0, min(taken * (words + THOUGHT_TOKENS * subject.may_think), most), min(said * words, most)
     )
 
 
@@ -402,7 +402,7 @@ def _range_of(
         return RANGE_AGAIN if len(usual.by_script) == scripts else RANGE_PILOT
     if usual.published:
         return RANGE_KNOWN
-    return RANGE_THINKING if subject.thinks else RANGE_CHARACTER if protocol.kinds else RANGE
+    return RANGE_THINKING if subject.may_think else RANGE_CHARACTER if protocol.kinds else RANGE
 
 
 def _call(prompt: float, completion: float, prices: ModelInfo, repeated: float = 0.0) -> Forecast:

@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.results import results_of
 from independence_bench.calls.budget import Budget
+from independence_bench.calls.limits import USER_ROLE, advice_on_tools
 from independence_bench.engine.delivered import find_hidden
 from independence_bench.engine.run import (
     Progress,
@@ -44,6 +45,7 @@ from independence_bench.models.spec import (
     PYTHON,
     ChatModel,
     ModelSpec,
+    Reasoning,
     Roster,
 )
 from independence_bench.models.trust import Allow, known_only
@@ -53,6 +55,10 @@ from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
 
+OWN_TEMPLATE = (
+    "restart it with the model's own chat template (llama.cpp: --jinja), take another model, or "
+    f"add {USER_ROLE}"
+)
 FEW_PRICES = 5  # that are not known, and named one by one
 AT_ONCE, CALLS_AT_ONCE = 4, 8  # subjects, and calls within one, where a server is made for many
 
@@ -244,6 +250,7 @@ async def _clients(
         clients = {}
         with store.reading() as connection:
             known = registry.stored_abilities(connection)
+            stored = {*registry.stored_subjects(connection), *registry.stored_judges(connection)}
         for name, endpoint in endpoints.items():
             if name == GGUF:
                 models = [files.find(spec.model) for spec in specs if spec.endpoint == GGUF]
@@ -259,7 +266,7 @@ async def _clients(
                 else Client(endpoint, keys[name], price=options.limits.price)
             )
             client = await stack.enter_async_context(made)
-            client.know(known.get(name, {}))
+            client.know(known.get(name, {}), stored)
             try:
                 # an endpoint that does not answer fails here, once, not in every call
                 await client.models()
@@ -334,9 +341,7 @@ async def _check_tools(
     if (hidden := await find_hidden(client, model, protocol.tool_role)) is not None:
         raise SubjectError(
             f"the server at {endpoint.url} does not show the model {model.model} {hidden}, so "
-            f"{way} is not played; restart it with the model's own chat template (llama.cpp: "
-            "--jinja), take another model, or add --modes user_role, whose result is another row "
-            "of the leaderboard"
+            f"{way} is not played; {advice_on_tools(hidden) or OWN_TEMPLATE}"
         )
 
 
@@ -385,6 +390,10 @@ def _remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
         remarks.append(
             f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}"
         )
+    if model.temperature is None:
+        remarks.append(f"{model.name} takes no temperature: none is sent")
+    if model.reasoning is Reasoning.UNSET:
+        remarks.append(f"{model.name} is not told how much to reason: it does as it does by itself")
     if model.endpoint == PYTHON:
         remarks.append(
             f"{model.name} is your own code: what it spends itself is not counted, and no budget "

@@ -13,7 +13,7 @@ import json
 import os
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -108,6 +108,7 @@ class Client:
         self.arrivals = Arrivals()
         # of models whose requests were refused, now or in an earlier command
         self._abilities: dict[str, Abilities] = {}
+        self._stored: Container[str] = ()
         self._news: set[str] = set()  # models of which something was learned that is not stored
 
     def __repr__(self) -> str:
@@ -142,9 +143,12 @@ class Client:
     async def __aexit__(self, *_raised: object) -> None:
         await self._session.close()
 
-    def know(self, abilities: Mapping[str, Abilities]) -> None:
-        """Take what an earlier command learned of models, by their ids."""
+    def know(self, abilities: Mapping[str, Abilities], stored: Container[str] = ()) -> None:
+        """Take what earlier commands learned of models, by their ids, and the hashes of those that
+        are *stored*.
+        """
         self._abilities |= abilities
+        self._stored = stored
 
     def abilities_of(self, model: str) -> Abilities:
         """What is known of the model called *model*, by its family and by what was refused."""
@@ -316,7 +320,12 @@ class Client:
         if Setting.EFFORT not in spec.asked_for:
             effort = abilities.effort(effort, self.dialect.carriers)
         known = identity or (info.identity if self.dialect.identifies_weights else "")
-        return replace(spec, temperature=None).resolved(usual, max_tokens, effort, known)
+        model = replace(spec, temperature=None).resolved(usual, max_tokens, effort, known)
+        if not identity and self.dialect.identifies_weights:
+            earlier = replace(model, identity=info.earlier_identity)
+            # played as an earlier version identified it, which is bought no second time
+            model = earlier if earlier.hash in self._stored else model
+        return model
 
     async def _post(self, url: str, body: bytes) -> Completion | Fault:
         started = time.monotonic()

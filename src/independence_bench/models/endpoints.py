@@ -122,7 +122,7 @@ def verbosity_of(subject: ChatModel) -> tuple[float, float] | None:
     for spec in shipped_subjects():
         thinking = spec.reasoning not in (None, Reasoning.OFF)
         same = spec.model.removesuffix(FREE) == name and spec.endpoint == subject.endpoint
-        if spec.verbosity and same and thinking == subject.thinks:
+        if spec.verbosity and same and thinking == subject.may_think:
             return spec.verbosity
     return None
 

@@ -398,6 +398,7 @@ class ModelInfo:
     efforts: tuple[Reasoning, ...] | None = None
     always_reasons: bool = False  # it cannot be told not to
     identity: str = ""  # what a local server says about the weights behind the name
+    earlier_identity: str = ""  # the same, as it was once read: with paths, which identify nothing
     cached_price: float | None = None  # of a token of the prompt that the endpoint has in its cache
     context: int | None = None  # tokens that a request may have with its reply
 
@@ -453,8 +454,9 @@ def read_model_list(value: Any) -> list[ModelInfo]:
             else None,
             always_reasons=dig(entry, "reasoning", "mandatory") is True,
             identity=_identity(entry),
+            earlier_identity=_identity(entry, paths=True),
             cached_price=_price(dig(entry, "pricing", "input_cache_read")),
-            context=_whole(entry.get("context_length")) or _whole(dig(entry, "meta", "n_ctx")),
+            context=_context(entry),
         )
         for entry in _entries(dig(value, "data"))
         if isinstance(entry.get("id"), str)
@@ -468,14 +470,34 @@ def _entries(value: Any) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _identity(entry: dict[str, Any]) -> str:
+# where servers say how many tokens a request may have with its reply: OpenRouter and Together;
+# vLLM; Mistral and LM Studio; Groq
+_CONTEXTS = ("context_length", "max_model_len", "max_context_length", "context_window")
+
+
+def _context(entry: dict[str, Any]) -> int | None:
+    """Tokens of an entry's context, as its server runs it; None where it does not say.
+
+    llama.cpp says it in `meta`, by the name `n_ctx`; `n_ctx_train` is that of the model.
+    """
+    given = [_whole(entry.get(name)) for name in _CONTEXTS] + [_whole(dig(entry, "meta", "n_ctx"))]
+    return next((context for context in given if context), None)
+
+
+_PATH = re.compile(r"[/~\\.]|[A-Za-z]:[/\\]")
+
+
+def _identity(entry: dict[str, Any], paths: bool = False) -> str:
     """What an entry of a local server's list says about the weights themselves; "" where it is only
     a name.
 
-    llama.cpp: `meta` (parameters, size, vocabulary); vLLM: `root`; a digest where a server gives
-    one. Not `created`, which some servers fill with the time of the question.
+    llama.cpp: `meta` (parameters, size, vocabulary); vLLM: `root`, unless it is a path, under which
+    any weights may lie (*paths*: also then); a digest where a server gives one. Not `created`,
+    which some servers fill with the time of the question.
     """
     given = {name: entry[name] for name in ("meta", "root", "digest") if entry.get(name)}
+    if not paths and _PATH.match(_text(given.get("root"))):
+        del given["root"]
     if isinstance(given.get("meta"), dict):
         given["meta"] = {name: value for name, value in given["meta"].items() if name != "n_ctx"}
     try:

@@ -61,7 +61,7 @@ def cautions(board: Board) -> list[str]:
         f"{label_text(row.label)} was told not to reason and did in "
         f"{share(row.health.reasoned_share)} of its replies."
         for row in rows
-        if row.health.reasoned and not row.subject.thinks
+        if row.health.reasoned and not row.subject.may_think
     ]
     sentences += of_delivery(rows)
     if any(map(very_small, rows)):
@@ -103,7 +103,10 @@ def of_delivery(rows: Sequence[Row]) -> list[str]:
     marked = [
         f"{_called(row)} ({row.health.with_markup:,})" for row in rows if row.health.with_markup
     ]
+    in_turn = [_called(row) for row in rows if row.prompt_in_turn]
     sentences = {
+        "The system prompt of {} stood at the front of the first turn: the endpoint takes no role "
+        "for it.": in_turn,
         "Models that often did not call the tool, with the share of their replies: {}. Their "
         "servers may hide the tool (docs/local-models.md).": without_tool,
         "Another model gave replies of {}. `aib audit` names it.": by_others,
@@ -231,11 +234,13 @@ def board_legend(board: Board) -> Legend:
 def _limits_of_delivery(rows: Sequence[Row]) -> dict[str, bool]:
     """What `of_delivery` says, in a few words."""
     without_tool = sum(map(spoke_without_tool, rows))
+    in_turn = sum(row.prompt_in_turn for row in rows)
     by_others, marked = (
         sum(row.health.by_others for row in rows),
         sum(row.health.with_markup for row in rows),
     )
     return {
+        f"{in_turn} with the system prompt in the first turn": bool(in_turn),
         f"{without_tool} often did not call the tool": bool(without_tool),
         f"{plural(by_others, 'reply', 'replies')} by another model": bool(by_others),
         f"{plural(marked, 'reply', 'replies')} with chat-template tokens": bool(marked),
@@ -251,7 +256,7 @@ def _limits(board: Board) -> list[str]:
     known, kin, rows = board.uncertainty, board.kin, board.ranked
     sittings = known.of_sittings() if known else None
     runs = known.runs_together() if known else None
-    disobeyed = sum(row.health.reasoned > 0 and not row.subject.thinks for row in rows)
+    disobeyed = sum(row.health.reasoned > 0 and not row.subject.may_think for row in rows)
     of_small = any(map(very_small, rows))
     limits = {
         "the embedded judge is a demonstration, without ranks": board.by_table,

@@ -424,7 +424,7 @@ class UsualUse:
         scenarios = {job.script_hash: job.scenario for job in left}
         if not scenarios:
             return UsualReplies()
-        others = [other for other in self._stored if other.thinks == subject.thinks]
+        others = [other for other in self._stored if other.may_think == subject.may_think]
         same = [
             other
             for other in others
@@ -436,15 +436,15 @@ class UsualUse:
                 return replace(usual, own=like[0].hash == subject.hash and len(like) == 1)
         if self._protocol.name in shipped() and verbosity_of(subject) is not None:
             return UsualReplies(published=True)
-        if subject.thinks not in self._of_all:
+        if subject.may_think not in self._of_all:
             places = [
                 (way, scenario) for way in self._ways for scenario in self._protocol.scenarios
             ]
             every = {
                 script_hash(self._protocol, way, scenario): scenario for way, scenario in places
             }
-            self._of_all[subject.thinks] = self._taken(others, every)
-        usual = self._of_all[subject.thinks]
+            self._of_all[subject.may_think] = self._taken(others, every)
+        usual = self._of_all[subject.may_think]
         known = usual.by_script.keys() & scenarios.keys()
         return replace(
             usual,
