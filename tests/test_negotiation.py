@@ -77,6 +77,8 @@ def test_a_provider_is_subject_and_judge_in_both_deliveries(user: User, provider
     states = "SELECT state, count(*) FROM {} GROUP BY state"
     assert count(store, states.format("replies")).keys() == {"valid"}
     assert count(store, states.format("judgements")).keys() == {"valid"}
+    begun = "SELECT label, count(*) FROM begun JOIN subjects ON hash = subject_hash GROUP BY label"
+    assert count(store, begun).keys() <= {f"scripted:acme/one@{provider.label}"}
     outcomes = count(store, "SELECT outcome, count(*) FROM attempts GROUP BY outcome")
     assert outcomes.keys() <= {"answered", "part refused", "request refused"}
     assert sum(outcomes.values()) == len(user.server.chats)

@@ -402,8 +402,9 @@ class _Player:
                 )
             except GaveUp:
                 # a run without a stored conversation was begun all the same, and is shown as
-                # incomplete
-                await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
+                # incomplete; not of a model that nobody can be
+                if self.subject not in self.executor.unsettled:
+                    await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
                 raise
             replies.append((call.key, reply))
             if reply.reason is not None:
