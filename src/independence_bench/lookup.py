@@ -67,9 +67,10 @@ def _names(label: str) -> tuple[str, str, str]:
 
 
 def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there are") -> A:
-    """What is called *typed*, or is the only one with that in its label. Raises WrongUse, naming
-    what there is.
+    """What is called *typed*, or is the only one with that in its label; spaces around it do not
+    count. Raises WrongUse, naming what there is.
     """
+    typed = typed.strip()
     fitting = [key for key, label in labels.items() if label == typed]
     fitting = fitting or [key for key, label in labels.items() if label.partition("@")[0] == typed]
     fitting = fitting or [key for key, label in labels.items() if typed and typed in _names(label)]

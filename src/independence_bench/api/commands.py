@@ -195,7 +195,7 @@ def run(
         max_tokens=max_tokens,
         reasoning_effort=reasoning_effort,
         provider=provider,
-        judge=judge,
+        judge=None if judge is None else judge.strip(),
         no_judge=no_judge,
         again=again,
     )
@@ -261,8 +261,9 @@ def judge(
 
 
 def _listed(named: str | Sequence[str]) -> list[str]:
-    """One name, or several, each once."""
-    return [named] if isinstance(named, str) else list(dict.fromkeys(named))
+    """One name, or several, each once, without spaces around it."""
+    every = [named] if isinstance(named, str) else named
+    return list(dict.fromkeys(name.strip() for name in every))
 
 
 def _within(name: str, value: float | None, least: float, most: float) -> None:

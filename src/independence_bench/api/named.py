@@ -65,6 +65,7 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
     try:
         return load_with_files(name)
     except ProtocolError as error:
+        name = name.strip()
         for hash_, stored, files in played:
             if stored == name or (len(name) >= 8 and hash_.startswith(name)):
                 return _stored(store, hash_, stored, files), files

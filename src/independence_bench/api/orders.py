@@ -69,8 +69,8 @@ class RunOrder:
     def named(self) -> list[str]:
         """The models that are named, each once, those of a local server included."""
         return [
-            *dict.fromkeys((*self.models, *self.listed)),
-            *(f"local:{name}" for name in self.local_model),
+            *dict.fromkeys(name.strip() for name in (*self.models, *self.listed)),
+            *(f"local:{name.strip()}" for name in self.local_model),
         ]
 
 
@@ -193,7 +193,8 @@ def with_settings(
 
 def specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
     """The subject or subjects that *typed* means. Raises SubjectError."""
-    specs = roster.find(f"{GGUF}:{SMOLLM2}" if typed == NAME else typed, shipped_subjects())
+    model = f"{GGUF}:{SMOLLM2}" if typed.strip() == NAME else typed
+    specs = roster.find(model, shipped_subjects())
     return tuple(as_file(spec) if spec.endpoint == GGUF else spec for spec in specs)
 
 

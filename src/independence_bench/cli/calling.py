@@ -25,6 +25,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import forecast_line, lines_before
 from independence_bench.cli.options import (
+    FILLED,
     MILLION,
     Command,
     Number,
@@ -116,6 +117,7 @@ def judges_option(default: str = "") -> Callable[[Command], Command]:
         "-j",
         "--judge",
         "judges",
+        type=FILLED,
         multiple=True,
         metavar="MODEL",
         help=f"{help_text}  [default: {default}]" if default else help_text,

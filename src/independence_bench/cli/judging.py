@@ -25,6 +25,7 @@ from independence_bench.api.orders import forecast_line, judge_options
 from independence_bench.cli import calling
 from independence_bench.cli.calling import Worker
 from independence_bench.cli.options import (
+    FILLED,
     at_store,
     command_line,
     configuration_options,
@@ -159,7 +160,12 @@ async def _judging_in_all(options: RunOptions, judges: Sequence[str], store: Sto
 
 @click.command(name="extract-names")
 @click.option(
-    "-j", "--judge", "asked", metavar="MODEL", help="Have this model read what is not read yet."
+    "-j",
+    "--judge",
+    "asked",
+    type=FILLED,
+    metavar="MODEL",
+    help="Have this model read what is not read yet.",
 )
 @calling.endpoint_options
 @calling.one_subject_limit_options

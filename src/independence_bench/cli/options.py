@@ -132,10 +132,10 @@ class Filled(click.types.StringParamType):
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """*value*; click's usage error where it is empty."""
-        if not str(value).strip(" ,"):
+        """*value* without spaces around it; click's usage error where it is empty."""
+        if not (text := str(value).strip()).strip(" ,"):
             self.fail(EMPTY, param, ctx)
-        return str(value)
+        return text
 
 
 FILLED = Filled()

@@ -29,6 +29,7 @@ from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.api.named import find_protocol, need_today, weighed
 from independence_bench.cli.options import (
+    FILLED,
     configuration_options,
     json_option,
     legend_option,
@@ -81,6 +82,7 @@ WAYS = {
     "-j",
     "--judge",
     "names",
+    type=FILLED,
     multiple=True,
     metavar="NAME",
     help="Only these judges; may be repeated.",

@@ -198,6 +198,7 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
 @click.option(
     "--judge",
     "asked",
+    type=FILLED,
     metavar="MODEL",
     help="A model, or `embedded`.  [default: the main judge of what is stored]",
 )

@@ -46,16 +46,18 @@ def load(name_or_path: str | Path) -> Protocol:
 
 def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
     """As `load`, with the text of its files (what the store keeps as a snapshot)."""
-    folder = SHIPPED / name_or_path if str(name_or_path) in shipped() else Path(name_or_path)
+    name = str(name_or_path)
+    name = name if os.path.exists(name) else name.strip()
+    folder = SHIPPED / name if name in shipped() else Path(name)
     if folder.name == TOP:
         folder = folder.parent
     # not Path.is_file, which fails for a name of 300 characters
     if not os.path.isfile(folder / TOP):
         raise ProtocolError(
-            str(name_or_path),
+            name,
             "",
             f"no protocol of that name ({', '.join(shipped())} ship with aib) and no folder with a "
-            f"protocol.yaml{_meant(str(name_or_path))}",
+            f"protocol.yaml{_meant(name)}",
         )
     files, broken = _read(folder)
     try:
