@@ -103,7 +103,8 @@ def read_models(path: Path) -> Roster:
     try:
         text = file_text(path)
     except WrongUse as error:
-        raise SubjectError(f"{error}; --models-file names another") from error
+        hint = "" if str(error).endswith("?") else "; --models-file names another"
+        raise SubjectError(f"{error}{hint}") from error
     return parse_models(text, str(path))
 
 
