@@ -16,6 +16,7 @@ from independence_bench.api.named import (
     experiments_of,
     not_stored,
     read_roster,
+    stored_subjects,
     weighed,
 )
 from independence_bench.engine.preview import Estimate, Forecast, Preview
@@ -126,15 +127,19 @@ def judge_options(
     variants: Sequence[str] = (),
     delivery: Sequence[str] = (),
     shard: Shard | None = None,
+    models: Sequence[str] = (),
+    experiments: Sequence[str] = (),
 ) -> RunOptions:
     """What is stored of *protocol*, to be judged; its judge is still to be named.
 
     Without *variants* and *delivery* the protocol's own configurations; where only others were
-    played, these. Raises WrongUse where conversations are stored, and none in what was named.
+    played, these. *models* and *experiments*: only those; none named: all. Raises WrongUse where
+    conversations are stored, and none in what was named, and for a name that fits nothing.
     """
     where = configurations(protocol, variants, delivery)
+    named = stored_subjects(store, protocol, models) if models else None
     with store.reading() as connection:
-        subjects = tuple(registry.stored_subjects(connection).values())
+        subjects = tuple(named or registry.stored_subjects(connection).values())
         every = [
             one.configuration for of in results_of(connection, protocol) for one in of.conversations
         ]
@@ -152,6 +157,7 @@ def judge_options(
         subjects=subjects,
         again=True,
         limits=limits,
+        experiments=experiments_of(protocol, experiments),
         allow=allow,
         shard=shard,
     )

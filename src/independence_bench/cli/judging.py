@@ -30,6 +30,7 @@ from independence_bench.cli.options import (
     command_line,
     configuration_options,
     err,
+    experiments_option,
     json_option,
     legend_option,
     permissions,
@@ -39,6 +40,7 @@ from independence_bench.cli.options import (
     shown_options,
     split,
     store_option,
+    stored_models_option,
     weights_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
@@ -74,7 +76,7 @@ from independence_bench.store.database import Store, open_store
 @calling.limit_options
 @calling.worker_options
 @calling.yes_option
-@selecting(configuration_options, weights_option)
+@selecting(stored_models_option, experiments_option, configuration_options, weights_option)
 def judge(
     selection: Selection,
     judges: tuple[str, ...],
@@ -86,14 +88,15 @@ def judge(
     """Judge stored conversations: with other judges, or again where one failed.
 
     Judgements of several judges are kept side by side; only a failed judgement is replaced. Several
-    judges are asked one after the other, and share one budget; `aib judges` compares them. Without
-    --variants and --delivery the protocol's default configuration is judged, or, if only others
-    were played, these.
+    judges are asked one after the other, and share one budget; `aib judges` compares them. --models
+    and --exp judge only a part of what is stored. Without --variants and --delivery the protocol's
+    default configuration is judged, or, if only others were played, these.
     """
     with selection.stored() as (opened, protocol, files):
         options = judge_options(
             opened, protocol, files, roster, permissions(), replace(limits, job=worker.job),
-            selection.variants, selection.delivery, worker.shard,
+            selection.variants, selection.delivery, worker.shard, selection.models,
+            selection.experiments,
         )  # fmt: skip
         asked = tuple(dict.fromkeys(judges)) or (protocol.judge.model,)
         complete = judge_in_turn(options, asked, opened, yes, worker.cluster)

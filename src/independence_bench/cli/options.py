@@ -234,6 +234,22 @@ configuration_options = together(
         help="Deliveries: user_role, tool_role.  [default: the protocol's]",
     ),
 )
+experiments_option = click.option(
+    "-e",
+    "--exp",
+    "experiments",
+    metavar="LIST",
+    callback=as_list,
+    help="Experiments, e.g. identity,stability.  [default: all]",
+)
+stored_models_option = click.option(
+    "-m",
+    "--models",
+    "models",
+    metavar="A,B",
+    callback=as_list,
+    help="Only these models: labels, or parts of one that fit a single model.  [default: all]",
+)
 runs_option = click.option(
     "--runs",
     type=click.IntRange(1, 1000),

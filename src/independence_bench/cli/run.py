@@ -23,6 +23,7 @@ from independence_bench.cli.options import (
     as_list,
     command_line,
     configuration_options,
+    experiments_option,
     gathering,
     legend_option,
     models_file_option,
@@ -90,13 +91,7 @@ plan_options = gathering(
         metavar="NAME|PATH",
         help="A shipped protocol, or the folder of your own.",
     ),
-    click.option(
-        "--exp",
-        "experiments",
-        metavar="LIST",
-        callback=as_list,
-        help="Experiments, e.g. identity,stability.  [default: all]",
-    ),
+    experiments_option,
     configuration_options,
     runs_option,
     click.option(
@@ -193,6 +188,14 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
 
 @click.command(name="rerun", cls=GroupedCommand)
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@click.option(
+    "-m",
+    "--models",
+    "listed",
+    metavar="A,B",
+    callback=as_list,
+    help="The same as SUBJECT..., with commas.",
+)
 @calling.endpoint_options
 @runs_option
 @click.option(
@@ -208,6 +211,7 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
 def rerun(
     selection: Selection,
     subjects: tuple[str, ...],
+    listed: tuple[str, ...],
     roster: Roster,
     runs: int | None,
     asked: str | None,
@@ -221,6 +225,7 @@ def rerun(
     the store (docs/judges.md). A valid reply is never replaced: if you ask for no more runs than
     are stored, only missing replies are bought.
     """
+    subjects = (*subjects, *listed)
     with selection.stored() as (opened, protocol, files):
         chosen = stored_subjects(opened, protocol, subjects)
         if not subjects:  # a store from a stranger must not choose what is run here
