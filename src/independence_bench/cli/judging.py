@@ -21,6 +21,7 @@ from independence_bench.analysis.exam.answers import exam_papers
 from independence_bench.analysis.exam.result import jury_paper
 from independence_bench.analysis.leaderboard import read_records, scored_boards
 from independence_bench.api.commands import look_up, take_turns
+from independence_bench.api.named import stored_subjects
 from independence_bench.api.orders import forecast_line, judge_options
 from independence_bench.cli import calling
 from independence_bench.cli.calling import Worker
@@ -63,7 +64,8 @@ from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.lookup import fit, instead
 from independence_bench.models.local import NAME
-from independence_bench.models.spec import Roster
+from independence_bench.models.spec import ChatModel, Roster
+from independence_bench.protocol.definition import Protocol
 from independence_bench.report.exam_view import examined, exams_json, exams_view
 from independence_bench.report.format import plural
 from independence_bench.report.names_view import names_json, names_view
@@ -175,7 +177,7 @@ async def _judging_in_all(options: RunOptions, judges: Sequence[str], store: Sto
 @calling.yes_option
 @shown_options
 @legend_option
-@selecting(json_option)
+@selecting(stored_models_option, json_option)
 def extract_names(
     selection: Selection,
     asked: str | None,
@@ -195,12 +197,13 @@ def extract_names(
             raise WrongUse(
                 f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)"
             )
-        readings = names_of(opened, protocol)
+        chosen = stored_subjects(opened, protocol, selection.models) if selection.models else None
+        readings = names_of_some(opened, protocol, chosen)
         complete = True
         if asked is not None and unread(readings):
             options = RunOptions(protocol, files, roster, asked, limits=limits, allow=permissions())
             complete = ask(options, unread(readings), opened, yes)
-            readings = names_of(opened, protocol)
+            readings = names_of_some(opened, protocol, chosen)
         with opened.reading() as connection:
             boards = [
                 scored.board
@@ -218,6 +221,18 @@ def extract_names(
         )
     if not complete:
         raise SystemExit(1)
+
+
+def names_of_some(
+    store: Store, protocol: Protocol, chosen: Sequence[ChatModel] | None
+) -> list[NamesRead]:
+    """What is known of the names of *chosen*; None: of all."""
+    hashes = None if chosen is None else {subject.hash for subject in chosen}
+    return [
+        reading
+        for reading in names_of(store, protocol)
+        if hashes is None or reading.subject_hash in hashes
+    ]
 
 
 def ask(options: RunOptions, left: list[NamesRead], store: Store, yes: bool) -> bool:

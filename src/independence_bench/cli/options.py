@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import wraps
 from pathlib import Path
@@ -108,6 +108,23 @@ class GroupedCommand(click.Command):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
+
+
+class WithSynonyms(click.Option):
+    """An option that is also known by names that `--help` does not list: those of the original."""
+
+    def __init__(self, names: Sequence[str], synonyms: Sequence[str] = (), **settings: Any) -> None:
+        super().__init__(names, **settings)
+        self.synonyms = list(synonyms)
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """All names lead to the same value."""
+        listed = self.opts
+        self.opts = [*listed, *self.synonyms]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = listed
 
 
 class Number(click.FloatRange):
@@ -251,7 +268,10 @@ stored_models_option = click.option(
     help="Only these models: labels, or parts of one that fit a single model.  [default: all]",
 )
 runs_option = click.option(
+    "-R",
     "--runs",
+    cls=WithSynonyms,
+    synonyms=("--target-runs",),
     type=click.IntRange(1, 1000),
     help="Number of runs, stored ones included.  [default: the protocol's]",
 )

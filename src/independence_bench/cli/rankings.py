@@ -49,6 +49,7 @@ from independence_bench.store import registry
 
 @click.command(name="leaderboard")
 @click.option(
+    "-d",
     "--detailed",
     is_flag=True,
     help="Every mark, run by run, what it is based on, and what a run costs.",

@@ -20,6 +20,7 @@ from independence_bench.cli.options import (
     FILLED,
     GroupedCommand,
     Number,
+    WithSynonyms,
     as_list,
     command_line,
     configuration_options,
@@ -40,6 +41,7 @@ from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import BenchError, NoSubject, SubjectError
 from independence_bench.escape import label_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
+from independence_bench.models.trust import keys_at_hand
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.encode import json_text
 from independence_bench.report.estimate_view import (
@@ -60,6 +62,7 @@ plan_options = gathering(
     "order",
     click.argument("models", nargs=-1, metavar="[MODEL]...", callback=as_list),
     click.option(
+        "-m",
         "--models",
         "listed",
         metavar="A,B",
@@ -95,7 +98,10 @@ plan_options = gathering(
     configuration_options,
     runs_option,
     click.option(
-        "--temperature", type=Number(0, 2), help="For every subject.   [default: the protocol's]"
+        "-t",
+        "--temperature",
+        type=Number(0, 2),
+        help="For every subject.   [default: the protocol's]",
     ),
     click.option(
         "--max-tokens",
@@ -104,6 +110,7 @@ plan_options = gathering(
         "twice the limit.",
     ),
     click.option(
+        "-r",
         "--reasoning-effort",
         type=click.Choice(EFFORTS),
         help="Reasoning effort of every subject; `none` is the same as `off`.  [default: off, "
@@ -113,7 +120,10 @@ plan_options = gathering(
         "--provider", type=FILLED, metavar="SLUG", help="Use only this provider (OpenRouter)."
     ),
     click.option(
+        "-j",
         "--judge",
+        cls=WithSynonyms,
+        synonyms=("--judge-model",),
         type=FILLED,
         metavar="MODEL",
         help="A model, or `embedded`.  [default: the protocol's; embedded where that is the only "
@@ -163,6 +173,7 @@ def run(
     cluster does this (docs/scaling.md).
     """
     order = replace(order, weights=weights)
+    _say_names_of_the_original(order)
     try:
         options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
     except NoSubject:
@@ -174,6 +185,21 @@ def run(
         complete = calling.print_outcome(options, opened, calling.to_the_end(work))
     if not complete:
         raise SystemExit(1)
+
+
+# variables that choose a local model for the original, and the options for it here
+LOCAL = {"LOCAL_MODEL_URL": "--local-url", "LOCAL_MODEL_ID": "--local-model"}
+
+
+def _say_names_of_the_original(order: RunOrder) -> None:
+    """That its variables are not read: they would play another model than the one that was
+    named.
+    """
+    given = order.local_url or order.local_model
+    if set_ := [] if given else [name for name in LOCAL if keys_at_hand().get(name)]:
+        options = " and ".join(LOCAL[name] for name in set_)
+        are = "are" if len(set_) > 1 else "is"
+        say(f"note: {' and '.join(set_)} {are} not read: use {options}")
 
 
 def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
@@ -199,8 +225,11 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
 @calling.endpoint_options
 @runs_option
 @click.option(
+    "-j",
     "--judge",
     "asked",
+    cls=WithSynonyms,
+    synonyms=("--judge-model",),
     type=FILLED,
     metavar="MODEL",
     help="A model, or `embedded`.  [default: the main judge of what is stored]",
@@ -342,6 +371,7 @@ def estimate_cost(
     else from published runs of the model, stored ones of others, or the protocol's typical model.
     The cost of eight of ten published subjects lies between `from` and `to`.
     """
+    _say_names_of_the_original(order)
     order = replace(order, every=order.every or not order.named)
     options = run_options(order, permissions(), Limits(price=price))
     with open_store(store) as opened:
