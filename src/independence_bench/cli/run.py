@@ -5,6 +5,9 @@ run would take.
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +15,7 @@ from dataclasses import replace
 import click
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import stored_subjects
+from independence_bench.api.named import find_protocol, stored_subjects
 from independence_bench.api.orders import EFFORTS, RunOrder, lines_before, run_options
 from independence_bench.cli import calling
 from independence_bench.cli.calling import Worker, price_option
@@ -22,6 +25,7 @@ from independence_bench.cli.options import (
     Number,
     WithSynonyms,
     as_list,
+    at_store,
     command_line,
     configuration_options,
     experiments_option,
@@ -36,9 +40,10 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.cli.selection import Selection, selecting
+from independence_bench.dataset.published_protocol import NAME_OF_PROTOCOL
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.session import Limits, RunOptions, resolved
-from independence_bench.errors import BenchError, NoSubject, SubjectError
+from independence_bench.errors import BenchError, NoSubject, ProtocolError, SubjectError
 from independence_bench.escape import label_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.models.trust import keys_at_hand
@@ -176,6 +181,8 @@ def run(
     _say_names_of_the_original(order)
     try:
         options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
+    except ProtocolError as error:
+        raise _as_stored(error, order.protocol, store) from error
     except NoSubject:
         _say_what_all_would_cost(order, store)
         raise
@@ -185,6 +192,27 @@ def run(
         complete = calling.print_outcome(options, opened, calling.to_the_end(work))
     if not complete:
         raise SystemExit(1)
+
+
+def _as_stored(error: ProtocolError, name: str, store: str) -> BenchError:
+    """*error*, or what to type where the protocol that was not found by *name* is a stored one, or
+    is made by an import: a protocol is played from its files.
+    """
+    if os.path.exists(name) or error.key:
+        return error
+    copy = f"{name}-copy" if re.fullmatch(r"[\w-]{1,64}", name) else "mine"
+    with suppress(BenchError), open_store(store, create=False) as opened:
+        find_protocol(name, opened)
+        made, at = shlex.quote(copy), at_store(opened)
+        return ProtocolError(
+            name,
+            "",
+            f"it is stored, and played from a copy: aib protocols copy {shlex.quote(name)} "
+            f"{made}{at}, then aib run MODEL --protocol {made}",
+        )
+    if name == NAME_OF_PROTOCOL:
+        return ProtocolError(name, "", "aib import PATH makes it of published data")
+    return error
 
 
 # variables that choose a local model for the original, and the options for it here
@@ -373,7 +401,10 @@ def estimate_cost(
     """
     _say_names_of_the_original(order)
     order = replace(order, every=order.every or not order.named)
-    options = run_options(order, permissions(), Limits(price=price))
+    try:
+        options = run_options(order, permissions(), Limits(price=price))
+    except ProtocolError as error:
+        raise _as_stored(error, order.protocol, store) from error
     with open_store(store) as opened:
         preview, shows = asyncio.run(_foresee(options, opened))
     for remark in preview.remarks:
