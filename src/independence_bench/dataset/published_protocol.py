@@ -372,6 +372,7 @@ def playable(files: Files) -> tuple[Files, tuple[str, ...]]:
     ours = load("v2")
     top: dict[str, Any] = read_own(files[TOP])
     top |= {"name": NAME_OF_COPY, "title": f"{top['title']}, with a limit and a tool of ours"}
+    top["description"] += " In this copy they are those of our v2, so that it can be played."
     top["sampling"] |= {"max_tokens": ours.max_tokens}
     for name in ("description", "argument_description"):
         if top["tool_role"][name] == UNKNOWN:
