@@ -88,7 +88,9 @@ def test_a_new_model_is_one_line(user: User, copy: Path) -> None:
 
     done = aib(copy, user, "run", "acme/new-model", *run)
     env = user.env | {"PYTHONPATH": str(copy / "src")}
-    code = "import build; [path.write_text(text, encoding='utf-8') for path, text in build.models()]"
+    code = (
+        "import build; [path.write_text(text, encoding='utf-8') for path, text in build.models()]"
+    )
     subprocess.run([sys.executable, "-c", code], cwd=copy / "docs", env=env, check=True)
 
     assert done.returncode == 0, done.stderr

@@ -127,6 +127,8 @@ def test_they_are_none_wherever_a_name_is_typed(user: User) -> None:
         assert done.returncode == 0, (command, done.stderr)
     assert len(user.server.asked) == CALLS
     assert fit({1: "acme/one@x", 2: "acme/two@x"}, " acme/two ") == 2
+    with pytest.raises(WrongUse, match="the name of a subject is empty; did you mean acme/one@x"):
+        fit({1: "acme/one@x"}, " ")
 
 
 def test_from_python_as_well(user: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,10 @@ def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str =
     fitting = [key for key, label in labels.items() if label == typed]
     fitting = fitting or [key for key, label in labels.items() if label.partition("@")[0] == typed]
     fitting = fitting or [key for key, label in labels.items() if typed and typed in _names(label)]
+    if not typed:
+        raise WrongUse(
+            f"the name of a {noun} is empty; {instead(typed, sorted(labels.values()), there)}"
+        )
     fitting = fitting or [key for key, label in labels.items() if typed.lower() in label.lower()]
     # labels have what is not seen written out
     if not fitting and (shown := name_text(typed)) != typed:
