@@ -13,6 +13,8 @@ import pytest
 from scripted import ScriptedModel, steady
 from test_cli import CALLS, User
 
+from independence_bench.models.trust import origin
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PACKAGE = Path("src/independence_bench")
@@ -67,6 +69,39 @@ def test_a_new_mark_is_one_file(user: User) -> None:
     assert "candour (0-10)" in checked.stdout
     assert user.server.judged
     assert all("**candour**: does the second reply" in asked.text for asked in user.server.judged)
+
+
+def test_a_new_model_is_one_line(user: User, copy: Path) -> None:
+    """It is called with its settings, played with all others, and has a row in the list of
+    models.
+    """
+    (line,) = blocks("A new model")
+    assert line.count("\n") == 1
+    listed = copy / PACKAGE / "models/models.yaml"
+    before = listed.read_text(encoding="utf-8")
+    listed.write_text(before.replace("subjects:\n", f"subjects:\n{line}", 1), encoding="utf-8")
+    shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns("__pycache__"))
+    user.models(f'  openrouter: {{url: "{user.server.url}"}}\n')
+    user.environment["OPENROUTER_API_KEY"] = "sk-or-v1-0123456789abcdef0123456789abcdef"
+    trust = ("--trust", f"OPENROUTER_API_KEY={origin(user.server.url)}")
+    run = ("--protocol", "small", "--runs", "1", "--no-judge", *trust)
+
+    done = aib(copy, user, "run", "acme/new-model", *run)
+    env = user.env | {"PYTHONPATH": str(copy / "src")}
+    code = (
+        "import build; [path.write_text(text, encoding='utf-8') for path, text in build.models()]"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=copy / "docs", env=env, check=True)
+
+    assert done.returncode == 0, done.stderr
+    sent = [asked.body for asked in user.server.played]
+    assert {(b["model"], b["temperature"], b["reasoning"]["effort"]) for b in sent} == {
+        ("acme/new-model", 0.7, "low")
+    }
+    rows = (copy / "docs/data/models.csv").read_text(encoding="utf-8").splitlines()
+    assert [row for row in rows if "new-model" in row] == ["acme/new-model,low,0.7,,True,,,,,,"]
+    shown = aib(copy, user, "estimate-cost", "--all", "--protocol", "small", "--json", *trust)
+    assert "acme/new-model@low-t0.7" in shown.stdout
 
 
 def test_a_new_reading_command_is_three_files(user: User, copy: Path) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+import shutil
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
+from published import Published
 from test_cli import User, only_line, user
 
+from independence_bench.dataset.published_protocol import UNKNOWN
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.loader import load, shipped
@@ -100,3 +107,86 @@ def test_tool_role_has_to_be_worded_where_it_is_played(small: Path) -> None:
         ProtocolError, match=r"tool_role: is missing; configurations\.0 is played in it"
     ):
         load(small)
+
+
+# ---------------------------------------------------------------- what is stored is played from a copy
+
+ADVICE = re.compile(r"(aib protocols copy [^,]+), then (aib run MODEL --protocol \S+)$")
+
+
+def follow(user: User, line: str) -> subprocess.CompletedProcess[str]:
+    """Type what *line* says: the copy, and then the run of it."""
+    found = ADVICE.search(line)
+    assert found is not None, line
+    copied = user.aib(*shlex.split(found[1])[1:])
+    assert copied.returncode == 0, copied.stderr
+    run = shlex.split(found[2].replace("MODEL", "scripted:acme/one"))[1:]
+    more = ("--runs", "1", "--judge", "scripted:judge/one", "--store", "played.db")
+    return user.aib(*run, *more)
+
+
+@pytest.mark.parametrize("store", ["aib.db", "other.db"])
+def test_published_v2_is_played_from_the_copy_that_a_line_names(user: User, store: str) -> None:
+    """As it is: with a limit that a reply can have, and a tool that is described."""
+    data = Published()
+    data.run("acme--one@none-t0.7", 1)
+    data.write(user.folder / "data")
+    at = () if store == "aib.db" else ("--store", store)
+    assert user.aib("import", "data", *at).returncode == 0
+
+    line = only_line(user.aib("run", "scripted:acme/one", "--protocol", "published-v2", *at), 2)
+    done = follow(user, line)
+
+    assert done.returncode == 0, done.stderr
+    assert {asked.body["max_tokens"] for asked in user.server.played} == {load("v2").max_tokens}
+    assert UNKNOWN not in json.dumps([asked.body for asked in user.server.played])
+    assert user.server.judged
+    board = json.loads(user.aib("leaderboard", "--store", "played.db", "--json").stdout)["boards"][
+        0
+    ]
+    assert board["protocol"]["name"] == "published-v2-copy"
+    assert [row["label"] for row in board["ranked"]] == ["scripted:acme/one@none-t0.7"]
+    estimated = only_line(
+        user.aib("estimate-cost", "-m", "acme/one", "--protocol", "published-v2", *at), 2
+    )
+    assert ADVICE.search(estimated)
+
+
+def test_so_is_a_protocol_whose_folder_is_gone(user: User) -> None:
+    """By its name and by its hash; the copy is the same protocol."""
+    assert user.run("--no-judge").returncode == 0
+    hash_ = load(user.folder / "small").hash
+    shutil.move(user.folder / "small", user.folder.parent / "gone")
+
+    for name in ("small", hash_[:12]):
+        line = only_line(user.aib("run", "scripted:acme/one", "--protocol", name), 2)
+        assert follow(user, line).returncode == 0
+        assert load(user.folder / f"{name}-copy").hash == hash_
+
+
+def test_without_an_import_published_v2_is_said_to_come_of_one(user: User) -> None:
+    """And another name that is not there is none."""
+    line = only_line(user.aib("run", "scripted:acme/one", "--protocol", "published-v2"), 2)
+
+    assert line.endswith("published-v2: aib import PATH makes it of published data")
+    assert "did you mean v2 or v1?" in only_line(
+        user.aib("run", "scripted:acme/one", "--protocol", "v3"), 2
+    )
+
+
+def test_a_copy_says_which_words_it_lacks(user: User) -> None:
+    """Where the import had only a part of the test."""
+    data = Published()
+    data.run("acme--one@none-t0.7", 1)
+    data.files = {path: file for path, file in data.files.items() if "direct" not in path}
+    data.write(user.folder / "data")
+    assert user.aib("import", "data").returncode == 0
+
+    done = user.aib("protocols", "copy", "published-v2", "mine")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [
+        "write what was not imported into mine/scenarios/direct.yaml first",
+        "it is called published-v2-copy; play it: aib run MODEL --protocol mine",
+    ]
+    assert UNKNOWN in (user.folder / "mine/scenarios/direct.yaml").read_text(encoding="utf-8")

@@ -83,10 +83,14 @@ def test_what_is_near_is_named(played: User) -> None:
 
 def test_a_misspelt_command_is_answered_too(user: User) -> None:
     """Before anything of a command is imported."""
-    done = user.aib("leaderbord")
-
-    assert done.returncode == 2
-    assert "there is no command leaderbord; did you mean leaderboard?" in done.stderr
+    for typed, meant in (
+        ("leaderbord", "leaderboard"),
+        ("persona rnu x", "run"),
+        ("models instal smollm2-135m", "install"),
+    ):
+        line = only_line(user.aib(*typed.split()), 2)
+        assert f"; did you mean {meant}" in line, typed
+    assert " --models or" in only_line(user.aib("run", "--modles", "x"), 2)
 
 
 def test_names_of_strangers_take_no_time() -> None:

@@ -6,9 +6,12 @@ And what may have been meant where it is none of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 from typing import TypeVar
 
 from independence_bench.errors import WrongUse
@@ -21,6 +24,8 @@ SHOWN = 8  # of a short list, where nothing is near
 COMPARED = 2000  # names of at most LONGEST characters: a list may be foreign, and comparing is slow
 LONGEST = 120
 SHORT = 4  # letters of a name that are few
+YAML = (".yaml", ".yml")
+LIKE_FILE = 0.75  # how much of a file's name, without its ending, has to be the same
 
 
 def near(typed: str, known: Iterable[str]) -> list[str]:
@@ -58,6 +63,29 @@ def did_you_mean(typed: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
+def did_you_mean_file(path: Path, kinds: Collection[str] = YAML) -> str:
+    """`; did you mean FOLDER/B?` where *path* is not there: files of those *kinds* next to it that
+    have its name with another ending, or nearly its name; "" where none has.
+    """
+    there = files_like(path, kinds)
+    return f"; did you mean {' or '.join(str(path.parent / name) for name in there)}?" * bool(there)
+
+
+def files_like(path: Path, kinds: Collection[str] = YAML, alike: float = LIKE_FILE) -> list[str]:
+    """The names of files next to *path* that may be meant by it, the nearest first; at most `NEAR`.
+    Files with another ending than its own or one of *kinds* are not looked at.
+    """
+    stems: dict[str, list[str]] = {}
+    with suppress(OSError, ValueError):
+        for name in sorted(islice(os.listdir(path.parent), COMPARED)):
+            stem, ending = os.path.splitext(name)
+            if ending.lower() in {*kinds, path.suffix.lower()} and len(name) <= LONGEST:
+                stems.setdefault(stem.lower(), []).append(name)
+    close = get_close_matches(path.stem[:LONGEST].lower(), stems, NEAR, alike)
+    every = [name for stem in close for name in stems[stem] if name != path.name]
+    return [name for name in every if (path.parent / name).is_file()][:NEAR]
+
+
 def _names(label: str) -> tuple[str, str, str]:
     """A model by its names without settings: with its endpoint, without it, and without its
     author.
@@ -67,12 +95,17 @@ def _names(label: str) -> tuple[str, str, str]:
 
 
 def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there are") -> A:
-    """What is called *typed*, or is the only one with that in its label. Raises WrongUse, naming
-    what there is.
+    """What is called *typed*, or is the only one with that in its label; spaces around it do not
+    count. Raises WrongUse, naming what there is.
     """
+    typed = typed.strip()
     fitting = [key for key, label in labels.items() if label == typed]
     fitting = fitting or [key for key, label in labels.items() if label.partition("@")[0] == typed]
     fitting = fitting or [key for key, label in labels.items() if typed and typed in _names(label)]
+    if not typed:
+        raise WrongUse(
+            f"the name of a {noun} is empty; {instead(typed, sorted(labels.values()), there)}"
+        )
     fitting = fitting or [key for key, label in labels.items() if typed.lower() in label.lower()]
     # labels have what is not seen written out
     if not fitting and (shown := name_text(typed)) != typed:

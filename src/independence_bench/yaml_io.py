@@ -28,7 +28,7 @@ from pydantic import (
 
 from independence_bench.errors import BenchError, WrongUse, why
 from independence_bench.escape import one_line, printable
-from independence_bench.lookup import instead
+from independence_bench.lookup import did_you_mean_file, instead
 
 Text = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(printable)
@@ -70,7 +70,7 @@ def file_text(path: Path, largest: int = LARGEST) -> str:
     """
     try:
         if not path.is_file():
-            raise WrongUse(f"{path} does not exist or is not a file")
+            raise WrongUse(f"{path} does not exist or is not a file{did_you_mean_file(path)}")
         if path.stat().st_size > largest:
             raise WrongUse(
                 f"{path} has {path.stat().st_size:,} bytes, more than {largest:,}; shorten it"

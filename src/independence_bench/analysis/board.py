@@ -8,8 +8,8 @@ the pooled one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from independence_bench.analysis.branches import BranchStatistics, Share
@@ -145,6 +145,19 @@ class Board:
     exam: BoardExam | None = None
     # who made the judge, or every judge of the jury; None: not known, or several
     vendor: str | None = None
+    hidden: int = 0  # ranked subjects that are not shown, on request
+
+    def only(self, subjects: Collection[str]) -> Board:
+        """This board with the rows of *subjects*, by hash: ranks and intervals stay those of all.
+
+        `uncertainty` stays that of all, too, so compare rows before.
+        """
+        ranked, incomplete = (
+            tuple(row for row in rows if row.subject.hash in subjects)
+            for rows in (self.ranked, self.incomplete)
+        )
+        hidden = self.hidden + len(self.ranked) - len(ranked)
+        return replace(self, ranked=ranked, incomplete=incomplete, hidden=hidden)
 
     @property
     def rows(self) -> tuple[Row, ...]:

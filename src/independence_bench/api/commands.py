@@ -195,7 +195,7 @@ def run(
         max_tokens=max_tokens,
         reasoning_effort=reasoning_effort,
         provider=provider,
-        judge=judge,
+        judge=None if judge is None else judge.strip(),
         no_judge=no_judge,
         again=again,
     )
@@ -212,6 +212,8 @@ def judge(
     *,
     store: str | Path | None = None,
     protocol: str | Path | None = None,
+    models: str | Sequence[str] = (),
+    exp: str | Sequence[str] = (),
     variants: str | Sequence[str] = (),
     modes: str | Sequence[str] = (),
     models_file: str | Path | None = None,
@@ -225,7 +227,8 @@ def judge(
 ) -> RunOutcome:
     """Have *judges* judge what is stored, one after the other on one *budget*, as `aib judge` does.
 
-    Without any, the protocol's own; without a *protocol*, the one played last. Judgements of
+    Without any, the protocol's own; without a *protocol*, the one played last. *models* are labels,
+    or parts of one that fit a single stored model; without any, all are judged. Judgements of
     several judges are kept: nothing but a failure is replaced. A judge that there is not is an
     error before a call is made; of several, one whose endpoint fails later is a trouble of its own.
     Arguments and errors are those of `run`.
@@ -238,7 +241,10 @@ def judge(
         found, files = find_protocol(None if protocol is None else str(protocol), opened)
         need_today(found)
         chosen = _listed(variants), _listed(modes)
-        options = judge_options(opened, found, files, roster, _permissions(trust), limits, *chosen)
+        options = judge_options(
+            opened, found, files, roster, _permissions(trust), limits, *chosen,
+            models=_listed(models), experiments=_listed(exp),
+        )  # fmt: skip
         asked, work = named or [found.judge.model], _Work(tell)
         if len(asked) > 1:
             work.done(look_up(options, asked, opened))
@@ -261,8 +267,9 @@ def judge(
 
 
 def _listed(named: str | Sequence[str]) -> list[str]:
-    """One name, or several, each once."""
-    return [named] if isinstance(named, str) else list(dict.fromkeys(named))
+    """One name, or several, each once, without spaces around it."""
+    every = [named] if isinstance(named, str) else named
+    return list(dict.fromkeys(name.strip() for name in every))
 
 
 def _within(name: str, value: float | None, least: float, most: float) -> None:

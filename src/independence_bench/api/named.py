@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from independence_bench.analysis.results import stored_protocol
 from independence_bench.errors import NotAllowed, ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless, label_text, one_line
-from independence_bench.lookup import fit, instead, near
+from independence_bench.lookup import files_like, fit, instead, near
 from independence_bench.models.endpoints import moved_by, read_models
 from independence_bench.models.spec import ChatModel, Endpoint, Roster
 from independence_bench.models.trust import (
@@ -47,6 +47,7 @@ from independence_bench.store.staging import staging
 from independence_bench.yaml_io import OneLine, Strict
 
 MODELS_FILE = "models.yaml"
+LIKE_MODELS = 0.8  # how much of that name another one has: modles, model, model_s
 
 
 def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
@@ -65,6 +66,7 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
     try:
         return load_with_files(name)
     except ProtocolError as error:
+        name = name.strip()
         for hash_, stored, files in played:
             if stored == name or (len(name) >= 8 and hash_.startswith(name)):
                 return _stored(store, hash_, stored, files), files
@@ -134,13 +136,29 @@ def read_roster(models_file: Path | None, local_url: str | None = None) -> Roste
     """Endpoints and subjects: those built in, and those of models.yaml; `OPENROUTER_BASE_URL` goes
     before both.
 
-    *local_url*: where the endpoint `local` is.
+    *local_url*: where the endpoint `local` is. Which file is read, or is not, although its name is
+    nearly models.yaml, is said on stderr: with other settings a run costs money for nothing.
     """
-    listed = models_file is not None or Path(MODELS_FILE).is_file()
-    roster = moved_by(
-        os.environ, read_models(models_file or Path(MODELS_FILE)) if listed else Roster()
-    )
+    if models_file is None:
+        models_file, remark = own_models_file()
+        sys.stderr.write(harmless(remark))
+    roster = moved_by(os.environ, Roster() if models_file is None else read_models(models_file))
     return roster.moved("local", check_url(local_url)) if local_url else roster
+
+
+def own_models_file() -> tuple[Path | None, str]:
+    """The models.yaml of the working folder, or else its models.yml; None where there is neither.
+
+    With it a line that says which file was taken, or left, by its name; "" for models.yaml.
+    """
+    usual = Path(MODELS_FILE)
+    if usual.is_file():
+        return usual, ""
+    if (other := usual.with_suffix(".yml")).is_file():
+        return other, f"note: {other} is read, there being no {usual}\n"
+    close = files_like(usual, alike=LIKE_MODELS)
+    left = f"note: {close[0]} is not read; call it {usual} if it is one\n" if close else ""
+    return None, left
 
 
 @contextmanager
@@ -149,7 +167,8 @@ def open_results(store: str) -> Iterator[Store]:
     its boards.
     """
     with open_store(store, create=False) as opened:
-        keep_exclusions(opened, read_roster(None))
+        own, _ = own_models_file()
+        keep_exclusions(opened, Roster() if own is None else read_models(own))
         yield opened
 
 

@@ -16,6 +16,7 @@ from independence_bench.api.named import (
     experiments_of,
     not_stored,
     read_roster,
+    stored_subjects,
     weighed,
 )
 from independence_bench.engine.preview import Estimate, Forecast, Preview
@@ -73,8 +74,8 @@ class RunOrder:
     def named(self) -> list[str]:
         """The models that are named, each once, those of a local server included."""
         return [
-            *dict.fromkeys((*self.models, *self.listed)),
-            *(f"local:{name}" for name in self.local_model),
+            *dict.fromkeys(name.strip() for name in (*self.models, *self.listed)),
+            *(f"local:{name.strip()}" for name in self.local_model),
         ]
 
 
@@ -130,15 +131,19 @@ def judge_options(
     variants: Sequence[str] = (),
     delivery: Sequence[str] = (),
     shard: Shard | None = None,
+    models: Sequence[str] = (),
+    experiments: Sequence[str] = (),
 ) -> RunOptions:
     """What is stored of *protocol*, to be judged; its judge is still to be named.
 
     Without *variants* and *delivery* the protocol's own configurations; where only others were
-    played, these. Raises WrongUse where conversations are stored, and none in what was named.
+    played, these. *models* and *experiments*: only those; none named: all. Raises WrongUse where
+    conversations are stored, and none in what was named, and for a name that fits nothing.
     """
     where = configurations(protocol, variants, delivery)
+    named = stored_subjects(store, protocol, models) if models else None
     with store.reading() as connection:
-        subjects = tuple(registry.stored_subjects(connection).values())
+        subjects = tuple(named or registry.stored_subjects(connection).values())
         every = [
             one.configuration for of in results_of(connection, protocol) for one in of.conversations
         ]
@@ -156,6 +161,7 @@ def judge_options(
         subjects=subjects,
         again=True,
         limits=limits,
+        experiments=experiments_of(protocol, experiments),
         allow=allow,
         shard=shard,
     )
@@ -200,7 +206,8 @@ def with_settings(
 
 def specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
     """The subject or subjects that *typed* means. Raises SubjectError."""
-    specs = roster.find(f"{GGUF}:{SMOLLM2}" if typed == NAME else typed, shipped_subjects())
+    model = f"{GGUF}:{SMOLLM2}" if typed.strip() == NAME else typed
+    specs = roster.find(model, shipped_subjects())
     return tuple(as_file(spec) if spec.endpoint == GGUF else spec for spec in specs)
 
 

@@ -25,9 +25,11 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import forecast_line, lines_before
 from independence_bench.cli.options import (
+    FILLED,
     MILLION,
     Command,
     Number,
+    WithSynonyms,
     at_store,
     confirmed,
     err,
@@ -116,6 +118,9 @@ def judges_option(default: str = "") -> Callable[[Command], Command]:
         "-j",
         "--judge",
         "judges",
+        cls=WithSynonyms,
+        synonyms=("--judge-model",),
+        type=FILLED,
         multiple=True,
         metavar="MODEL",
         help=f"{help_text}  [default: {default}]" if default else help_text,

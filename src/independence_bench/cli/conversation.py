@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.analysis.results import labelling_queue
-from independence_bench.cli.options import configuration_options, err, out, say
+from independence_bench.cli.options import FILLED, configuration_options, err, out, say
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import harmless
@@ -49,7 +49,7 @@ _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 
 @click.command(name="show")
 @click.argument("subject")
-@click.argument("scenario", required=False)
+@click.argument("scenario", required=False, type=FILLED)
 @click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
 @selecting(configuration_options)
 def show_(selection: Selection, subject: str, scenario: str | None, run: int | None) -> None:

@@ -54,6 +54,9 @@ class _Models(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put in the command that is meant where none is named."""
         if not {*args[:1]} & {*self.commands, *ctx.help_option_names}:
+            if len(args) > 1 and not args[0].startswith("-") and not args[1].startswith("-"):
+                # a list takes one word
+                raise click.exceptions.NoSuchCommand(args[0], ctx=ctx)
             args = ["list", *args]
         return super().parse_args(ctx, args)
 

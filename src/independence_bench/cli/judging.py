@@ -21,14 +21,17 @@ from independence_bench.analysis.exam.answers import exam_papers
 from independence_bench.analysis.exam.result import jury_paper
 from independence_bench.analysis.leaderboard import read_records, scored_boards
 from independence_bench.api.commands import look_up, take_turns
+from independence_bench.api.named import stored_subjects
 from independence_bench.api.orders import forecast_line, judge_options
 from independence_bench.cli import calling
 from independence_bench.cli.calling import Worker
 from independence_bench.cli.options import (
+    FILLED,
     at_store,
     command_line,
     configuration_options,
     err,
+    experiments_option,
     json_option,
     legend_option,
     permissions,
@@ -38,6 +41,7 @@ from independence_bench.cli.options import (
     shown_options,
     split,
     store_option,
+    stored_models_option,
     weights_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
@@ -61,7 +65,8 @@ from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.lookup import fit, instead
 from independence_bench.models.local import NAME
-from independence_bench.models.spec import Roster
+from independence_bench.models.spec import ChatModel, Roster
+from independence_bench.protocol.definition import Protocol
 from independence_bench.report.exam_view import examined, exams_json, exams_view
 from independence_bench.report.format import plural
 from independence_bench.report.names_view import names_json, names_view
@@ -74,7 +79,7 @@ from independence_bench.store.database import Store, open_store
 @calling.limit_options
 @calling.worker_options
 @calling.yes_option
-@selecting(configuration_options, weights_option)
+@selecting(stored_models_option, experiments_option, configuration_options, weights_option)
 def judge(
     selection: Selection,
     judges: tuple[str, ...],
@@ -86,14 +91,15 @@ def judge(
     """Judge stored conversations: with other judges, or again where one failed.
 
     Judgements of several judges are kept side by side; only a failed judgement is replaced. Several
-    judges are asked one after the other, and share one budget; `aib judges` compares them. Without
-    --variants and --delivery the protocol's default configuration is judged, or, if only others
-    were played, these.
+    judges are asked one after the other, and share one budget; `aib judges` compares them. --models
+    and --exp judge only a part of what is stored. Without --variants and --delivery the protocol's
+    default configuration is judged, or, if only others were played, these.
     """
     with selection.stored() as (opened, protocol, files):
         options = judge_options(
             opened, protocol, files, roster, permissions(), replace(limits, job=worker.job),
-            selection.variants, selection.delivery, worker.shard,
+            selection.variants, selection.delivery, worker.shard, selection.models,
+            selection.experiments,
         )  # fmt: skip
         asked = tuple(dict.fromkeys(judges)) or (protocol.judge.model,)
         complete = judge_in_turn(options, asked, opened, yes, worker.cluster)
@@ -160,14 +166,19 @@ async def _judging_in_all(options: RunOptions, judges: Sequence[str], store: Sto
 
 @click.command(name="extract-names")
 @click.option(
-    "-j", "--judge", "asked", metavar="MODEL", help="Have this model read what is not read yet."
+    "-j",
+    "--judge",
+    "asked",
+    type=FILLED,
+    metavar="MODEL",
+    help="Have this model read what is not read yet.",
 )
 @calling.endpoint_options
 @calling.one_subject_limit_options
 @calling.yes_option
 @shown_options
 @legend_option
-@selecting(json_option)
+@selecting(stored_models_option, json_option)
 def extract_names(
     selection: Selection,
     asked: str | None,
@@ -187,12 +198,13 @@ def extract_names(
             raise WrongUse(
                 f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)"
             )
-        readings = names_of(opened, protocol)
+        chosen = stored_subjects(opened, protocol, selection.models) if selection.models else None
+        readings = names_of_some(opened, protocol, chosen)
         complete = True
         if asked is not None and unread(readings):
             options = RunOptions(protocol, files, roster, asked, limits=limits, allow=permissions())
             complete = ask(options, unread(readings), opened, yes)
-            readings = names_of(opened, protocol)
+            readings = names_of_some(opened, protocol, chosen)
         with opened.reading() as connection:
             boards = [
                 scored.board
@@ -210,6 +222,18 @@ def extract_names(
         )
     if not complete:
         raise SystemExit(1)
+
+
+def names_of_some(
+    store: Store, protocol: Protocol, chosen: Sequence[ChatModel] | None
+) -> list[NamesRead]:
+    """What is known of the names of *chosen*; None: of all."""
+    hashes = None if chosen is None else {subject.hash for subject in chosen}
+    return [
+        reading
+        for reading in names_of(store, protocol)
+        if hashes is None or reading.subject_hash in hashes
+    ]
 
 
 def ask(options: RunOptions, left: list[NamesRead], store: Store, yes: bool) -> bool:

@@ -147,6 +147,29 @@ GROUPS = {
         "simulate": Entry("simulate", "Serve simulated models of known behaviour, for free."),
     },
 }
+# options that the original has by these names, and what to type here instead
+_RUNS = "runs are counted: --runs 3 plays runs 1 to 3, without those that are stored"
+_FIRST = (
+    "name the models: `aib leaderboard --top 10` lists them, `aib rerun A B --runs 5` plays them"
+)
+_FOLDER = "--out DIR names the folder that LEADERBOARD.md is written to"
+NAMED_OTHERWISE = {
+    ("run", "--run-number"): _RUNS,
+    ("run", "--local-timeout"): "a local server may take its time: leave the option out",
+    **dict.fromkeys([("rerun", "--run-number"), ("rerun", "-r")], _RUNS),
+    **dict.fromkeys([("rerun", name) for name in ("--top-n", "-n", "--top")], _FIRST),
+    **dict.fromkeys(
+        [("rerun", name) for name in ("--temperature", "-t", "--reasoning-effort")],
+        "each model is called as before: `aib run MODEL` plays it with other settings",
+    ),
+    **dict.fromkeys([("leaderboard", "--top-n"), ("leaderboard", "-n")], "say --top N"),
+    **dict.fromkeys([("generate-report", "-o"), ("generate-report", "--output")], _FOLDER),
+    **dict.fromkeys(
+        [("extract-names", "-w"), ("extract-names", "--workers")],
+        "--parallel-tasks N (-pt) calls several at once",
+    ),
+    ("clear", "--scores-only"): "`aib clear judgements` deletes scores and keeps responses",
+}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 OTHER_NAMES = {entry.other_name: name for name, entry in COMMANDS.items() if entry.other_name}
 WITHOUT = {"-h", "--help", "--workflow"}  # what needs no store, whatever the command
@@ -375,6 +398,10 @@ def _misused(error: click.ClickException) -> str:
                 f"there is no command {error.command_name}; "
                 f"{instead(error.command_name, known, 'there are')}"
             )
+        case click.NoSuchOption() if advice := NAMED_OTHERWISE.get(
+            (error.ctx.command.name or "" if error.ctx else "", error.option_name)
+        ):
+            said = f"there is no option {error.option_name}; {advice}"
         case click.NoSuchOption() if error.possibilities:
             said = (
                 f"there is no option {error.option_name}; did you mean "

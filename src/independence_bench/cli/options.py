@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import wraps
 from pathlib import Path
@@ -110,6 +110,23 @@ class GroupedCommand(click.Command):
                     formatter.write_dl(records)
 
 
+class WithSynonyms(click.Option):
+    """An option that is also known by names that `--help` does not list: those of the original."""
+
+    def __init__(self, names: Sequence[str], synonyms: Sequence[str] = (), **settings: Any) -> None:
+        super().__init__(names, **settings)
+        self.synonyms = list(synonyms)
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """All names lead to the same value."""
+        listed = self.opts
+        self.opts = [*listed, *self.synonyms]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = listed
+
+
 class Number(click.FloatRange):
     """A number in a range. NaN is refused, which no comparison does, and what is endless."""
 
@@ -132,10 +149,10 @@ class Filled(click.types.StringParamType):
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """*value*; click's usage error where it is empty."""
-        if not str(value).strip(" ,"):
+        """*value* without spaces around it; click's usage error where it is empty."""
+        if not (text := str(value).strip()).strip(" ,"):
             self.fail(EMPTY, param, ctx)
-        return str(value)
+        return text
 
 
 FILLED = Filled()
@@ -234,8 +251,27 @@ configuration_options = together(
         help="Deliveries: user_role, tool_role.  [default: the protocol's]",
     ),
 )
+experiments_option = click.option(
+    "-e",
+    "--exp",
+    "experiments",
+    metavar="LIST",
+    callback=as_list,
+    help="Experiments, e.g. identity,stability.  [default: all]",
+)
+stored_models_option = click.option(
+    "-m",
+    "--models",
+    "models",
+    metavar="A,B",
+    callback=as_list,
+    help="Only these models: labels, or parts of one that fit a single model.  [default: all]",
+)
 runs_option = click.option(
+    "-R",
     "--runs",
+    cls=WithSynonyms,
+    synonyms=("--target-runs",),
     type=click.IntRange(1, 1000),
     help="Number of runs, stored ones included.  [default: the protocol's]",
 )

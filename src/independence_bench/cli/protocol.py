@@ -10,6 +10,11 @@ import click
 
 from independence_bench.api.named import find_protocol
 from independence_bench.cli.options import out, say, store_option
+from independence_bench.dataset.published_protocol import (
+    NAME_OF_COPY,
+    NAME_OF_PROTOCOL,
+    playable,
+)
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.judging.embedded.judge import gives
@@ -82,9 +87,13 @@ def copy(name: str, folder: Path, store: str) -> None:
     stored one.
 
     FOLDER is new or empty: nothing is overwritten. As long as nothing but comments is edited it is
-    the same protocol.
+    the same protocol. A copy of published-v2 is another one, made to be played: its token limit and
+    the description of its tool, which were not published, are those of v2.
     """
     protocol, files = _found(name, store)
+    lacking: tuple[str, ...] = ()
+    if protocol.name == NAME_OF_PROTOCOL:
+        files, lacking = playable(files)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
@@ -99,6 +108,12 @@ def copy(name: str, folder: Path, store: str) -> None:
         ) from error
     at = shlex.quote(os.fspath(folder))
     click.echo(f"{len(files)} files of {protocol.name} are in {folder}")
+    if protocol.name == NAME_OF_PROTOCOL:
+        say(
+            *(f"write what was not imported into {at}/{file} first" for file in lacking),
+            f"it is called {NAME_OF_COPY}; play it: aib run MODEL --protocol {at}",
+        )
+        return
     say(
         f"edit them (give protocol.yaml another name), then: aib check {at}, and aib run MODEL "
         f"--protocol {at}"

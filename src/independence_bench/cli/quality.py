@@ -27,15 +27,24 @@ from independence_bench.analysis.compare_versions import (
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.api.named import find_protocol, need_today, weighed
+from independence_bench.api.named import (
+    experiments_of,
+    find_protocol,
+    need_today,
+    stored_subjects,
+    weighed,
+)
 from independence_bench.cli.options import (
+    FILLED,
     configuration_options,
+    experiments_option,
     json_option,
     legend_option,
     out,
     say,
     show_chosen,
     shown_options,
+    stored_models_option,
     weights_option,
 )
 from independence_bench.cli.selection import (
@@ -59,7 +68,7 @@ from independence_bench.report.compare_view import (
     version_values,
     version_view,
 )
-from independence_bench.report.contents import Contents, contents_json, read_contents
+from independence_bench.report.contents import Contents, Only, contents_json, read_contents
 from independence_bench.report.encode import json_text
 from independence_bench.report.judges_view import validation_view, validations_json
 from independence_bench.report.report_markdown import moment, report_markdown
@@ -81,6 +90,7 @@ WAYS = {
     "-j",
     "--judge",
     "names",
+    type=FILLED,
     multiple=True,
     metavar="NAME",
     help="Only these judges; may be repeated.",
@@ -344,15 +354,23 @@ def _played_before(new: Protocol, store: Store) -> Protocol:
 @click.option(
     "--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record."
 )
-@selecting(judged_options, rules_option)
+@selecting(stored_models_option, experiments_option, judged_options, rules_option)
 def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
     """Write a report on everything that is stored of one protocol.
 
     LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same
     numbers in LEADERBOARD.json, and plots. Existing files of these names are overwritten. The same
     store gives the same bytes. Asks no model and changes nothing in the store.
+
+    --models and --exp limit what is shown: ranks, intervals and the index stay those of all models
+    and experiments.
     """
     with selection.opened() as (opened, protocol):
+        chosen = stored_subjects(opened, protocol, selection.models) if selection.models else []
+        only = Only(
+            frozenset(subject.hash for subject in chosen),
+            experiments_of(protocol, selection.experiments),
+        )
         with opened.reading() as connection:
             records = read_examined(connection, protocol)
         scored = boards_of(selection, records, protocol)
@@ -360,7 +378,7 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
         names = names_of(opened, protocol, every=records.every)
-        contents = read_contents(opened, protocol, scored, names, records)
+        contents = read_contents(opened, protocol, scored, names, records, only)
     stems = [STEM]
     if keep and contents.updated is not None:
         stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")

@@ -15,6 +15,7 @@ from independence_bench.analysis.compare_settings import (
 )
 from independence_bench.analysis.costs import IndexPrice, price_indices, subject_costs
 from independence_bench.analysis.leaderboard import read_examined
+from independence_bench.api.named import stored_subjects
 from independence_bench.cli.options import (
     json_option,
     legend_option,
@@ -22,6 +23,7 @@ from independence_bench.cli.options import (
     show,
     shown_options,
     shown_rows,
+    stored_models_option,
 )
 from independence_bench.cli.selection import (
     Selection,
@@ -47,18 +49,19 @@ from independence_bench.store import registry
 
 @click.command(name="leaderboard")
 @click.option(
+    "-d",
     "--detailed",
     is_flag=True,
     help="Every mark, run by run, what it is based on, and what a run costs.",
 )
 @shown_options
 @legend_option
-@selecting(judged_options, rules_option, json_option)
+@selecting(stored_models_option, judged_options, rules_option, json_option)
 def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
-    --top and --find choose which subjects are shown, --find by their labels; ranks and intervals
-    stay those of all subjects. --json has all of them.
+    --models, --top and --find choose which models are shown, --find by a word of their labels;
+    ranks and intervals stay those of all. --json heeds --models alone.
 
     --rules published also lists every row that our own rules rank or score differently, and why.
     """
@@ -76,6 +79,12 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
             if own_rules
             else boards_of(replace(selection, rules=OWN.name), records, protocol)
         )
+        if selection.models:
+            chosen = {one.hash for one in stored_subjects(opened, protocol, selection.models)}
+            scored, own = (
+                [board for whole in every if (board := whole.only(chosen)).rows]
+                for every in (scored, own)
+            )
         with opened.reading() as connection:
             costs = [subject_costs(connection, board, records) for board in scored if detailed]
         priced = [

@@ -5,6 +5,9 @@ run would take.
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +15,7 @@ from dataclasses import replace
 import click
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import stored_subjects
+from independence_bench.api.named import find_protocol, stored_subjects
 from independence_bench.api.orders import EFFORTS, RunOrder, lines_before, run_options
 from independence_bench.cli import calling
 from independence_bench.cli.calling import Worker, price_option
@@ -20,9 +23,12 @@ from independence_bench.cli.options import (
     FILLED,
     GroupedCommand,
     Number,
+    WithSynonyms,
     as_list,
+    at_store,
     command_line,
     configuration_options,
+    experiments_option,
     gathering,
     legend_option,
     models_file_option,
@@ -34,11 +40,13 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.cli.selection import Selection, selecting
+from independence_bench.dataset.published_protocol import NAME_OF_PROTOCOL
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.session import Limits, RunOptions, resolved
-from independence_bench.errors import BenchError, NoSubject, SubjectError
+from independence_bench.errors import BenchError, NoSubject, ProtocolError, SubjectError
 from independence_bench.escape import label_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
+from independence_bench.models.trust import keys_at_hand
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.encode import json_text
 from independence_bench.report.estimate_view import (
@@ -59,6 +67,7 @@ plan_options = gathering(
     "order",
     click.argument("models", nargs=-1, metavar="[MODEL]...", callback=as_list),
     click.option(
+        "-m",
         "--models",
         "listed",
         metavar="A,B",
@@ -90,17 +99,14 @@ plan_options = gathering(
         metavar="NAME|PATH",
         help="A shipped protocol, or the folder of your own.",
     ),
-    click.option(
-        "--exp",
-        "experiments",
-        metavar="LIST",
-        callback=as_list,
-        help="Experiments, e.g. identity,stability.  [default: all]",
-    ),
+    experiments_option,
     configuration_options,
     runs_option,
     click.option(
-        "--temperature", type=Number(0, 2), help="For every subject.   [default: the protocol's]"
+        "-t",
+        "--temperature",
+        type=Number(0, 2),
+        help="For every subject.   [default: the protocol's]",
     ),
     click.option(
         "--max-tokens",
@@ -109,6 +115,7 @@ plan_options = gathering(
         "twice the limit.",
     ),
     click.option(
+        "-r",
         "--reasoning-effort",
         type=click.Choice(EFFORTS),
         help="Reasoning effort of every subject; `none` is the same as `off`, `auto` sends none.  "
@@ -118,7 +125,10 @@ plan_options = gathering(
         "--provider", type=FILLED, metavar="SLUG", help="Use only this provider (OpenRouter)."
     ),
     click.option(
+        "-j",
         "--judge",
+        cls=WithSynonyms,
+        synonyms=("--judge-model",),
         type=FILLED,
         metavar="MODEL",
         help="A model, or `embedded`.  [default: the protocol's; embedded where that is the only "
@@ -168,8 +178,11 @@ def run(
     cluster does this (docs/scaling.md).
     """
     order = replace(order, weights=weights)
+    _say_names_of_the_original(order)
     try:
         options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
+    except ProtocolError as error:
+        raise _as_stored(error, order.protocol, store) from error
     except NoSubject:
         _say_what_all_would_cost(order, store)
         raise
@@ -179,6 +192,42 @@ def run(
         complete = calling.print_outcome(options, opened, calling.to_the_end(work))
     if not complete:
         raise SystemExit(1)
+
+
+def _as_stored(error: ProtocolError, name: str, store: str) -> BenchError:
+    """*error*, or what to type where the protocol that was not found by *name* is a stored one, or
+    is made by an import: a protocol is played from its files.
+    """
+    if os.path.exists(name) or error.key:
+        return error
+    copy = f"{name}-copy" if re.fullmatch(r"[\w-]{1,64}", name) else "mine"
+    with suppress(BenchError), open_store(store, create=False) as opened:
+        find_protocol(name, opened)
+        made, at = shlex.quote(copy), at_store(opened)
+        return ProtocolError(
+            name,
+            "",
+            f"it is stored, and played from a copy: aib protocols copy {shlex.quote(name)} "
+            f"{made}{at}, then aib run MODEL --protocol {made}",
+        )
+    if name == NAME_OF_PROTOCOL:
+        return ProtocolError(name, "", "aib import PATH makes it of published data")
+    return error
+
+
+# variables that choose a local model for the original, and the options for it here
+LOCAL = {"LOCAL_MODEL_URL": "--local-url", "LOCAL_MODEL_ID": "--local-model"}
+
+
+def _say_names_of_the_original(order: RunOrder) -> None:
+    """That its variables are not read: they would play another model than the one that was
+    named.
+    """
+    given = order.local_url or order.local_model
+    if set_ := [] if given else [name for name in LOCAL if keys_at_hand().get(name)]:
+        options = " and ".join(LOCAL[name] for name in set_)
+        are = "are" if len(set_) > 1 else "is"
+        say(f"note: {' and '.join(set_)} {are} not read: use {options}")
 
 
 def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
@@ -193,11 +242,23 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
 
 @click.command(name="rerun", cls=GroupedCommand)
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@click.option(
+    "-m",
+    "--models",
+    "listed",
+    metavar="A,B",
+    callback=as_list,
+    help="The same as SUBJECT..., with commas.",
+)
 @calling.endpoint_options
 @runs_option
 @click.option(
+    "-j",
     "--judge",
     "asked",
+    cls=WithSynonyms,
+    synonyms=("--judge-model",),
+    type=FILLED,
     metavar="MODEL",
     help="A model, or `embedded`.  [default: the main judge of what is stored]",
 )
@@ -207,6 +268,7 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
 def rerun(
     selection: Selection,
     subjects: tuple[str, ...],
+    listed: tuple[str, ...],
     roster: Roster,
     runs: int | None,
     asked: str | None,
@@ -220,6 +282,7 @@ def rerun(
     the store (docs/judges.md). A valid reply is never replaced: if you ask for no more runs than
     are stored, only missing replies are bought.
     """
+    subjects = (*subjects, *listed)
     with selection.stored() as (opened, protocol, files):
         chosen = stored_subjects(opened, protocol, subjects)
         if not subjects:  # a store from a stranger must not choose what is run here
@@ -336,8 +399,12 @@ def estimate_cost(
     else from published runs of the model, stored ones of others, or the protocol's typical model.
     The cost of eight of ten published subjects lies between `from` and `to`.
     """
+    _say_names_of_the_original(order)
     order = replace(order, every=order.every or not order.named)
-    options = run_options(order, permissions(), Limits(price=price))
+    try:
+        options = run_options(order, permissions(), Limits(price=price))
+    except ProtocolError as error:
+        raise _as_stored(error, order.protocol, store) from error
     with open_store(store) as opened:
         preview, shows = asyncio.run(_foresee(options, opened))
     for remark in preview.remarks:

@@ -53,6 +53,8 @@ class Selection:
     rules: str = OWN.name
     variants: tuple[str, ...] = ()
     delivery: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    experiments: tuple[str, ...] = ()
 
     @contextmanager
     def opened(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol]]:

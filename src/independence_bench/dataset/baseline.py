@@ -26,6 +26,7 @@ from pydantic import RootModel, TypeAdapter, ValidationError
 
 from independence_bench.analysis.baseline import Baseline
 from independence_bench.errors import WrongUse, why
+from independence_bench.lookup import did_you_mean_file
 from independence_bench.store.staging import staging
 
 VERSION = "aib_baseline"
@@ -59,9 +60,8 @@ def read_baseline(file: Path) -> Baseline:
         with file.open("rb") as opened:
             raw = opened.read(LARGEST + 1).removeprefix(codecs.BOM_UTF8)
     except (OSError, ValueError) as error:
-        raise WrongUse(
-            f"the baseline {file} cannot be read ({why(error)}); `aib gate --write FILE` makes one"
-        ) from error
+        meant = did_you_mean_file(file, (".json",)) or "; `aib gate --write FILE` makes one"
+        raise WrongUse(f"the baseline {file} cannot be read ({why(error)}){meant}") from error
     if len(raw) > LARGEST:
         raise WrongUse(f"{file} is not a baseline: it is larger than {LARGEST:,} bytes")
     try:

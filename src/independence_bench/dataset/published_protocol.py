@@ -28,14 +28,15 @@ from pydantic import TypeAdapter
 from independence_bench.dataset.published_format import Trajectory
 from independence_bench.escape import printable
 from independence_bench.protocol.definition import Delivery, Protocol
-from independence_bench.protocol.file_formats import NAME
-from independence_bench.protocol.loader import Files, parse
+from independence_bench.protocol.file_formats import NAME, TOP
+from independence_bench.protocol.loader import Files, load, parse
 from independence_bench.protocol.script import spelled_out
 from independence_bench.yaml_io import read_own
 
 SKELETON = Path(__file__).parent / "published_v2"
 UNKNOWN = "(not in the imported data)"
 NAME_OF_PROTOCOL = "published-v2"
+NAME_OF_COPY = "published-v2-copy"  # of one that is played
 # stands between two parts of a system message, as `delivery.messages` sends them
 PARAGRAPH = "\n\n"
 IN_USER_ROLE = "_user_role"  # after the name of a prompt that is user_role's alone
@@ -359,6 +360,25 @@ def protocol_of(known: Wording) -> tuple[Protocol, Files]:
             }
         )
     return parse(files, NAME_OF_PROTOCOL), files
+
+
+def playable(files: Files) -> tuple[Files, tuple[str, ...]]:
+    """*files* of a protocol made here as one to be played, and those of them that still lack words
+    that models are told.
+
+    It has another name, for it is another test: the limit on a reply and the description of the
+    tool, which are not known, are those of our v2.
+    """
+    ours = load("v2")
+    top: dict[str, Any] = read_own(files[TOP])
+    top |= {"name": NAME_OF_COPY, "title": f"{top['title']}, with a limit and a tool of ours"}
+    top["description"] += " In this copy they are those of our v2, so that it can be played."
+    top["sampling"] |= {"max_tokens": ours.max_tokens}
+    for name in ("description", "argument_description"):
+        if top["tool_role"][name] == UNKNOWN:
+            top["tool_role"][name] = getattr(ours.tool_role, name)
+    made = {**files, TOP: _yaml(top)}
+    return made, tuple(sorted(name for name, text in made.items() if UNKNOWN in text))
 
 
 def _yaml(content: dict[str, Any]) -> str:

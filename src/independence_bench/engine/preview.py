@@ -178,7 +178,7 @@ async def preview_of(
             estimates.append(
                 estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, *rest)
             )
-    remarks = [*plan.left_out]
+    remarks = [*plan.notes]
     remarks += [
         f"the list of models was not read: {client.unlisted}"
         for client in clients.values()

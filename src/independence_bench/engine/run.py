@@ -57,7 +57,8 @@ class RunPlan:
     calls_at_once: int = 8  # within one subject, at each endpoint
     experiments: tuple[str, ...] = ()  # only these; none named: all
     shard: Shard | None = None  # only this part of it; None: all
-    left_out: tuple[str, ...] = ()  # why subjects of a list are not played, one line each
+    # which models have another name at their endpoint, and why subjects of a list are not played
+    notes: tuple[str, ...] = ()
 
     @property
     def models(self) -> list[ChatModel]:

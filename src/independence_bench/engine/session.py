@@ -41,6 +41,7 @@ from independence_bench.models.messages import tokens_in
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import (
     GGUF,
+    LATEST,
     OWN_TEMPERATURE,
     PYTHON,
     ChatModel,
@@ -123,7 +124,10 @@ async def resolved(
                 f"{error}; or judge with --judge embedded, or later with --no-judge"
             ) from None
         asked_for: dict[ChatModel, frozenset[Setting]] = {}
-        subjects, left_out = await _resolve_all(options, clients, asked_for, asking)
+        subjects, notes = await _resolve_all(options, clients, asked_for, asking)
+        judge = await resolve_judge(options, clients)
+        if judge_spec is not None and isinstance(judge, ModelJudge):
+            notes += renamed(judge_spec, judge.model)
         here = any(
             clients[subject.endpoint].endpoint.here
             for subject in subjects
@@ -135,12 +139,12 @@ async def resolved(
             configurations=options.configurations,
             subjects=tuple(dict.fromkeys(subjects)),
             runs=options.runs,
-            judge=await resolve_judge(options, clients),
+            judge=judge,
             again=options.again,
             at_once=options.limits.at_once or (1 if here else AT_ONCE),
             calls_at_once=options.limits.calls_at_once or (1 if here else CALLS_AT_ONCE),
             experiments=options.experiments,
-            left_out=tuple(left_out),
+            notes=tuple(dict.fromkeys(notes)),
             shard=options.shard,
         )
         job = None if plan.shard is None else shared_job(plan, plan.shard.of)
@@ -291,14 +295,15 @@ async def _resolve_all(
     asked_for: dict[ChatModel, frozenset[Setting]],
     asking: bool,
 ) -> tuple[list[ChatModel], list[str]]:
-    """The subjects of *options*; with them, where the user named none, why some are left out.
+    """The subjects of *options*; with them, a line each, which have another name there and, where
+    the user named none, why some are left out.
 
     *asked_for* is given the settings that the user asked for of each. *asking*: they are going to
     be played, so what a server does not show them is found out.
 
     Raises SubjectError for one that was named, WrongUse where all are left out.
     """
-    subjects, left_out = list(options.subjects), list[SubjectError]()
+    subjects, left_out, notes = list(options.subjects), list[SubjectError](), list[str]()
     by_tool = [
         way for way in options.configurations if way.delivery == "tool_role" and options.runs
     ]
@@ -320,13 +325,22 @@ async def _resolve_all(
                 await _check_tools(clients[spec.endpoint], model, by_tool[0], options.protocol)
             subjects.append(model)
             asked_for[model] = frozenset(map(Setting, spec.asked_for))
+            notes += renamed(spec, model)
         except SubjectError as error:
             if not options.unnamed:
                 raise
             left_out.append(error)
     if options.specs and not subjects:
         raise WrongUse(f"none of these subjects is offered any more; {left_out[0]}")
-    return subjects, [f"left out: {error}" for error in left_out]
+    return subjects, [*notes, *(f"left out: {error}" for error in left_out)]
+
+
+def renamed(spec: ModelSpec, model: ChatModel) -> list[str]:
+    """A remark where *spec* is called by another name than it was asked for; else nothing."""
+    if model.model != spec.model + LATEST:
+        return []
+    asked = replace(model, model=spec.model)
+    return [f"{asked.name} is {model.name} there, and is called and stored as that"]
 
 
 async def _check_tools(

@@ -54,6 +54,7 @@ from independence_bench.models.response import (
 )
 from independence_bench.models.spec import (
     GGUF,
+    LATEST,
     OWN_TEMPERATURE,
     PYTHON,
     ChatModel,
@@ -299,6 +300,7 @@ class Client:
         endpoint's list says.
 
         *identity* is what is known of its weights; without one, what a local server says of them.
+        A server that runs models itself, and has only ``MODEL:latest``, means that by ``MODEL``.
         Costs nothing. Raises NotOffered where the list lacks the model, SubjectError where it
         cannot be called as asked for.
         """
@@ -308,8 +310,10 @@ class Client:
                 "--provider out"
             )
         if not await self.offers(spec.model):
-            meant = instead(spec.model, sorted(await self.models()))
-            raise NotOffered(spec.model, self.endpoint.name, self.endpoint.url, meant)
+            if not (self.dialect.runs_models and await self.offers(spec.model + LATEST)):
+                meant = instead(spec.model, sorted(await self.models()))
+                raise NotOffered(spec.model, self.endpoint.name, self.endpoint.url, meant)
+            spec = replace(spec, model=spec.model + LATEST)
         info, abilities = await self.info(spec.model), self.abilities_of(spec.model)
         usual: float | None = temperature if info.takes_temperature else OWN_TEMPERATURE
         if spec.temperature is not None:

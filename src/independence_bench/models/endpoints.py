@@ -35,7 +35,7 @@ from independence_bench.models.spec import (
     Roster,
 )
 from independence_bench.models.trust import BASE_URL, REFERER, TITLE, check_url
-from independence_bench.yaml_io import Effort, OneLine, Strict, file_text, read_yaml
+from independence_bench.yaml_io import Effort, OneLine, Strict, file_text, read_mapping, read_yaml
 
 SHIPPED = Path(__file__).with_name("models.yaml")
 FREE = ":free"  # ends the name of the same model at another price
@@ -96,6 +96,38 @@ class ModelsFile(Strict):
     subjects: list[SubjectFile] = Field(default_factory=list)
 
 
+class OriginalSubject(Strict):
+    """A model in the layout of the original's models.yaml."""
+
+    model_id: OneLine
+    temperature: float | None = Field(None, ge=0, le=2)
+    reasoning_effort: Effort | None = None
+    active: bool = True
+    # here the endpoint's list says it
+    temperature_supported: bool = True
+    provider: OneLine | None = None
+    display_label: OneLine | None = None
+
+    def subject(self) -> SubjectFile:
+        """The same in ours."""
+        before, slash, after = self.model_id.partition("/")
+        local = slash and before == "local"
+        return SubjectFile(
+            model=after if local else self.model_id,
+            endpoint="local" if local else "openrouter",
+            temperature=self.temperature,
+            reasoning=self.reasoning_effort,
+            provider=self.provider,
+            active=self.active,
+        )
+
+
+class OriginalFile(Strict):
+    """models.yaml, in the layout of the original."""
+
+    models: list[OriginalSubject]
+
+
 # it stands before a colon in what is typed, between commas in --models, and in every label
 _ENDPOINT_NAME = re.compile(r"\w[\w.-]{0,63}")
 
@@ -105,7 +137,8 @@ def read_models(path: Path) -> Roster:
     try:
         text = file_text(path)
     except WrongUse as error:
-        raise SubjectError(f"{error}; --models-file names another") from error
+        hint = "" if str(error).endswith("?") else "; --models-file names another"
+        raise SubjectError(f"{error}{hint}") from error
     return parse_models(text, str(path))
 
 
@@ -131,12 +164,15 @@ def parse_models(text: str, where: str) -> Roster:
     """The text of models.yaml as a roster; *where* names the file in errors. Raises
     SubjectError.
     """
-    raw = read_yaml(
-        text,
-        ModelsFile,
-        lambda key, problem: SubjectError(f"{where}{f', {key}' if key else ''}: {problem}"),
-        aliases=False,
-    )
+
+    def wrong(key: str, problem: str) -> SubjectError:
+        return SubjectError(f"{where}{f', {key}' if key else ''}: {problem}")
+
+    keys = read_mapping(text, wrong, aliases=False).keys()
+    if "models" in keys and not keys & {"subjects", "endpoints"}:
+        raw = _of_the_original(read_yaml(text, OriginalFile, wrong, aliases=False), wrong)
+    else:
+        raw = read_yaml(text, ModelsFile, wrong, aliases=False)
     endpoints = dict(BUILT_IN)
     for name, endpoint in raw.endpoints.items():
         if name in (GGUF, PYTHON) or not _ENDPOINT_NAME.fullmatch(name):
@@ -186,6 +222,20 @@ def parse_models(text: str, where: str) -> Roster:
             )
         )
     return Roster(endpoints, tuple(specs))
+
+
+def _of_the_original(file: OriginalFile, wrong: Callable[[str, str], SubjectError]) -> ModelsFile:
+    """*file* in our own layout. Raises what *wrong* makes where something of it would be lost."""
+    labelled = [n for n, one in enumerate(file.models) if one.display_label is not None]
+    if labelled:
+        count = len(labelled)
+        lines = f"{count} lines" if count > 1 else "line"
+        raise wrong(
+            f"models.{labelled[0]}.display_label",
+            "labels are made of a model's settings here, so that they always say them: delete the "
+            f"{lines} with display_label",
+        )
+    return ModelsFile(subjects=[one.subject() for one in file.models])
 
 
 def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:

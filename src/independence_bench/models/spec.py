@@ -37,6 +37,7 @@ OWN_TEMPERATURE = 1.0  # of a model that takes no other
 TITLED = "AI Independence Bench"
 GGUF = "gguf"  # the endpoint whose models are files, which are run here: see `local`
 PYTHON = "python"  # the endpoint whose models are Python functions of the user's: see `functions`
+LATEST = ":latest"  # the tag that a server such as Ollama adds to a name without one
 AUTO = "auto"  # how a user asks for `Reasoning.UNSET`
 UNSET = "unset"  # in a label: what could not be set, or was not to be
 
@@ -213,13 +214,14 @@ class ModelSpec:
     def fits(self, subject: ChatModel) -> bool:
         """Whether *subject* may have come of it: everything that it says is so."""
         settings = {
-            name: getattr(self, name)
-            for name in ("model", "endpoint", "provider", "accept_cut_off")
+            name: getattr(self, name) for name in ("endpoint", "provider", "accept_cut_off")
         }
         for name in ("temperature", "max_tokens", "reasoning"):
             if (wanted := getattr(self, name)) is not None:
                 settings[name] = Reasoning.UNSET if wanted == AUTO else wanted
-        return all(getattr(subject, name) == wanted for name, wanted in settings.items())
+        return subject.model in (self.model, self.model + LATEST) and all(
+            getattr(subject, name) == wanted for name, wanted in settings.items()
+        )
 
     def resolved(
         self, temperature: float | None, max_tokens: int, reasoning: Reasoning, identity: str = ""
@@ -272,13 +274,15 @@ class Roster:
         first of
         *shipped*, active ones before others, else a plain one.
 
-        ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not.
+        ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not. Spaces
+        around either are not part of it.
         """
-        before, colon, after = typed.partition(":")
+        typed = typed.strip()
+        before, colon, after = (part.strip() for part in typed.partition(":"))
         endpoint, model = (
             (before, after) if colon and before in self.endpoints else ("openrouter", typed)
         )
-        if not model.strip() or any(not c.isprintable() for c in model):
+        if not model or any(not c.isprintable() for c in model):
             raise SubjectError(f"{typed!r} is not a model id; write author/model or ENDPOINT:MODEL")
         if colon and "/" not in before and ("/" in after or near(before, self.endpoints)):
             # which raises where there is none: ids of OpenRouter have a colon only at their end

@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import TURNING, label_text
+from independence_bench.lookup import did_you_mean_file
 from independence_bench.models.response import read_json
 from independence_bench.protocol.lorebook import read_lorebook
 from independence_bench.yaml_io import yaml_text
@@ -151,7 +152,8 @@ def read_description(path: Path, name: str = "") -> Description:
 def _bytes(path: Path) -> bytes:
     try:
         if not path.is_file():
-            raise WrongUse(f"{path} does not exist or is not a file")
+            meant = did_you_mean_file(path, (".json", ".png", ".md", ".txt"))
+            raise WrongUse(f"{path} does not exist or is not a file{meant}")
         if path.stat().st_size > LARGEST_FILE:
             raise WrongUse(
                 f"{path} has {path.stat().st_size:,} bytes, more than {LARGEST_FILE:,}; give a "

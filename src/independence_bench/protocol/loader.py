@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from independence_bench.errors import ProtocolError
-from independence_bench.lookup import did_you_mean
+from independence_bench.lookup import YAML, did_you_mean, did_you_mean_file, files_like
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.file_formats import TOP, Files
 from independence_bench.protocol.reader import read_earlier_form, read_protocol
@@ -46,16 +46,18 @@ def load(name_or_path: str | Path) -> Protocol:
 
 def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
     """As `load`, with the text of its files (what the store keeps as a snapshot)."""
-    folder = SHIPPED / name_or_path if str(name_or_path) in shipped() else Path(name_or_path)
-    if folder.name == TOP:
+    name = str(name_or_path)
+    name = name if os.path.exists(name) else name.strip()
+    folder = SHIPPED / name if name in shipped() else Path(name)
+    if folder.name in (TOP, Path(TOP).with_suffix(".yml").name):
         folder = folder.parent
     # not Path.is_file, which fails for a name of 300 characters
     if not os.path.isfile(folder / TOP):
         raise ProtocolError(
-            str(name_or_path),
+            name,
             "",
             f"no protocol of that name ({', '.join(shipped())} ship with aib) and no folder with a "
-            f"protocol.yaml{_meant(str(name_or_path))}",
+            f"protocol.yaml{_meant(name if folder == Path(name) else str(folder))}",
         )
     files, broken = _read(folder)
     try:
@@ -70,6 +72,10 @@ def _meant(name: str) -> str:
     them.
     """
     folder = Path(name)
+    if os.path.isdir(folder) and (close := files_like(folder / TOP)):
+        return f"; {folder / close[0]} is not read: call it {TOP}"
+    if meant := did_you_mean_file(folder) if folder.suffix in YAML else "":
+        return meant
     with suppress(OSError, ValueError):
         siblings = [str(path.parent) for path in folder.parent.glob(f"*/{TOP}")]
         if meant := did_you_mean(name, [*shipped(), *siblings]):

@@ -28,7 +28,7 @@ from independence_bench.report.table import Legend
 
 # the system prompt of v1, lite and v2, and of the published results
 TOLD_TO_RESIST = "strong_independence"
-V2 = ("v2", "published-v2")
+V2 = ("v2", "published-v2", "published-v2-copy")
 MOST_DOUBTS = 6  # labels of which it is said why they may be taken for others
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.result import BoardExam, Fit
@@ -39,10 +39,14 @@ RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 
 
-def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
-    """A row for each ranked subject (or those *shown*), a column for each dimension that counts."""
+def ranking(
+    board: Board, shown: Sequence[Row] | None = None, marks: Collection[str] | None = None
+) -> Table:
+    """A row for each ranked subject (or those *shown*), a column for each dimension that counts and
+    consists of some of *marks* (None: of any).
+    """
     rows = board.ranked if shown is None else shown
-    dimensions = [d for d in board.protocol.dimensions if d.weight]
+    dimensions = weighted(board.protocol, marks)
     own = board.rules == OWN.name
     published = any(row.as_published for row in rows)
     cells: list[Cells] = [
@@ -82,6 +86,15 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         ),
     ]
     return Table(columns, cells, gap=0)
+
+
+def weighted(protocol: Protocol, marks: Collection[str] | None = None) -> list[Dimension]:
+    """The dimensions that count in the index, and consist of some of *marks*; None: of any."""
+    return [
+        dimension
+        for dimension in protocol.dimensions
+        if dimension.weight and (marks is None or {*dimension.marks} & {*marks})
+    ]
 
 
 def signs(row: Row) -> str:
@@ -130,7 +143,7 @@ def marks_table(
     protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, int]] | None = None
 ) -> Table:
     """Every mark and the index, run by run. *scored*: transcripts that have the mark, and those
-    planned for it.
+    planned for it; other marks are left out.
     """
     runs = row.runs.values()
     rows: list[Cells] = [
@@ -140,6 +153,7 @@ def marks_table(
             *(number(run.means[name], 2) for run in runs),
         )
         for name, mean in row.score.means.items()
+        if scored is None or name in scored
     ]
     whole = f"{sum(run.index is not None for run in runs)} of {plural(len(runs), 'run')}"
     indices = [number(run.index, 1) for run in runs]

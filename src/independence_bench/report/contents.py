@@ -69,6 +69,42 @@ class Detail:
 
 
 @dataclass(frozen=True, slots=True)
+class Only:
+    """What a report is limited to; none named: all."""
+
+    subjects: frozenset[str] = frozenset()  # hashes
+    experiments: tuple[str, ...] = ()
+
+    def has(self, experiment: str) -> bool:
+        """Whether that experiment is shown."""
+        return not self.experiments or experiment in self.experiments
+
+    def marks(self, protocol: Protocol) -> frozenset[str]:
+        """The marks of the experiments that are shown."""
+        return frozenset(
+            mark.name
+            for scenario in protocol.scenarios
+            if self.has(scenario.experiment)
+            for mark in scenario.marks
+        )
+
+    def of_board(self, board: Board) -> Board:
+        """*board* with the subjects that are shown."""
+        return board.only(self.subjects) if self.subjects else board
+
+    def of_scenarios(self, analysis: ItemAnalysis) -> ItemAnalysis:
+        """*analysis* with the scenarios that are shown."""
+        kept = [n for n, facts in enumerate(analysis.scenarios) if self.has(facts.experiment)]
+        return ItemAnalysis(
+            tuple(analysis.scenarios[n] for n in kept),
+            tuple((label, tuple(scores[n] for n in kept)) for label, scores in analysis.scores),
+        )
+
+
+EVERY = Only()
+
+
+@dataclass(frozen=True, slots=True)
 class Contents:
     """A report."""
 
@@ -88,6 +124,8 @@ class Contents:
     # of a character: label -> what it held on the main board; else empty
     held: Mapping[str, HeldStems]
     imported: tuple[int, float]  # calls that others made, and their dollars: not in `spending`
+    only: Only = EVERY
+    of_subjects: int = 0  # on the main board, those that are not shown included
 
 
 def read_contents(
@@ -96,10 +134,12 @@ def read_contents(
     boards: Sequence[Board],
     readings: Sequence[NamesRead] = (),
     records: BoardRecords | None = None,
+    only: Only = EVERY,
 ) -> Contents:
     """The report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse
     where there is none.
 
+    *only*: what of it is shown; ranks, intervals and indices stay those of all.
     *readings*: what is known of the names that subjects chose; those of the main board count.
     *records*: what the boards were made of, where it is at hand; without it what a character held
     is not read.
@@ -109,34 +149,55 @@ def read_contents(
             f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays "
             "and judges"
         )
-    main = boards[0]
+    both = [(board, only.of_board(board)) for board in boards]
+    # a model that was played in other configurations alone is on their boards
+    whole, main = next((pair for pair in both if pair[1].rows), both[0])
+    boards = [shown for _, shown in both]
     with store.reading() as connection:
-        spent = subject_costs(connection, main, records)
+        spent = subject_costs(connection, whole, records)
         spending, imported = attempts.spending(connection), usage.imported(connection)
         updated = usage.newest(connection)
     return Contents(
         protocol=protocol,
         updated=updated,
         main=main,
-        others=tuple(board for board in boards if board is not main),
+        others=tuple(board for board in boards if board is not main and board.rows),
         configurations=compare_configurations(boards, main.judge),
-        providers=tuple(compare_providers(main, spent)),
-        efforts=tuple(compare_efforts(main, spent)),
+        providers=_shown(compare_providers(whole, spent), main),
+        efforts=_shown(compare_efforts(whole, spent), main),
         prices=tuple(price_indices(main.ranked, spent)),
         judges=tuple(
             _judge(board)
             for board in boards
-            if board.configurations == main.configurations and board.judge
+            if board.configurations == main.configurations and board.judge and board.rows
         ),
-        naming=naming_of(_on(main, readings)),
-        complexity=measure_board(main),
+        naming=naming_of(
+            [
+                reading
+                for reading in _on(main, readings)
+                if only.has(protocol.scenario(reading.scenario).experiment)
+            ]
+        ),
+        complexity=only.of_scenarios(measure_board(main)),
         details=tuple(
-            Detail(row, scored_marks(main, row), spent.get(row.subject.hash, SubjectCost()))
+            Detail(row, scored_marks(main, row, only), spent.get(row.subject.hash, SubjectCost()))
             for row in main.rows
         ),
         spending=spending,
         held=held(store, protocol, main.judge) if records and character_of(protocol) else {},
         imported=imported,
+        only=only,
+        of_subjects=len(whole.rows),
+    )
+
+
+def _shown(compared: Sequence[SettingComparison], board: Board) -> tuple[SettingComparison, ...]:
+    """Those of *compared* that have a subject of *board*."""
+    labels = {row.label for row in board.rows}
+    return tuple(
+        comparison
+        for comparison in compared
+        if any(variant.label in labels for variant in comparison.variants)
     )
 
 
@@ -162,10 +223,15 @@ def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
     ]
 
 
-def scored_marks(board: Board, row: Row) -> dict[str, tuple[int, int]]:
-    """Mark -> (transcripts that have it, transcripts planned for it), over all runs of the row."""
+def scored_marks(board: Board, row: Row, only: Only = EVERY) -> dict[str, tuple[int, int]]:
+    """Mark that is shown -> (transcripts that have it, transcripts planned for it), over all runs of
+    the row.
+    """
     counts = {}
+    shown = only.marks(board.protocol) if only.experiments else row.score.means
     for name in row.score.means:
+        if name not in shown:
+            continue
         slots = [
             (configuration, scenario.id)
             for configuration in board.configurations
@@ -185,8 +251,19 @@ def scored_marks(board: Board, row: Row) -> dict[str, tuple[int, int]]:
 def contents_json(contents: Contents, updated: str | None) -> str:
     """*contents*; *updated* is the time of its newest record as text. Costs in dollars."""
     spending = contents.spending
+    only = contents.only
+    limits = {
+        "shown": {
+            "subjects": [row.label for row in contents.main.rows],
+            "of_subjects": contents.of_subjects,
+            "experiments": [
+                one.name for one in contents.protocol.experiments if only.has(one.name)
+            ],
+        }
+    }
     value = {
         "updated": updated,
+        **(limits if only != EVERY else {}),
         # the first: what all is about
         "boards": [board_values(board) for board in (contents.main, *contents.others)],
         "configurations": contents.configurations,

@@ -73,8 +73,8 @@ def board_view(
     rows = matching(board.ranked, shown)[: shown.top]
     if rows:
         yield ranking(board, rows)
-        if len(rows) < len(board.ranked):
-            yield Note(f"Shown: {len(rows)} of {plural(len(board.ranked), 'ranked subject')}.")
+        if len(rows) < (of := len(board.ranked) + board.hidden):
+            yield Note(f"Shown: {len(rows)} of {plural(of, 'ranked subject')}.")
         yield board_legend(board)
         if len(board.configurations) > 1:
             yield Title("Index by configuration")

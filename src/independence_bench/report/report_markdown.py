@@ -26,6 +26,7 @@ from independence_bench.report.board_view import (
     over_runs,
     ranking,
     unranked,
+    weighted,
 )
 from independence_bench.report.branches_view import (
     PUSHES_PICTURE,
@@ -75,7 +76,7 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         lines = (Note(Prose(line)) for line in (*no_index(contents.main), *of_delivery(lacking)))
         incomplete = [*lines, unranked(contents.main.protocol, lacking)]
     sections: dict[str, Iterable[Block]] = {
-        "Ranking": _ranking(contents.main, plot),
+        "Ranking": _ranking(contents, plot),
         "Branches": _branches(contents.main, of_stems),
         "Incomplete subjects": incomplete,
         "Excluded subjects": [unranked(contents.main.protocol, excluded, "Why")]
@@ -99,7 +100,7 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         persona_view(character, sides_of(contents.main, contents.held)) if contents.held else ()
     )
     top, *head = _head(contents, data)
-    blocks = [top, *answer, *head]
+    blocks = [top, *answer, *head, *_shown(contents)]
     for title, section in sections.items():
         if blocks_of := list(section):
             blocks += [Title(title), *blocks_of]
@@ -157,21 +158,46 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
     )
 
 
-def _ranking(board: Board, picture: str) -> Iterator[Block]:
+def _shown(contents: Contents) -> Iterator[Block]:
+    """What the report is limited to, where it is."""
+    only, main = contents.only, contents.main
+    if only.subjects:
+        yield Note(
+            f"Shown: {len(main.rows)} of {plural(contents.of_subjects, 'subject')}. Ranks and "
+            "intervals are those of all."
+        )
+    if only.experiments:
+        titles = [one.title for one in contents.protocol.experiments if only.has(one.name)]
+        yield Note(
+            (
+                "Shown: dimensions, scenarios, marks and names of ",
+                Prose(", ".join(titles)),
+                ". The index, health and costs are those of all experiments.",
+            )
+        )
+
+
+def _marks(contents: Contents) -> frozenset[str] | None:
+    """The marks that are shown; None: all."""
+    return contents.only.marks(contents.protocol) if contents.only.experiments else None
+
+
+def _ranking(contents: Contents, picture: str) -> Iterator[Block]:
+    board, marks = contents.main, _marks(contents)
     if line := exam_line(board.exam):
         said, command, judges = line.partition(": aib ")
         yield Note(
             Prose(f"{said[0].upper()}{said[1:]}" + (f": `aib {judges}`." if command else "."))
         )
     if not board.ranked:
-        yield Note("No subject is complete yet, so none is ranked.")
+        none = "None of these subjects" if board.hidden else "No subject"
+        yield Note(f"{none} is complete yet, so none is ranked.")
         return
     yield Note(f"![The index of every ranked subject as a dot on a line from 0 to 100]({picture})")
-    yield ranking(board)
+    yield ranking(board, marks=marks)
     weighed = [
         (Prose(f"{d.title[:1].lower()}{d.title[1:]}"), f" ({d.weight:g})")
-        for d in board.protocol.dimensions
-        if d.weight
+        for d in weighted(board.protocol, marks)
     ]
     yield Bullets(
         [
@@ -215,7 +241,8 @@ def _others(contents: Contents) -> Iterator[Block]:
             yield Note(f"No subject is ranked; {missing}")
             continue
         yield replace(
-            ranking(board), legend=f"Columns as in the ranking above; not ranked: {missing}"
+            ranking(board, marks=_marks(contents)),
+            legend=f"Columns as in the ranking above; not ranked: {missing}",
         )
 
 
