@@ -109,7 +109,7 @@ def test_tool_role_has_to_be_worded_where_it_is_played(small: Path) -> None:
         load(small)
 
 
-# ---------------------------------------------------------------- what is stored is played from a copy
+# ------------------------------------------------------- what is stored is played from a copy
 
 ADVICE = re.compile(r"(aib protocols copy [^,]+), then (aib run MODEL --protocol \S+)$")
 

@@ -224,8 +224,8 @@ def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
 
 
 def scored_marks(board: Board, row: Row, only: Only = EVERY) -> dict[str, tuple[int, int]]:
-    """Mark that is shown -> (transcripts that have it, transcripts planned for it), over all runs of
-    the row.
+    """Mark that is shown -> (transcripts that have it, transcripts planned for it), over all runs
+    of the row.
     """
     counts = {}
     shown = only.marks(board.protocol) if only.experiments else row.score.means
