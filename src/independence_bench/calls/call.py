@@ -38,6 +38,9 @@ class Call(Generic[A]):
     read: Callable[[Completion], Accepted[A] | Rejected]
     none: Callable[[str], A]  # the answer that there is none, and why
     priority: int  # the length of the chain that waits for it
+    # what to send after a completion that was rejected, and why it was; None: the same once more.
+    # Set for judges: who fails ten calls like that in a row is stopped
+    again: Callable[[Completion, str], ChatRequest] | None = None
 
     @property
     def endpoint(self) -> str:
@@ -82,6 +85,7 @@ class CallState(Generic[A]):
 
     call: Call[A]
     tally: Tally
+    request: ChatRequest = field(init=False)  # what the next attempt sends
     counts: AttemptCounts = field(default_factory=AttemptCounts)
     # a cut-off answer and its attempt, used if the longer one fails
     spare: tuple[int, A] | None = None
@@ -90,6 +94,9 @@ class CallState(Generic[A]):
     most: float = 0.0  # dollars that the next attempt can cost, where a budget bounds them
     # what was known of prices when *most* was found, if the model's own is not; None: it is
     unproven: KnownPrices | None = None
+
+    def __post_init__(self) -> None:
+        self.request = self.call.request
 
     @property
     def key(self) -> str:

@@ -16,7 +16,10 @@ What is asked again, how often, how long, and how far a failure reaches:
       an error inside a 200)
     timed out                                6 tries in all         the call fails; the next run tries it again
     connection failed                        for 15 minutes         the endpoint is left alone
-    broken reply, reply too large            3 tries in all         the reply is invalid, with the reason
+    broken reply, reply too large            3 tries in all; a      the reply is invalid, with the reason; after
+                                             judge is told what     10 judgements in a row whose replies cannot be
+                                             was wrong with its     read the judge is stopped
+                                             reply
     cut off by the token limit               once, twice the limit  it is the answer, flagged; invalid if nothing
                                                                     was said by then
     wrong provider                           3 tries in all         the subject (or judge) is stopped
@@ -239,6 +242,7 @@ class RateLimiter(_Gate):
 
 # calls of one model, none of which was served: what is refused is no single conversation
 FIRST_REFUSED = 3
+UNREAD_IN_A_ROW = 10  # calls of one judge: what cannot be read is no single reply
 # statuses that say so of a model or an address, whatever is asked
 NOT_THERE = frozenset({404, 405, 501})
 
