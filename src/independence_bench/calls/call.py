@@ -109,6 +109,14 @@ class CallState(Generic[A]):
         return self.call.request.model.max_tokens * (2 if self.counts.cut_off else 1)
 
     @property
+    def priority(self) -> int:
+        """Of the next attempt: a judgement that was tried comes before those that were not, so that
+        few are tried by the time that their judge is stopped.
+        """
+        tried = self.counts.broken + self.counts.cut_off if self.call.again else 0
+        return self.call.priority + tried
+
+    @property
     def who(self) -> tuple[str, str]:
         """The model and what it is asked for (a reply, a judgement): refusals are counted by
         this.

@@ -277,7 +277,7 @@ class Executor:
                     if self.budget.limit is None
                     else self.prices.one_at_a_time(call.request.model)
                 )
-                async with slots.preparing.hold(call.priority), alone as state.unproven:
+                async with slots.preparing.hold(state.priority), alone as state.unproven:
                     self._may_send(state)
                     free = self.budget.limit is None or state.arrived
                     state.most = 0.0 if free else await self.prices.most(state.request, state.limit)
@@ -358,7 +358,7 @@ class Executor:
         limiter, client = self.limiters[call.endpoint], self.clients[call.endpoint]
         sent = False
         try:
-            async with slots.sending.hold(call.priority), limiter.hold(call.priority):
+            async with slots.sending.hold(state.priority), limiter.hold(state.priority):
                 self._may_send(state)
                 sent = True
                 tally.in_flight += 1
@@ -472,6 +472,8 @@ class Executor:
                 step.end, step.answer = None, state.spare or (attempt, call.none(end.reason))
                 if isinstance(outcome, Completion):
                     self._count_unread(state, outcome, end.reason)
+        if call.again is not None and isinstance(outcome, Completion):
+            step.wait = 0.0  # the endpoint is well
         return step
 
     def _count_unread(self, state: CallState[A], last: Completion, why: str) -> None:

@@ -34,7 +34,8 @@ What is asked again, how often, how long, and how far a failure reaches:
     key refused (401), no credits (402)      never                  the endpoint is left alone
 
 Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed
-together do not come back together); Retry-After is honoured where it is longer. An invalid reply is
+together do not come back together); Retry-After is honoured where it is longer. A judge whose reply
+could not be read is asked again at once. An invalid reply is
 final until a user asks for it again (`aib run --again`).
 
 Sleeps nowhere; the clock and the random numbers are the caller's.
