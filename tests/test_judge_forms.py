@@ -115,7 +115,14 @@ READ: dict[str, Form] = {
     **{
         f"token_{number}": lambda own, token=token: own + token  # type: ignore[misc]
         for number, token in enumerate(
-            ("</s>", "<|im_end|>\n", "<|eot_id|>", "<end_of_turn>", "<｜end▁of▁sentence｜>", "<|end|>")
+            (
+                "</s>",
+                "<|im_end|>\n",
+                "<|eot_id|>",
+                "<end_of_turn>",
+                "<｜end▁of▁sentence｜>",
+                "<|end|>",
+            )
         )
     },
     "token_before": lambda own: f"<s> {own} </s>",
@@ -418,9 +425,7 @@ def test_a_budget_reserves_for_the_longer_request(bench: Benches) -> None:
 
         def most_of(asked: Asked) -> float:
             """Dollars that a judge's request can cost."""
-            messages = tuple(
-                Message(m["role"], m["content"]) for m in asked.body["messages"]
-            )
+            messages = tuple(Message(m["role"], m["content"]) for m in asked.body["messages"])
             schema = json.dumps(
                 asked.body["response_format"]["json_schema"]["schema"], ensure_ascii=False
             )
@@ -499,9 +504,11 @@ def test_one_verdict_begins_the_count_anew(bench: Benches) -> None:
 def test_a_judge_that_is_cut_off_ten_times_is_said_to_need_more_tokens(bench: Benches) -> None:
     """Twice the limit was tried, too."""
     made = bench(
-        lambda a: answered('{"analysis": "It', finish="length")
-        if a.judging
-        else says(a, f"I stay, {a.number}.")
+        lambda a: (
+            answered('{"analysis": "It', finish="length")
+            if a.judging
+            else says(a, f"I stay, {a.number}.")
+        )
     )
 
     report = made.play(runs=3, calls_at_once=1)
@@ -516,9 +523,11 @@ def test_a_judge_that_is_cut_off_ten_times_is_said_to_need_more_tokens(bench: Be
 def test_faults_of_the_network_stop_no_judge(bench: Benches) -> None:
     """They say nothing of its form: all conversations are asked for."""
     made = bench(
-        lambda a: Answer({"error": {"code": 500, "message": "busy"}}, status=500)
-        if a.judging
-        else says(a, f"I stay, {a.number}.")
+        lambda a: (
+            Answer({"error": {"code": 500, "message": "busy"}}, status=500)
+            if a.judging
+            else says(a, f"I stay, {a.number}.")
+        )
     )
 
     report = made.play(runs=3, calls_at_once=1)

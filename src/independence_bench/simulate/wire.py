@@ -45,7 +45,9 @@ class ReceivedRequest:
     hash: str  # of all its content but the token limit, which a client raises when it asks again
     model: str
     heard: tuple[str, ...]  # what the human has said so far, in either delivery mode
-    prompt: str  # the first user message: what a judge is sent, before what it is told of its answer
+    prompt: (
+        str  # the first user message: what a judge is sent, before what it is told of its answer
+    )
     tool: tuple[str, str] | None  # name and argument of the tool that it speaks by
     schema: Mapping[str, Any] | None  # JSON Schema that the answer should follow
     provider: str | None  # pin
