@@ -472,8 +472,8 @@ class Executor:
                 step.end, step.answer = None, state.spare or (attempt, call.none(end.reason))
                 if isinstance(outcome, Completion):
                     self._count_unread(state, outcome, end.reason)
-        if call.again is not None and isinstance(outcome, Completion):
-            step.wait = 0.0  # the endpoint is well
+        if call.again is not None and isinstance(outcome, Completion) and not outcome.filtered:
+            step.wait = 0.0  # the endpoint is well, and what is asked next is something else
         return step
 
     def _count_unread(self, state: CallState[A], last: Completion, why: str) -> None:
