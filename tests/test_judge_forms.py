@@ -520,18 +520,19 @@ def test_a_judge_that_is_cut_off_ten_times_is_said_to_need_more_tokens(bench: Be
     assert "or raise max_tokens of its judge (500) in a copy of the protocol" in why
 
 
-def test_faults_of_the_network_stop_no_judge(bench: Benches) -> None:
-    """They say nothing of its form: all conversations are asked for."""
-    made = bench(
-        lambda a: (
-            Answer({"error": {"code": 500, "message": "busy"}}, status=500)
-            if a.judging
-            else says(a, f"I stay, {a.number}.")
-        )
-    )
+@pytest.mark.parametrize(
+    ("fault", "failed"),
+    [
+        (Answer({"error": {"code": 500, "message": "busy"}}, status=500), 12),
+        (answered('{"analysis": "It', finish="nobody knows"), 0),
+    ],
+)
+def test_faults_of_the_endpoint_stop_no_judge(bench: Benches, fault: Answer, failed: int) -> None:
+    """They say nothing of what the judge writes: all conversations are asked for."""
+    made = bench(lambda a: fault if a.judging else says(a, f"I stay, {a.number}."))
 
     report = made.play(runs=3, calls_at_once=1)
 
     (progress,) = report.subjects
-    assert (progress.failed, progress.unjudged) == (12, 0)
+    assert (progress.failed, progress.unjudged) == (failed, 12 - failed)
     assert not any("is stopped" in trouble.why for _, trouble in report.troubles)
