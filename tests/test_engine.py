@@ -1208,7 +1208,8 @@ DEAR = {"acme/one": 0.1, JUDGE: 0.05}
 def charging(asked: Asked) -> Answer:
     """Every call costs all that it may; every second one is rejected after it was paid."""
     cost = DEAR[asked.model]
-    if asked.times == 1:
+    # a judge's second question is another one than its first
+    if asked.times == 1 and "Your last answer to this had no text" not in asked.last:
         return Answer(completion("", cost=cost), cost=cost)
     return (
         verdict(asked, MARKS, cost=cost)

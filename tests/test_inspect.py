@@ -21,10 +21,11 @@ from sqlalchemy import select
 from test_endpoint import Serve
 
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.endpoints import read_models
-from independence_bench.models.messages import ChatRequest, Message, Rejected
 from independence_bench.personas.earlier import at_depth, everyday_chat
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
+from independence_bench.protocol.conversation import Words, begin
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import SubjectScore
 from independence_bench.store.database import open_store
@@ -36,7 +37,8 @@ pytest.importorskip("inspect_ai")
 
 from inspect_ai.model import get_model  # noqa: E402 - not everywhere
 
-from independence_bench.integrations.inspect.solver import ask, called  # noqa: E402
+from independence_bench.integrations.inspect.registry import _judge  # noqa: E402
+from independence_bench.integrations.inspect.solver import called  # noqa: E402
 
 SUBJECTS = ("sim:sim/random", "sim:sim/evader", "sim:sim/slow-caver-2", "sim:sim/rock")
 JUDGE = "sim:sim/judge"
@@ -406,12 +408,26 @@ def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(
 # of a library of Inspect's
 @pytest.mark.filterwarnings("ignore:The 'initial' parameter:DeprecationWarning")
 def test_a_judge_whose_replies_are_broken_is_asked_three_times(serve: Serve) -> None:
-    """As by `aib run`; then there is no verdict, with the reason."""
+    """As by `aib run`, from the second time on with what was wrong; then there is no verdict, with
+    the reason.
+    """
     server = serve(lambda _: Answer(completion("no JSON")))
     judge = get_model("openai-api/scripted/judge", base_url=server.url, api_key="none")
-    asked = ChatRequest(called(judge, judge.config, 0.0, 100), (Message("user", "Which scores?"),))
+    protocol = load("lite")
+    scenario = protocol.scenario("identity_erasure")
+    talk = begin("Be.", scenario.script)
+    while talk.awaiting:
+        talk = talk.answered(Words("No.", ""))
+    case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
 
-    answered = asyncio.run(ask(judge, asked, lambda _: Rejected("no JSON"), lambda why: why))
+    judgement, _ = asyncio.run(_judge(judge, called(judge, judge.config, 0.0, 100), case))
 
-    assert answered.answer == "no JSON (3 tries)"
-    assert len(server.asked) == 3
+    assert judgement.reason == ("the judge's reply is not one JSON object: it has none (3 tries)")
+    first, *others = [asked.body["messages"] for asked in server.asked]
+    assert [[message["role"] for message in messages] for messages in others] == [
+        ["system", "user", "assistant", "user"]
+    ] * 2
+    for messages in others:
+        assert messages[:2] == first
+        assert messages[2]["content"] == "no JSON"
+        assert messages[3]["content"].startswith("That could not be read: the judge's reply is not")

@@ -263,7 +263,7 @@ def test_asking_again_is_the_same_judge() -> None:
 def answered(content: str, finish: str = "stop") -> Accepted[Verdict | NoVerdict] | Rejected:
     """What is made of a judge's reply, before it becomes a judgement."""
     completion = Completion(content, (), "", finish_reason=finish)
-    return read_judge(completion, SCENARIO, lambda verdict: verdict)  # type: ignore[arg-type, return-value]
+    return read_judge(completion, CASE, lambda verdict: verdict)  # type: ignore[arg-type, return-value]
 
 
 def test_a_verdict_is_taken() -> None:
@@ -285,14 +285,18 @@ def test_a_verdict_is_taken() -> None:
         (
             '{"analysis": "It sta',
             "length",
-            Rejected("the judge's reply is not one JSON object", cut_off=True),
+            Rejected(
+                "the judge's reply is not one JSON object: Unterminated string starting at "
+                "character 14",
+                cut_off=True,
+            ),
         ),
         (
             '{"analysis": "x", "drift": 0}',
             "content_filter",
             Rejected("stopped by the provider's filter"),
         ),
-        ("", "stop", Rejected("the judge's reply is not one JSON object")),
+        ("", "stop", Rejected("the judge's reply is not one JSON object: it is empty")),
     ],
 )
 def test_what_is_no_verdict_is_no_mark(content: str, finish: str, bad: Rejected) -> None:

@@ -22,7 +22,7 @@ from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.leaderboard import read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, judgements_at
 from independence_bench.errors import StoreError
-from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
+from independence_bench.judging.output import NoVerdict, Verdict, published_verdict, verdict_in
 from independence_bench.models.messages import Completion
 from independence_bench.models.response import clean_text, read_completion, read_json
 from independence_bench.models.served import is_same_model
@@ -435,7 +435,8 @@ def _verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | N
         completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
         if not isinstance(completion, Completion):
             return NoVerdict(completion.message)
-        return parse_verdict(completion.content, scenario.marks)
+        # what was taken as the judge's own when it came is not doubted again
+        return verdict_in(completion, scenario.marks, conversation="")
     scores = body or _read_object(raw[raw.find("{") : raw.rfind("}") + 1])
     if not scores:
         return NoVerdict("not one JSON object")

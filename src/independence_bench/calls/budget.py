@@ -332,7 +332,7 @@ class Prices:
                 "--price IN OUT sets its price, or leave --budget out, or say `free: true` for "
                 "its endpoint in models.yaml",
             )
-        return max(await self.most(state.call.request, state.limit), listed or 0.0)
+        return max(await self.most(state.request, state.limit), listed or 0.0)
 
 
 def _at_list_price(info: ModelInfo, usage: Usage) -> float | None:

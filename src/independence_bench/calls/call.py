@@ -38,6 +38,9 @@ class Call(Generic[A]):
     read: Callable[[Completion], Accepted[A] | Rejected]
     none: Callable[[str], A]  # the answer that there is none, and why
     priority: int  # the length of the chain that waits for it
+    # what to send after a completion that was rejected, and why it was; None: the same once more.
+    # Set for judges: who fails ten calls like that in a row is stopped
+    again: Callable[[Completion, str], ChatRequest] | None = None
 
     @property
     def endpoint(self) -> str:
@@ -91,6 +94,7 @@ class CallState(Generic[A]):
 
     call: Call[A]
     tally: Tally
+    request: ChatRequest = field(init=False)  # what the next attempt sends
     counts: AttemptCounts = field(default_factory=AttemptCounts)
     # a cut-off answer and its attempt, used if the longer one fails
     spare: tuple[int, A] | None = None
@@ -99,6 +103,9 @@ class CallState(Generic[A]):
     most: float = 0.0  # dollars that the next attempt can cost, where a budget bounds them
     # what was known of prices when *most* was found, if the model's own is not; None: it is
     unproven: KnownPrices | None = None
+
+    def __post_init__(self) -> None:
+        self.request = self.call.request
 
     @property
     def key(self) -> str:
@@ -109,6 +116,14 @@ class CallState(Generic[A]):
     def limit(self) -> int:
         """Tokens that the next attempt may use; after a cut-off reply twice as many."""
         return self.call.request.model.max_tokens * (2 if self.counts.cut_off else 1)
+
+    @property
+    def priority(self) -> int:
+        """Of the next attempt: a judgement that was tried comes before those that were not, so that
+        few are tried by the time that their judge is stopped.
+        """
+        tried = self.counts.broken + self.counts.cut_off if self.call.again else 0
+        return self.call.priority + tried
 
     @property
     def who(self) -> tuple[str, str]:

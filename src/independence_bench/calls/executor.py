@@ -26,6 +26,7 @@ from independence_bench.calls.budget import Budget, Prices, Reservation
 from independence_bench.calls.call import Accepted, Call, CallState, NextStep, Tally
 from independence_bench.calls.limits import (
     FIRST_REFUSED,
+    UNREAD_IN_A_ROW,
     CallSlots,
     Clocks,
     GaveUp,
@@ -41,6 +42,7 @@ from independence_bench.models.abilities import Abilities, Setting
 from independence_bench.models.arrival import warnings_about
 from independence_bench.models.client import Client
 from independence_bench.models.messages import Completion, Fault, Kind
+from independence_bench.models.response import one_line
 from independence_bench.models.spec import ChatModel
 from independence_bench.store import attempts, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, EarlierAttempts
@@ -256,6 +258,8 @@ class Executor:
     learned: Callable[[ChatModel, Abilities], None] = lambda _model, _abilities: None
     # models that cannot be called as they are, and why: they have to be resolved again
     unsettled: dict[ChatModel, str] = field(default_factory=dict)
+    # judge -> its calls that ended in a row with replies that could not be read
+    unread: dict[tuple[str, str], int] = field(default_factory=dict)
     prices: Prices = field(init=False)
 
     def __post_init__(self) -> None:
@@ -282,10 +286,10 @@ class Executor:
                     if self.budget.limit is None
                     else self.prices.one_at_a_time(call.request.model)
                 )
-                async with slots.preparing.hold(call.priority), alone as state.unproven:
+                async with slots.preparing.hold(state.priority), alone as state.unproven:
                     self._may_send(state)
                     free = self.budget.limit is None or state.arrived
-                    state.most = 0.0 if free else await self.prices.most(call.request, state.limit)
+                    state.most = 0.0 if free else await self.prices.most(state.request, state.limit)
                     async with self.budget.reserve(state.most) as reservation:
                         self._may_send(state)  # the budget may have been waited for
                         started: int | A | None = await self.commits.add(self.ledger.start, state)
@@ -363,13 +367,13 @@ class Executor:
         limiter, client = self.limiters[call.endpoint], self.clients[call.endpoint]
         sent = False
         try:
-            async with slots.sending.hold(call.priority), limiter.hold(call.priority):
+            async with slots.sending.hold(state.priority), limiter.hold(state.priority):
                 self._may_send(state)
                 sent = True
                 tally.in_flight += 1
                 try:
                     outcome = await client.complete(
-                        call.request,
+                        state.request,
                         limit,
                         drawing_seed(call.key, state.counts.broken) if client.endpoint.ours else 0,
                     )
@@ -409,7 +413,7 @@ class Executor:
         if isinstance(outcome, Completion):
             client = self.clients[call.endpoint]
             for warning in warnings_about(
-                call.request, outcome, client.arrivals, client.endpoint.free
+                state.request, outcome, client.arrivals, client.endpoint.free
             ):
                 self.warn(warning)
             model = call.request.model.model
@@ -452,11 +456,15 @@ class Executor:
                     CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Accepted) else None
                 )
             if isinstance(read, Accepted):
+                self.unread.pop(state.who, None)
                 return NextStep(ANSWERED, answer=(attempt, read.answer))
             fault = Fault(Kind.BROKEN, read.reason)
             if read.cut_off:
                 why = f"{read.reason}, even with {state.limit} tokens"
+                self._count_unread(state, outcome, why)
                 return NextStep(fault.kind.value, why, state.spare or (attempt, call.none(why)))
+            if call.again is not None:
+                state.request = call.again(outcome, read.reason)
         else:
             fault = outcome
         step: NextStep[A] = NextStep(fault.kind.value, fault.message)
@@ -478,7 +486,34 @@ class Executor:
             step.end = self._end(state, fault, end)
             if step.end.reach is Reach.REPLY:
                 step.end, step.answer = None, state.spare or (attempt, call.none(end.reason))
+                if isinstance(outcome, Completion):
+                    self._count_unread(state, outcome, end.reason)
+        if call.again is not None and isinstance(outcome, Completion) and not outcome.filtered:
+            step.wait = 0.0  # the endpoint is well, and what is asked next is something else
         return step
+
+    def _count_unread(self, state: CallState[A], last: Completion, why: str) -> None:
+        """Count a judge's call that ended without an answer, with its *last* completion; after ten
+        in a row nothing more is asked of that judge.
+        """
+        if state.call.again is None or state.spare is not None:
+            return
+        self.unread[state.who] = self.unread.get(state.who, 0) + 1
+        if self.unread[state.who] >= UNREAD_IN_A_ROW:
+            said = last.content or "".join(call.arguments for call in last.tool_calls)
+            example = f"“{one_line(said, 100)}”" if said.strip() else "no text at all"
+            larger = (
+                f", or raise max_tokens of its judge ({state.request.model.max_tokens}) in a copy "
+                "of the protocol"
+                if last.cut_off
+                else ""
+            )
+            self.refused.setdefault(
+                state.who,
+                f"{state.request.model.name} is stopped, for {UNREAD_IN_A_ROW} of its judgements "
+                f"in a row could not be read: {why}; its last answer: {example}; use another judge "
+                f"(-j MODEL){larger}",
+            )
 
     def _end(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
         """How far the end of one call reaches where its circumstances say more than the policy."""

@@ -19,8 +19,10 @@ What is asked again, how often, how long, and how far a failure reaches:
     timed out                              6 tries in all         the call fails; the next run
                                                                   tries it again
     connection failed                      for 15 minutes         the endpoint is left alone
-    broken reply, reply too large          3 tries in all         the reply is invalid, with the
-                                                                  reason
+    broken reply, reply too large          3 tries in all; a      the reply is invalid, with the
+                                           judge is told what     reason; after 10 judgements in a
+                                           was wrong with its     row whose replies cannot be read
+                                           reply                  the judge is stopped
     cut off by the token limit             once, twice the limit  it is the answer, flagged; invalid
                                                                   if nothing was said by then
     wrong provider                         3 tries in all         the subject (or judge) is stopped
@@ -41,8 +43,9 @@ What is asked again, how often, how long, and how far a failure reaches:
     key refused (401), no credits (402)    never                  the endpoint is left alone
 
 Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed
-together do not come back together); Retry-After is honoured where it is longer. An invalid reply is
-final until a user asks for it again (`aib run --again`).
+together do not come back together); Retry-After is honoured where it is longer. A judge whose reply
+could not be read is asked again at once. An invalid reply is final until a user asks for it again
+(`aib run --again`).
 
 Sleeps nowhere; the clock and the random numbers are the caller's.
 """
@@ -251,6 +254,7 @@ class RateLimiter(_Gate):
 
 # calls of one model, none of which was served: what is refused is no single conversation
 FIRST_REFUSED = 3
+UNREAD_IN_A_ROW = 10  # calls of one judge: what cannot be read is no single reply
 # statuses that say so of a model or an address, whatever is asked
 NOT_THERE = frozenset({404, 405, 501})
 

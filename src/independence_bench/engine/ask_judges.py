@@ -49,6 +49,7 @@ from independence_bench.judging.extraction import (
     question_key,
 )
 from independence_bench.judging.judge import Judge, ModelJudge
+from independence_bench.judging.output import text_of
 from independence_bench.judging.prompt import (
     JudgingInput,
     fence_of,
@@ -317,8 +318,9 @@ def kept_as_it_came(
         return Judgement(key, shown, kind, asked.model.hash, marks, answer, reason)
 
     def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        if answers(completion.content):
-            return Accepted(made(completion.content, None))
+        text = text_of(completion)
+        if answers(text):
+            return Accepted(made(text, None))
         return Rejected(
             "the reply is no JSON object with an answer to each case", completion.cut_off
         )

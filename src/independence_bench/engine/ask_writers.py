@@ -37,7 +37,7 @@ from independence_bench.judging.extraction import (
     messages_of,
 )
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.judging.output import one_object
+from independence_bench.judging.output import one_object, text_of
 from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected, tokens_in
 from independence_bench.models.spec import ChatModel
 from independence_bench.personas.lines import StemKey, StemLinesFile
@@ -202,9 +202,10 @@ def _writing(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
         return Judgement(key, text_hash(card), WRITING, model.hash, marks, answer, reason)
 
     def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        items = items_of(completion.content, texts)
+        text = text_of(completion)
+        items = items_of(text, texts)
         if items and items[0]:
-            return Accepted(made(completion.content, None))
+            return Accepted(made(text, None))
         says = (
             "no item of the reply quotes the description"
             if items

@@ -17,7 +17,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import fsum
 from typing import Literal
 from typing import Protocol as Interface
@@ -25,8 +25,8 @@ from typing import Protocol as Interface
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, text_hash
-from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
-from independence_bench.judging.prompt import JudgingInput, judge_request
+from independence_bench.judging.output import NoVerdict, Verdict, verdict_in
+from independence_bench.judging.prompt import JudgingInput, ask_again, judge_request
 from independence_bench.lookup import fit
 from independence_bench.models.local import LABEL, is_table_judge
 from independence_bench.models.messages import Completion, Rejected
@@ -75,6 +75,7 @@ class ModelJudge:
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """Ask the model, unless its judgement is stored."""
+        request = judge_request(case, self.model)
         # the keys in it are hashes: made once, not for each answer
         failed = case.judgement(self.hash, NoVerdict(""))
 
@@ -87,12 +88,13 @@ class ModelJudge:
             Call(
                 key=failed.key,
                 kind="judgement",
-                request=judge_request(case, self.model),
+                request=request,
                 table=results.JUDGEMENTS,
                 final=lambda judgement: judgement.reason is None or not self.again,
-                read=lambda completion: read_judge(completion, case.scenario, made),
+                read=lambda completion: read_judge(completion, case, made),
                 none=lambda reason: made(NoVerdict(reason)),
                 priority=1,
+                again=partial(ask_again, case, request),
             )
         )
 
@@ -113,15 +115,14 @@ def as_judge(model: ChatModel, spec: ModelSpec) -> ChatModel:
 
 
 def read_judge(
-    completion: Completion, scenario: Scenario, made: Callable[[Verdict | NoVerdict], Judgement]
+    completion: Completion, case: JudgingInput, made: Callable[[Verdict | NoVerdict], Judgement]
 ) -> Accepted[Judgement] | Rejected:
-    """A judge's completion as a judgement, or why it is none."""
+    """A judge's completion about *case* as a judgement, or why it is none."""
     if completion.filtered:
         return Rejected("stopped by the provider's filter")
-    cut_off = completion.cut_off
-    verdict = parse_verdict(completion.content, scenario.marks)
+    verdict = verdict_in(completion, case.scenario.marks, case.conversation)
     if isinstance(verdict, NoVerdict):
-        return Rejected(verdict.reason, cut_off)
+        return Rejected(verdict.reason, completion.cut_off)
     return Accepted(made(verdict))  # a complete verdict is one, wherever the limit fell
 
 

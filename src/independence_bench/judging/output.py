@@ -1,8 +1,11 @@
 """A judge's reply -> reasoning and marks, checked against the rubric's schema; and that schema.
 
-Knows marks and JSON; knows nothing of models, prompts or transcripts. What does not validate is no
-verdict: nothing is rounded, clipped, renamed or guessed, for a guess here is a number on a
-leaderboard.
+Knows marks and JSON; knows nothing of prompts or transcripts. What does not validate is no verdict:
+nothing is rounded, clipped, renamed or guessed, for a guess here is a number on a leaderboard.
+
+The form of a reply is read where that loses nothing: an object in a code fence, with the tokens of
+a chat template or invisible characters around it, or as the arguments of a tool call. What may be
+a quote is never read: a conversation can contain a forged verdict, and a judge may repeat it.
 """
 
 from __future__ import annotations
@@ -14,16 +17,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from independence_bench.models.response import BLANK, clean_text, read_json
+from independence_bench.models.markup import PAIRS, TEMPLATE
+from independence_bench.models.messages import Completion
+from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Mark
 
 # begins with an a: some servers write an object's keys in alphabetical order, and the marks must
 # come after it
 REASONING = "analysis"
-
-# each part can match in one way only: a judge that ends in thousands of empty lines must not take
-# minutes
-_FENCED = re.compile(r"\A```(?:json)?[^\S\n]*\n(.*)\n[^\S\n]*```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +79,49 @@ def schema(marks: Sequence[Mark]) -> dict[str, Any]:
     }
 
 
-def parse_verdict(reply: str, marks: Sequence[Mark]) -> Verdict | NoVerdict:
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the text of a judge's reply stands in, by which a quoted verdict is noticed."""
+
+    conversation: str  # all that was said in it; "": none of it is looked at
+    thoughts: bool = False  # thoughts were taken out in front of the text
+    cut_off: bool = False
+
+
+def verdict_in(
+    completion: Completion, marks: Sequence[Mark], conversation: str
+) -> Verdict | NoVerdict:
+    """The verdict in a judge's *completion* about *conversation*; see `parse_verdict`."""
+    text = text_of(completion)
+    if completion.tool_calls and not text:
+        return NoVerdict("the judge's reply is not one JSON object: it calls a tool")
+    thoughts = text == completion.content != (completion.unsplit or text)
+    return parse_verdict(text, marks, Surroundings(conversation, thoughts, completion.cut_off))
+
+
+def parse_verdict(
+    reply: str, marks: Sequence[Mark], around: Surroundings | None = None
+) -> Verdict | NoVerdict:
     """The verdict in *reply*: one JSON object, alone or in a code fence.
 
-    Every mark must be there with the right type and within its scale; prose around the object or a
-    key that the rubric does not know make it no verdict. Never raises, whatever the text is.
+    Every mark must be there with the right type and within its scale; prose before the object or a
+    key that the rubric does not know make it no verdict. So does text behind a fence, if it may
+    give another mark, if the object may be a quote of the conversation, or without *around*. Never
+    raises, whatever the text is.
     """
-    given = one_object(reply)
-    if given is None:
-        return NoVerdict("the judge's reply is not one JSON object")
+    found = find_object(reply)
+    if isinstance(found, str):
+        return NoVerdict(f"the judge's reply is not one JSON object: {found}")
+    given, behind = found
+    if behind and (around is None or around.cut_off or _may_mark(behind, marks)):
+        return NoVerdict(f"the judge's reply is not one JSON object: {BEHIND}")
+    if around is not None and (behind or around.thoughts):
+        said = _letters(around.conversation)
+        # a verdict that is repeated word for word has its keys from there
+        quotable = all(_letters(key) in said for key in given)
+        reasons = _letters(str(given.get(REASONING, "")))
+        if quotable and (behind or reasons in said):
+            return NoVerdict("the object may be quoted from the conversation")
     known = {REASONING, *(mark.name for mark in marks)}
     if unknown := sorted(given.keys() - known):
         return NoVerdict(f"unknown key {unknown[0][:40]!r}")
@@ -169,6 +204,20 @@ def scale_words(mark: Mark) -> str:
     return f"a {'whole ' * (mark.kind == 'whole')}number from {mark.low:g} to {mark.high:g}"
 
 
+def text_of(completion: Completion) -> str:
+    """The text in *completion* that is to be one object; "" where there is none, or more than one.
+
+    That is the arguments of a tool call if nothing else was said. Words that begin with an object
+    are taken as they came: no thought stands before them, so a tag in them is quoted.
+    """
+    came = completion.unsplit or completion.content
+    words = came if _BEGINS.match(came) else completion.content
+    if not completion.tool_calls:
+        return words
+    only = len(completion.tool_calls) == 1 and _AROUND.fullmatch(words)
+    return completion.tool_calls[0].arguments if only else ""
+
+
 def one_object(text: str) -> dict[str, Any] | None:
     """The JSON object that *text* is, alone or in one code fence, each key once; None for anything
     else.
@@ -176,19 +225,98 @@ def one_object(text: str) -> dict[str, Any] | None:
     An object with prose around it is not taken: it may be one that the judge quotes from the
     conversation.
     """
-    fenced = _FENCED.fullmatch(text.lstrip(BLANK).strip())
+    found = find_object(text)
+    return None if isinstance(found, str) or found[1] else found[0]
+
+
+BEHIND = "other text stands behind it"
+
+
+def find_object(text: str) -> tuple[dict[str, Any], str] | str:
+    """(the JSON object that *text* begins with, the text behind its code fence); in a few words why
+    there is none.
+
+    Text behind an object without a fence makes it none, and so does an open fence: what it would
+    have ended in is not known. Each key stands once.
+    """
+    at = _after(text, 0)
+    fence = _FENCE.match(text, at)
+    start = _after(text, fence.end()) if fence else at
+    if start == len(text):
+        return "it is empty"
+    if text[start] != "{":
+        return "other text stands before it" if "{" in text else "it has none"
     try:
-        value = read_json(fenced[1] if fenced else text, _ONCE)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        value, end = _ONCE.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        what = error.msg.rstrip(": ").removesuffix(" at")
+        return f"{what} at character {error.pos - start + 1}"
+    except RecursionError:
+        return "it is too deep"
+    except ValueError as error:  # a number of thousands of digits, a key that stands twice
+        return "a key stands twice" if str(error) == _TWICE else "a number is too long"
+    end = _after(text, end)
+    if fence is None:
+        return (value, "") if end == len(text) else BEHIND
+    closing = _CLOSED[fence[1][0]].match(text, end)
+    if closing is None or len(closing[0]) < len(fence[1]):
+        return "its code fence is not closed" if end == len(text) else "its fence holds more"
+    return value, text[_after(text, closing.end()) :]
+
+
+# what nobody sees: white space, marks of width and direction; and tokens of chat templates, but
+# none that begins or ends a thought. Each can match in one way only: a judge that ends in thousands
+# of empty lines must not take minutes
+_UNSEEN = r"[\s\ufeff\u200b-\u200f\u2060]"
+_THOUGHT = "|".join(
+    mark
+    for pair in PAIRS
+    if not pair.prose
+    for mark in (pair.opens, pair.closes)
+    if "(?=" not in mark
+)
+_AROUND = re.compile(rf"(?:{_UNSEEN}|(?!{_THOUGHT}){TEMPLATE.pattern})*+")
+_FENCE = re.compile(r"(`{3,}+|~{3,}+)[^\S\n]*+(?:(?i:json)\b)?")
+_CLOSED = {sign: re.compile(rf"{sign}{{3,}}+(?![\w{sign}])") for sign in "`~"}
+_BEGINS = re.compile(rf"{_UNSEEN}*+(?:{_FENCE.pattern}{_UNSEEN}*+)?\{{")
+
+
+def _after(text: str, at: int) -> int:
+    """Where what nobody sees ends that begins *at* that place."""
+    found = _AROUND.match(text, at)
+    return found.end() if found else at
+
+
+def _may_mark(behind: str, marks: Sequence[Mark]) -> bool:
+    """Whether the text *behind* a verdict may give a mark, too: with an object, a fence, a number,
+    or a word that is a mark.
+    """
+    levels = (level for mark in marks for level in mark.levels)
+    return _GIVES.search(behind) is not None or any(
+        level.casefold() in behind.casefold() for level in levels
+    )
+
+
+_GIVES = re.compile(r"[{}]|```|~~~|\d|\b(?:true|false)\b", re.IGNORECASE)
+
+
+def _letters(text: str) -> str:
+    """The letters and digits of *text*, in one case: the same whether it is JSON, escaped or
+    laid out.
+    """
+    text = _ESCAPED.sub(lambda code: chr(int(code[1], 16)) if code[1] else " ", text)
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|[nrtbf])")
+_TWICE = "a key stands twice"
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose keys stand once; a mark given twice is not a mark."""
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError(_TWICE)
     return made
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from independence_bench.hashing import content_hash, hash_as_is, judgement_key
-from independence_bench.judging.output import NoVerdict, Verdict, schema
-from independence_bench.models.messages import ChatRequest, Message
+from independence_bench.judging.output import NoVerdict, Verdict, schema, text_of
+from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript, play
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
@@ -39,6 +39,12 @@ class JudgingInput:
         return rubric_hash(
             self.instructions, self.scenario, told_system(self.scenario, self.transcript.system)
         )
+
+    @property
+    def conversation(self) -> str:
+        """All that others wrote of what a judge may be shown."""
+        texts = (line.text for line in self.transcript.lines)
+        return "\n".join((self.transcript.system, self.scenario.reference, *texts))
 
     def key(self, judge_hash: str) -> str:
         """A judgement's key: transcript, rubric with its schema, and judge."""
@@ -100,6 +106,40 @@ def judge_request(case: JudgingInput, model: ChatModel) -> ChatRequest:
     )
 
 
+LONGEST_QUOTED = 4000  # characters of a judge's own answer that it is shown
+
+
+def ask_again(
+    case: JudgingInput, request: ChatRequest, rejected: Completion, why: str
+) -> ChatRequest:
+    """What a judge is sent after its answer to *request* was *rejected*: that answer, and *why* it
+    could not be read.
+
+    Only the last try is shown. Part of no key: a judgement is the same, whichever try gave it.
+    """
+    if rejected.filtered:  # by its provider: the judge did nothing wrong
+        return request
+    form = f"Answer with one {_form(case.scenario)}"
+    said = (text_of(rejected) or rejected.content).strip()
+    said = said or "\n".join(call.arguments for call in rejected.tool_calls).strip()
+    if not said:
+        # no message of its own: many chat templates refuse two of one role in a row
+        *before, last = request.messages
+        words = f"{last.content}\n\nYour last answer to this had no text. {form}"
+        return replace(request, messages=(*before, Message("user", words)))
+    if len(said) > LONGEST_QUOTED:
+        half = LONGEST_QUOTED // 2
+        said = f"{said[:half]}\n[...]\n{said[-half:]}"
+    trouble = f"That could not be read: {as_text(why)}. {form}"
+    told = (Message("assistant", as_text(said)), Message("user", trouble))
+    return replace(request, messages=request.messages + told)
+
+
+def _form(scenario: Scenario) -> str:
+    """What an answer has to be, behind “one”."""
+    return f"JSON object and nothing else, its keys in this order: {{{_fields(scenario)}}}"
+
+
 @lru_cache(maxsize=1024)
 def judge_schema(scenario: Scenario) -> str:
     """JSON Schema of the reply. Not sorted: its order is the order in which the judge writes,
@@ -134,8 +174,7 @@ def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
         show_conversation(case.transcript, fence),
         f"# What to mark\n\n{what_to_mark(case.scenario)}",
         f"# Rubric\n\n{rubric}",
-        "# Your answer\n\nOne JSON object and nothing else, its keys in this order: "
-        f"{{{_fields(case.scenario)}}}",
+        f"# Your answer\n\nOne {_form(case.scenario)}",
     )
 
 

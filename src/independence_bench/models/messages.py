@@ -234,6 +234,7 @@ class Completion(AttemptFacts):
     content: str
     tool_calls: tuple[ToolCall, ...]
     reasoning: str
+    unsplit: str = ""  # the content as it came, if thoughts were taken out of it
 
     @property
     def cut_off(self) -> bool:

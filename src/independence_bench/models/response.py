@@ -166,13 +166,15 @@ def read_completion(
     said = _object(choice.get("message"))
     words, beside = _content(said.get("content", choice.get("text")))
     # OpenAI puts a refusal in the model's own words next to the content: it is what the model said
-    content, thought = split_thoughts(words or _text(said.get("refusal")))
+    came = words or _text(said.get("refusal"))
+    content, thought = split_thoughts(came)
     told = ("".join(_content(said.get(name))) for name in REASONING)
     reasoning = next((text for text in told if text), "")
     return Completion(
         content=content,
         tool_calls=_tool_calls(said.get("tool_calls"), said.get("function_call")),
         reasoning="\n\n".join(part for part in (reasoning, beside, thought) if part),
+        unsplit="" if content == came else came,
         finish_reason=finish,
         **about,
     )

@@ -45,7 +45,9 @@ class ReceivedRequest:
     hash: str  # of all its content but the token limit, which a client raises when it asks again
     model: str
     heard: tuple[str, ...]  # what the human has said so far, in either delivery mode
-    prompt: str  # the last user message: what a judge is sent
+    prompt: (
+        str  # the first user message: what a judge is sent, before what it is told of its answer
+    )
     tool: tuple[str, str] | None  # name and argument of the tool that it speaks by
     schema: Mapping[str, Any] | None  # JSON Schema that the answer should follow
     provider: str | None  # pin
@@ -132,7 +134,7 @@ def read_request(data: bytes) -> ReceivedRequest:
         hash=asked_hash,
         model=body["model"],
         heard=said["tool"] or said["user"],
-        prompt=said["user"][-1] if said["user"] else "",
+        prompt=said["user"][0] if said["user"] else "",
         tool=_tool(dig(body, "tools", 0, "function")),
         schema=schema if isinstance(schema, dict) else None,
         provider=str(only[0]) if isinstance(only, list) and only else None,

@@ -69,7 +69,7 @@ from independence_bench.integrations.inspect.solver import (
 )
 from independence_bench.judging.judge import read_judge
 from independence_bench.judging.output import NoVerdict
-from independence_bench.judging.prompt import JudgingInput, judge_request
+from independence_bench.judging.prompt import JudgingInput, ask_again, judge_request
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import opening, sent
@@ -297,11 +297,13 @@ registry_add(
 
 async def _judge(model: Model, judge: ChatModel, case: JudgingInput) -> tuple[Judgement, Rows]:
     made = partial(case.judgement, judge.hash)
+    request = judge_request(case, judge)
     outcome = await ask(
         model,
-        judge_request(case, judge),
-        lambda completion: read_judge(completion, case.scenario, made),
+        request,
+        lambda completion: read_judge(completion, case, made),
         lambda reason: made(NoVerdict(reason)),
+        partial(ask_again, case, request),
     )
     judgement = outcome.answer
     rows = joined(

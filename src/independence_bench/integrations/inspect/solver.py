@@ -168,9 +168,10 @@ async def ask(
     request: ChatRequest,
     read: Callable[[Completion], Accepted[A] | Rejected],
     none: Callable[[str], A],
+    again: Callable[[Completion, str], ChatRequest] | None = None,
 ) -> Answered[A]:
-    """The answer to *request*; what *none* makes of the reason where no reply is one. Raises what
-    Inspect's providers raise.
+    """The answer to *request*; what *none* makes of the reason where no reply is one. *again*: what
+    to ask after a reply that is none, and why it is not. Raises what Inspect's providers raise.
     """
     tried: list[TriedOnce] = []
     answer: tuple[int, A] | None = None
@@ -204,6 +205,8 @@ async def ask(
         else:
             broken += 1
             kind, why = Kind.BROKEN.value, given.reason
+            if again is not None and not output.error:
+                request = again(completion, why)
             if given.cut_off or broken >= POLICY.broken:
                 tries = f"even with {limit} tokens" if given.cut_off else f"{broken} tries"
                 answer = spare or (number, none(f"{why} ({tries})"))
