@@ -20,7 +20,13 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, subject_costs
+from independence_bench.analysis.costs import (
+    IndexPrice,
+    SubjectCost,
+    price_indices,
+    subject_costs,
+    with_reasoning_tokens,
+)
 from independence_bench.analysis.held_stems import HeldStems, character_of, held
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.errors import WrongUse
@@ -109,8 +115,9 @@ def read_contents(
             f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays "
             "and judges"
         )
-    main = boards[0]
     with store.reading() as connection:
+        boards = with_reasoning_tokens(connection, boards, records)
+        main = boards[0]
         spent = subject_costs(connection, main, records)
         spending, imported = attempts.spending(connection), usage.imported(connection)
         updated = usage.newest(connection)
