@@ -44,7 +44,8 @@ THOUGHT, TIE = (
 )
 REASONING_TOKENS = (
     "{Reasoning tokens}: of a mean valid reply, as the endpoint states them; “about”: it does not, "
-    "and the text of the reasoning is counted, at 4 characters a token; a dash: neither is known."
+    "and the text of the reasoning that it shows is counted, at 4 characters a token; a dash: "
+    "nothing is known."
 )
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"

@@ -139,14 +139,19 @@ def what_thinking_did(comparison: SubjectComparison) -> str:
         ends = from_to(interval if more is comparison.second else interval.scaled(-1))
         how_sure = f"95% {kind} {ends}"
         how_sure += "" if told_apart(interval) else ": it may be chance"
-    took, instead = (
-        tokens_text(row.reasoning_tokens) if row.reasoning_tokens else "an unknown number of"
-        for row in (more, less)
+    with_more, with_less = (
+        tokens_text(row.reasoning_tokens) if row.reasoning_tokens else None for row in (more, less)
+    )
+    efforts = more.subject.effort, less.subject.effort
+    took = (
+        f", for {with_more} reasoning tokens a reply instead of {with_less}"
+        if with_more and with_less
+        else f"; reasoning tokens a reply: {with_more or 'not known'} with {efforts[0]}, "
+        f"{with_less or 'not known'} with {efforts[1]}"
     )
     return (
-        f"Thinking ({more.subject.effort} against {less.subject.effort}) moved the index by "
-        f"{signed(more.score.index - less.score.index)} points ({how_sure}), for {took} reasoning "
-        f"tokens a reply instead of {instead}."
+        f"Thinking ({efforts[0]} against {efforts[1]}) moved the index by "
+        f"{signed(more.score.index - less.score.index)} points ({how_sure}){took}."
     )
 
 

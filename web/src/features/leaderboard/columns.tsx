@@ -1,5 +1,5 @@
 import type { Board, Dimension, BoardRow } from "../../api/types";
-import { DataHealth, dataProblems, COST, costOf, LENGTH, priceInParts } from "../../components/boardRows";
+import { DataHealth, dataProblems, COST, costOf, LENGTH, priceInParts, REASONING } from "../../components/boardRows";
 import { shownColumn, column, numberColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
 import { LabelDoubt, PossibleRanks, SubjectLabel } from "../../components/labels";
@@ -179,12 +179,14 @@ function dimensionColumn(
   };
 }
 
-/** What a run costs, and how long the replies are. */
+/** What a run costs, how long the replies are, and how much reasoning they came with. */
 function costColumns({ rows }: Board): Column<BoardRow>[] {
   const priced = rows.some(({ price }) => price?.dollars_per_run != null);
+  const reasoned = rows.some((row) => row.reasoning_tokens ?? row.reasoning_doubt);
   return [
     ...(priced ? [{ ...COST, className: "max-lg:hidden", cellHint: costInParts }] : []),
     { ...LENGTH, className: "max-2xl:hidden" },
+    ...(reasoned ? [{ ...REASONING, className: "max-2xl:hidden whitespace-nowrap" }] : []),
   ];
 }
 
