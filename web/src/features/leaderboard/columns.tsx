@@ -148,7 +148,7 @@ export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
       sortValue: severity,
     }),
   );
-  return [...columns, ...costColumns(board)];
+  return [...columns, ...costColumns(board, "max-[120rem]:hidden")];
 }
 
 function dimensionColumn(
@@ -180,13 +180,13 @@ function dimensionColumn(
 }
 
 /** What a run costs, how long the replies are, and how much reasoning they came with. */
-function costColumns({ rows }: Board): Column<BoardRow>[] {
+function costColumns({ rows }: Board, ifReasoningFits: string): Column<BoardRow>[] {
   const priced = rows.some(({ price }) => price?.dollars_per_run != null);
   const reasoned = rows.some((row) => row.reasoning_tokens ?? row.reasoning_doubt);
   return [
     ...(priced ? [{ ...COST, className: "max-lg:hidden", cellHint: costInParts }] : []),
     { ...LENGTH, className: "max-2xl:hidden" },
-    ...(reasoned ? [{ ...REASONING, className: "max-2xl:hidden whitespace-nowrap" }] : []),
+    ...(reasoned ? [{ ...REASONING, className: `${ifReasoningFits} whitespace-nowrap` }] : []),
   ];
 }
 
@@ -211,7 +211,7 @@ export function forestColumns(context: ColumnContext): Column<BoardRow>[] {
       cellClass: "!py-0 !align-middle [&>span]:h-8",
       cell: (row) => <IntervalBar score={row.index} scale={scale} kind="both" ticks={ticks} />,
     },
-    ...costColumns(board),
+    ...costColumns(board, "max-2xl:hidden"),
   ];
 }
 
