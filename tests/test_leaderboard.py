@@ -20,6 +20,7 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import numbers
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
+from independence_bench.report.board_notes import board_legend
 from independence_bench.report.format import between, money
 from independence_bench.report.leaderboard_view import board_view, boards_json
 
@@ -459,8 +460,9 @@ def test_a_subject_that_reasons_unbidden_is_marked_and_said_so(
     assert row.health.reasoned == often
     assert row.thinks is thinks
     assert ("scripted:acme/one@none-t0.7 †" in text) is thinks
-    said = f"scripted:acme/one@none-t0.7 was told not to reason and did in {share} of its replies."
+    said = f"Told not to reason and did, with the share of their replies: {row.label} ({share})."
     assert (said in text) is (often > 0)
+    assert ("1 reasoned though told not to" in board_legend(board).brief) is (often > 0)
     assert "reasoned" in shown([board], detailed=True)
     (listed,) = json.loads(boards_json([board]))["boards"][0]["ranked"]
     assert listed["health"]["replies_with_reasoning"] == often
@@ -474,7 +476,7 @@ def test_who_was_told_to_reason_and_does_is_only_marked(bench: Benches) -> None:
     text = shown(made.boards())
 
     assert "†" in text
-    assert "told not to reason" not in " ".join(text.split())
+    assert "told not to reason" not in " ".join(text.lower().split())
 
 
 def test_an_incomplete_subject_shows_its_shares_and_no_legend(bench: Benches) -> None:

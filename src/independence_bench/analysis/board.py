@@ -18,7 +18,7 @@ from independence_bench.analysis.health import (
     RunTimes,
 )
 from independence_bench.analysis.lookalikes import LabelDoubt
-from independence_bench.analysis.results import Key, Results
+from independence_bench.analysis.results import Key, ReasoningTokens, Results
 from independence_bench.analysis.statistics.values import (
     NO_UNCERTAINTY,
     Interval,
@@ -91,6 +91,8 @@ class Row:
     doubt: LabelDoubt | None = None  # why its label may be taken for another one of the board
     # its endpoint takes no role for the system prompt, which stands at the front of the first turn
     prompt_in_turn: bool = False
+    # of its replies; None: nothing is known, or it was not read (`costs.with_reasoning_tokens`)
+    reasoning_tokens: ReasoningTokens | None = None
 
     @property
     def whole(self) -> tuple[float, ...]:
@@ -103,6 +105,19 @@ class Row:
         replies.
         """
         return self.subject.thinks or self.health.reasoned_share > 0.5
+
+    @property
+    def reasons_unasked(self) -> bool:
+        """Whether a reply came with reasoning although it was told not to reason."""
+        return bool(self.health.reasoned) and not self.subject.may_think
+
+    @property
+    def shows_no_reasoning(self) -> bool:
+        """Whether it was told to reason and no reply came with reasoning: neither text nor
+        tokens.
+        """
+        replied = self.health.replies > self.health.invalid
+        return self.subject.thinks and replied and not self.health.reasoned
 
 
 @dataclass(frozen=True, slots=True)

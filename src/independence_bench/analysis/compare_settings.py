@@ -253,22 +253,38 @@ def compare_efforts(board: Board, spent: Mapping[str, SubjectCost]) -> list[Sett
     """Every model that was played with two reasoning efforts or more: compared with the lowest that
     is complete.
 
-    Equal in everything else, except that who thinks has more room for its reply unless a limit was
-    chosen.
+    Equal in everything else (`but_for_effort`).
     """
-    order = list(Reasoning)
-
-    def rest(model: ChatModel) -> tuple[object, ...]:
-        same = {
-            name: value
-            for name, value in model.causes().items()
-            if name not in ("reasoning", "max_tokens")
-        }
-        return (*same.items(), model.max_tokens if model.own_limit else None)
-
     return _compare(
-        board, spent, rest, lambda m: m.reasoning.value, lambda m: order.index(m.reasoning)
+        board, spent, but_for_effort, lambda m: m.reasoning.value, lambda m: EFFORTS[m.reasoning]
     )
+
+
+# the lowest is 0; what a model does by itself stands next to off, with which it is compared
+EFFORTS = {
+    effort: place
+    for place, effort in enumerate(
+        sorted(Reasoning, key=lambda one: (one is not Reasoning.OFF, one is not Reasoning.UNSET))
+    )
+}
+
+
+def but_for_effort(model: ChatModel) -> tuple[object, ...]:
+    """All that can change what *model* says but its reasoning effort.
+
+    Without its limit, unless that was chosen: a model that thinks has more room for its reply.
+    """
+    same = {
+        name: value
+        for name, value in model.causes().items()
+        if name not in ("reasoning", "max_tokens")
+    }
+    return (*same.items(), model.max_tokens if model.own_limit else None)
+
+
+def differ_in_effort(first: ChatModel, second: ChatModel) -> bool:
+    """Whether the two are one model under two reasoning efforts and equal in everything else."""
+    return first.reasoning != second.reasoning and but_for_effort(first) == but_for_effort(second)
 
 
 def _compare(

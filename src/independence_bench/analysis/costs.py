@@ -3,16 +3,16 @@
 Dollars are what providers reported; where one reported none and its list price was kept, they are
 computed from the tokens, and kept apart. Calls whose cost is unknown are counted, never as $0. All
 sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are summed
-up apart. What a row of a board cost, and how long its replies are, is read here, too: rejected
-answers were paid for and count, and where the price of an answer is not known there is no cost.
-Formats nothing.
+up apart. What a row of a board cost, and how many tokens of reasoning that took, is read here, too:
+rejected answers were paid for and count, and where the price of an answer is not known there is no
+cost. Formats nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -21,14 +21,17 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.results import (
     Key,
+    ReasoningTokens,
     Results,
     by_judge,
     judgements_at,
     judgements_of,
+    reasoning_tokens,
     results_of,
 )
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
+from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import mean_of, sum_of
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
@@ -306,6 +309,35 @@ def subject_costs(
             tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
         )
     return costs
+
+
+def with_reasoning_tokens(
+    connection: Connection,
+    boards: Sequence[Board],
+    records: BoardRecords | None = None,
+    subjects: Collection[str] | None = None,
+) -> list[Board]:
+    """*boards* of one protocol, whose rows know how much reasoning their replies came with.
+
+    *records*, *subjects*: as for `subject_costs`.
+    """
+    read: dict[tuple[Configuration, ...], Mapping[str, ReasoningTokens]] = {}
+    made = []
+    for board in boards:
+        if board.configurations not in read:
+            if records is None:
+                (results,) = results_of(connection, board.protocol, board.configurations)
+            else:
+                results = results_behind(board, records)
+            wanted = results.by_subject.keys() if subjects is None else subjects
+            read[board.configurations] = reasoning_tokens(connection, results, wanted)
+        found = read[board.configurations]
+        ranked, incomplete = (
+            tuple(replace(row, reasoning_tokens=found.get(row.subject.hash)) for row in rows)
+            for rows in (board.ranked, board.incomplete)
+        )
+        made.append(replace(board, ranked=ranked, incomplete=incomplete))
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -288,20 +288,65 @@ def reply_lengths(
     Neither reasoning nor private notes count, because the human does not see them. A reply that
     several conversations share counts once.
     """
-    played = (one.row.id for subject in subjects for one in results.by_subject.get(subject, ()))
-    keys = stored_results.reply_keys_of(connection, played)
-    characters = stored_results.reply_characters(
-        connection, {key for of in keys.values() for key in of}
-    )
+    replies = _counted_replies(connection, results, subjects)
+    characters = stored_results.reply_characters(connection, set().union(*replies.values()))
     lengths = {}
-    for subject in subjects:
-        counted = results.by_subject.get(subject, ())
-        # what was deleted since the results were read has none
-        replies = dict.fromkeys(key for played in counted for key in keys.get(played.row.id, ()))
-        length = mean_of([float(characters[key]) for key in replies if key in characters])
+    for subject, keys in replies.items():
+        length = mean_of([float(characters[key]) for key in keys if key in characters])
         if length is not None:
             lengths[subject] = length
     return lengths
+
+
+CHARACTERS_A_TOKEN = 4  # of reasoning, about
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningTokens:
+    """How many tokens of reasoning a subject's valid replies came with."""
+
+    mean: float  # of a reply
+    # some are counted by the stored text of the reasoning, for which the endpoint stated none
+    estimated: bool
+
+
+def reasoning_tokens(
+    connection: Connection, results: Results, subjects: Collection[str]
+) -> dict[str, ReasoningTokens]:
+    """Of *subjects*, by hash: the reasoning of the valid replies in conversations that count;
+    without those of which nothing is known.
+
+    Nothing is known of a subject whose endpoint never stated a number and of which no reasoning is
+    stored. As soon as one reply shows some, another one that shows none had none. A reply that
+    several conversations share counts once.
+    """
+    replies = _counted_replies(connection, results, subjects)
+    known = stored_results.reply_reasoning(connection, set().union(*replies.values()))
+    found = {}
+    for subject, keys in replies.items():
+        of = [known[key] for key in keys if key in known]
+        if any(tokens is not None or characters for tokens, characters in of):
+            estimated = any(characters for _, characters in of)
+            each = [tokens or characters / CHARACTERS_A_TOKEN for tokens, characters in of]
+            found[subject] = ReasoningTokens(sum(each) / len(each), estimated)
+    return found
+
+
+def _counted_replies(
+    connection: Connection, results: Results, subjects: Collection[str]
+) -> dict[str, Collection[str]]:
+    """Of each of *subjects*, by hash: the keys of the replies in its conversations that count, each
+    once.
+    """
+    played = (one.row.id for subject in subjects for one in results.by_subject.get(subject, ()))
+    keys = stored_results.reply_keys_of(connection, played)
+    # what was deleted since the results were read has none
+    return {
+        subject: dict.fromkeys(
+            key for one in results.by_subject.get(subject, ()) for key in keys.get(one.row.id, ())
+        )
+        for subject in subjects
+    }
 
 
 # ---------------------------------------------------------------- what a person labels

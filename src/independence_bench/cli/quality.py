@@ -17,13 +17,14 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
+from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.compare_versions import (
     VersionComparison,
     compare_versions,
     earlier_board,
     version_change,
 )
+from independence_bench.analysis.costs import with_reasoning_tokens
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import read_examined
@@ -192,7 +193,8 @@ def compare(
     else:
         with selection.opened() as (opened, protocol):
             scored = configured_boards(selection, opened, protocol)
-        compared = _by(by, scored, subjects) if by else _two(scored, *subjects)
+            pairs = _by(by, scored, subjects) if by else _two(scored, *subjects)
+            compared = compare_pairs(*_with_reasoning_tokens(opened, *pairs))
         values, views = [*map(paired_values, compared)], [*map(paired_view, compared)]
     if as_json:
         click.echo(json_text(values))
@@ -200,7 +202,19 @@ def compare(
         show_chosen(*views)
 
 
-def _two(every: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
+Pairs = tuple[Board, Sequence[tuple[Row, Row]]]  # of rows of the board
+
+
+def _with_reasoning_tokens(store: Store, board: Board, pairs: Sequence[tuple[Row, Row]]) -> Pairs:
+    """The same, with the reasoning tokens of all *pairs*."""
+    hashes = {row.subject.hash for pair in pairs for row in pair}
+    with store.reading() as connection:
+        (board,) = with_reasoning_tokens(connection, [board], subjects=hashes)
+    rows = {row.subject.hash: row for row in board.rows}
+    return board, [(rows[a.subject.hash], rows[b.subject.hash]) for a, b in pairs]
+
+
+def _two(every: Sequence[Board], a: str, b: str) -> Pairs:
     """The two by the main judge, or by the next one that has judged both. Raises WrongUse where
     none has.
     """
@@ -218,7 +232,7 @@ def _two(every: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
     if first is second:
         raise WrongUse(f"both are {first.label}; name two subjects")
     _say_judge(board, every, [other for other, *_ in fitting[1:]], "both")
-    return compare_pairs(board, [(first, second)])
+    return board, [(first, second)]
 
 
 def _say_judge(board: Board, every: Sequence[Board], others: Sequence[Board], what: str) -> None:
@@ -238,7 +252,7 @@ def _say_judge(board: Board, every: Sequence[Board], others: Sequence[Board], wh
         )
 
 
-def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> list[SubjectComparison]:
+def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> Pairs:
     """Every pair of the settings of one model, or of every model, by the main judge or the next one
     that has some.
 
@@ -269,7 +283,7 @@ def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
         )
     board, pairs = fitting[0]
     _say_judge(board, every, [other for other, _ in fitting[1:]], "them")
-    return compare_pairs(board, pairs)
+    return board, pairs
 
 
 def _versions(

@@ -13,7 +13,12 @@ from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     compare_configurations,
 )
-from independence_bench.analysis.costs import IndexPrice, price_indices, subject_costs
+from independence_bench.analysis.costs import (
+    IndexPrice,
+    price_indices,
+    subject_costs,
+    with_reasoning_tokens,
+)
 from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.api.named import stored_subjects
 from independence_bench.cli.options import (
@@ -87,6 +92,8 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
             )
         with opened.reading() as connection:
             costs = [subject_costs(connection, board, records) for board in scored if detailed]
+            if detailed or as_json:
+                scored = with_reasoning_tokens(connection, scored, records)
         priced = [
             price_indices(board.ranked, spent) for board, spent in zip(scored, costs, strict=False)
         ]

@@ -397,7 +397,7 @@ class Dialect:
         """The fields that say how much to think. Off is always said: left out, it means the
         provider's default.
         """
-        return {"reasoning_effort": effort(model)} if abilities.takes(Part.EFFORT) else {}
+        return {"reasoning_effort": model.effort} if abilities.takes(Part.EFFORT) else {}
 
     def routing(self, model: ChatModel) -> dict[str, Any]:
         """The fields that say who serves the model."""
@@ -435,7 +435,7 @@ class OpenRouter(Dialect):
 
     def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
         """Reasoning, in OpenRouter's own form."""
-        return {"reasoning": {"effort": effort(model)}} if abilities.takes(Part.EFFORT) else {}
+        return {"reasoning": {"effort": model.effort}} if abilities.takes(Part.EFFORT) else {}
 
     def routing(self, model: ChatModel) -> dict[str, Any]:
         """The pin of a provider."""
@@ -520,11 +520,6 @@ class Local(Dialect):
 
 DialectName = Literal["openrouter", "openai", "local"]
 DIALECTS: Mapping[str, Dialect] = {"openrouter": OpenRouter(), "openai": OpenAI(), "local": Local()}
-
-
-def effort(model: ChatModel) -> str:
-    """How much *model* is to think, in the word that all dialects share."""
-    return "none" if model.reasoning is Reasoning.OFF else model.reasoning.value
 
 
 # the field of a request that each part is

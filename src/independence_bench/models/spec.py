@@ -108,11 +108,15 @@ class ChatModel:
         if self.endpoint == PYTHON:
             return f"{self.name}@{self.identity}"
         pin = f"+{self.provider}" if self.provider else ""
-        effort = "none" if self.reasoning is Reasoning.OFF else self.reasoning.value
         limit = f"-m{self.max_tokens}" if self.own_limit else ""
         number = UNSET if self.temperature is None else f"{self.temperature:g}"
         temperature = f"{number}.0" if number.isdigit() else number
-        return f"{self.name}{pin}@{effort}-t{temperature}{limit}"
+        return f"{self.name}{pin}@{self.effort}-t{temperature}{limit}"
+
+    @property
+    def effort(self) -> str:
+        """How much it is told to reason, as labels say it: off is none."""
+        return "none" if self.reasoning is Reasoning.OFF else self.reasoning.value
 
     @property
     def hash(self) -> str:

@@ -57,13 +57,7 @@ def cautions(board: Board) -> list[str]:
     """
     rows = board.ranked
     sentences = [THOUGHT] if any(row.thinks for row in rows) else []
-    sentences += [
-        f"{label_text(row.label)} was told not to reason and did in "
-        f"{share(row.health.reasoned_share)} of its replies."
-        for row in rows
-        if row.health.reasoned and not row.subject.may_think
-    ]
-    sentences += of_delivery(rows)
+    sentences += [*of_reasoning(rows), *of_delivery(rows)]
     if any(map(very_small, rows)):
         sentences.append(
             f"{SMALL} a very small model: it shows that everything works, not how models behave."
@@ -76,6 +70,33 @@ def cautions(board: Board) -> list[str]:
             "does not tell subjects apart."
         )
     return [*sentences, *of_prompt(board), *of_kin(board)]
+
+
+def reasoning_doubt(row: Row) -> str | None:
+    """In what its replies belie the reasoning effort of its label; None: in nothing."""
+    if row.reasons_unasked:
+        return f"told not to reason and did in {share(row.health.reasoned_share)} of its replies"
+    if row.shows_no_reasoning:
+        return f"told to reason ({row.subject.effort}) and shows no reasoning in any reply"
+    return None
+
+
+def of_reasoning(rows: Sequence[Row]) -> list[str]:
+    """Whose replies belie the reasoning effort of the label, a sentence a kind; [] where none
+    do.
+    """
+    unasked = [
+        f"{_called(row)} ({share(row.health.reasoned_share)})"
+        for row in rows
+        if row.reasons_unasked
+    ]
+    without = [_called(row) for row in rows if row.shows_no_reasoning]
+    sentences = {
+        "Told not to reason and did, with the share of their replies: {}.": unasked,
+        "Told to reason, and no reply shows any reasoning: {}. Their endpoints ignore the effort "
+        "or hide the reasoning.": without,
+    }
+    return [sentence.format(_first_few(of)) for sentence, of in sentences.items() if of]
 
 
 MUCH_PLAIN_TEXT = 0.1  # share of replies without the tool call from which on it is said
@@ -256,7 +277,8 @@ def _limits(board: Board) -> list[str]:
     known, kin, rows = board.uncertainty, board.kin, board.ranked
     sittings = known.of_sittings() if known else None
     runs = known.runs_together() if known else None
-    disobeyed = sum(row.health.reasoned > 0 and not row.subject.may_think for row in rows)
+    unasked = sum(row.reasons_unasked for row in rows)
+    without = sum(row.shows_no_reasoning for row in rows)
     of_small = any(map(very_small, rows))
     limits = {
         "the embedded judge is a demonstration, without ranks": board.by_table,
@@ -265,7 +287,8 @@ def _limits(board: Board) -> list[str]:
         f"{SMALL} a very small model": of_small,
         f"{DOUBTED} labels that may be taken for others": of_labels(board),
         "subjects are told to be themselves": of_prompt(board),
-        f"{disobeyed} reasoned though told not to": disobeyed,
+        f"{unasked} reasoned though told not to": unasked,
+        f"{without} told to reason and showed no reasoning": without,
         **_limits_of_delivery(rows),
         f"judge and {_all(kin.subjects, kin.of)} subjects by {label_text(kin.vendor)}"
         if kin

@@ -15,7 +15,14 @@ from independence_bench.models.local.files import SMOLLM2
 from independence_bench.models.spec import GGUF
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
 from independence_bench.protocol.scoring import OWN, mean_of
-from independence_bench.report.format import between, number, plural, scale, share
+from independence_bench.report.format import (
+    between,
+    number,
+    plural,
+    scale,
+    share,
+    tokens_text,
+)
 from independence_bench.report.table import (
     Cells,
     Column,
@@ -34,6 +41,11 @@ THOUGHT, TIE = (
     f"{THINKS} told to reason before it answers, or mostly does.",
     f"{TIED} may be first: no other is significantly better, each tested at 5% over their number; "
     "the best subject has this sign in 95% of rankings.",
+)
+REASONING_TOKENS = (
+    "{Reasoning tokens}: of a mean valid reply, as the endpoint states them; “about”: it does not, "
+    "and the text of the reasoning that it shows is counted, at 4 characters a token; a dash: "
+    "nothing is known."
 )
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
@@ -191,6 +203,8 @@ def health_table(rows: Sequence[Row]) -> Table:
                     cut,
                     f"{health.plain_text:,}",
                     f"{health.reasoned:,}",
+                    f"{health.reasoned:,} ({share(health.reasoned_share)})",
+                    tokens_text(row.reasoning_tokens),
                 ),
                 *(invalid, f"{health.judge_failed:,}"),
             )
@@ -205,17 +219,24 @@ def health_table(rows: Sequence[Row]) -> Table:
             Column("Failed attempts", on="report"),
         ),
         *(Column("Cut off", on="report"), Column("Cut off", short="cut\noff", on="terminal")),
-        *(Column("Plain text", short="plain\ntext", spare=1), Column("Reasoned", spare=1)),
+        *(
+            Column("Plain text", short="plain\ntext", spare=1),
+            Column("Reasoned", on="terminal", spare=1),
+            Column("Reasoned", on="report"),
+            Column("Reasoning tokens", short="reasoning\ntokens", spare=1),
+        ),
         *(Column("Invalid", on="terminal"), Column("Judge failed", short="judge\nfailed")),
     ]
     brief = (
-        "judged: conversations with a verdict, of those planned. plain text: without the tool call."
+        "judged: conversations with a verdict, of those planned. plain text: without the tool "
+        "call. reasoning tokens: of a mean reply."
     )
     legend = (
         "{SD}: standard deviation of the runs' indices. {Judged}: conversations with a verdict, of "
         "those planned. {Replies}: of them those that the token limit cut off, that are in plain "
-        "text, without calling the tool, that came with reasoning, and that are invalid. {Judge "
-        "failed}: conversations on which the judge gave no valid verdict."
+        "text, without calling the tool, that came with reasoning, and that are invalid. "
+        f"{REASONING_TOKENS} {{Judge failed}}: conversations on which the judge gave no valid "
+        "verdict."
     )
     return Table(columns, cells, legend, gap=0, brief=brief)
 

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from independence_bench.analysis.board import Row
+from independence_bench.analysis.compare_settings import EFFORTS, differ_in_effort
 from independence_bench.analysis.compare_subjects import ScorePair, SubjectComparison
 from independence_bench.analysis.compare_versions import (
     VersionChange,
     VersionComparison,
     WordChange,
 )
-from independence_bench.analysis.statistics.values import Interval, ScoreDifference
+from independence_bench.analysis.statistics.values import UNKNOWN, Interval, ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import (
     NEW,
@@ -28,7 +29,14 @@ from independence_bench.report.board_view import (
 )
 from independence_bench.report.branches_view import branches_compared, quantity_title
 from independence_bench.report.encode import fields_of
-from independence_bench.report.format import from_to, number, plural, short_names, signed
+from independence_bench.report.format import (
+    from_to,
+    number,
+    plural,
+    short_names,
+    signed,
+    tokens_text,
+)
 from independence_bench.report.keys import picked
 from independence_bench.report.leaderboard_view import judges_in_intervals
 from independence_bench.report.table import (
@@ -111,6 +119,42 @@ def statement(comparison: SubjectComparison, names: tuple[str, str] | None = Non
     return f"{ahead} is ahead on this test; {said}.{among}"
 
 
+def what_thinking_did(comparison: SubjectComparison) -> str:
+    """What the higher reasoning effort did to the index, and what it took, in a sentence; "" where
+    the two differ in more than their effort, or one of them has no index.
+    """
+    rows = (comparison.first, comparison.second)
+    if not differ_in_effort(*(row.subject for row in rows)):
+        return ""
+    less, more = sorted(rows, key=lambda row: EFFORTS[row.subject.reasoning])
+    if less.score.index is None or more.score.index is None:
+        return ""
+    sure = comparison.scores.index.uncertainty if comparison.scores.index else UNKNOWN
+    kind, interval = (
+        ("new scenarios CI", sure.new_scenarios) if sure.rerun is None else ("rerun CI", sure.rerun)
+    )
+    if interval is None:
+        how_sure = "its interval is not known"
+    else:
+        ends = from_to(interval if more is comparison.second else interval.scaled(-1))
+        how_sure = f"95% {kind} {ends}"
+        how_sure += "" if told_apart(interval) else ": it may be chance"
+    with_more, with_less = (
+        tokens_text(row.reasoning_tokens) if row.reasoning_tokens else None for row in (more, less)
+    )
+    efforts = more.subject.effort, less.subject.effort
+    took = (
+        f", for {with_more} reasoning tokens a reply instead of {with_less}"
+        if with_more and with_less
+        else f"; reasoning tokens a reply: {with_more or 'not known'} with {efforts[0]}, "
+        f"{with_less or 'not known'} with {efforts[1]}"
+    )
+    return (
+        f"Thinking ({efforts[0]} against {efforts[1]}) moved the index by "
+        f"{signed(more.score.index - less.score.index)} points ({how_sure}){took}."
+    )
+
+
 def _among_all(
     comparison: SubjectComparison, rerun: bool | None, new_scenarios: bool | None
 ) -> str:
@@ -172,6 +216,8 @@ def paired_view(comparison: SubjectComparison) -> Iterator[Block]:
     yield Note(("\n", Prose(statement(comparison))), "bold")
     if decides := what_decides(comparison, names[1]):
         yield Note(Prose(decides))
+    if thinking := what_thinking_did(comparison):
+        yield Note(Prose(thinking))
     yield Note("")
     yield from _differences_view(comparison, names)
 
@@ -357,6 +403,7 @@ def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
             "index": row.score.index,
             "runs": row.score.runs,
             "thinks": row.thinks,
+            "reasoning_tokens": row.reasoning_tokens,
         }
 
     board, names = comparison.board, side_names(comparison.first, comparison.second)
@@ -370,6 +417,7 @@ def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
         "statement": statement(comparison),
         "runs_needed": comparison.needed,
         "settles": what_decides(comparison, names[1]),
+        "thinking": what_thinking_did(comparison) or None,
         "index": comparison.scores.index,
         "no_intervals_because": comparison.scores.why_no_interval,
         "dimensions": [

@@ -20,7 +20,13 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, subject_costs
+from independence_bench.analysis.costs import (
+    IndexPrice,
+    SubjectCost,
+    price_indices,
+    subject_costs,
+    with_reasoning_tokens,
+)
 from independence_bench.analysis.held_stems import HeldStems, character_of, held
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.errors import WrongUse
@@ -149,11 +155,12 @@ def read_contents(
             f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays "
             "and judges"
         )
-    both = [(board, only.of_board(board)) for board in boards]
-    # a model that was played in other configurations alone is on their boards
-    whole, main = next((pair for pair in both if pair[1].rows), both[0])
-    boards = [shown for _, shown in both]
     with store.reading() as connection:
+        boards = with_reasoning_tokens(connection, boards, records)
+        both = [(board, only.of_board(board)) for board in boards]
+        # a model that was played in other configurations alone is on their boards
+        whole, main = next((pair for pair in both if pair[1].rows), both[0])
+        boards = [shown for _, shown in both]
         spent = subject_costs(connection, whole, records)
         spending, imported = attempts.spending(connection), usage.imported(connection)
         updated = usage.newest(connection)

@@ -36,6 +36,7 @@ from independence_bench.analysis.exam import result as exam
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
+from independence_bench.analysis.results import ReasoningTokens
 from independence_bench.analysis.statistics.sample_means import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.judging.extraction import ChosenName
@@ -50,6 +51,7 @@ from independence_bench.report.format import (
     share,
     signed,
     span,
+    tokens_text,
 )
 from independence_bench.report.keys import KEYS, picked
 
@@ -153,6 +155,7 @@ WORDED: Mapping[type, Callable[[Any, Form], str | None]] = {
     branches.StemMean: lambda mean, form: form.text(mean.value),
     exam.ExamFigure: lambda figure, form: form.text(figure.value),
     exam.ExamShare: lambda share, form: form.text(share.value),
+    ReasoningTokens: lambda tokens, form: tokens_text(tokens),
 }
 """Has one text for all of it, under *shown*, in the form of the field that it stands in."""
 

@@ -15,6 +15,7 @@ from independence_bench.protocol.definition import Mark
 
 # every command writes numbers, and few compute any: numpy is not loaded for the others
 if TYPE_CHECKING:
+    from independence_bench.analysis.results import ReasoningTokens
     from independence_bench.analysis.statistics.values import Interval
 
 _TEMPERATURE = re.compile(r"-t([0-9.]+|unset)$")
@@ -126,6 +127,14 @@ def paid(dollars: float | None) -> str:
 def seconds_text(seconds: float | None) -> str:
     """Whole seconds."""
     return number(seconds, 0) if seconds is None else f"{seconds:,.0f}"
+
+
+def tokens_text(tokens: ReasoningTokens | None) -> str:
+    """412, or about 412 where some are estimated; below half of one, <1."""
+    if tokens is None:
+        return "–"
+    count = "<1" if 0 < tokens.mean < 0.5 else f"{tokens.mean:,.0f}"
+    return f"about {count}" if tokens.estimated else count
 
 
 def given(value: float) -> str:

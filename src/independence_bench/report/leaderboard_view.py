@@ -14,7 +14,7 @@ from independence_bench.analysis.costs import IndexPrice
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.uncertainty import BoardUncertainty
 from independence_bench.protocol.definition import Configuration
-from independence_bench.report.board_notes import board_legend, of_delivery
+from independence_bench.report.board_notes import board_legend, of_delivery, of_reasoning
 from independence_bench.report.board_view import (
     apart,
     examined_by,
@@ -97,7 +97,10 @@ def board_view(
         lacking, excluded = apart(missing)
         if lacking:
             yield Title("Incomplete, not ranked")
-            yield from (Note(Prose(line)) for line in (*no_index(board), *of_delivery(lacking)))
+            yield from (
+                Note(Prose(line))
+                for line in (*no_index(board), *of_reasoning(lacking), *of_delivery(lacking))
+            )
             yield unranked(board.protocol, lacking)
         if excluded:
             yield Title("Excluded, not ranked")
@@ -241,7 +244,7 @@ def _row(row: Row) -> dict[str, Any]:
         "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs "
         "standard_deviation=score.deviation made dimensions=score.dimensions label_doubt=doubt "
         "dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs health "
-        "missing",
+        "reasoning_tokens missing",
     )
     values["left_out_by_judge"] = {
         mark: picked(share, "count of value") for mark, share in row.left_out.items()

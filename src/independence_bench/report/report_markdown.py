@@ -14,8 +14,9 @@ from independence_bench.analysis.health import day_and_hour, sittings_note, span
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.analysis.leaderboard import MOST_UNANSWERED
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.board_notes import cautions, doubts, of_delivery
+from independence_bench.report.board_notes import cautions, doubts, of_delivery, of_reasoning
 from independence_bench.report.board_view import (
+    REASONING_TOKENS,
     apart,
     exam_line,
     examined_by,
@@ -73,7 +74,10 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
     lacking, excluded = apart(contents.main.incomplete)
     incomplete: list[Block] = [Note("None.")]
     if lacking:
-        lines = (Note(Prose(line)) for line in (*no_index(contents.main), *of_delivery(lacking)))
+        lines = (
+            Note(Prose(line))
+            for line in (*no_index(contents.main), *of_reasoning(lacking), *of_delivery(lacking))
+        )
         incomplete = [*lines, unranked(contents.main.protocol, lacking)]
     sections: dict[str, Iterable[Block]] = {
         "Ranking": _ranking(contents, plot),
@@ -350,7 +354,7 @@ def _health(contents: Contents) -> Iterator[Block]:
         f"{MOST_UNANSWERED:.0%} of its conversations is excluded. {{Cut off}}: ended by the "
         "token limit in both "
         "attempts. {Plain text}: without calling the tool. {Reasoned}: came with reasoning, "
-        "requested or not. "
+        f"requested or not. {REASONING_TOKENS} "
         "{Judge failed}: transcripts without a verdict."
     )
     yield replace(health_table(contents.main.rows), legend=legend)

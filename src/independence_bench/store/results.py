@@ -104,6 +104,27 @@ def reply_characters(connection: Connection, keys: Collection[str]) -> dict[str,
     }
 
 
+def reply_reasoning(
+    connection: Connection, keys: Collection[str]
+) -> dict[str, tuple[int | None, int]]:
+    """How much reasoning each of those replies came with that is valid, by its key: the tokens that
+    its endpoint stated, None where it stated none, and where these are no more than 0 the
+    characters of its stored reasoning.
+    """
+    wanted = (
+        "SELECT replies.key, reasoning_tokens, "
+        "CASE WHEN reasoning_tokens > 0 THEN 0 ELSE length(reasoning) END "
+        "FROM replies LEFT JOIN attempts ON attempts.id = replies.attempt_id "
+        "WHERE state = 'valid' AND replies.key IN"
+    )
+    with undamaged():
+        return {
+            key: (None if tokens is None else int(tokens), int(characters))
+            for some in in_chunks(keys)
+            for key, tokens, characters in execute_in(connection, wanted, some)
+        }
+
+
 @dataclass(frozen=True, slots=True)
 class Played:
     """A *job* played to its end, or to the reply that was invalid (*reason* is set then)."""

@@ -24,14 +24,23 @@ from independence_bench.analysis.compare_settings import (
 from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
+from independence_bench.analysis.results import ReasoningTokens
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
 from independence_bench.protocol.definition import Branch, Dimension
 from independence_bench.protocol.scoring import OWN, mean_of
-from independence_bench.report.board_notes import of_kin, of_labels, of_lost, of_prompt
+from independence_bench.report.board_notes import (
+    of_kin,
+    of_labels,
+    of_lost,
+    of_prompt,
+    of_reasoning,
+    reasoning_doubt,
+)
 from independence_bench.report.board_view import doubt_text, of_runs, over_runs
 from independence_bench.report.branches_view import no_index
 from independence_bench.report.encode import (
     POINTS,
+    THOUSANDS,
     WHOLE,
     Cell,
     Points,
@@ -84,6 +93,8 @@ class BoardRow:
     health: Health
     price: IndexPrice | None  # null: not ranked
     reply_length: Thousands | None  # characters of a mean valid reply; null: nothing was said
+    # of a mean valid reply; null: nothing is known
+    reasoning_tokens: Annotated[ReasoningTokens, THOUSANDS] | None
     # mean share of its points in each scenario, in the board's order
     scenarios: tuple[Whole | None, ...]
     missing: tuple[str, ...]  # why it is not ranked, a line each
@@ -93,6 +104,8 @@ class BoardRow:
     branches: BranchStatistics | None  # of a protocol with stems; null: nothing of it counts
     # why its label may be taken for another one of the board; null: it may not
     label_doubt: str | None
+    # in what its replies belie the effort of its label; null: in nothing
+    reasoning_doubt: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +203,7 @@ def board_table(answer: BoardAnswer) -> bytes:
     ]
     head += ["invalid_share", "cut_off_share", "reasoned_share", "replies_dollars_per_run"]
     head += ["judging_dollars_per_run", "dollars_per_run", "reply_characters"]
+    head += ["reasoning_tokens", "reasoning_tokens_estimated"]
     head += ["model", "endpoint", "provider", "reasoning", "temperature", "hash", "missing"]
     quantities = next((row.branches.quantities for row in answer.rows if row.branches), ())
     if not quantities:
@@ -223,6 +237,7 @@ def _line(row: BoardRow) -> list[Cell]:
         *(cell for one in row.dimensions for cell in _with_ends(one)),
         *(health.invalid_share, health.cut_off_share, health.reasoned_share),
         *(price.replies_per_run, price.judging_per_run, price.dollars_per_run, row.reply_length),
+        *((tokens.mean, tokens.estimated) if (tokens := row.reasoning_tokens) else (None, None)),
         *(
             subject.model,
             subject.endpoint,
@@ -273,11 +288,12 @@ def board_rows(
     spent: Mapping[str, SubjectCost],
 ) -> list[BoardRow]:
     """*rows* of *board*, each with what it cost, as it was *spent*, and how long its replies
-    are.
+    are and how much reasoning they came with.
     """
     prices = {price.label: price for price in price_indices(rows, spent)}
     scores = dict(catalog.items(entry).scores)
     lengths = fragments.lengths(catalog, entry, rows)
+    tokens = fragments.reasoning(catalog, entry, rows)
     why = fragments.why_no_interval(board)
 
     def dimension(row: Row, name: str) -> Score:
@@ -300,6 +316,7 @@ def board_rows(
             health=row.health,
             price=prices.get(row.label),
             reply_length=lengths.get(row.subject.hash),
+            reasoning_tokens=tokens.get(row.subject.hash),
             scenarios=tuple(
                 map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))
             ),
@@ -309,6 +326,7 @@ def board_rows(
             whole_index=mean_of(row.whole),
             branches=row.branches,
             label_doubt=doubt_text(row),
+            reasoning_doubt=reasoning_doubt(row),
         )
         for row in rows
     ]
@@ -355,6 +373,7 @@ def _remarks(board: Board) -> Sequence[str]:
         *of_labels(board),
         *of_prompt(board),
         *of_kin(board),
+        *of_reasoning(board.rows),
         *of_lost(board),
         *of_runs(board),
     ]

@@ -5,12 +5,14 @@ scenarios flipped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 
 from independence_bench.analysis.branches import BranchDifference
+from independence_bench.analysis.compare_settings import differ_in_effort
 from independence_bench.analysis.compare_subjects import (
     Comparison,
+    SubjectComparison,
     Values,
     all_compared,
     compare_pairs,
@@ -18,7 +20,7 @@ from independence_bench.analysis.compare_subjects import (
 )
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval
 from independence_bench.analysis.uncertainty import Compared
-from independence_bench.report.compare_view import side_names, statement
+from independence_bench.report.compare_view import side_names, statement, what_thinking_did
 from independence_bench.report.encode import Cell, Rounded, cell, csv_bytes, minus
 from independence_bench.report.format import number, signed
 from independence_bench.viewer import fragments
@@ -92,6 +94,8 @@ class ComparedSubject:
     label: str
     names: tuple[str, str]  # how the two are called: their labels without what these have in common
     says: str  # what can be said of the two indices, in words
+    # what the higher effort did, and took; null: they differ in more than their reasoning effort
+    thinking: str | None
     values: tuple[Rounded | None, ...]  # [0, 100], in the order of *compared*
     shown: tuple[str | None, ...]  # the same, as text
     apart: Differences
@@ -140,6 +144,7 @@ def comparisons_answer(
                 pair.second.label,
                 side_names(row, pair.second),
                 statement(pair),
+                _thinking(catalog, entry, pair),
                 *values_shown(compared, pair.scores.sides[1]),
                 differences_in(compared, pair.scores, why),
                 pair.branches,
@@ -156,6 +161,17 @@ def comparisons_answer(
         ),
         tuple(others),
     )
+
+
+def _thinking(catalog: Catalog, entry: BoardEntry, pair: SubjectComparison) -> str | None:
+    first, second = pair.first, pair.second
+    if not differ_in_effort(first.subject, second.subject):
+        return None
+    tokens = fragments.reasoning(catalog, entry, (first, second))
+    first, second = (
+        replace(row, reasoning_tokens=tokens.get(row.subject.hash)) for row in (first, second)
+    )
+    return what_thinking_did(replace(pair, first=first, second=second)) or None
 
 
 def comparisons_table(answer: ComparisonsAnswer) -> bytes:

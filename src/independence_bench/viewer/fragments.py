@@ -15,7 +15,7 @@ from independence_bench import __version__
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.costs import SubjectCost, results_behind, subject_costs
 from independence_bench.analysis.held_stems import character_of
-from independence_bench.analysis.results import reply_lengths
+from independence_bench.analysis.results import ReasoningTokens, reasoning_tokens, reply_lengths
 from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
@@ -301,6 +301,17 @@ def lengths(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping
         return reply_lengths(connection, results_behind(board, entry.edition.records), new)
 
     return _of_subjects(catalog, entry, rows, ("lengths",), found)
+
+
+def reasoning(
+    catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
+) -> Mapping[str, ReasoningTokens]:
+    """Of each of *rows*, how much reasoning its replies came with, as `reasoning_tokens`."""
+
+    def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, ReasoningTokens]:
+        return reasoning_tokens(connection, results_behind(board, entry.edition.records), new)
+
+    return _of_subjects(catalog, entry, rows, ("reasoning",), found)
 
 
 def _of_subjects(

@@ -150,6 +150,7 @@ export interface BoardRow {
   readonly health: Health;
   readonly price: IndexPrice | null; // null: not ranked
   readonly reply_length: number | null; // characters of a mean valid reply; null: nothing was said
+  readonly reasoning_tokens: ReasoningTokens | null;
   readonly scenarios: readonly (number | null)[];
   readonly missing: readonly string[]; // why it is not ranked, a line each
   readonly excluded: boolean; // though all of its marks may be there
@@ -157,6 +158,7 @@ export interface BoardRow {
   readonly whole_index: number | null; // the mean of their indices; null: there is none
   readonly branches: BranchStatistics | null; // of a protocol with stems; null: nothing of it counts
   readonly label_doubt: string | null;
+  readonly reasoning_doubt: string | null;
   readonly shown: Shown<BoardRow, "deviation" | "reply_length" | "scenarios" | "whole_index">;
 }
 
@@ -245,6 +247,13 @@ export interface IndexPrice {
    */
   readonly points_per_dollar: number | null;
   readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run">;
+}
+
+/** How many tokens of reasoning a subject's valid replies came with. */
+export interface ReasoningTokens {
+  readonly mean: number; // of a reply
+  readonly estimated: boolean;
+  readonly shown: string;
 }
 
 /** All of it, of one subject. None, or not in a mapping: nothing of the kind was judged. */
@@ -833,6 +842,7 @@ export interface ComparedSubject {
   readonly label: string;
   readonly names: readonly [string, string]; // how the two are called: their labels without what these have in common
   readonly says: string; // what can be said of the two indices, in words
+  readonly thinking: string | null;
   readonly values: readonly (number | null)[]; // [0, 100], in the order of *compared*
   readonly shown: readonly (string | null)[]; // the same, as text
   readonly apart: Differences;

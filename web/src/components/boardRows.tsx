@@ -72,3 +72,34 @@ export const LENGTH: Column<BoardRow> = numberColumn("length", "Length", (row) =
   hint: "Mean characters of a reply",
   sortValue: (row) => row.reply_length,
 });
+
+/** How much reasoning the replies of a row came with, and whether that is what its label says, in words. */
+export function reasoningInWords({ reasoning_tokens: tokens, reasoning_doubt: doubt, health }: BoardRow): string {
+  return [
+    doubt ?? (health.reasoned ? `in ${health.shown.reasoned_share} of its replies` : ""),
+    tokens ? `${tokens.shown} reasoning tokens a reply` : "",
+  ]
+    .filter(Boolean)
+    .join("; ");
+}
+
+export const REASONING: Column<BoardRow> = numberColumn(
+  "reasoning",
+  "Reasoning",
+  ({ reasoning_tokens: tokens, reasoning_doubt: doubt }) => (
+    <span className={doubt === null ? "" : "text-warn"}>
+      {doubt === null ? null : (
+        <>
+          <span aria-hidden="true">▲ </span>
+          <span className="sr-only">{doubt}: </span>
+        </>
+      )}
+      {orDash(tokens?.shown)}
+    </span>
+  ),
+  {
+    hint: "Mean reasoning tokens of a reply; about: counted from the text of the reasoning",
+    sortValue: (row) => row.reasoning_tokens?.mean,
+    cellHint: (row) => reasoningInWords(row) || undefined,
+  },
+);

@@ -175,6 +175,7 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
             <p className="mt-4 text-lg font-semibold" role="status">
               {pair.says}
             </p>
+            {pair.thinking ? <p className="text-soft">{pair.thinking}</p> : null}
             <Downloads files={csvAndJson(path)} citation={board.citation} />
             {value.subject === first ? null : (
               <p className="text-sm text-soft">

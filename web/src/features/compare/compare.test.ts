@@ -28,6 +28,7 @@ describe("a pair in the file of the one that comes first", () => {
         subject: "b",
         names: ["A", "B"],
         says: "A is ahead on this test, and would be on another like it.",
+        thinking: "Thinking (medium against none) moved the index by −19.5 points.",
         values: [60.5, 50, 10],
         shown: ["60.5", "50", "10"],
         apart: {
@@ -56,6 +57,7 @@ describe("a pair in the file of the one that comes first", () => {
     const pair = pairIn(file, "b", "a");
     expect(pair?.names).toEqual(["B", "A"]);
     expect(pair?.subject).toBe("a");
+    expect(pair?.thinking).toBe(file.others[0]?.thinking);
     expect(pair?.sides.map(({ shown }) => shown[0])).toEqual(["60.5", "80.0"]);
     expect(pair?.apart.points).toEqual([19.5, 0, null]);
     expect(pair?.apart.shown).toEqual(["+19.5", "0", null]);

@@ -1,7 +1,7 @@
 import type { BranchDifference, ComparedSubject, Comparisons, Differences, WordedIntervals } from "../../api/types";
 
 /** What is said of two subjects beside each other. */
-export interface Pair extends Pick<ComparedSubject, "names" | "says" | "apart" | "branches"> {
+export interface Pair extends Pick<ComparedSubject, "names" | "says" | "thinking" | "apart" | "branches"> {
   subject: string; // id of the second
   sides: readonly [Values, Values]; // in the order of *compared*
 }
@@ -20,6 +20,7 @@ export function pairIn(file: Comparisons, first: string, second: string): Pair |
     sides: [other, file],
     names: [two, one],
     says: other.says, // it names both
+    thinking: other.thinking, // from the lower effort to the higher, whichever is first
     apart: turned(other.apart),
     branches: other.branches.map(turnedBranch),
   };

@@ -1,5 +1,5 @@
 import type { Board, Dimension, BoardRow } from "../../api/types";
-import { DataHealth, dataProblems, COST, costOf, LENGTH, priceInParts } from "../../components/boardRows";
+import { DataHealth, dataProblems, COST, costOf, LENGTH, priceInParts, REASONING } from "../../components/boardRows";
 import { shownColumn, column, numberColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
 import { LabelDoubt, PossibleRanks, SubjectLabel } from "../../components/labels";
@@ -148,7 +148,7 @@ export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
       sortValue: severity,
     }),
   );
-  return [...columns, ...costColumns(board)];
+  return [...columns, ...costColumns(board, "max-[120rem]:hidden")];
 }
 
 function dimensionColumn(
@@ -179,12 +179,14 @@ function dimensionColumn(
   };
 }
 
-/** What a run costs, and how long the replies are. */
-function costColumns({ rows }: Board): Column<BoardRow>[] {
+/** What a run costs, how long the replies are, and how much reasoning they came with. */
+function costColumns({ rows }: Board, ifReasoningFits: string): Column<BoardRow>[] {
   const priced = rows.some(({ price }) => price?.dollars_per_run != null);
+  const reasoned = rows.some((row) => row.reasoning_tokens ?? row.reasoning_doubt);
   return [
     ...(priced ? [{ ...COST, className: "max-lg:hidden", cellHint: costInParts }] : []),
     { ...LENGTH, className: "max-2xl:hidden" },
+    ...(reasoned ? [{ ...REASONING, className: `${ifReasoningFits} whitespace-nowrap` }] : []),
   ];
 }
 
@@ -209,7 +211,7 @@ export function forestColumns(context: ColumnContext): Column<BoardRow>[] {
       cellClass: "!py-0 !align-middle [&>span]:h-8",
       cell: (row) => <IntervalBar score={row.index} scale={scale} kind="both" ticks={ticks} />,
     },
-    ...costColumns(board),
+    ...costColumns(board, "max-2xl:hidden"),
   ];
 }
 

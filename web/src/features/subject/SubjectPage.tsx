@@ -14,7 +14,7 @@ import { Runs } from "./Runs";
 import { Scores, FULL_SCALE } from "./Scores";
 import { Button } from "../../components/fields";
 import { Label } from "../../components/labels";
-import { dataProblems, healthDetails, priceInParts } from "../../components/boardRows";
+import { dataProblems, healthDetails, priceInParts, reasoningInWords } from "../../components/boardRows";
 import { DataTable, numberColumn, column, headColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler } from "../../components/bars";
 
@@ -142,9 +142,7 @@ function Facts({ subject }: { subject: Subject }) {
     "Endpoint": <Label text={facts.endpoint} />,
     "Provider": facts.provider ? <Label text={`${facts.provider} (pinned)`} /> : "not pinned",
     "Served by": served.length ? <span className="label">{providers.join(", ") + more}</span> : null,
-    "Reasoning": health.reasoned
-      ? `${facts.reasoning}, in ${health.shown.reasoned_share} of its replies`
-      : facts.reasoning,
+    "Reasoning": [facts.reasoning, reasoningInWords(row)].filter(Boolean).join("; "),
     "Temperature": facts.temperature,
     "Limit": facts.max_tokens ? `${count(facts.max_tokens)} tokens a reply` : null,
     "Cost": price?.free ? "free" : cost.filter(Boolean).join("; ") || null,
