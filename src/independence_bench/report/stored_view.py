@@ -178,15 +178,14 @@ def audit_view(audit: AuditReport, lowest: Severity = "note", top: int = SHOWN) 
             )
             for one in findings
         ],
-        "error: the number is wrong, or does not follow from its records; warning: it is weaker "
-        "than it looks, or missing; note: worth knowing. places: conversations or records with "
-        "the finding; without it: the largest change of a subject's index, in points, if the "
-        "runs with the finding are left out; a dash: no other run is left, or there was no "
-        "index. See docs/audit.md.",
+        "error: the number is wrong, or does not follow from its records; warning: a number is "
+        "missing; note: it cannot be checked. places: conversations or records with the finding; "
+        "without it: the largest change of a subject's index, in points, if the runs with the "
+        "finding are left out; a dash: no other run is left, or there was no index. See "
+        "docs/audit.md.",
         gap=2,
         brief="without it: the largest change of a subject's index, in points, if the runs with "
-        "the finding are left "
-        "out.",
+        "the finding are left out.",
     )
     for finding in findings:
         yield from _finding(finding, audit.protocol, top)
