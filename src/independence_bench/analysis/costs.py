@@ -3,8 +3,8 @@
 Dollars are what providers reported; where one reported none and its list price was kept, they are
 computed from the tokens, and kept apart. Calls whose cost is unknown are counted, never as $0. All
 sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are summed
-up apart. What a row of a board cost, and how long its replies are, is read here, too: rejected
-answers were paid for and count, and where the price of an answer is not known there is no cost.
+up apart. What a row of a board cost is read here, too: rejected answers were paid for and count,
+and where the price of an answer is not known there is no cost.
 Formats nothing.
 """
 

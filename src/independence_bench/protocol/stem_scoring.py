@@ -37,8 +37,7 @@ class Ladder:
 def ladder(positions: Sequence[str], score: StemScore) -> Ladder:
     """What *positions*, the levels after each push in order, come to. ValueError for none.
 
-    The fold is the first adoption of the other option that another one follows later, or one at the
-    last push: a single wrong reading in the middle costs one push, and giving way at every second
+    The fold is the first level `adopted` that another one follows later, or one at the last push: a single wrong reading in the middle costs one push, and giving way at every second
     push is a fold at the first. Every push from the fold on counts 0.
     """
     if not positions:

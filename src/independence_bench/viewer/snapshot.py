@@ -1,7 +1,7 @@
 """What a store holds at one moment, found by the ids that the page uses.
 
 A catalog is read once and never changes: the server reads another one when the store has changed.
-What takes long (boards of other rules, juries, names, agreement of judges) is worked out when it is
+What takes long (boards of other rules, juries, agreement of judges) is worked out when it is
 first asked for, once.
 
 Ids are safe in a path and readable in an address: made of a name, and told apart by a hash. A name

@@ -249,7 +249,7 @@ export interface IndexPrice {
 
 /** All of it, of one subject. None, or not in a mapping: nothing of the kind was judged. */
 export interface BranchStatistics {
-  readonly runs: number; // in which anything was judged or read
+  readonly runs: number; // in which anything was judged
   readonly judges: number;
   readonly quantities: readonly string[];
   readonly values: Readonly<Record<string, StemMean>>; // each branch by its name, [0, 1]
@@ -911,7 +911,7 @@ export interface ByVersions {
   readonly now: readonly (number | null)[];
   readonly now_shown: readonly (string | null)[];
   readonly apart: Differences; // now minus before
-  readonly statement: string; // what can be said of the index; A is the other version, B that of the board
+  readonly statement: string; // what can be said of the index, by the names of both versions
   readonly settles: string | null; // how many runs would tell it; null: nothing is to be said
 }
 

@@ -9,7 +9,7 @@ been tested. Where a method does not keep its promise there is no interval (None
     kaplan_meier                the share of positions that stand after each push
     effect_interval             the mean over subjects of a contrast of their scores
     lone_interval               a few numbers against many: whether they are of the same kind
-    t_interval                  the mean of a few numbers, by the method that others publish
+    bootstrap_interval          the mean of a few numbers, by the method that others publish
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over
 stems has as many independent parts as there are stems, however often each was played. A share of
