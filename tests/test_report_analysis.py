@@ -32,7 +32,6 @@ from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]
 HEALTH = Health(1, 1, 0, 1, 0, 1, 0, 0, 0)
-BOTH = ("user_role", "tool_role")
 V1 = {Configuration(system, way): index for (system, way), index in {
     ("neutral", "user_role"): 56.1, ("neutral", "tool_role"): 60.7,
     ("strong_independence", "user_role"): 79.9, ("strong_independence", "tool_role"): 81.7,
