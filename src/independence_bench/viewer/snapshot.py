@@ -210,17 +210,12 @@ class BoardEntry:
     weights: str | None = None  # a weighting that the protocol names; None: its own weights
     exam: str | None = None  # what the exam says of the judge or the jury, in a line; None: nothing
 
-    VIEW: ClassVar[View] = View(without=("edition",), also=("protocol", "default_configuration"))
+    VIEW: ClassVar[View] = View(without=("edition", "judge_kind"), also=("protocol",))
 
     @property
     def protocol(self) -> str:
         """The protocol's id."""
         return self.edition.id
-
-    @property
-    def default_configuration(self) -> bool:
-        """Whether the protocol is meant to be played so."""
-        return self.configurations == self.edition.protocol.configurations
 
     @property
     def series(self) -> str:
