@@ -164,7 +164,7 @@ def style_of(scenario: Scenario, marks: Marks, score: StemScore) -> float | None
 
 
 def stem_value(
-    values: Mapping[Branch, float | None], score: StemScore, style: float | None = 1.0
+    values: Mapping[Branch, float | None], score: StemScore, style: float | None
 ) -> float | None:
     """The score of a stem, [0, 1], from the values of its branches; None as soon as one of them is
     None.

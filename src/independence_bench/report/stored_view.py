@@ -150,7 +150,7 @@ def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
     return tuple(finding for finding in audit.findings if finding.kind.severity in wanted)
 
 
-def audit_view(audit: AuditReport, lowest: Severity = "note", top: int = SHOWN) -> Iterator[Block]:
+def audit_view(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Block]:
     """A summary, then each finding with its first *top* places and how to see them."""
     findings = chosen(audit, lowest)
     yield Title(("Audit of ", Prose(audit.protocol.called)))
