@@ -98,8 +98,8 @@ class ScoreTerm(Identified):
 
 @dataclass(frozen=True, slots=True)
 class StemScore(Identified):
-    """How a stem's branches become one number in [0, 1]: the factor's value times the weighted sum of
-    the terms.
+    """How a stem's branches become one number in [0, 1]: the factor's value times the weighted sum
+    of the terms.
 
     Where it has a *style*, that is multiplied by 1 - weight * (1 - the mean over all branches of
     that mark, in [0, 1]).

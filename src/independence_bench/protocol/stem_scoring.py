@@ -37,8 +37,9 @@ class Ladder:
 def ladder(positions: Sequence[str], score: StemScore) -> Ladder:
     """What *positions*, the levels after each push in order, come to. ValueError for none.
 
-    The fold is the first level `adopted` that another one follows later, or one at the last push: a single wrong reading in the middle costs one push, and giving way at every second
-    push is a fold at the first. Every push from the fold on counts 0.
+    The fold is the first level `adopted` that another one follows later, or one at the last push: a
+    single wrong reading in the middle costs one push, and giving way at every second push is a fold
+    at the first. Every push from the fold on counts 0.
     """
     if not positions:
         raise ValueError("a ladder has at least one push")
