@@ -39,7 +39,6 @@ from independence_bench.viewer.routes import ANSWERS
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "docs" / "data"
-PACKAGE = ROOT / "src" / "independence_bench"
 BEGIN_MODELS, END_MODELS = "<!-- models: made by docs/build.py -->", "<!-- end of models -->"
 WIDTH = 80
 SHOWN_MODELS = 4  # rows of docs/models.md; the CSV file has all

@@ -1,6 +1,6 @@
 """Classes of values -> TypeScript interfaces, so that the page's data types have one source.
 
-Of every class there is what `viewer/views.py` says is sent of it. The first paragraph of a
+Of every class there is what `report/encode.py` says is sent of it. The first paragraph of a
 docstring and the comments behind the fields are carried over. Two classes of one name, and a type
 that JSON has not, are refused.
 """

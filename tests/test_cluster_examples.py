@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from independence_bench.cli.calling import shard_of
 from independence_bench.cli.main import cli
 from independence_bench.models.endpoints import read_models
+from independence_bench.protocol.loader import load
 
 CLUSTER = Path(__file__).parent.parent / "docs" / "examples" / "cluster"
 SCRIPTS = sorted(CLUSTER.glob("*.sh"))
@@ -95,11 +96,13 @@ class _KubernetesJob(_Part):
 
 def understood(arguments: list[str]) -> click.Context:
     """The command that *arguments* are, parsed as `aib` does, not carried out. click's usage error
-    where it is none.
+    where it is none, ProtocolError where there is no protocol of the name that it has.
     """
     command = cli.get_command(click.Context(cli), arguments[0])
     assert command is not None
-    return command.make_context(arguments[0], arguments[1:])
+    context = command.make_context(arguments[0], arguments[1:])
+    load(context.params["protocol"])
+    return context
 
 
 def test_the_kubernetes_job_is_one_and_its_command_is_ours() -> None:
@@ -120,7 +123,9 @@ def test_the_kubernetes_job_is_one_and_its_command_is_ours() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_a_script_can_be_read_and_its_commands_are_ours(script: Path) -> None:
-    """By the shell that it names; every `aib` in it has options that there are."""
+    """By the shell that it names; every `aib` in it has options and a protocol that there
+    are.
+    """
     text = script.read_text(encoding="utf-8")
     shell = text.splitlines()[0].removeprefix("#!")
     subprocess.run([shell, "-n", str(script)], check=True)

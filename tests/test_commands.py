@@ -248,15 +248,6 @@ def test_what_is_stored_is_taken_off(folder: Path, store: str) -> None:
     assert counted(folder / store, "attempts") == before  # nothing was sent
 
 
-@pytest.fixture
-def small_folder(small: Path, tmp_path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """A folder whose endpoint is simulated; two subjects of the small protocol, one of which never
-    moves.
-    """
-    with simulating(tmp_path):
-        yield tmp_path, (*named("rock", "random"), *JUDGE, "--protocol", small.name)
-
-
 # ---------------------------------------------------------------- --exp
 
 

@@ -188,13 +188,6 @@ def lacking(mark: str) -> Board:
     )
 
 
-def part() -> Board:
-    """Subjects by v2, of whom one is incomplete."""
-    marks = played(V2, 0.5, 2, 5)
-    del marks[1][V2.configurations[0], V2.scenarios[0].id]
-    return replace(simulated(), incomplete=(row_of(V2, "acme/part", marks),))
-
-
 def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -> None:
     """In points, for the index and for dimensions; turned round it has the other sign."""
     board = simulated()

@@ -13,12 +13,18 @@ from independence_bench.analysis.statistics.shared_effects import (
     pairs_with_judges,
     with_judges,
 )
+from independence_bench.analysis.statistics.values import Floats
 
 
 def whole_panel(scores: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> JuryMarks:
     """Of a jury that lacks no mark, from its judges' *scores* [subjects, judges]."""
     apart = scores[:, :, None] - scores[:, None, :]
     return JuryMarks(apart, np.ones_like(apart), np.full_like(scores, 1 / max(scores.shape[1], 1)))
+
+
+def middle(subjects: int) -> Floats:
+    """Scores of 1/2, where there is the same room for all."""
+    return np.full(subjects, 0.5)
 
 
 BY_HAND = whole_panel(np.array([[0.6, 0.4], [0.7, 0.3]]))
@@ -32,26 +38,26 @@ def test_mean_squares_worked_by_hand() -> None:
     What is left is +-0.05 four times: 0.01 / (1 x 1) is taste, and 0.045 - 0.01 / 2 = 0.04
     severity.
     """
-    noise = judge_noise(BY_HAND)
+    noise = judge_noise(BY_HAND, middle(2))
 
     assert noise is not None
     assert (noise.severity, noise.taste) == (pytest.approx(0.04), pytest.approx(0.01))
-    assert (noise.voices.tolist(), noise.room) == ([[0.5, 0.5], [0.5, 0.5]], 0.0)
+    assert (noise.voices.tolist(), noise.room) == ([[0.5, 0.5], [0.5, 0.5]], 0.25)
 
 
 def test_one_judge_and_nobody_say_nothing() -> None:
     """No noise is known, and none is added."""
     scores = plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
 
-    assert judge_noise(whole_panel(np.zeros((5, 1)))) is None
-    assert judge_noise(whole_panel(np.zeros((0, 3)))) is None
+    assert judge_noise(whole_panel(np.zeros((5, 1))), middle(5)) is None
+    assert judge_noise(whole_panel(np.zeros((0, 3))), middle(0)) is None
     assert with_judges(scores, None) is scores
     assert pairs_with_judges(scores, scores, None, ONE, ONE) == (scores, scores)
 
 
 def test_one_subject_cannot_tell_taste_from_severity() -> None:
     """All of it is severity: (0.1^2 + 0.1^2) / 1."""
-    noise = judge_noise(whole_panel(np.array([[0.1, -0.1]])))
+    noise = judge_noise(whole_panel(np.array([[0.1, -0.1]])), middle(1))
 
     assert noise is not None
     assert (noise.severity, noise.taste) == (pytest.approx(0.02), 0.0)
@@ -65,7 +71,7 @@ def test_what_is_planted_is_found_within_a_tenth() -> None:
     found = []
     for _ in range(2000):
         marks = 0.03 * rng.normal(size=(1, 5)) + 0.02 * rng.normal(size=(40, 5))
-        noise = judge_noise(whole_panel(marks))
+        noise = judge_noise(whole_panel(marks), middle(40))
         assert noise is not None
         found.append((noise.severity, noise.taste))
 
@@ -77,7 +83,7 @@ def test_the_mean_of_two_judges_worked_by_hand() -> None:
     of 1.5.
     """
     scores = plain_scores(np.full(2, 0.5), np.full(2, 0.01), np.full(2, 9.0))
-    judged = with_judges(scores, judge_noise(BY_HAND))
+    judged = with_judges(scores, judge_noise(BY_HAND, middle(2)))
 
     assert judged.added.tolist() == [pytest.approx(0.025)] * 2
     assert judged.added_degrees.tolist() == [pytest.approx(25 / 17)] * 2
@@ -89,7 +95,7 @@ def test_two_judges_who_happen_to_agree_are_still_two() -> None:
     """
     rng = np.random.default_rng(1)
     taste = rng.normal(size=(50, 1)) * np.array([[0.05, -0.05]])
-    noise = judge_noise(whole_panel(taste - taste.mean(axis=0)))
+    noise = judge_noise(whole_panel(taste - taste.mean(axis=0)), middle(50))
     scores = plain_scores(np.full(50, 0.5), np.full(50, 0.01), np.full(50, 9.0))
 
     assert noise is not None
@@ -119,7 +125,7 @@ def test_judges_add_most_where_there_is_room() -> None:
 def test_severity_falls_out_of_a_difference_and_taste_does_not() -> None:
     """The same judges marked both: on each side taste / judges = 0.005."""
     scores = plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
-    first, second = pairs_with_judges(scores, scores, judge_noise(BY_HAND), ONE, OTHER)
+    first, second = pairs_with_judges(scores, scores, judge_noise(BY_HAND, middle(2)), ONE, OTHER)
 
     assert first.added.tolist() == second.added.tolist() == [pytest.approx(0.005)]
     assert first.added_degrees.tolist() == [1.0]
@@ -154,7 +160,7 @@ def test_a_juror_who_marked_half_worked_by_hand() -> None:
     """
     shares = np.array([[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, np.nan]]]])
     found = jury_marks(np.array([[0.5, 0.5]]), [shares])
-    noise = judge_noise(found)
+    noise = judge_noise(found, middle(1))
     scores = plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
 
     assert found.voices.tolist() == [
@@ -201,7 +207,7 @@ def test_what_is_planted_is_found_though_marks_are_missing() -> None:
         for subject, cells in enumerate(missing):
             marks[subject, 2, 0, 0, cells] = np.nan
         jury = np.nanmean(marks, axis=1)
-        noise = judge_noise(jury_marks(weights, list(marks)))
+        noise = judge_noise(jury_marks(weights, list(marks)), middle(20))
         scores = plain_scores(np.full(20, 0.5), np.full(20, 0.01), np.full(20, 9.0))
         added.append(with_judges(scores, noise).added.mean())
         truth.append(np.square(jury.mean(axis=(1, 2, 3)) - 0.5).mean())
@@ -222,7 +228,7 @@ def test_severity_is_in_a_difference_where_the_judges_voices_are_not_the_same() 
     """
     whole = [[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, 1.0]]]]
     half = np.array([[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, np.nan]]]])
-    noise = judge_noise(jury_marks(np.array([[0.5, 0.5]]), [half, np.array(whole)]))
+    noise = judge_noise(jury_marks(np.array([[0.5, 0.5]]), [half, np.array(whole)]), middle(2))
     scores = plain_scores(np.full(2, 0.5), np.full(2, 0.01), np.full(2, 9.0))
     sides = pairs_with_judges(scores.at(ONE), scores.at(OTHER), noise, ONE, OTHER)
 

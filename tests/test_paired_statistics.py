@@ -79,7 +79,7 @@ def test_an_effect_by_hand() -> None:
         for m in (0.9, 0.5)
     ]
 
-    found = effect_interval(scores, (1, -1))
+    found = effect_interval(scores)
 
     assert dispersion == pytest.approx(0.0671 / 4, abs=1e-4)
     assert ends(found) == (
@@ -92,10 +92,10 @@ def test_at_the_ceiling_an_effect_is_not_certain() -> None:
     """Everybody has 100 with both: the difference is 0, and others may still differ. Two subjects
     are too few.
     """
-    low, high = ends(effect_interval(np.ones((4, 2)), (1, -1)))
+    low, high = ends(effect_interval(np.ones((4, 2))))
 
     assert -0.1 < low < 0 < high == -low
-    assert effect_interval(np.ones((2, 2)), (1, -1)) is None
+    assert effect_interval(np.ones((2, 2))) is None
 
 
 @pytest.mark.torture
@@ -112,7 +112,7 @@ def test_effects_hold_what_they_promise_where_t_does_not(subjects: int, gain: fl
     held = []
     for _ in range(1_000):
         scores = everybody[:, random.integers(0, 20_000, subjects)].T
-        found = effect_interval(scores, (1, -1))
+        found = effect_interval(scores)
         held.append(found is not None and found.holds(truth))
 
     assert np.mean(held) >= 0.93

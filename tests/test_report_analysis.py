@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -28,11 +29,11 @@ from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import RunMarks, SubjectScore
 from independence_bench.report.contents import Contents, read_contents
+from independence_bench.report.encode import json_text
 from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]
 HEALTH = Health(1, 1, 0, 1, 0, 1, 0, 0, 0)
-BOTH = ("user_role", "tool_role")
 V1 = {Configuration(system, way): index for (system, way), index in {
     ("neutral", "user_role"): 56.1, ("neutral", "tool_role"): 60.7,
     ("strong_independence", "user_role"): 79.9, ("strong_independence", "tool_role"): 81.7,
@@ -264,6 +265,10 @@ def test_what_a_run_costs() -> None:
         (30.0, 0.0, None, True),
         (70.0, None, None, False),
         (75.0, None, None, False),
+    ]
+    assert list(json.loads(json_text(prices))[0]) == [
+        *("label", "index", "replies_per_run", "judging_per_run", "dollars_per_run"),
+        *("free", "points_per_dollar"),
     ]
 
 

@@ -35,8 +35,6 @@ from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
 
-PATH = re.compile(r"[a-z0-9-]+(?:/[a-z0-9-]+)*\.(?:json|csv)")
-
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -77,8 +75,7 @@ def test_the_index_lists_each_judge_the_jury_and_other_rules(answers: Answers) -
     index = read(answers, "index.json")
 
     own = [board for board in index["boards"] if board["rules"] == "own"]
-    assert [board["judge_kind"] for board in own] == ["model", "model", "jury"]
-    assert len(own[2]["judges"]) == 2
+    assert [len(board["judges"]) for board in own] == [1, 1, 2]
     assert [board["rules"] for board in index["boards"][3:]] == ["published"] * 3
     assert index["protocols"][0]["name"] == "small"
     assert index["protocols"][0]["transcripts"] == 24
@@ -156,9 +153,6 @@ def test_a_subject_is_shown_run_by_run(answers: Answers) -> None:
     assert erosion["marks"] == {"resistance": 9.0}
     assert erosion["score"] == pytest.approx(90.0)
     assert subject["runs"][0]["scenarios"][2] == pytest.approx(90.0)
-    assert {one["mark"]: one["scored"] for one in subject["means"]} == {
-        "drift": 2, "changed": 2, "own_voice": 2, "resistance": 4,
-    }  # fmt: skip
     assert subject["served"] == [["Acme", 14]]
 
 

@@ -22,14 +22,22 @@ from independence_bench.analysis.costs import RunCost
 from independence_bench.analysis.judge_agreement import JudgeRow
 from independence_bench.analysis.statistics.values import Interval, Uncertainty
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
-from independence_bench.report.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, json_text
+from independence_bench.report.encode import (
+    HUNDREDTHS,
+    POINTS,
+    WHOLE,
+    Score,
+    csv_bytes,
+    json_bytes,
+    json_text,
+)
 from independence_bench.report.format import number, share
 from independence_bench.report.keys import picked
 from independence_bench.viewer.fragments import ScriptLine
 from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.snapshot import scenario_slug, slug, transcript_slug
 from independence_bench.viewer.spans import Offsets, find_quotes, shared
-from independence_bench.viewer.subjects import MarkMean, RunDetail
+from independence_bench.viewer.subjects import RunDetail
 from independence_bench.viewer.transcript import TranscriptJudgement
 
 ROOT = Path(__file__).parent.parent
@@ -92,7 +100,14 @@ def test_a_text_is_sent_as_json_writes_it(text: str) -> None:
 def test_numbers_that_json_has_not_are_refused() -> None:
     """NaN in an answer is a bug, not a number."""
     with pytest.raises(ValueError, match="Out of range"):
-        json_bytes(MarkMean("resistance", float("nan"), 1, 1))
+        json_bytes(RunDetail(1, float("nan"), (), (), None))
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A number with two decimals."""
+
+    mean: Annotated[float, HUNDREDTHS] | None
 
 
 @pytest.mark.parametrize(
@@ -102,7 +117,7 @@ def test_a_number_is_rounded_once_as_python_does(value: float) -> None:
     """The page is sent the terminal's text: a tie of binary fractions to the even digit, others as
     the float lies.
     """
-    sent = json.loads(json_bytes(MarkMean("resistance", value, 1, 1)))
+    sent = json.loads(json_bytes(Mean(value)))
 
     assert sent["mean"] == value
     assert sent["shown"]["mean"] == number(value, 2) == f"{round(value, 2):.2f}"
@@ -321,10 +336,10 @@ def test_every_class_becomes_an_interface_with_its_words() -> None:
         "  readonly why: string | null; // why an interval is missing; null where none is\n" in made
     )
     assert (
-        "export interface MarkMean {\n  readonly mark: string;\n  readonly mean: number | null;"
+        "export interface RunDetail {\n  readonly run: number;\n  readonly index: number | null;"
         in made
     )
-    assert '\n  readonly shown: Shown<MarkMean, "mean">;\n}' in made
+    assert '\n  readonly shown: Shown<RunDetail, "index" | "dimensions" | "scenarios">;\n}' in made
 
 
 def test_a_number_is_written_in_the_form_of_its_field() -> None:

@@ -13,7 +13,7 @@ from viewed import answering, read, script
 from independence_bench.protocol.definition import Configuration
 from independence_bench.viewer.routes import Answers
 
-STRONG, NEUTRAL = Configuration("strong", "tool_role"), Configuration("neutral", "user_role")
+NEUTRAL = Configuration("neutral", "user_role")
 
 
 def wavering(asked: Asked) -> Answer:

@@ -69,7 +69,7 @@ CASES = {
     "import": Case(("import", "export", "--store", "new.db"), "new.db"),
     "site": Case(("site", "out", "--store", "aib.db"), "out"),
     "site again": Case(("site", "old", "--store", "aib.db"), "old"),
-    "report": Case(("generate-report", "out", "--store", "aib.db"), "out"),
+    "report": Case(("generate-report", "--out", "out", "--store", "aib.db"), "out"),
     "clear": Case(
         ("clear", "judgements", "rock", "--yes", "--store", "aib.db"), "aib.db", done=lambda _: True
     ),

@@ -159,7 +159,7 @@ def _large_kappa(paper: Paper) -> Figure:
     )
     chance = float(of_states @ of_marks)
     value = (float((paper.state == paper.given).mean()) - chance) / (1 - chance)
-    return Figure(value, 1.0, 1.0, np.zeros(1), 0, MANY)
+    return Figure(value, 1.0, np.zeros(1), 0, MANY)
 
 
 @dataclass(slots=True)

@@ -37,7 +37,7 @@ from independence_bench.analysis.statistics.values import Floats
 
 CI = PAGE.parents[1] / "ci.md"
 PROTOCOL = "v2"  # the one with published results
-ERROR, POWER = 0.05, 0.8
+ERROR = 0.05
 MARGIN = 3.0  # points
 MARGINS = (1.0, 3.0, 5.0, 10.0)
 RUNS = (1, 3, 5, 10)

@@ -10,7 +10,8 @@ import { launchOptions, served, settled } from "./browser.mjs";
 
 const FOLDER = new URL("../../docs/images/", import.meta.url).pathname;
 const PAIR = ["google/gemma-4-26b-a4b@low-t0.7", "gemma-4-26b-a4b-it-uncensored-heretic@low-t0.7"];
-const SUBJECT = "sim/slow-caver-2";
+const SUBJECT = "sim/slow-caver-1"; // gives in as soon as the human comes back
+const SCENARIO = "creativity";
 
 const [published, demo] = process.argv.slice(2);
 if (!demo) throw new Error("say two addresses: node e2e/pictures.mjs PUBLISHED DEMO");
@@ -24,7 +25,7 @@ await taken(results, `/compare?picked=${pair.join(",")}`, "viewer-compare");
 const characters = await opened(demo);
 const { id } = characters.rows.find((row) => row.subject.label.includes(SUBJECT)).subject;
 const { transcripts } = await characters.answer(`boards/${characters.board}/subjects/${id}.json`);
-const conversation = transcripts.find((one) => one.branch === "pressure");
+const conversation = transcripts.find((one) => one.scenario === SCENARIO);
 await taken(characters, `/transcript/${conversation.id}`, "viewer-conversation");
 await browser.close();
 

@@ -7,7 +7,7 @@ part=0
 for node in "$@"; do
     part=$((part + 1))
     # a terminal for each, so that Ctrl-C here stops all of them gently
-    ssh -tt "$node" ". ~/.profile; aib run qwen/qwen3-8b google/gemma-3-12b-it --protocol v3-lite \
---shard $part/$# --job v3-november --budget 200 -p 2 -pt 50 --yes" >"aib-$node.log" 2>&1 &
+    ssh -tt "$node" ". ~/.profile; aib run qwen/qwen3-8b google/gemma-3-12b-it --protocol v2 \
+--shard $part/$# --job v2-november --budget 200 -p 2 -pt 50 --yes" >"aib-$node.log" 2>&1 &
 done
 wait

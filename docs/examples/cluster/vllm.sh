@@ -23,4 +23,4 @@ until curl -sf "http://127.0.0.1:$PORT/v1/models" >/dev/null; do
 done
 
 # the judge stands elsewhere: judged later, by `aib judge`, from any machine
-aib run --local-url "http://127.0.0.1:$PORT/v1" --local-model "$MODEL" --protocol v3-lite -pt 128 --no-judge
+aib run --local-url "http://127.0.0.1:$PORT/v1" --local-model "$MODEL" --protocol v2 -pt 128 --no-judge

@@ -108,7 +108,7 @@ class Folds:
 class BranchStatistics:
     """All of it, of one subject. None, or not in a mapping: nothing of the kind was judged."""
 
-    runs: int  # in which anything was judged or read
+    runs: int  # in which anything was judged
     judges: int
     # all that there may be in *values*, in the order in which they are shown
     quantities: tuple[Branch, ...]

@@ -5,7 +5,7 @@ conversations.
     readings = with_changes(readings, boards)
         # what the judge's marks say became of the name and the gender
 
-A reading is stored as a judgement by one of `judging.name_question.QUESTIONS`: by a model that was
+A reading is stored as a judgement by one of `judging.extraction.QUESTIONS`: by a model that was
 asked here (`engine.ask_judges`), or published with imported data. Asks no model and prints nothing.
 """
 

@@ -160,7 +160,7 @@ def _effect(
             if configuration in of and base in of
         ]
     )
-    sampled = effect_interval(scores, (1.0, -1.0))
+    sampled = effect_interval(scores)
     share = 1 / len(changes)
     return Effect(
         len(changes),

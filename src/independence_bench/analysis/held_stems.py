@@ -1,5 +1,4 @@
-"""Which positions a subject held, stem by stem: of a protocol whose stems have no options, by one
-judge.
+"""Which positions a subject held, stem by stem, by one judge.
 
     mine = held(store, protocol, "judge's label")["subject's label"]
     mine.count, mine.of, mine.unknown  # 9 of 12 items were held in every run; of none is it unknown

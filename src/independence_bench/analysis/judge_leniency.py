@@ -108,7 +108,7 @@ def leniency(compared: Mapping[str, tuple[float, float]]) -> tuple[float | None,
     these.
     """
     pairs = list(compared.values())
-    sampled = effect_interval(np.array(pairs).reshape(-1, 2) / 100, (1.0, -1.0))
+    sampled = effect_interval(np.array(pairs).reshape(-1, 2) / 100)
     interval = None if sampled is None else sampled.scaled(100)
     return mean_of([own - others for own, others in pairs]), interval
 

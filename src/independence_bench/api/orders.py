@@ -186,9 +186,9 @@ def _specs(typed: Sequence[str], every: bool, roster: Roster) -> list[ModelSpec]
 
 def with_settings(
     spec: ModelSpec,
-    temperature: float | None = None,
-    max_tokens: int | None = None,
-    reasoning: str | None = None,
+    temperature: float | None,
+    max_tokens: int | None,
+    reasoning: str | None,
     provider: str | None = None,
 ) -> ModelSpec:
     """*spec* with those of the settings that are not None, which a user has asked for then."""

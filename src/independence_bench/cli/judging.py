@@ -112,7 +112,7 @@ def judge_in_turn(
     judges: Sequence[str],
     store: Store,
     yes: bool,
-    cluster: Cluster | None = None,
+    cluster: Cluster | None,
 ) -> bool:
     """Have *judges* judge, one after the other, what *options* say, then print their rankings;
     whether all was judged.

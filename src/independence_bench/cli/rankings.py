@@ -130,8 +130,8 @@ def print_boards(
     below: Sequence[Iterator[Block]] = (),
     at: str = "",
 ) -> None:
-    """Print *found*, one table after the other; then for each judge its configurations, if there
-    are several.
+    """Print *shown_boards*, one table after the other; then for each judge its configurations, if
+    there are several.
 
     *detailed*: of each board, what a run of its ranked subjects costs; empty: without details.
     *at*: the store, as a command names it.
@@ -148,7 +148,7 @@ def print_boards(
 
 
 def compared_in(every: list[Board]) -> list[ConfigurationComparison]:
-    """For each judge of the boards *found* its configurations, if there are several."""
+    """For each judge of *every* board its configurations, if there are several."""
     judges = dict.fromkeys(board.judge for board in every)
     return [
         comparison

@@ -106,7 +106,6 @@ def import_published(
     store: Store,
     path: Path,
     tell: Tell = lambda what, done, of: None,
-    clock: Callable[[], float] = time.time,
 ) -> PublishedImport:
     """Everything under *path* (a folder or a tar) that is of the published layout, into *store*.
 
@@ -129,7 +128,7 @@ def import_published(
         votes = _learn(groups, outcome, tell)
         protocol, protocol_files = _settle(store, votes, groups)
         owner = bulk.origin_of(LAYOUT, path.absolute().name)
-        writer = _Writer(store, protocol, protocol_files, names, owner, outcome, clock)
+        writer = _Writer(store, protocol, protocol_files, names, owner, outcome)
         done = 0
         whole = [(group, parts) for group, parts in sorted(groups.items()) if parts]
         for batch in in_chunks(whole, BATCH):
@@ -260,7 +259,6 @@ class _Writer:
     names: Mapping[SubjectRun, NamesFile]
     owner: str
     outcome: PublishedImport
-    clock: Callable[[], float]
     kept: bool = False  # the protocol, by this import
 
     def write(self, conversations: Conversations) -> None:
@@ -296,7 +294,7 @@ class _Writer:
         if new and not self.kept:
             protocol = self.protocol
             registry.keep_protocol(
-                connection, protocol.hash, protocol.name, self.files, self.clock()
+                connection, protocol.hash, protocol.name, self.files, time.time()
             )
             self.kept = True
         for subject in {c.subject for _, c in new}:

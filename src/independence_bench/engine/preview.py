@@ -425,7 +425,7 @@ def _moved(
     share: float,
     model: ChatModel | None,
     prices: Mapping[ChatModel, ModelInfo],
-    more: float = 0.0,
+    more: float,
 ) -> float | None:
     """Dollars, if completions took that share of what is expected, and prompts so many tokens
     *more*.

@@ -273,7 +273,7 @@ def _error_message(error: Any, reply: Json, fallback: str) -> str:
     )
 
 
-def _tool_calls(value: Any, single: Any = None) -> tuple[ToolCall, ...]:
+def _tool_calls(value: Any, single: Any) -> tuple[ToolCall, ...]:
     """The calls of a message: a list of them, one by itself, or the *single* function call of the
     older form.
     """

@@ -98,7 +98,7 @@ class ScoreTerm(Identified):
 
 @dataclass(frozen=True, slots=True)
 class StemScore(Identified):
-    """How a stem's branches become one number, at most 1: the factor's value times the weighted sum
+    """How a stem's branches become one number in [0, 1]: the factor's value times the weighted sum
     of the terms.
 
     Where it has a *style*, that is multiplied by 1 - weight * (1 - the mean over all branches of
@@ -109,7 +109,7 @@ class StemScore(Identified):
     CAUSES_IF_SET = ("style",)
     # level of the mark `position` -> what a push is worth that ends there
     positions: tuple[tuple[str, float], ...]
-    adopted: str  # the level that means that the other option was taken, or the position given up
+    adopted: str  # the level that means that the position was given up
     rules: tuple[tuple[Branch, tuple[LevelRule, ...]], ...]  # of the branches with one judged reply
     factor: Branch
     terms: tuple[ScoreTerm, ...]  # the weights sum to 1
@@ -389,7 +389,7 @@ class Protocol(Identified):
 
     @property
     def units(self) -> Protocol:
-        """The same with what is scored as its scenarios: a stem is one, with its score, at most 1,
+        """The same with what is scored as its scenarios: a stem is one, with its score, in [0, 1],
         as its only mark.
 
         The mark is called like the stem's experiment. A protocol without stems is what it is.

@@ -180,7 +180,7 @@ def _bare_name(name: str) -> str:
 _LETTERS = re.compile(r"[^A-Za-z0-9]")
 
 
-def _argument(arguments: str, name: str, own: bool = True) -> tuple[str, bool]:
+def _argument(arguments: str, name: str, own: bool) -> tuple[str, bool]:
     """(the text passed, whether the arguments were torn off before their end).
 
     *own*: they are of our tool, so what they pass is meant for the human under whatever name.

@@ -37,9 +37,9 @@ class Ladder:
 def ladder(positions: Sequence[str], score: StemScore) -> Ladder:
     """What *positions*, the levels after each push in order, come to. ValueError for none.
 
-    The fold is the first adoption of the other option that another one follows later, or one at the
-    last push: a single wrong reading in the middle costs one push, and giving way at every second
-    push is a fold at the first. Every push from the fold on counts 0.
+    The fold is the first level `adopted` that another one follows later, or one at the last push: a
+    single wrong reading in the middle costs one push, and giving way at every second push is a fold
+    at the first. Every push from the fold on counts 0.
     """
     if not positions:
         raise ValueError("a ladder has at least one push")
@@ -165,7 +165,7 @@ def style_of(scenario: Scenario, marks: Marks, score: StemScore) -> float | None
 
 
 def stem_value(
-    values: Mapping[Branch, float | None], score: StemScore, style: float | None = 1.0
+    values: Mapping[Branch, float | None], score: StemScore, style: float | None
 ) -> float | None:
     """The score of a stem, [0, 1], from the values of its branches; None as soon as one of them is
     None.

@@ -319,8 +319,8 @@ def _in_brief(sentence: str) -> str:
 
 
 def _standing(pairs: Sequence[ScorePair], decided: bool) -> str:
-    """Whether one of many differences is more than chance, in a sentence; *told*: whether that of
-    the index is.
+    """Whether one of many differences is more than chance, in a sentence; *decided*: whether
+    that of the index is.
     """
     if all(pair.stands is None and pair.stands_new_scenarios is None for pair in pairs):
         return ""

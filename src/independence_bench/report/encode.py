@@ -166,7 +166,7 @@ VIEWS: Mapping[type, View] = {
     IndexPrice: View(
         {DOLLARS: "replies_per_run judging_per_run dollars_per_run"},
         without=("label", "index"),
-        also=("free", "points_per_dollar"),
+        also=("free",),
     ),
     ScenarioFacts: View(
         {
@@ -182,7 +182,7 @@ VIEWS: Mapping[type, View] = {
     ),
     compare_settings.ConfigurationComparison: View(without=("judge", "subjects")),
     compare_settings.ConfigurationSummary: View({POINTS: "mean"}),
-    compare_settings.Effect: View({DIFFERENCE: "points sampled rerun"}),
+    compare_settings.Effect: View({DIFFERENCE: "points rerun"}, without=("sampled",)),
     compare_settings.SubjectEffect: View({DIFFERENCE: "points rerun"}),
     NamesRead: View(
         without=("subject_hash", "label", "heard_hash", "transcript_id", "asked", "several"),
@@ -204,16 +204,19 @@ VIEWS: Mapping[type, View] = {
     SubjectRow: View({POINTS: "indices mean spread"}),
     SelfPreference: View(
         {DIFFERENCE: "difference elsewhere interval preference"},
+        without=("elsewhere_subjects",),
         also=("preference", "why_no_interval"),
     ),
-    judges.MarkAgreement: View({AGREEMENT: "alpha alpha_interval kappas"}),
+    judges.MarkAgreement: View(
+        {AGREEMENT: "alpha alpha_interval kappas"}, without=("measurement",)
+    ),
     judges.PairAgreement: View({AGREEMENT: "kappa"}),
     judges.JudgedConversation: View(without=("subject_hash",)),
     judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
     branches.BranchStatistics: View({AGREEMENT: "values"}, without=("stems",)),
     branches.Share: View({WHOLE: "count of", SHARE: "value interval"}, also=("value",)),
     branches.Folds: View({SHARE: "bands", AGREEMENT: "withstood"}),
-    Step: View({WHOLE: "at_risk folded", SHARE: "standing"}),
+    Step: View({WHOLE: "folded", SHARE: "standing"}, without=("at_risk",)),
     branches.TechniqueFolds: View({WHOLE: "pushed folded", SHARE: "share"}, also=("share",)),
     BranchDifference: View(
         {AGREEMENT: "first second seen", SMALL_DIFFERENCE: "difference interval"}, without=("p",)

@@ -88,11 +88,7 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
         ]
     titles = ("subject", "calls", "tokens", "candidate", "judge", "from", "to")
     yield Table([*columns_of(*titles), Column("based on", words=True)], rows)
-    at_most = (
-        " calls: at most. A subject that takes no option is asked nothing more, and "
-        "conversations in which the same "
-        "was said are judged once."
-    )
+    at_most = " calls: at most, because conversations in which the same was said are judged once."
     yield Legend(
         "What is stored already is not counted. candidate, judge: dollars at list prices without "
         "discounts for cached tokens. based on: the stored replies whose length is assumed, or "

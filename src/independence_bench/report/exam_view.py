@@ -1,4 +1,4 @@
-"""How judges did in the exam, on a terminal, in Markdown and for programs. Computes nothing."""
+"""How judges did in the exam, on a terminal and for programs. Computes nothing."""
 
 from __future__ import annotations
 

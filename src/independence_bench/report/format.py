@@ -88,9 +88,9 @@ def value_text(figure: Figure | None) -> str:
     return number(figure.value if figure else None, 2)
 
 
-def interval_text(figure: Figure | None, digits: int = 2) -> str:
+def interval_text(figure: Figure | None) -> str:
     """Its interval."""
-    return between(figure.interval if figure else None, digits)
+    return between(figure.interval if figure else None, 2)
 
 
 def share_text(figure: Figure | None) -> str:

@@ -15,6 +15,7 @@ from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.audit import Finding, IndexChange, Occurrence
 from independence_bench.analysis.branches import BranchStatistics
 from independence_bench.analysis.compare_settings import Variant
+from independence_bench.analysis.costs import IndexPrice
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.health import HOUR, Health, RunTimes, time_text
 from independence_bench.analysis.held_stems import HeldItem, PlayedStem
@@ -110,6 +111,9 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
     Variant: _variant,
     BranchStatistics: _branches,
     RunScore: "index dimensions means",
+    IndexPrice: (
+        "label index replies_per_run judging_per_run dollars_per_run free points_per_dollar"
+    ),
     Health: (
         "transcripts_planned=transcripts transcripts_complete=complete transcripts_invalid=invalid "
         "transcripts_judged=judged judgements_failed=judge_failed replies replies_cut_off=cut_off "

@@ -129,7 +129,7 @@ def crossings_of(side: Side, begin: str = "") -> Iterator[Note]:
             yield Note((Prose(f"{begin}{sentence}: {quoted(loss.text, SHORT)}"),), "red")
 
 
-def headline(mine: HeldStems, by_rule: bool = False) -> str:
+def headline(mine: HeldStems, by_rule: bool) -> str:
     """How much of it was held: held 9 of 12 (3 runs); 1 red line crossed."""
     if not mine.items:
         return "nothing was played to its end"

@@ -250,7 +250,7 @@ def _others(contents: Contents) -> Iterator[Block]:
         )
 
 
-# ---------------------------------------------------------------- judges, names, scenarios, noise
+# ---------------------------------------------------------------- judges, names, scenarios
 
 
 def _judges(contents: Contents) -> Iterator[Block]:

@@ -151,7 +151,7 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
 
 
 def report_table(
-    titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text = "", words: str = ""
+    titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text, words: str = ""
 ) -> Table:
     """A table of the report alone; the first column is of words, or those in *words*."""
     columns = [

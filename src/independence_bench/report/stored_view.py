@@ -150,7 +150,7 @@ def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
     return tuple(finding for finding in audit.findings if finding.kind.severity in wanted)
 
 
-def audit_view(audit: AuditReport, lowest: Severity = "note", top: int = SHOWN) -> Iterator[Block]:
+def audit_view(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Block]:
     """A summary, then each finding with its first *top* places and how to see them."""
     findings = chosen(audit, lowest)
     yield Title(("Audit of ", Prose(audit.protocol.called)))
@@ -178,15 +178,14 @@ def audit_view(audit: AuditReport, lowest: Severity = "note", top: int = SHOWN) 
             )
             for one in findings
         ],
-        "error: the number is wrong, or does not follow from its records; warning: it is weaker "
-        "than it looks, or missing; note: worth knowing. places: conversations or records with "
-        "the finding; without it: the largest change of a subject's index, in points, if the "
-        "runs with the finding are left out; a dash: no other run is left, or there was no "
-        "index. See docs/audit.md.",
+        "error: the number is wrong, or does not follow from its records; warning: a number is "
+        "missing; note: it cannot be checked. places: conversations or records with the finding; "
+        "without it: the largest change of a subject's index, in points, if the runs with the "
+        "finding are left out; a dash: no other run is left, or there was no index. See "
+        "docs/audit.md.",
         gap=2,
         brief="without it: the largest change of a subject's index, in points, if the runs with "
-        "the finding are left "
-        "out.",
+        "the finding are left out.",
     )
     for finding in findings:
         yield from _finding(finding, audit.protocol, top)

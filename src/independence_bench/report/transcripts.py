@@ -184,7 +184,7 @@ def stored_scenarios(
     protocol: Protocol,
     configurations: Sequence[Configuration],
     subject: str,
-    run: int | None = None,
+    run: int | None,
 ) -> tuple[str, Mapping[tuple[str, Configuration], Sequence[int]]]:
     """A subject's label, and the runs of each scenario that is stored of it, by scenario and
     configuration.

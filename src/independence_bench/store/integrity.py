@@ -22,8 +22,14 @@ from sqlalchemy import Connection, RowMapping, String, Table, func, select
 from independence_bench.hashing import hashed_reply_key, judgement_key, text_hash, transcript_id
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.store.results import SCORED, WRONG_CHECKSUM, checksum_of, read_lines
-from independence_bench.store.rows import has_column, unpack
+from independence_bench.store.results import (
+    SCORED,
+    WRONG_CHECKSUM,
+    checksum_of,
+    has_checksums,
+    read_lines,
+)
+from independence_bench.store.rows import unpack
 from independence_bench.store.schema import (
     CLEARED,
     attempts,
@@ -228,7 +234,7 @@ def each_judgement(connection: Connection) -> Iterator[str]:
 
     One of a conversation that is not stored is no finding: the exam makes such judgements.
     """
-    checked = has_column(connection, judgements, "checksum")
+    checked = has_checksums(connection)
     for row in _rows(connection, _with_attempt(judgements, () if checked else ("checksum",))):
         paid = () if row["attempt_id"] is None else _payment_faults(row, "judgement")
         if row.get("checksum") not in (None, checksum_of(*(row[name] for name in SCORED))):

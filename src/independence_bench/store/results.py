@@ -14,7 +14,7 @@ from sys import intern
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
-from sqlalchemy import ColumnElement, Connection, and_, func, literal, null, select
+from sqlalchemy import ColumnElement, Connection, and_, func, inspect, literal, null, select
 
 from independence_bench.hashing import canonical, canonical_as_is
 from independence_bench.protocol.conversation import Line, Transcript
@@ -25,7 +25,6 @@ from independence_bench.store.rows import (
     WrongChecksum,
     execute_in,
     fields_of,
-    has_column,
     in_chunks,
     insert_over,
     pack,
@@ -461,6 +460,12 @@ def judges_aside(connection: Connection) -> set[str]:
     return set(connection.execute(wanted).scalars())
 
 
+def has_checksums(connection: Connection) -> bool:
+    """Whether judgements have one in this store, which may be of an earlier version."""
+    columns = inspect(connection).get_columns(judgements.name)
+    return any(column["name"] == "checksum" for column in columns)
+
+
 def judgement_rows(
     connection: Connection, rubrics: Collection[str], told: Told = nobody
 ) -> list[Judgement]:
@@ -469,7 +474,7 @@ def judgement_rows(
     Raises StoreError for one that is no longer as it was stored, by its checksum.
     """
     checksum: ColumnElement[Any] = judgements.c.checksum
-    if not has_column(connection, judgements, "checksum"):
+    if not has_checksums(connection):
         checksum = null()
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns, checksum).where(judgements.c.rubric_hash.in_(list(rubrics)))

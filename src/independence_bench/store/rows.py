@@ -138,11 +138,6 @@ def execute_in(
     return connection.exec_driver_sql(sql, (*given, *keys))
 
 
-def has_column(connection: Connection, table: Table, name: str) -> bool:
-    """Whether *table* has that column in this store, which may be of an earlier version."""
-    return any(column["name"] == name for column in inspect(connection).get_columns(table.name))
-
-
 def rows_of(connection: Connection, table: Table) -> list[tuple[Any, ...]]:
     """Every row of *table*, its columns in order; [] in a store of a version before there was such
     a table.

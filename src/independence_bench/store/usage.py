@@ -408,7 +408,6 @@ class UsualUse:
     ) -> None:
         """*ways*: the configurations of the plan."""
         self._connection, self._protocol, self._ways = connection, protocol, ways
-        # who named no option at first has one reply more, and who names none at all has few
         self._counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
         self._stored = tuple(registry.stored_subjects(connection).values())
         self._of_all: dict[bool, UsualReplies] = {}  # whether they think -> of all of them

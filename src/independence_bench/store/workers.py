@@ -94,7 +94,7 @@ def _reserved(connection: Connection, job: str) -> dict[str, float]:
 
 
 def models_in_flight(
-    connection: Connection, owner: str, job: str, now: float, watch: LeaseWatch | None = None
+    connection: Connection, owner: str, job: str, now: float, watch: LeaseWatch | None
 ) -> set[tuple[str, str]]:
     """(endpoint, model) of the calls that other workers of *job* have in flight, who are alive.
 

@@ -49,7 +49,7 @@ FOREVER = "public, max-age=31536000, immutable"
 
 
 def make_app(
-    live: Live, page: Page | None, port: int, access: AccessTokens, desk: LabelDesk | None = None
+    live: Live, page: Page | None, port: int, access: AccessTokens, desk: LabelDesk | None
 ) -> ASGIApp:
     """The application that listens on *port* of this machine; without a *page*, the answers alone.
 

@@ -79,10 +79,9 @@ class Differences:
     flipped: tuple[int, ...]
     # places of every other dimension in a scenario that both have, largest difference first
     order: tuple[int, ...]
-    # places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by
+    # places told from 0 though so many are looked at (Holm's procedure), by the same scenarios: of
+    # the dimensions, and of what is compared in scenarios; the index is one question by itself
     stand: tuple[int, ...]
-    # the same test given again, and of what is compared in scenarios; the index is one question by
-    # itself
     stand_new_scenarios: tuple[int, ...]  # of the dimensions, were other scenarios asked
 
 

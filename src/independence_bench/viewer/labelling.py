@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,9 +102,8 @@ class LabelDesk:
         configurations: Sequence[Configuration],
         person: Person,
         sample: int | None = None,
-        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._store, self._protocol, self.person, self._clock = store, protocol, person, clock
+        self._store, self._protocol, self.person = store, protocol, person
         # read when it is first asked for: of a hundred thousand conversations it takes seconds
         self._queue = lambda: labelling_queue(store, protocol, configurations, person, sample)
         self._planned = -1  # not read yet
@@ -176,7 +175,7 @@ class LabelDesk:
                 self._held.case,
                 self._held.marks,
                 self._held.note,
-                self._clock(),
+                time.time(),
             )
             self._held = None
 

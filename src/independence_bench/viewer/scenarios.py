@@ -348,7 +348,7 @@ def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
 
 def _in_tens(given: Iterable[float], low: float, high: float) -> tuple[HistogramBar, ...]:
     wide = (high - low) / BARS
-    # a stem may be below 0
+    # by rounding, a mean of marks at the low end may be just below it
     counts = Counter(min(BARS - 1, max(0, floor((score - low) / wide))) for score in given)
     ends = [low + wide * number for number in range(BARS + 1)]
     return tuple(

@@ -1,7 +1,7 @@
 """What a store holds at one moment, found by the ids that the page uses.
 
 A catalog is read once and never changes: the server reads another one when the store has changed.
-What takes long (boards of other rules, juries, names, agreement of judges) is worked out when it is
+What takes long (boards of other rules, juries, agreement of judges) is worked out when it is
 first asked for, once.
 
 Ids are safe in a path and readable in an address: made of a name, and told apart by a hash. A name
@@ -210,17 +210,12 @@ class BoardEntry:
     weights: str | None = None  # a weighting that the protocol names; None: its own weights
     exam: str | None = None  # what the exam says of the judge or the jury, in a line; None: nothing
 
-    VIEW: ClassVar[View] = View(without=("edition",), also=("protocol", "default_configuration"))
+    VIEW: ClassVar[View] = View(without=("edition", "judge_kind"), also=("protocol",))
 
     @property
     def protocol(self) -> str:
         """The protocol's id."""
         return self.edition.id
-
-    @property
-    def default_configuration(self) -> bool:
-        """Whether the protocol is meant to be played so."""
-        return self.configurations == self.edition.protocol.configurations
 
     @property
     def series(self) -> str:

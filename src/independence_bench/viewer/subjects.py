@@ -19,9 +19,7 @@ from independence_bench.analysis.held_stems import HeldItem, HeldStems, held
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import OWN, mean_of
-from independence_bench.report.contents import scored_marks
 from independence_bench.report.encode import (
-    HUNDREDTHS,
     POINTS,
     Dollars,
     Points,
@@ -85,16 +83,6 @@ class ConfigurationScore:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkMean:
-    """One mark's mean over all transcripts that have it."""
-
-    mark: str
-    mean: Annotated[float, HUNDREDTHS] | None  # on the mark's scale
-    scored: int  # transcripts that have it
-    planned: int
-
-
-@dataclass(frozen=True, slots=True)
 class Elsewhere:
     """The same subject on another board of the series: under another prompt, or delivered
     otherwise.
@@ -126,7 +114,6 @@ class SubjectAnswer:
     # a dimension each: what weighs most first, what weighs nothing last
     profile: tuple[FieldProfile, ...]
     marks: tuple[MarkScale, ...]
-    means: tuple[MarkMean, ...]  # in the order of *marks*
     runs: tuple[RunDetail, ...]
     made: RunDates | None  # when they were; null: nothing was finished
     field: tuple[Whole | None, ...]  # the row's *scenarios*, as the mean over all ranked subjects
@@ -150,10 +137,11 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     costs = fragments.costs(catalog, entry, [row])
     (shown,) = boards.board_rows(catalog, entry, board, [row], costs)
     spent = costs.get(row.subject.hash, SubjectCost())
-    scored = scored_marks(board, row)
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
     marks = [
-        fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in scored
+        fragments.scale(board.protocol, mark)
+        for mark in every.values()
+        if mark.name in row.score.means
     ]
     listed = listing(catalog, entry, board)
     stored = [
@@ -169,7 +157,6 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         row=shown,
         profile=field_profiles(board, row),
         marks=tuple(marks),
-        means=tuple(MarkMean(m.name, row.score.means.get(m.name), *scored[m.name]) for m in marks),
         runs=_runs(listed, board, row),
         made=None
         if row.made is None

@@ -67,7 +67,7 @@ class ByVersions:
     now: compare.Numbers
     now_shown: compare.Texts
     apart: Differences  # now minus before
-    statement: str  # what can be said of the index; A is the other version, B that of the board
+    statement: str  # what can be said of the index, by the names of both versions
     settles: str | None  # how many runs would tell it; null: nothing is to be said
 
 

@@ -61,14 +61,12 @@ export interface BoardEntry {
   readonly id: string;
   readonly configurations: readonly string[]; // several are pooled
   readonly judge: string | null; // label; None: nothing is judged yet
-  readonly judge_kind: "model" | "table" | "person" | "jury" | null;
   readonly judges: readonly string[]; // labels: the jury's, or the one
   readonly rules: string; // by which marks became indices: own, published
   readonly main: boolean;
   readonly weights: string | null; // a weighting that the protocol names; None: its own weights
   readonly exam: string | null; // what the exam says of the judge or the jury, in a line; None: nothing
   readonly protocol: string; // The protocol's id.
-  readonly default_configuration: boolean; // Whether the protocol is meant to be played so.
 }
 
 /** How to cite what is shown. */
@@ -242,10 +240,6 @@ export interface IndexPrice {
   readonly judging_per_run: number | null; // what the board's judge took for it
   readonly dollars_per_run: number | null; // both together
   readonly free: boolean; // Whether neither its replies nor its judge cost anything.
-  /**
-   * The index over the dollars of one run; None where it is free, or its price is not known.
-   */
-  readonly points_per_dollar: number | null;
   readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run">;
 }
 
@@ -258,7 +252,7 @@ export interface ReasoningTokens {
 
 /** All of it, of one subject. None, or not in a mapping: nothing of the kind was judged. */
 export interface BranchStatistics {
-  readonly runs: number; // in which anything was judged or read
+  readonly runs: number; // in which anything was judged
   readonly judges: number;
   readonly quantities: readonly string[];
   readonly values: Readonly<Record<string, StemMean>>; // each branch by its name, [0, 1]
@@ -294,10 +288,9 @@ export interface Folds {
 /** What happened at one push. Ladders count by their weight. */
 export interface Step {
   readonly push: number; // 1, 2, ...
-  readonly at_risk: number; // ladders that stood before it and were pushed
   readonly folded: number; // of those, at this push
   readonly standing: number | null;
-  readonly shown: Shown<Step, "at_risk" | "folded" | "standing">;
+  readonly shown: Shown<Step, "folded" | "standing">;
 }
 
 /** A part of a count. Of a jury the counts are means over its judges. */
@@ -363,7 +356,6 @@ export interface ConfigurationSummary {
 export interface Effect {
   readonly subjects: number;
   readonly points: number;
-  readonly sampled: Interval | null; // at 95%; None: fewer than three subjects
   readonly rerun: Interval | null; // None: how the runs of one of the subjects vary is not known
   readonly shown: Shown<Effect, "points">;
 }
@@ -389,7 +381,6 @@ export interface Subject {
   readonly row: BoardRow;
   readonly profile: readonly FieldProfile[];
   readonly marks: readonly MarkScale[];
-  readonly means: readonly MarkMean[]; // in the order of *marks*
   readonly runs: readonly RunDetail[];
   readonly made: RunDates | null; // when they were; null: nothing was finished
   readonly field: readonly (number | null)[]; // the row's *scenarios*, as the mean over all ranked subjects
@@ -426,15 +417,6 @@ export interface MarkScale {
   readonly inverted: boolean; // whether the low end is the independent one
   readonly asks: string;
   readonly shown: Shown<MarkScale, "low" | "high">;
-}
-
-/** One mark's mean over all transcripts that have it. */
-export interface MarkMean {
-  readonly mark: string;
-  readonly mean: number | null; // on the mark's scale
-  readonly scored: number; // transcripts that have it
-  readonly planned: number;
-  readonly shown: Shown<MarkMean, "mean">;
 }
 
 /** One run. */
@@ -921,7 +903,7 @@ export interface ByVersions {
   readonly now: readonly (number | null)[];
   readonly now_shown: readonly (string | null)[];
   readonly apart: Differences; // now minus before
-  readonly statement: string; // what can be said of the index; A is the other version, B that of the board
+  readonly statement: string; // what can be said of the index, by the names of both versions
   readonly settles: string | null; // how many runs would tell it; null: nothing is to be said
 }
 
@@ -1091,7 +1073,6 @@ export interface SelfPreference {
   readonly subjects: number;
   readonly difference: number; // its index minus the mean of the others', over these subjects
   readonly elsewhere: number | null; // the same over the subjects that are not of its family
-  readonly elsewhere_subjects: number;
   readonly interval: Interval | null;
   /**
    * What it gives its own kind more than it gives others more; None where there are no others.
@@ -1106,7 +1087,6 @@ export interface SelfPreference {
  */
 export interface MarkAgreement {
   readonly mark: Mark;
-  readonly measurement: "nominal" | "ordinal";
   readonly conversations: number; // marked by two judges or more
   readonly alpha: number | null; // Krippendorff's
   readonly alpha_interval: Interval | null;

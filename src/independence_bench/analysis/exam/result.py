@@ -1,7 +1,7 @@
 """How a judge did in the exam: a verdict a rubric, and what they come to on a board.
 
     result = exam_result(exam_answers(connection, judge_hash))
-    result.fitness.sentence  # "not fit for ranking: drift: lower limit of kappa 0.41, ..."
+    result.fitness.why  # ("drift: lower limit of kappa 0.41, ...",); () if it is fit for ranking
     judges = examined_judges(connection, protocol)
     judges.exam_of([judge_hash]).standing  # None: it has not sat what the protocol is marked by
 

@@ -133,7 +133,7 @@ def alpha_interval(
 def alphas_without(
     marks: Sequence[Sequence[float | None]],
     subjects: Sequence[str],
-    measurement: Measurement = "ordinal",
+    measurement: Measurement,
 ) -> list[float | None]:
     """Alpha without the columns of each subject, in the order in which subjects first appear.
 

@@ -46,10 +46,9 @@ class Items:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Figure:
-    """A figure of n questions: *value* is *best* less a distance that is at most *worst*."""
+    """A figure of n questions: *value* is 1 less a distance that is at most *worst*."""
 
     value: float
-    best: float
     worst: float  # > 0
     # [n]: by how much each question moves the value from what it would be without chance
     shifts: Floats
@@ -58,8 +57,8 @@ class Figure:
 
     @property
     def distance(self) -> float:
-        """From the best, [0, worst]."""
-        return abs(self.best - self.value)
+        """From 1, the best, [0, worst]."""
+        return 1 - self.value
 
 
 def agreement(items: Items, questions: int) -> Figure | None:
@@ -85,7 +84,7 @@ def agreement(items: Items, questions: int) -> Figure | None:
     each = (seen / chance**2 * (by_state + by_mark - 2 * chance) - (apart - seen) / chance) / n
     shifts = _by_question(items.question, each, questions)
     wrong = len(np.unique(items.question[apart > 0]))
-    return Figure(1 - seen / chance, 1.0, most / chance, shifts, wrong, _asked(items.question))
+    return Figure(1 - seen / chance, most / chance, shifts, wrong, _asked(items.question))
 
 
 def _ordered(items: Items) -> tuple[Floats, Floats, Floats, float]:
@@ -118,10 +117,9 @@ def _by_question(question: Numbers, each: Floats, questions: int) -> Floats:
 
 
 def mean_figure(figures: Sequence[Figure]) -> Figure:
-    """The mean of figures, at least one, of the same questions and with the same best."""
+    """The mean of figures, at least one, of the same questions."""
     return Figure(
         float(np.mean([figure.value for figure in figures])),
-        figures[0].best,
         float(np.mean([figure.worst for figure in figures])),
         np.mean([figure.shifts for figure in figures], axis=0),
         max(figure.errors for figure in figures),
@@ -162,8 +160,7 @@ def figure_limits(figure: Figure) -> Interval | None:
     low, high = (float(end) for end in score_limits(share, dispersion, t_quantile(CAREFUL, NORMAL)))
     if figure.errors:
         low = min(low, share * _lowest_part(min(figure.errors, int(questions)), int(questions)))
-    towards_worst = -figure.worst if figure.best > 0 else figure.worst
-    return Interval(*sorted(figure.best + towards_worst * end for end in (low, high)))
+    return Interval(1 - figure.worst * high, 1 - figure.worst * low)
 
 
 @lru_cache(maxsize=4096)
@@ -178,11 +175,7 @@ def _lowest_part(errors: int, questions: int) -> float:
 
 
 @lru_cache(maxsize=65536)
-def share_limits(hits: float, of: int) -> Interval:
-    """Exact limits of a share of *of* >= 1 questions; *hits* may be a part of one, and is rounded
-    outwards.
-    """
-    trials, outside = np.array([float(of)]), np.array([1 - LEVEL])
-    low, _ = exact_limits(np.floor(np.array([hits])) / of, trials, outside)
-    _, high = exact_limits(np.ceil(np.array([hits])) / of, trials, outside)
+def share_limits(hits: int, of: int) -> Interval:
+    """Exact limits of a share of *of* >= 1 questions."""
+    low, high = exact_limits(np.array([hits / of]), np.array([float(of)]), np.array([1 - LEVEL]))
     return Interval(float(low[0]), float(high[0]))

@@ -1,4 +1,5 @@
-"""What a test will be able to tell, before it is played: expected widths. Pure functions.
+"""What a test will be able to tell, before it is played: the smallest difference, the fewest runs.
+Pure functions.
 
 A score's interval depends on its dispersion, its mean and the number of runs
 (docs/research/statistics.md, eq. 1 and 2). Before a subject is met the dispersion is that of all
@@ -18,7 +19,7 @@ from independence_bench.analysis.statistics.dispersion import Measured
 from independence_bench.analysis.statistics.shared_effects import BELIEVED_SITTINGS, LEAST_SHARE
 from independence_bench.analysis.statistics.values import Floats
 
-MOST_RUNS = 1000  # in any plan; a width that needs more is not reached by runs
+MOST_RUNS = 1000  # in any plan; what needs more is not reached by runs
 _NONE = np.zeros(1)
 # a subject of whom nothing is known
 NOBODY = dispersion.Variations(_NONE, _NONE, _NONE, np.full(1, False), _NONE)

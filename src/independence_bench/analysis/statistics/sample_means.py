@@ -7,9 +7,9 @@ been tested. Where a method does not keep its promise there is no interval (None
     mean_limits, ratio_limits   one mean, or one share of what stems differ in how much there is of
     Contrast                    means over the same stems, subtracted: two subjects
     kaplan_meier                the share of positions that stand after each push
-    effect_interval             the mean over subjects of a contrast of their scores
+    effect_interval             the mean over subjects of the difference of two scores
     lone_interval               a few numbers against many: whether they are of the same kind
-    t_interval                  the mean of a few numbers, by the method that others publish
+    bootstrap_interval          the mean of a few numbers, by the method that others publish
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over
 stems has as many independent parts as there are stems, however often each was played. A share of
@@ -143,10 +143,9 @@ class Contrast:
         total: Floats = (self.signs * self._means).sum(axis=0)
         return total
 
-    def limits(self, critical: float | Floats | None = None) -> Limits:
-        """Low and high, so many (None: those of 95%) standard errors away."""
-        if critical is None:
-            critical = t_quantile(LEVEL, self._degrees)
+    def limits(self) -> Limits:
+        """Low and high, at 95%."""
+        critical = t_quantile(LEVEL, self._degrees)
         low, high = contrast_limits(self.signs, self._means, self._dispersion(), critical)
         most = max(len(self.values) / 2, 1.0)
         return np.clip(low, -most, most), np.clip(high, -most, most)
@@ -263,16 +262,19 @@ BELIEVED_EFFECT = 0.05
 BELIEVED_SUBJECTS = 2.0
 
 
-def effect_interval(scores: Floats, weights: Sequence[float]) -> Interval | None:
-    """The mean over subjects of a contrast, *weights* on their *scores* [subjects, len(weights)] in
-    [0, 1].
+DIFFERENCE = np.array([1.0, -1.0])  # of two scores
+
+
+def effect_interval(scores: Floats) -> Interval | None:
+    """The mean over subjects of the first of two *scores* [subjects, 2], in [0, 1], minus the
+    second.
 
     The subjects are a sample of those that might have been tested; what is scored stays as it is.
     At an end of the scale such differences are skewed (who has 100 already gains nothing), and the
     paired t-interval then holds in half of the cases. So the variance between subjects is expressed
     as a dispersion, as that of scores is,
 
-        dispersion = variance of the contrast / sum over k of weight[k]^2 x mean[k] x (1 - mean[k])
+        dispersion = variance of the difference / sum of mean x (1 - mean) over both scores
 
     drawn towards `BELIEVED_EFFECT`, and the limits are `contrast_limits`.
 
@@ -281,16 +283,16 @@ def effect_interval(scores: Floats, weights: Sequence[float]) -> Interval | None
     subjects = len(scores)
     if subjects < FEWEST_PAIRED:
         return None
-    of_each, means = np.asarray(weights, dtype=np.float64), scores.mean(axis=0)
-    room = float(np.square(of_each) @ (means * (1 - means)))
-    variance = float((scores @ of_each).var(ddof=1))
+    means = scores.mean(axis=0)
+    room = float((means * (1 - means)).sum())
+    variance = float((scores[:, 0] - scores[:, 1]).var(ddof=1))
     degrees = subjects - 1
     measured = variance / room if room > 0 else 0.0
     dispersion = drawn_dispersion(
         BELIEVED_SUBJECTS * BELIEVED_EFFECT, BELIEVED_SUBJECTS, degrees * measured, degrees
     )
     critical = t_quantile(LEVEL, BELIEVED_SUBJECTS + degrees)
-    low, high = contrast_limits(of_each, means, dispersion / subjects, critical)
+    low, high = contrast_limits(DIFFERENCE, means, dispersion / subjects, critical)
     return Interval(float(low), float(high))
 
 

@@ -240,7 +240,7 @@ def _near_ends(room: Floats) -> Floats:
 
 
 def sitting_effects(
-    added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float = 0.0
+    added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float
 ) -> SittingEffects:
     """From what each transcript adds to each run, of each subject [runs, transcripts], and the
     sitting of each run.
@@ -316,11 +316,11 @@ class JudgeNoise:
     severity: float  # how strict it is to everybody
     taste: float  # how strict it is to one subject more than to others
     voices: Floats  # [subjects, judges], as of the panel
-    # the subjects' average mean x (1 - mean); 0: not known, the same is added to every score
-    room: float = 0.0
+    # the subjects' average mean x (1 - mean); 0: all are at an end, and each gets the same
+    room: float
 
 
-def judge_noise(marks: JuryMarks, means: Floats | None = None) -> JudgeNoise | None:
+def judge_noise(marks: JuryMarks, means: Floats) -> JudgeNoise | None:
     """How unlike the judges of a jury are; *means* [subjects]: the jury's scores, in [0, 1].
 
     For judges g and h let d_j be how far they are apart on subject j, over the part p_j of its
@@ -351,7 +351,7 @@ def judge_noise(marks: JuryMarks, means: Floats | None = None) -> JudgeNoise | N
     free = float((total - squares / total).sum())
     taste = float((shared * np.square(apart - mean)).sum()) / (2 * free) if free > _NOTHING else 0.0
     severity = float((total * (mean**2 / 2 - taste * squares / total**2)).sum() / total.sum())
-    room = 0.0 if means is None else float((means * (1 - means)).mean())
+    room = float((means * (1 - means)).mean())
     return JudgeNoise(max(severity, 0.0), taste, marks.voices, room)
 
 

@@ -36,10 +36,6 @@ class Interval:
         low, high = sorted((factor * self.low, factor * self.high))
         return Interval(low, high)
 
-    def shifted(self, by: float) -> Interval:
-        """The same, *by* so much further up."""
-        return Interval(self.low + by, self.high + by)
-
     def within(self, low: float, high: float) -> Interval:
         """What of it is possible: both ends moved to *low* or *high* where they are beyond."""
         return Interval(min(max(self.low, low), high), max(min(self.high, high), low))

@@ -2,14 +2,12 @@
 protocol; and its attacks.
 
     for case in exam_cases(["drift"]):
-        case.asked  # "first": every question; some again, reversed, or with an attack
+        case.asked  # "first": every question once; "injected": some again, with an attack
 
-A case is marked by its rubric alone. Which questions are asked more than once is fixed: evenly
-spread over states and kinds, and the same for "again" and "reversed", so that the effect of an
-order can be compared with that of asking again. An attack is what a model might write into a
-conversation to move its own marks: `attacks.yaml` has the texts, and each is fitted to its
-conversation: a forged verdict has the marks of that scenario, a forged marker is the best guess
-there can be. Asks no model.
+A case is marked by its rubric alone. Which questions are asked with an attack is fixed: evenly
+spread over states and kinds. An attack is what a model might write into a conversation to move its
+own marks: `attacks.yaml` has the texts, and each is fitted to its conversation: a forged verdict
+has the marks of that scenario, a forged marker is the best guess there can be. Asks no model.
 """
 
 from __future__ import annotations

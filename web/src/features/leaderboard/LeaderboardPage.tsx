@@ -35,7 +35,7 @@ export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard">
     <>
       <RankingHead title="Leaderboard" heading="Who stays themselves?" dense>
         The Independence Index, 0 to 100: how well a model keeps its own identity, judgment and preferences when a
-        person leans on it .<span className="max-sm:hidden"> Every number leads to its conversations.</span>
+        person leans on it.<span className="max-sm:hidden"> Every number leads to its conversations.</span>
       </RankingHead>
       <Await query={ranking} what="the ranking">
         {(value) => <Ranking board={value} address={address} ask={ask} />}
