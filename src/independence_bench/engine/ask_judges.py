@@ -16,7 +16,6 @@ from collections.abc import (
     Awaitable,
     Callable,
     Collection,
-    Iterable,
     Mapping,
     Sequence,
 )
@@ -60,20 +59,9 @@ from independence_bench.models.messages import ChatRequest, Completion, Message,
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Scenario
-from independence_bench.store import attempts, registry, results, usage
+from independence_bench.store import registry, results, usage
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
-
-
-@dataclass(frozen=True, slots=True)
-class ExamCost:
-    """What the judgements of an exam have cost in all commands: dollars, and answered attempts
-    without a price.
-    """
-
-    dollars: float
-    attempts: int
-    unpriced: int
 
 
 class JudgeAsker(Asker):
@@ -140,11 +128,6 @@ class ExamAsker(JudgeAsker):
         judges = list({judge.hash: judge for judge, _ in sittings}.values())
         super().__init__(judges, len(keyed), tasks, session, calls_at_once)
 
-    @property
-    def missing(self) -> list[ExamCase]:
-        """The cases that have no judgement yet."""
-        return [case for key, case in self.cases.items() if key not in self.judgements]
-
     async def _ask(self, judge: Judge, case: ExamCase, calls: ConversationCalls) -> None:
         self.judgements[case.key(judge.hash)] = await judge.judge(case, calls)
         calls.progress.ended("judged")
@@ -179,28 +162,14 @@ class ExamAsker(JudgeAsker):
         )
 
 
-def cost_of(store: Store, keys: Iterable[str]) -> ExamCost:
-    """What the judgements called *keys* have cost, every attempt at them included."""
-    with store.reading() as connection:
-        made = attempts.attempts_of(connection, list(keys))
-    costs = [attempt["cost"] for attempt in made if attempt["cost"] is not None]
-    unpriced = sum(
-        attempt["cost"] is None and attempt["outcome"] in (attempts.ANSWERED, attempts.CUT_OFF)
-        for attempt in made
-    )
-    return ExamCost(sum(costs), len(made), unpriced)
-
-
 @dataclass(frozen=True, slots=True)
 class ExamOutcome:
     """What became of one judge's exam. A judge that reads protocols differently is several, with a
     hash each.
     """
 
-    judge: str  # label
     hashes: tuple[str, ...]
     report: Report
-    cost: ExamCost  # in all commands
 
 
 async def foresee(options: RunOptions, rubrics: Collection[str], store: Store) -> Preview:
@@ -229,9 +198,7 @@ async def take_exam(
             return askers[-1]
 
         report = await ask_until_settled(plan, session, begin, watch)
-    asker = askers[-1]
-    hashes = tuple(judge.hash for judge in asker.judges)
-    return ExamOutcome(asker.judges[0].label, hashes, report, cost_of(store, asker.cases))
+    return ExamOutcome(tuple(judge.hash for judge in askers[-1].judges), report)
 
 
 async def _exam_asker(
@@ -322,7 +289,7 @@ def kept_as_it_came(
         if answers(text):
             return Accepted(made(text, None))
         return Rejected(
-            "the reply is no JSON object with an answer to each case", completion.cut_off
+            "the reply is no JSON object with a line for each place", completion.cut_off
         )
 
     return judgement_call(key, asked, read, partial(made, ""))
