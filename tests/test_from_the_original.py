@@ -144,12 +144,24 @@ models:
 """
 
 
+SAID = frozenset({"temperature", "effort"})
+
+
 def test_its_models_file_is_read() -> None:
     """Model, endpoint, temperature, effort, pin, and whether it is active."""
     assert parse_models(THEIRS, "models.yaml").specs == (
-        ModelSpec("acme/plain", temperature=1.0, reasoning="low"),
-        ModelSpec("acme/pinned", temperature=0.7, reasoning="off", provider="acme/int4"),
-        ModelSpec("google/gemma", "local", temperature=0.0, reasoning="low", active=False),
+        ModelSpec("acme/plain", temperature=1.0, reasoning="low", asked_for=SAID),
+        ModelSpec(
+            "acme/pinned", temperature=0.7, reasoning="off", provider="acme/int4", asked_for=SAID
+        ),
+        ModelSpec(
+            "google/gemma",
+            "local",
+            temperature=0.0,
+            reasoning="low",
+            active=False,
+            asked_for=SAID,
+        ),
     )
 
 
