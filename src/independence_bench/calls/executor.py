@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -443,6 +443,8 @@ class Executor:
                 return NextStep(fault.kind.value, why, state.spare or (attempt, call.none(why)))
         else:
             fault = outcome
+        if fault.kind is Kind.WRONG_ADDRESS and state.who in self.served:
+            fault = replace(fault, kind=Kind.UNAVAILABLE)  # a page that says so of an outage
         step: NextStep[A] = NextStep(fault.kind.value, fault.message)
         if (
             isinstance(outcome, Fault)

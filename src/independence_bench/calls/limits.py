@@ -12,23 +12,31 @@ What is asked again, how often, how long, and how far a failure reaches:
     rate limited (429, 402 + Retry-After)    for 15 minutes in      the call fails; the next run tries it again
                                              which no call is served
     the same, asking to wait longer          never                  the subject (or judge) is stopped, for now
-    unavailable (408, 5xx, no choices,       6 tries in all         the call fails; the next run tries it again
-      an error inside a 200)
+    unavailable (408, 409, 424, 425, 498,    6 tries in all         the call fails; the next run tries it again
+      499, 5xx, no choices, an error inside
+      a 200, a 4xx of a busy server)
     timed out                                6 tries in all         the call fails; the next run tries it again
     connection failed                        for 15 minutes         the endpoint is left alone
-    broken reply, reply too large            3 tries in all         the reply is invalid, with the reason
+    broken reply, reply too large, a reply   3 tries in all         the reply is invalid, with the reason
+      that the server could not read
     cut off by the token limit               once, twice the limit  it is the answer, flagged; invalid if nothing
                                                                     was said by then
     wrong provider                           3 tries in all         the subject (or judge) is stopped
     prompt cut by the server                 never                  the subject (or judge) is stopped
     prompt refused by moderation (403)       never                  the reply is invalid, with the reason
-    request refused (400, 413, 422, ...)     never                  the call fails; the subject (or judge) is stopped
-                                                                    when its first 3 all fail with one status
+    request refused (400, 413, 422, ...,     never                  the call fails; the subject (or judge) is stopped
+      a template that cannot show it)                               when its first 3 all fail with one status
     request refused, and the first of the    never                  the subject is stopped, with what to say instead
       model: reasoning, temperature
     no such model or address (404, 405,      never                  the subject (or judge) is stopped
       501, redirected)
-    key refused (401), no credits (402)      never                  the endpoint is left alone
+    no quota for this model (429, a limit    never                  the subject (or judge) is stopped
+      of 0)
+    no chat completions there (a web page,   3 tries in all; 6 for  the endpoint is left alone; the call fails for
+      another interface)                     a model that was       a model that was served before
+                                             served before
+    key refused (401), no credits (402, 429  never                  the endpoint is left alone
+      or 400 of an account that is empty)
 
 Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed
 together do not come back together); Retry-After is honoured where it is longer. An invalid reply is
@@ -288,6 +296,7 @@ class AttemptCounts:
     broken: int = 0
     failures: int = 0
     wrong_provider: int = 0
+    astray: int = 0  # nothing that speaks chat completions was there
     held_up: int = 0  # rate limited, or not connected
     held_up_since: float | None = None  # seconds on the caller's clock
     cut_off: int = 0
@@ -310,9 +319,10 @@ def next_wait(
         case Kind.UNAUTHORIZED | Kind.NO_CREDITS:
             raise GaveUp(Reach.ENDPOINT, describe(fault))
         case Kind.BAD_REQUEST:
-            whole = fault.status is not None and (fault.status < 400 or fault.status in NOT_THERE)
+            status = fault.status or 0
+            whole = 300 <= status < 400 or status in NOT_THERE
             raise GaveUp(Reach.MODEL if whole else Reach.CALL, describe(fault))
-        case Kind.CUT_PROMPT:
+        case Kind.CUT_PROMPT | Kind.NO_QUOTA:
             raise GaveUp(Reach.MODEL, describe(fault))
         case Kind.REFUSED_PROMPT:
             raise GaveUp(Reach.REPLY, describe(fault))
@@ -326,6 +336,11 @@ def next_wait(
             if counts.wrong_provider >= policy.broken:
                 raise GaveUp(Reach.MODEL, f"{describe(fault)} ({counts.wrong_provider} tries)")
             return _backoff(counts.wrong_provider, policy, draw, fault.retry_after)
+        case Kind.WRONG_ADDRESS:
+            counts.astray += 1
+            if counts.astray >= policy.broken:
+                raise GaveUp(Reach.ENDPOINT, f"{describe(fault)} ({counts.astray} tries)")
+            return _backoff(counts.astray, policy, draw, fault.retry_after)
         case Kind.RATE_LIMITED | Kind.CONNECTION:
             if fault.retry_after is not None and fault.retry_after > policy.patience:
                 raise GaveUp(
