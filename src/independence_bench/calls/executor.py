@@ -23,14 +23,15 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget, Prices, Reservation
-from independence_bench.calls.call import Accepted, Call, CallState, NextStep, Tally
+from independence_bench.calls.call import Accepted, Call, CallState, NextStep, Tally, Wait
 from independence_bench.calls.limits import (
     FIRST_REFUSED,
     CallSlots,
     Clocks,
+    EndpointLimiter,
     GaveUp,
-    RateLimiter,
     Reach,
+    describe,
     next_wait,
     unfit,
 )
@@ -238,14 +239,14 @@ class Executor:
     lost: int = 0  # calls that an earlier process left in flight
     # told of each reply that may not be what was asked for
     warn: Callable[[str], None] = lambda _: None
-    limiters: dict[str, RateLimiter] = field(default_factory=dict)  # by endpoint
+    limiters: dict[str, EndpointLimiter] = field(default_factory=dict)  # by endpoint
     # endpoint -> why nothing more is sent to it
     closed: dict[str, str] = field(default_factory=dict)
     # who -> why nothing more is asked of it
     refused: dict[tuple[str, str], str] = field(default_factory=dict)
     # who has answered, now or in an earlier command
     served: set[tuple[str, str]] = field(default_factory=set)
-    # who -> statuses of refused calls
+    # who -> statuses of refused calls; (endpoint, kind) -> those of calls that found nothing there
     refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)
     prices: Prices = field(init=False)
 
@@ -265,15 +266,20 @@ class Executor:
         if stored is not None:
             self.served.add(state.who)
             return stored
+        limiter = self.limiters[call.endpoint].of(call.request.model)
         try:
             while True:
                 step = None
+                if limiter.pause:  # a call that cannot go out yet takes no slot from its neighbours
+                    await self._wait(state, Kind.RATE_LIMITED.value, limiter.pause)
                 alone = (
                     _FREELY
                     if self.budget.limit is None
                     else self.prices.one_at_a_time(call.request.model)
                 )
                 async with slots.preparing.hold(call.priority), alone as state.unproven:
+                    if limiter.pause:
+                        continue
                     self._may_send(state)
                     free = self.budget.limit is None or state.arrived
                     state.most = 0.0 if free else await self.prices.most(call.request, state.limit)
@@ -306,11 +312,7 @@ class Executor:
                     if end.reach is Reach.MODEL:
                         self.refused.setdefault(state.who, end.reason)
                     raise end
-                tally.waiting += 1
-                try:
-                    await self.pause(step.wait)
-                finally:
-                    tally.waiting -= 1
+                await self._wait(state, step.outcome, max(step.wait, limiter.pause))
         finally:
             if state.ours:
                 await self._surely(
@@ -324,6 +326,15 @@ class Executor:
         # reported elsewhere
         doing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(doing)
+
+    async def _wait(self, state: CallState[A], cause: str, seconds: float) -> None:
+        """Pause, and tell for what and until when."""
+        waits, until = state.tally.waits, self.clocks.clock() + seconds
+        waits[state.key] = Wait(state.call.request.model.model, cause, until)
+        try:
+            await self.pause(seconds)
+        finally:
+            waits.pop(state.key, None)
 
     async def pause(self, seconds: float) -> None:
         """Sleep; raises Stopped as soon as the command is asked to stop."""
@@ -351,8 +362,8 @@ class Executor:
         no attempt.
         """
         call, tally, limit = state.call, state.tally, state.limit
-        limiter, client = self.limiters[call.endpoint], self.clients[call.endpoint]
-        sent = False
+        limiter = self.limiters[call.endpoint].of(call.request.model)
+        client, sent = self.clients[call.endpoint], False
         try:
             async with slots.sending.hold(call.priority), limiter.hold(call.priority):
                 self._may_send(state)
@@ -366,8 +377,7 @@ class Executor:
                     )
                 finally:
                     tally.in_flight -= 1
-                # what kept the call waiting while others were served was the queue, not the
-                # endpoint
+                # what kept the call waiting while others of its model were served was the queue
                 state.counts.served(limiter.served_at)
                 if isinstance(outcome, Completion):
                     limiter.succeeded()
@@ -460,11 +470,22 @@ class Executor:
             step.wait = next_wait(
                 fault, counts, self.clocks.policy, self.clocks.draw, self.clocks.clock()
             )
+            if fault.kind is Kind.WRONG_ADDRESS:
+                self._count_astray(call.endpoint, fault)
         except GaveUp as end:
             step.end = self._end(state, fault, end)
             if step.end.reach is Reach.REPLY:
                 step.end, step.answer = None, state.spare or (attempt, call.none(end.reason))
         return step
+
+    def _count_astray(self, endpoint: str, fault: Fault) -> None:
+        """Raises GaveUp once the first tries at *endpoint*, of whatever calls, have found nothing
+        there.
+        """
+        found = self.refusals.setdefault((endpoint, fault.kind.value), [])
+        found.append(fault.status)
+        if len(found) >= self.clocks.policy.broken:
+            raise GaveUp(Reach.ENDPOINT, f"{describe(fault)} ({len(found)} tries)")
 
     def _end(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
         """How far the end of one call reaches where its circumstances say more than the policy."""

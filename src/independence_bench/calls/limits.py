@@ -1,16 +1,19 @@
 """How many calls go out at once, and when one that failed goes out again: the one retry policy.
 
-Each endpoint has a rate limiter, and each subject slots at each endpoint. The limiter follows the
-endpoint: after a 429 it cuts the number of calls in flight to 0.8 of what it was and pauses, with
-every success it lets a little more through (additive increase, multiplicative decrease). Slots
-follow the user's -pt. Both go to the longest remaining chain first, since that is what a run has to
-wait for.
+Each model has a rate limiter at its endpoint, and each subject slots at each endpoint. The limiter
+follows the model: after a 429 it cuts the number of its calls in flight to 0.8 of what it was and
+pauses, with every success it lets a little more through (additive increase, multiplicative
+decrease). A neighbour on the same endpoint goes on as before, since most limits are of one model;
+under a limit of the whole account each model meets its own 429, and so all of them slow down. What
+the endpoint takes at once bounds them together. Slots follow the user's -pt. All go to the longest
+remaining chain first, since that is what a run has to wait for.
 
 What is asked again, how often, how long, and how far a failure reaches:
 
     kind of failure                          asked again            in the end
     rate limited (429, 402 + Retry-After)    for 15 minutes in      the call fails; the next run tries it again
-                                             which no call is served
+                                             which no call of the
+                                             model is served
     the same, asking to wait longer          never                  the subject (or judge) is stopped, for now
     unavailable (408, 409, 424, 425, 498,    6 tries in all         the call fails; the next run tries it again
       499, 5xx, no choices, an error inside
@@ -32,9 +35,9 @@ What is asked again, how often, how long, and how far a failure reaches:
       501, redirected)
     no quota for this model (429, a limit    never                  the subject (or judge) is stopped
       of 0)
-    no chat completions there (a web page,   3 tries in all; 6 for  the endpoint is left alone; the call fails for
-      another interface)                     a model that was       a model that was served before
-                                             served before
+    no chat completions there (a web page,   3 tries of whatever    the endpoint is left alone
+      another interface)                     calls
+    the same, of a model that was served     6 tries in all         the call fails; the next run tries it again
     key refused (401), no credits (402, 429  never                  the endpoint is left alone
       or 400 of an account that is empty)
 
@@ -56,6 +59,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from independence_bench.errors import BenchError
 from independence_bench.models.messages import Fault, Kind
@@ -180,32 +184,44 @@ class CallSlots:
 
 
 class RateLimiter(_Gate):
-    """Lets calls to one endpoint through, at most *most* at once. *sleep* may raise to end the
-    waiting.
+    """Lets calls to one model through, at most *most* at once, each with a place of its *endpoint*.
+    *sleep* may raise to end the waiting.
     """
 
     def __init__(
-        self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]
+        self,
+        most: int,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        endpoint: Slots | None = None,
     ) -> None:
         super().__init__()
-        self.limit = float(most)  # calls in flight that the endpoint seems to accept
+        self.limit = float(most)  # calls in flight that the model's provider seems to accept
         self.in_flight = 0
+        self._reached = 0  # the most in flight since the last cut
         self._most, self._clock, self._sleep = most, clock, sleep
+        self._endpoint = Slots(most) if endpoint is None else endpoint
         self._open_at = 0.0
         # when a call was last served; at first, when the rate limiter was made
         self.served_at = clock()
 
+    @property
+    def pause(self) -> float:
+        """Seconds until something may go out again."""
+        return max(self._open_at - self._clock(), 0.0)
+
     def acquire_now(self) -> bool:
-        """Enter where a slot is free and there is no pause."""
-        if self.in_flight < int(self.limit) and self._open_at <= self._clock():
+        """Enter where a slot is free here and at the endpoint, and there is no pause."""
+        if self.in_flight < int(self.limit) and not self.pause and self._endpoint.acquire_now():
             self.in_flight += 1
+            self._reached = max(self._reached, self.in_flight)
             return True
         return False
 
     async def acquire(self, priority: int) -> None:
         """Wait for the pause to end and for a free slot, and enter."""
         while True:
-            if (pause := self._open_at - self._clock()) > 0:
+            if pause := self.pause:
                 try:
                     await self._sleep(pause)
                 except BaseException:
@@ -213,23 +229,45 @@ class RateLimiter(_Gate):
                     self._wake()
                     raise
             elif self.in_flight < int(self.limit):
-                break
+                if await self._enter(priority):
+                    return
             else:
                 await self._turn(priority)
+
+    async def _enter(self, priority: int) -> bool:
+        """Take the free slot, and wait for one of the endpoint; False where a pause has begun
+        meanwhile, which keeps none from its neighbours.
+        """
         self.in_flight += 1
+        self._reached = max(self._reached, self.in_flight)
+        entered = False
+        try:
+            if not self._endpoint.acquire_now():
+                await self._endpoint.acquire(priority)
+            entered = not self.pause
+            if not entered:
+                self._endpoint.release()
+            return entered
+        finally:
+            if not entered:
+                self.in_flight -= 1
+                self._wake()
 
     def release(self) -> None:
         """Leave, and let waiting calls go on."""
         self.in_flight -= 1
+        self._endpoint.release()
         self._wake()
 
     def rate_limited(self, retry_after: float | None) -> None:
-        """The endpoint said 429: nothing goes out until its pause is over, and then fewer at
-        once.
+        """The endpoint said 429 of this model: none of its calls goes out until the pause is over,
+        and then fewer at once.
         """
         now = self._clock()
         if now >= self._open_at:  # the calls that were in flight at the same 429 count once
-            self.limit = max(1.0, self.limit * CUT)
+            # of what was tried: a model of one subject never has as many in flight as all may have
+            self.limit = max(1.0, min(self.limit, self._reached or self.limit) * CUT)
+            self._reached = self.in_flight
         self._open_at = max(self._open_at, now + (PAUSE if retry_after is None else retry_after))
 
     def succeeded(self) -> None:
@@ -243,6 +281,25 @@ class RateLimiter(_Gate):
                 return
 
     _pass_on = _wake
+
+
+class EndpointLimiter:
+    """The rate limiters of one endpoint, which takes *most* calls at once: one for each model, and
+    for each provider that it is pinned to.
+    """
+
+    def __init__(
+        self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]
+    ) -> None:
+        self._places, self._made = Slots(most), partial(RateLimiter, most, clock, sleep)
+        self._by_model: dict[tuple[str, str | None], RateLimiter] = {}
+
+    def of(self, model: ChatModel) -> RateLimiter:
+        """That of *model*."""
+        who = (model.model, model.provider)
+        if who not in self._by_model:
+            self._by_model[who] = self._made(self._places)
+        return self._by_model[who]
 
 
 # calls of one model, none of which was served: what is refused is no single conversation
@@ -302,7 +359,9 @@ class AttemptCounts:
     cut_off: int = 0
 
     def served(self, at: float) -> None:
-        """The endpoint has served some call at *at*: it is to be waited for again, from then on."""
+        """Some call of the model was served at *at*: it is to be waited for again, from then
+        on.
+        """
         if self.held_up_since is not None:
             self.held_up_since = max(self.held_up_since, at)
 
