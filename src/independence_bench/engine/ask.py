@@ -3,8 +3,9 @@
 Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends
 no more than it has to (`calls.limits`) and becomes a line of the report, which can be read at any
 time. A judgement starts the moment its transcript is finished. When slots are scarce, the longest
-remaining chain of calls goes first. Judges' exams and what else is asked aside use the same loop
-(`ask_judges`, `ask_writers`).
+remaining chain of calls goes first; when money is, what has begun goes first, with its judgement
+(`admission`). Judges' exams and what else is asked aside use the same loop (`ask_judges`,
+`ask_writers`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -23,6 +25,8 @@ from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor, Stopped
 from independence_bench.calls.limits import CallSlots, GaveUp, Reach
 from independence_bench.calls.upkeep import open_executor
+from independence_bench.engine.admission import Admission
+from independence_bench.engine.preview import conversation_costs
 from independence_bench.engine.run import (
     Progress,
     Report,
@@ -47,6 +51,9 @@ from independence_bench.store.results import Judgement, Reply
 A = TypeVar("A")
 # conversations of one subject under way or waiting for a slot: enough to choose the longest from
 FEWEST_WORKERS = 256
+# on a budget: for each slot one at the subject and one at its judge, so that few are begun at once
+WORKERS_A_SLOT = 2
+BEGUN = 1_000_000  # on a budget added to the priority of what has begun: more than any other rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,16 @@ class ConversationTask:
     work: Callable[[ConversationCalls], Awaitable[None]]
     rank: int = 0  # added to the priority of each of its calls
     fresh: bool = False  # nothing of it can be stored, so its first call is not looked up
+    cost: Cost | None = None  # None: no budget bounds it
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a conversation is expected to cost on a budget."""
+
+    order: int  # a lower one is begun before
+    dollars: float | None  # None: no price is known
+    first: ChatRequest | None  # None: only its judge is asked
 
 
 @dataclass(slots=True)
@@ -71,17 +88,26 @@ class ConversationCalls:
     left: int  # calls of the conversation that are not made yet
     rank: int
     fresh: bool  # what is asked next follows from an answer that came just now
+    is_over: Callable[[], bool]  # whether nothing more begins
+    begun: bool = False
+    made: Callable[[int], None] = lambda _left: None  # told of each of *left* that was answered
 
     async def ask(self, call: Call[A], counted: bool = True) -> A:
         """The answer to *call*, stored or new; *counted*: it is one of *left*. Raises what
         `Executor.execute` does.
         """
+        if not self.begun and self.is_over():
+            raise Stopped("stopped")
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
         slots = self.slots[call.endpoint]
         answer = await self.executor.execute(ranked, slots, self.progress.tally, self.fresh)
         if counted:
             self.left -= 1
             self.progress.calls_left -= 1
+        if not self.begun:
+            self.begun = True
+            self.rank += BEGUN if self.executor.budget.limit is not None else 0
+        self.made(self.left)
         self.fresh = call.key in self.executor.ledger.fresh
         return answer
 
@@ -104,6 +130,8 @@ class Asker(ABC):
         self.report, self.calls_at_once = Report(subjects, session.budget), calls_at_once
         self._session, self._most = session, most
         self._stopping = asyncio.Event()
+        self._admission = Admission(session.budget)
+        self._over: BudgetSpent | None = None  # nothing more begins
 
     @abstractmethod
     async def ask_all(self, executor: Executor) -> None:
@@ -113,6 +141,12 @@ class Asker(ABC):
         """Send nothing new; what is in flight is waited for and stored."""
         self.report.stopped = self.report.stopped or why
         self._stopping.set()
+        self._admission.close(Stopped("stopped"))
+
+    def _end_budget(self, why: BudgetSpent) -> None:
+        """Begin nothing more; what has begun goes on as far as the rest of the budget reaches."""
+        self._over = self._over or why
+        self._admission.close(why)
 
     async def run(self) -> Report:
         """Ask until everything is done or stopped. Raises StoreError; all else is in the report."""
@@ -145,6 +179,7 @@ class Asker(ABC):
                 if failure is not None:
                     raise failure from None
                 raise
+        self.report.stopped = self.report.stopped or self._over
         if isinstance(self.report.stopped, StoreError):
             raise self.report.stopped
         return self.report
@@ -173,14 +208,17 @@ class Asker(ABC):
 
         *at_once*: so many conversations; None: as many as it takes to keep the slots full.
         """
+        many = max(FEWEST_WORKERS, 8 * self.calls_at_once)
+        if self.report.budget.limit is not None:
+            many = WORKERS_A_SLOT * self.calls_at_once
         slots: dict[str, CallSlots] = defaultdict(lambda: CallSlots(self.calls_at_once))
         left = iter(conversations)
         progress.state = "playing"
         async with asyncio.TaskGroup() as group:
-            for _ in range(at_once or max(FEWEST_WORKERS, 8 * self.calls_at_once)):
+            for _ in range(at_once or many):
                 group.create_task(self._work_off(executor, progress, slots, left))
         if progress.state == "playing":
-            progress.state = "stopped" if self.report.stopped else "done"
+            progress.state = "stopped" if self.report.stopped or self._over else "done"
 
     async def _work_off(
         self,
@@ -191,17 +229,27 @@ class Asker(ABC):
     ) -> None:
         """One conversation after the other; other tasks take theirs from *left*, too."""
         for conversation in left:
-            if self._stopping.is_set():
+            if self._is_over():
                 break
             calls = ConversationCalls(
-                executor, slots, progress, conversation.calls, conversation.rank, conversation.fresh
+                executor,
+                slots,
+                progress,
+                conversation.calls,
+                conversation.rank,
+                conversation.fresh,
+                self._is_over,
             )
             try:
-                await conversation.work(calls)
+                async with self._admitted(executor, conversation, calls):
+                    await conversation.work(calls)
             except Stopped:
                 break
+            except BudgetSpent as error:
+                self._end_budget(error)
+                break
             # what else is in flight is paid for: it is waited for
-            except (BudgetSpent, StoreError) as error:
+            except StoreError as error:
                 self.stop(error)
                 break
             except GaveUp as error:
@@ -209,6 +257,28 @@ class Asker(ABC):
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
             progress.calls_left -= calls.left  # they will not be made
+
+    def _is_over(self) -> bool:
+        return self._stopping.is_set() or self._over is not None
+
+    @asynccontextmanager
+    async def _admitted(
+        self, executor: Executor, conversation: ConversationTask, calls: ConversationCalls
+    ) -> AsyncIterator[None]:
+        """A block in which *conversation* may be carried out: the budget reaches to its end."""
+        cost = conversation.cost
+        if cost is None:
+            yield
+            return
+        first = 0.0
+        if cost.first is not None:
+            first = await executor.prices.most(cost.first, cost.first.model.max_tokens)
+        begun = await self._admission.begin(cost.order, cost.dollars, conversation.calls, first)
+        calls.made = lambda left: self._admission.progress(begun, left / (conversation.calls or 1))
+        try:
+            yield
+        finally:
+            self._admission.end(begun)
 
 
 # ---------------------------------------------------------------- replies and their judgements
@@ -222,6 +292,9 @@ class Engine(Asker):
         super().__init__(session, subjects, plan.calls_at_once, plan.at_once * plan.calls_at_once)
         self.plan = plan
         self.protocol_hash = plan.protocol.hash  # of all its texts: once is enough
+        # of conversations, by subject, script and whether they are only judged, where they are
+        # admitted
+        self.costs: Mapping[tuple[str, str, bool], float | None] | None = None
 
     async def ask_all(self, executor: Executor) -> None:
         """Play and judge every subject, so many at once as the plan says."""
@@ -238,6 +311,13 @@ class Engine(Asker):
         async with asyncio.TaskGroup() as group:  # side by side, so that they share a commit
             for player in players:
                 group.create_task(player.find_pending())
+        budget = self.report.budget
+        if budget.limit is not None and budget.job is None:
+            pending = {
+                player.subject: (player.pending.to_play, player.pending.to_judge)
+                for player in players
+            }
+            self.costs = await conversation_costs(self.plan, self._session, pending)
         async with asyncio.TaskGroup() as group:
             for player in players:
                 group.create_task(player.play_all(at_once))
@@ -314,7 +394,7 @@ class _Player:
 
     def _conversations(self) -> Iterator[ConversationTask]:
         """What is left to do, the longest chain of calls first; on a budget run by run, so that it
-        makes whole runs.
+        makes whole runs, and first what only has to be judged.
         """
         on_budget = self.engine.report.budget.limit is not None
         shared = shared_openings(self.pending.to_play)
@@ -322,8 +402,10 @@ class _Player:
         left += [(job, True, 1) for job in self.pending.to_judge]
         # a hundred thousand transcripts need not stay in memory
         self.pending = Pending(self.pending.progress)
-        rank = (lambda job: -1000 * job.run) if on_budget else (lambda job: 0)
-        left.sort(key=lambda item: -(item[2] + rank(item[0])))
+        if on_budget:
+            left.sort(key=lambda item: (not item[1], item[0].run, -item[2]))
+        else:
+            left.sort(key=lambda item: -item[2])
         for job, judge_only, _ in left:
             bought = job.place in shared
             shared_before = job.scenario.shared if bought else 0
@@ -331,9 +413,22 @@ class _Player:
             work = (
                 partial(self._judge, job, None) if judge_only else partial(self._play, job, bought)
             )
-            yield ConversationTask(
-                job.title, calls, work, rank(job), fresh=self.unknown and not judge_only
-            )
+            rank = (BEGUN if judge_only else -1000 * job.run) if on_budget else 0
+            cost = None if self.engine.costs is None else self._cost(job, judge_only)
+            fresh = self.unknown and not judge_only
+            yield ConversationTask(job.title, calls, work, rank, fresh, cost)
+
+    def _cost(self, job: Job, judge_only: bool) -> Cost:
+        """What a conversation is expected to cost, and when it is begun: run by run, and within a
+        run subject by subject.
+        """
+        assert self.engine.costs is not None  # noqa: S101 - only asked for on a budget
+        order = 0 if judge_only else job.run * (len(self.plan.subjects) + 1) + self.number + 1
+        return Cost(
+            order,
+            self.engine.costs[self.subject.hash, job.script_hash, judge_only],
+            None if judge_only else self._opening(job)[1],
+        )
 
     async def _play(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
         """One scenario to its end, stored the moment it is finished, then judged.
