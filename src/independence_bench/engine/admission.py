@@ -33,7 +33,9 @@ class Admission:
     def __init__(self, budget: Budget) -> None:
         self._budget, self._spent_before = budget, budget.spent
         self._begun: set[Commitment] = set()
-        self._ended, self._ended_dollars = 0, 0.0  # conversations, and what was expected of them
+        self._ended = 0  # conversations
+        # of those: what their calls were expected to cost, and how many there were
+        self._ended_dollars = self._ended_calls = 0.0
         self._waiting: list[tuple[int, int, float, Commitment, asyncio.Future[None]]] = []
         self._order = itertools.count()
         self._closed: BenchError | None = None
@@ -71,6 +73,7 @@ class Admission:
             self._begun.remove(commitment)
             self._ended += 1
             self._ended_dollars += (1 - commitment.left) * (commitment.expected or 0.0)
+            self._ended_calls += (1 - commitment.left) * commitment.calls
         self._admit()
 
     def close(self, why: BenchError) -> None:
@@ -111,7 +114,8 @@ class Admission:
         """What all of a conversation costs, by what those so far did cost."""
         spent = self._budget.spent - self._spent_before
         if commitment.expected is None:
-            return spent / self._ended if self._ended else None
+            made = self._ended_calls + sum((1 - one.left) * one.calls for one in self._begun)
+            return commitment.calls * spent / made if made else None
         done = self._ended_dollars + sum(
             (1 - one.left) * (one.expected or 0.0) for one in self._begun
         )

@@ -51,8 +51,6 @@ from independence_bench.store.results import Judgement, Reply
 A = TypeVar("A")
 # conversations of one subject under way or waiting for a slot: enough to choose the longest from
 FEWEST_WORKERS = 256
-# on a budget: for each slot one at the subject and one at its judge, so that few are begun at once
-WORKERS_A_SLOT = 2
 BEGUN = 1_000_000  # on a budget added to the priority of what has begun: more than any other rank
 
 
@@ -208,15 +206,15 @@ class Asker(ABC):
 
         *at_once*: so many conversations; None: as many as it takes to keep the slots full.
         """
-        many = max(FEWEST_WORKERS, 8 * self.calls_at_once)
-        if self.report.budget.limit is not None:
-            many = WORKERS_A_SLOT * self.calls_at_once
+        on_budget = self.report.budget.limit is not None
+        # so many are about to begin: the others go by what those turn out to cost
+        beginning = asyncio.Semaphore(self.calls_at_once) if on_budget else None
         slots: dict[str, CallSlots] = defaultdict(lambda: CallSlots(self.calls_at_once))
         left = iter(conversations)
         progress.state = "playing"
         async with asyncio.TaskGroup() as group:
-            for _ in range(at_once or many):
-                group.create_task(self._work_off(executor, progress, slots, left))
+            for _ in range(at_once or max(FEWEST_WORKERS, 8 * self.calls_at_once)):
+                group.create_task(self._work_off(executor, progress, slots, left, beginning))
         if progress.state == "playing":
             progress.state = "stopped" if self.report.stopped or self._over else "done"
 
@@ -226,6 +224,7 @@ class Asker(ABC):
         progress: Progress,
         slots: Mapping[str, CallSlots],
         left: Iterator[ConversationTask],
+        beginning: asyncio.Semaphore | None,
     ) -> None:
         """One conversation after the other; other tasks take theirs from *left*, too."""
         for conversation in left:
@@ -241,7 +240,7 @@ class Asker(ABC):
                 self._is_over,
             )
             try:
-                async with self._admitted(executor, conversation, calls):
+                async with self._admitted(executor, conversation, calls, beginning):
                     await conversation.work(calls)
             except Stopped:
                 break
@@ -263,22 +262,46 @@ class Asker(ABC):
 
     @asynccontextmanager
     async def _admitted(
-        self, executor: Executor, conversation: ConversationTask, calls: ConversationCalls
+        self,
+        executor: Executor,
+        conversation: ConversationTask,
+        calls: ConversationCalls,
+        beginning: asyncio.Semaphore | None,
     ) -> AsyncIterator[None]:
-        """A block in which *conversation* may be carried out: the budget reaches to its end."""
-        cost = conversation.cost
-        if cost is None:
+        """A block in which *conversation* may be carried out: the budget reaches to its end.
+
+        Until its first answer it has a place in *beginning*; None: no budget bounds it.
+        """
+        if beginning is None:
             yield
             return
-        first = 0.0
-        if cost.first is not None:
-            first = await executor.prices.most(cost.first, cost.first.model.max_tokens)
-        begun = await self._admission.begin(cost.order, cost.dollars, conversation.calls, first)
-        calls.made = lambda left: self._admission.progress(begun, left / (conversation.calls or 1))
+        cost, begun, held = conversation.cost, None, True
+
+        def leave() -> None:
+            nonlocal held
+            if held:
+                held = False
+                beginning.release()
+
+        def made(left: int) -> None:
+            leave()
+            if begun is not None:
+                self._admission.progress(begun, left / max(conversation.calls, 1))
+
+        calls.made = made
+        await beginning.acquire()
         try:
+            if cost is not None:
+                most, first = executor.prices.most, cost.first
+                dearest = 0.0 if first is None else await most(first, first.model.max_tokens)
+                begun = await self._admission.begin(
+                    cost.order, cost.dollars, conversation.calls, dearest
+                )
             yield
         finally:
-            self._admission.end(begun)
+            leave()
+            if begun is not None:
+                self._admission.end(begun)
 
 
 # ---------------------------------------------------------------- replies and their judgements
