@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -253,12 +253,20 @@ class Executor:
     def __post_init__(self) -> None:
         self.prices = Prices(self.commits, self.clients, self.budget, self.ledger.owner)
 
-    async def execute(self, call: Call[A], slots: CallSlots, tally: Tally, new: bool = False) -> A:
+    async def execute(
+        self,
+        call: Call[A],
+        slots: CallSlots,
+        tally: Tally,
+        new: bool = False,
+        admit: Callable[[], Awaitable[None]] | None = None,
+    ) -> A:
         """The answer to *call*, from the store or from its endpoint; *tally* counts along.
 
         *new*: it follows from an answer that came just now, so it is hardly stored yet, and is
-        looked up only when it is about to be asked. Raises GaveUp (nothing is stored but the
-        attempts; a later command may try again), Stopped, BudgetSpent or StoreError.
+        looked up only when it is about to be asked. *admit* is waited for before it is asked, not
+        where it is stored. Raises GaveUp (nothing is stored but the attempts; a later command may
+        try again), Stopped, BudgetSpent, StoreError, or what *admit* does.
         """
         state = CallState(call, tally)
         # looked up before anything is waited for: what is paid already needs no slot and no budget
@@ -266,6 +274,8 @@ class Executor:
         if stored is not None:
             self.served.add(state.who)
             return stored
+        if admit is not None:
+            await admit()
         limiter = self.limiters[call.endpoint].of(call.request.model)
         try:
             while True:

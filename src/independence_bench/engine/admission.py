@@ -18,6 +18,10 @@ from independence_bench.calls.budget import Budget
 from independence_bench.errors import BenchError, BudgetSpent
 
 
+class OutOfReach(BudgetSpent):
+    """A conversation that is not begun, since the budget does not reach to its end."""
+
+
 @dataclass(slots=True, eq=False)
 class Commitment:
     """A conversation that has begun, or that waits to."""
@@ -46,7 +50,7 @@ class Admission:
         """Wait until a conversation may begin that is expected to cost so many dollars in so many
         *calls*, the *first* of them at most so many; lower ranks go before.
 
-        Raises BudgetSpent where it never will, and what `close` was given.
+        Raises OutOfReach where it never will, and what `close` was given.
         """
         asked = Commitment(expected, calls)
         if self._closed is not None:
@@ -96,7 +100,8 @@ class Admission:
             elif self._begun:
                 return  # they may leave some over
             else:
-                self.close(self._too_little(asked, first))
+                heapq.heappop(self._waiting)
+                turn.set_exception(self._too_little(asked, first))
 
     def _reaches(self, asked: Commitment, first: float) -> bool:
         budget = self._budget
@@ -122,11 +127,11 @@ class Admission:
         dearer = spent / done if self._ended and done else 1.0
         return commitment.expected * max(dearer, 1.0)
 
-    def _too_little(self, asked: Commitment, first: float) -> BudgetSpent:
+    def _too_little(self, asked: Commitment, first: float) -> OutOfReach:
         budget = self._budget
         if not budget.fits(first):
-            return budget.used_up(first)
-        return BudgetSpent(
+            return OutOfReach(str(budget.used_up(first)))
+        return OutOfReach(
             f"the budget of ${budget.limit:g} reaches to the end of no further conversation: "
             f"${budget.spent:.4f} is spent, and the next one takes about "
             f"${self._expected(asked) or 0.0:.4f}, a single call of it up to "

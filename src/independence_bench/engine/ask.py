@@ -13,8 +13,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -25,7 +24,7 @@ from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor, Stopped
 from independence_bench.calls.limits import CallSlots, GaveUp, Reach
 from independence_bench.calls.upkeep import open_executor
-from independence_bench.engine.admission import Admission
+from independence_bench.engine.admission import Admission, Commitment, OutOfReach
 from independence_bench.engine.preview import conversation_costs
 from independence_bench.engine.run import (
     Progress,
@@ -76,6 +75,59 @@ class Cost:
 
 
 @dataclass(slots=True)
+class Turn:
+    """The turn of one conversation to spend from a budget. It is taken before the first call that
+    is not stored.
+    """
+
+    admission: Admission
+    # places of those that are about to begin: all others go by what these turn out to cost
+    beginning: asyncio.Semaphore
+    conversation: ConversationTask
+    executor: Executor
+    is_over: Callable[[], bool]  # whether nothing more begins
+    _taken: bool = False
+    _holds: bool = False  # a place of *beginning*
+    _begun: Commitment | None = None
+
+    async def take(self, left: int) -> None:
+        """Wait until the budget reaches for the *left* calls of the conversation. Raises what
+        `Admission.begin` does, and Stopped.
+        """
+        if self._taken:
+            return
+        if self.conversation.rank < BEGUN:
+            await self.beginning.acquire()
+            self._holds = True
+        if self.is_over():
+            raise Stopped("stopped")
+        cost, every = self.conversation.cost, max(self.conversation.calls, 1)
+        if cost is not None:
+            most, first = self.executor.prices.most, cost.first
+            dearest = 0.0 if first is None else await most(first, first.model.max_tokens)
+            dollars = None if cost.dollars is None else cost.dollars * left / every
+            self._begun = await self.admission.begin(cost.order, dollars, left, dearest)
+        self._taken = True
+
+    def go_on(self, left: int) -> None:
+        """A call was answered; so many are *left*."""
+        self._leave()
+        if self._begun is not None:
+            self.admission.progress(self._begun, left / max(self._begun.calls, 1))
+
+    def end(self) -> None:
+        """The conversation has ended, whatever came of it."""
+        self._leave()
+        if self._begun is not None:
+            self.admission.end(self._begun)
+
+    def _leave(self) -> None:
+        if self._holds:
+            self._holds = False
+            self.beginning.release()
+
+
+@dataclass(slots=True)
 class ConversationCalls:
     """Makes the calls of one conversation and of its judge."""
 
@@ -86,26 +138,27 @@ class ConversationCalls:
     left: int  # calls of the conversation that are not made yet
     rank: int
     fresh: bool  # what is asked next follows from an answer that came just now
-    is_over: Callable[[], bool]  # whether nothing more begins
-    begun: bool = False
-    made: Callable[[int], None] = lambda _left: None  # told of each of *left* that was answered
+    turn: Turn | None  # its turn on a budget; None: no budget bounds it
 
     async def ask(self, call: Call[A], counted: bool = True) -> A:
         """The answer to *call*, stored or new; *counted*: it is one of *left*. Raises what
         `Executor.execute` does.
         """
-        if not self.begun and self.is_over():
-            raise Stopped("stopped")
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
         slots = self.slots[call.endpoint]
-        answer = await self.executor.execute(ranked, slots, self.progress.tally, self.fresh)
+        answer = await self.executor.execute(
+            ranked,
+            slots,
+            self.progress.tally,
+            self.fresh,
+            None if self.turn is None else partial(self.turn.take, self.left),
+        )
         if counted:
             self.left -= 1
             self.progress.calls_left -= 1
-        if not self.begun:
-            self.begun = True
-            self.rank += BEGUN if self.executor.budget.limit is not None else 0
-        self.made(self.left)
+        if self.turn is not None:
+            self.rank = max(self.rank, BEGUN)  # what has begun goes first
+            self.turn.go_on(self.left)
         self.fresh = call.key in self.executor.ledger.fresh
         return answer
 
@@ -130,6 +183,7 @@ class Asker(ABC):
         self._stopping = asyncio.Event()
         self._admission = Admission(session.budget)
         self._over: BudgetSpent | None = None  # nothing more begins
+        self._beyond: BudgetSpent | None = None  # why a conversation was not begun
 
     @abstractmethod
     async def ask_all(self, executor: Executor) -> None:
@@ -177,7 +231,7 @@ class Asker(ABC):
                 if failure is not None:
                     raise failure from None
                 raise
-        self.report.stopped = self.report.stopped or self._over
+        self.report.stopped = self.report.stopped or self._over or self._beyond
         if isinstance(self.report.stopped, StoreError):
             raise self.report.stopped
         return self.report
@@ -216,7 +270,8 @@ class Asker(ABC):
             for _ in range(at_once or max(FEWEST_WORKERS, 8 * self.calls_at_once)):
                 group.create_task(self._work_off(executor, progress, slots, left, beginning))
         if progress.state == "playing":
-            progress.state = "stopped" if self.report.stopped or self._over else "done"
+            ended_early = self.report.stopped or self._over or self._beyond
+            progress.state = "stopped" if ended_early else "done"
 
     async def _work_off(
         self,
@@ -230,6 +285,11 @@ class Asker(ABC):
         for conversation in left:
             if self._is_over():
                 break
+            turn = (
+                None
+                if beginning is None
+                else Turn(self._admission, beginning, conversation, executor, self._is_over)
+            )
             calls = ConversationCalls(
                 executor,
                 slots,
@@ -237,13 +297,14 @@ class Asker(ABC):
                 conversation.calls,
                 conversation.rank,
                 conversation.fresh,
-                self._is_over,
+                turn,
             )
             try:
-                async with self._admitted(executor, conversation, calls, beginning):
-                    await conversation.work(calls)
+                await conversation.work(calls)
             except Stopped:
                 break
+            except OutOfReach as error:  # a shorter one may be within
+                self._beyond = self._beyond or error
             except BudgetSpent as error:
                 self._end_budget(error)
                 break
@@ -255,53 +316,13 @@ class Asker(ABC):
                 progress.ended("failed", Trouble(conversation.title, error.reason))
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
+            finally:
+                if turn is not None:
+                    turn.end()
             progress.calls_left -= calls.left  # they will not be made
 
     def _is_over(self) -> bool:
         return self._stopping.is_set() or self._over is not None
-
-    @asynccontextmanager
-    async def _admitted(
-        self,
-        executor: Executor,
-        conversation: ConversationTask,
-        calls: ConversationCalls,
-        beginning: asyncio.Semaphore | None,
-    ) -> AsyncIterator[None]:
-        """A block in which *conversation* may be carried out: the budget reaches to its end.
-
-        Until its first answer it has a place in *beginning*; None: no budget bounds it.
-        """
-        if beginning is None:
-            yield
-            return
-        cost, begun, held = conversation.cost, None, True
-
-        def leave() -> None:
-            nonlocal held
-            if held:
-                held = False
-                beginning.release()
-
-        def made(left: int) -> None:
-            leave()
-            if begun is not None:
-                self._admission.progress(begun, left / max(conversation.calls, 1))
-
-        calls.made = made
-        await beginning.acquire()
-        try:
-            if cost is not None:
-                most, first = executor.prices.most, cost.first
-                dearest = 0.0 if first is None else await most(first, first.model.max_tokens)
-                begun = await self._admission.begin(
-                    cost.order, cost.dollars, conversation.calls, dearest
-                )
-            yield
-        finally:
-            leave()
-            if begun is not None:
-                self._admission.end(begun)
 
 
 # ---------------------------------------------------------------- replies and their judgements
