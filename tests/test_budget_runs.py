@@ -134,17 +134,21 @@ def test_a_budget_too_small_for_the_plan_leaves_whole_conversations(
     assert finished >= share * 3 * 2 * 4 / 3
 
 
-def test_a_stored_conversation_is_judged_before_another_is_begun(
+def test_money_is_kept_for_the_judgements_of_stored_conversations(
     small: Path, tmp_path: Path
 ) -> None:
-    """What an earlier command has paid for becomes readable first."""
-    store, plan = tmp_path / "store.db", {"calls_at_once": 1}
-    play(small, store, Settings(), judged=False, **plan)
+    """What an earlier command has paid for becomes readable first: the rest begins nothing new."""
+    store = tmp_path / "store.db"
+    played = play(small, store, Settings(), judged=False)
+    whole = play(small, tmp_path / "whole.db", Settings())
+    judging = whole.audit.charged - played.audit.charged
 
-    played = play(small, store, Settings(), runs=2, budget=1.0, **plan)
+    more = play(small, store, Settings(), runs=2, budget=1.5 * judging, names=("rock", "mirror"))
 
-    assert played.report.complete
-    assert [entry.model for entry in played.entries[:5]] == ["sim/judge"] * 4 + ["sim/rock"]
+    assert more.audit.charged <= 1.5 * judging
+    assert [entry.model for entry in more.entries].count("sim/judge") >= 4
+    finished, unjudged, loose = what_is_left(store)
+    assert (finished >= 4, unjudged, loose) == (True, 0, 0)
 
 
 def what_is_left(store: Path) -> tuple[int, int, int]:

@@ -66,6 +66,12 @@ class Admission:
             raise
         return asked
 
+    def go_first(self, expected: float | None, calls: int) -> Commitment:
+        """Count a conversation that an earlier command has begun, before any other may begin."""
+        begun = Commitment(expected, calls)
+        self._begun.add(begun)
+        return begun
+
     def progress(self, commitment: Commitment, left: float) -> None:
         """Of a conversation that has begun only so large a share is *left*."""
         commitment.left = left

@@ -90,6 +90,11 @@ class Turn:
     _holds: bool = False  # a place of *beginning*
     _begun: Commitment | None = None
 
+    def __post_init__(self) -> None:
+        cost = self.conversation.cost
+        if cost is not None and self.conversation.rank >= BEGUN:
+            self._begun = self.admission.go_first(cost.dollars, self.conversation.calls)
+
     async def take(self, left: int) -> None:
         """Wait until the budget reaches for the *left* calls of the conversation. Raises what
         `Admission.begin` does, and Stopped.
@@ -101,13 +106,15 @@ class Turn:
             self._holds = True
         if self.is_over():
             raise Stopped("stopped")
+        self._taken = True
+        if self._begun is not None:
+            return
         cost, every = self.conversation.cost, max(self.conversation.calls, 1)
         if cost is not None:
             most, first = self.executor.prices.most, cost.first
             dearest = 0.0 if first is None else await most(first, first.model.max_tokens)
             dollars = None if cost.dollars is None else cost.dollars * left / every
             self._begun = await self.admission.begin(cost.order, dollars, left, dearest)
-        self._taken = True
 
     def go_on(self, left: int) -> None:
         """A call was answered; so many are *left*."""
@@ -467,7 +474,7 @@ class _Player:
         run subject by subject.
         """
         assert self.engine.costs is not None  # noqa: S101 - only asked for on a budget
-        order = 0 if judge_only else job.run * (len(self.plan.subjects) + 1) + self.number + 1
+        order = job.run * len(self.plan.subjects) + self.number
         return Cost(
             order,
             self.engine.costs[self.subject.hash, job.script_hash, judge_only],
