@@ -4,15 +4,20 @@ words and exit code.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from budget_fuzz import spend
 from scripted import ScriptedModel, steady
 from simulated import aib, play
 
-from independence_bench.simulate.server import Settings
+from independence_bench.errors import BudgetSpent
+from independence_bench.simulate.server import Latency, Settings
 from independence_bench.simulate.wire import Price, Prices
+from independence_bench.store.database import open_store
 
 # drawn once: stopped by the budget, complete, stopped by a fault, at once or one by one, prices
 # listed or not
@@ -100,3 +105,64 @@ def test_the_command_says_where_it_cannot_bound(
             "counts what its replies say they cost, one call at a time until one has" in said
         )
     assert server.charged <= 5
+
+
+@pytest.mark.parametrize("at_once", [1, 8, 32])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_a_budget_too_small_for_the_plan_leaves_whole_conversations(
+    small: Path, tmp_path: Path, share: float, at_once: int
+) -> None:
+    """What is begun is finished and judged, whatever the number of slots."""
+    plan: dict[str, Any] = {"names": ("rock", "mirror"), "runs": 3}
+    whole = play(small, tmp_path / "whole.db", Settings(latency=Latency(1.0)), **plan)
+    budget = share * whole.audit.charged
+
+    played = play(
+        small,
+        tmp_path / "store.db",
+        Settings(latency=Latency(1.0)),
+        budget=budget,
+        calls_at_once=at_once,
+        **plan,
+    )
+
+    assert played.audit.charged <= budget
+    assert isinstance(played.report.stopped, BudgetSpent)
+    finished, unjudged, loose = what_is_left(tmp_path / "store.db")
+    assert (unjudged, loose) == (0, 0)
+    # the dearest call is held back, and is a third of the smallest budget here
+    assert finished >= share * 3 * 2 * 4 / 3
+
+
+def test_money_is_kept_for_the_judgements_of_stored_conversations(
+    small: Path, tmp_path: Path
+) -> None:
+    """What an earlier command has paid for becomes readable first: the rest begins nothing new."""
+    store = tmp_path / "store.db"
+    played = play(small, store, Settings(), judged=False)
+    whole = play(small, tmp_path / "whole.db", Settings())
+    judging = whole.audit.charged - played.audit.charged
+
+    more = play(small, store, Settings(), runs=2, budget=1.5 * judging, names=("rock", "mirror"))
+
+    assert more.audit.charged <= 1.5 * judging
+    assert [entry.model for entry in more.entries].count("sim/judge") >= 4
+    finished, unjudged, loose = what_is_left(store)
+    assert (finished >= 4, unjudged, loose) == (True, 0, 0)
+
+
+def what_is_left(store: Path) -> tuple[int, int, int]:
+    """Conversations that are complete, those of them without a judgement, and replies that are in
+    none.
+    """
+    with open_store(store) as opened, opened.reading() as connection:
+        rows = [
+            tuple(row)
+            for row in connection.exec_driver_sql(
+                "select heard_hash, reply_keys from transcripts where state = 'complete'"
+            )
+        ]
+        judged = {row[0] for row in connection.exec_driver_sql("select heard_hash from judgements")}
+        replies = {row[0] for row in connection.exec_driver_sql("select key from replies")}
+    used = {key for _, keys in rows for key in json.loads(keys)}
+    return len(rows), sum(heard not in judged for heard, _ in rows), len(replies - used)

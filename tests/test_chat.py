@@ -483,7 +483,7 @@ def test_a_200_without_choices_is_a_model_that_is_starting_up(choices: Any) -> N
     assert fault.message == "no choices in the reply (the model may be starting up)"
 
 
-@pytest.mark.parametrize("data", [b"", b"<html>Bad gateway</html>", b"[]", b"7", b"{", b"{}"])
+@pytest.mark.parametrize("data", [b"", b"Bad gateway", b"[]", b"7", b"{", b"{}"])
 def test_a_200_that_is_no_reply_is_unavailable(data: bytes) -> None:
     """A proxy's page or an empty body is not the model's doing, and is shown."""
     fault = failed(data)

@@ -53,8 +53,8 @@ def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_ca
     assert played.audit.again == ()
     assert played.seconds > 3 * 60, "20 at once, then 20 a minute"
     assert {entry.fault for entry in refused(played)} == {OVER_THE_LIMIT}
-    # each pause is for everybody, so no more come too early than were in flight when it began
-    assert len(refused(played)) <= 2 * 8 * (played.seconds / 60 + 1)
+    # each pause is for all calls of a model, so no more come too early than were in flight of it
+    assert len(refused(played)) <= 3 * 8 * (played.seconds / 60 + 1)
 
 
 @pytest.mark.torture
@@ -90,8 +90,8 @@ def shared(played: Played) -> int:
     )
 
 
-def test_retry_after_holds_for_every_call_to_that_endpoint(small: Path, tmp_path: Path) -> None:
-    """Other subjects and the judge wait too; only what was in flight already goes on."""
+def test_a_limit_of_the_whole_account_holds_everybody(small: Path, tmp_path: Path) -> None:
+    """All models meet it, and wait as long as it says."""
     settings = Settings(requests_per_minute=20, latency=Latency(1.0))
     names = ("rock", "mirror", "evader")
 
@@ -104,8 +104,8 @@ def test_retry_after_holds_for_every_call_to_that_endpoint(small: Path, tmp_path
     assert [entry for entry in played.entries if end(first) + LAG < entry.at < opens] == []
 
 
-def test_a_pause_is_waited_out_by_everybody(small: Path, tmp_path: Path) -> None:
-    """A 429 that does not say how long is a pause of 15 seconds, for all calls to that endpoint."""
+def test_a_pause_is_waited_out_by_that_model_alone(small: Path, tmp_path: Path) -> None:
+    """A 429 that does not say how long is a pause of 15 seconds, for all calls to that model."""
     settings = Settings(latency=Latency(3.0), faults=Faults(script={9: "rate-limit"}))
     names = ("rock", "mirror", "evader")
 
@@ -114,8 +114,23 @@ def test_a_pause_is_waited_out_by_everybody(small: Path, tmp_path: Path) -> None
     assert played.report.complete
     (limited,) = refused(played)
     following = after(played.entries, end(limited) + LAG)
-    assert following[0].at >= end(limited) + PAUSE - 0.1
+    own = [entry for entry in following if entry.model == limited.model]
+    assert own[0].at >= end(limited) + PAUSE - 0.1
+    assert {entry.model for entry in following if entry.at < own[0].at} > {"sim/rock", "sim/mirror"}
     assert len(played.entries) == len({entry.request for entry in played.entries}) + 1
+
+
+def test_a_limit_of_the_whole_account_slows_every_model(small: Path, tmp_path: Path) -> None:
+    """Each meets its own 429, so that no more than was in flight of each is refused in vain."""
+    settings = Settings(requests_per_minute=30, latency=Latency(1.0))
+    names = ("rock", "mirror", "evader")
+
+    played = play(small, tmp_path / "store.db", settings, names=names, runs=3, calls_at_once=4)
+
+    assert played.report.complete, played.report.troubles
+    assert {entry.model for entry in refused(played)} >= {f"sim/{name}" for name in names}
+    served = [entry for entry in played.entries if entry.status == 200]
+    assert len(refused(played)) < len(served)
 
 
 def test_another_endpoint_is_not_held_up(small: Path, tmp_path: Path) -> None:
@@ -160,7 +175,7 @@ def test_fewer_calls_are_in_flight_after_429s_and_as_many_as_before_in_the_end(
     )
     paused = after(played.entries, last + LAG)
     soon = [entry for entry in paused if entry.at < paused[0].at + SLOW.call_seconds(False, 0) / 2]
-    assert 1 <= len(soon) <= 16 * CUT, "what the gate lets out after the pause"
+    assert 1 <= len(soon) <= 2 * (8 * CUT), "what the gates of both let out after the pause"
     assert most_in_flight(after(paused, paused[0].at + 10 * SLOW.call_seconds(False, 0))) == 16
 
 
@@ -176,7 +191,7 @@ def test_no_stampede_when_a_pause_ends(small: Path, tmp_path: Path) -> None:
 
     assert played.report.complete, played.report.troubles
     bursts = in_bursts(refused(played))
-    assert bursts[0] == 48 - 20, "nobody knew"
+    assert 48 - 20 <= bursts[0] <= 48, "nobody knew"
     allowed = 48.0
     for burst in bursts[1:]:
         allowed = max(1.0, allowed * CUT)

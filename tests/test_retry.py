@@ -53,6 +53,8 @@ def ask_until_given_up(
         (Kind.UNAUTHORIZED, Reach.ENDPOINT, []),
         (Kind.NO_CREDITS, Reach.ENDPOINT, []),
         (Kind.CUT_PROMPT, Reach.MODEL, []),
+        (Kind.NO_QUOTA, Reach.MODEL, []),
+        (Kind.WRONG_ADDRESS, Reach.ENDPOINT, [0.5, 1.0]),
         (Kind.BROKEN, Reach.REPLY, [0.5, 1.0]),
         (Kind.TOO_LARGE, Reach.REPLY, [0.5, 1.0]),
         (Kind.WRONG_PROVIDER, Reach.MODEL, [0.5, 1.0]),
@@ -80,6 +82,7 @@ def test_how_often_it_is_asked_again_and_how_far_the_failure_reaches(
         (404, Reach.MODEL),
         (501, Reach.MODEL),
         (308, Reach.MODEL),
+        (200, Reach.CALL),
     ],
 )
 def test_a_refused_request_is_that_calls_failure_unless_nothing_is_there(

@@ -318,3 +318,117 @@ def test_pieces_may_be_cut_anywhere() -> None:
 
     assert whole.ended
     assert json.loads(whole.whole())["choices"][0]["message"]["content"] == "Ja – größer"
+
+
+# ---------------------------------------------------------------- forms that are not asked for
+
+SAID = "No, I stay."
+UNTYPED = ["application/json", "text/plain; charset=utf-8", "application/octet-stream", ""]
+
+
+def cut_from(chunks: list[Any], end: str) -> bytes:
+    """Those chunks as an event stream whose lines end so."""
+    return events(*chunks).replace(b"\n", end.encode())
+
+
+@pytest.mark.parametrize("kind", UNTYPED)
+def test_a_stream_is_known_by_its_first_bytes(serve: Serve, kind: str) -> None:
+    """Whatever type its header has, also behind comments that keep the connection open."""
+    comment = b": PROCESSING\n\n: PROCESSING\n\n"
+    server = serve(always(Answer(comment + events(*WORDS), headers={"Content-Type": kind})))
+
+    assert answered(server).content == SAID
+
+
+@pytest.mark.parametrize("kind", UNTYPED)
+def test_half_a_stream_is_no_reply_whatever_its_type(serve: Serve, kind: str) -> None:
+    """It ended before the reply did."""
+    half = Answer(events(*WORDS[:3], done=False), headers={"Content-Type": kind})
+
+    assert failed(serve(always(half))).kind is Kind.UNAVAILABLE
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_the_first_one_does(serve: Serve, end: str) -> None:
+    """All three are allowed; a lone CR in a text ends none of the others."""
+    body = cut_from(WORDS, end)
+
+    assert answered(serve(always(Answer(body, headers=STREAM)))).content == SAID
+    for size in (1, 2, 7):
+        stream = StreamedReply()
+        for at in range(0, len(body), size):
+            stream.add(body[at : at + size])
+        stream.close()
+        assert json.loads(stream.whole())["choices"][0]["message"]["content"] == SAID
+    lone = b'data: {"choices":[{"delta":{"content":"a\rb"},"finish_reason":"stop"}]}\n\n'
+    assert answered(serve(always(Answer(lone, headers=STREAM)))).content == "a\rb"
+
+
+def test_an_event_may_have_several_lines(serve: Serve) -> None:
+    """They are one piece of JSON; without its last lines it is none."""
+    spread = [
+        "\n".join(f"data: {line}" for line in json.dumps(chunk, indent=1).split("\n"))
+        for chunk in WORDS
+    ]
+    whole = "\n\n".join([*spread, "data: [DONE]\n\n"]).encode()
+    cut = "\n\n".join(spread)[:-12].encode()
+
+    assert answered(serve(always(Answer(whole, headers=STREAM)))).content == SAID
+    assert failed(serve(always(Answer(cut, headers=STREAM)))).kind is Kind.UNAVAILABLE
+    named = b"event: error\n" + spread[1].encode() + b"\n\n" + whole
+    assert failed(serve(always(Answer(named, headers=STREAM)))).kind is Kind.UNAVAILABLE
+
+
+@pytest.mark.parametrize("kind", ["application/x-ndjson", "application/json"])
+def test_a_line_of_json_for_each_piece_is_read(serve: Serve, kind: str) -> None:
+    """To its end, or not at all."""
+    lines = "\n".join(json.dumps(chunk) for chunk in WORDS).encode()
+    half = "\n".join(json.dumps(chunk) for chunk in WORDS[:3]).encode()
+    broken = half + b'\n{"error": {"message": "boom", "code": 502}}'
+    headers = {"Content-Type": kind}
+
+    got = answered(serve(always(Answer(lines, headers=headers))))
+
+    assert (got.content, got.finish_reason) == (SAID, "stop")
+    for body in (half, broken, lines[:-9]):
+        assert failed(serve(always(Answer(body, headers=headers)))).kind is Kind.UNAVAILABLE
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        (b": PROCESSING\n\n: PROCESSING\r\n\n", b""),
+        (b"", b"\n\n\x00"),
+        (b"", b"\n[DONE]"),
+        (b"", b'{"error": "late"}'),
+        (b"[", b"]"),
+    ],
+)
+def test_what_stands_around_a_whole_body_takes_nothing_from_it(
+    serve: Serve, around: tuple[bytes, bytes]
+) -> None:
+    """Comments before it, bytes behind it, a list of one."""
+    before, behind = around
+    body = json.dumps(completion(SAID)).encode()
+
+    assert answered(serve(always(Answer(before + body + behind)))).content == SAID
+    half = before + body[: len(body) - 4] + behind
+    assert failed(serve(always(Answer(half)))).kind is Kind.UNAVAILABLE
+
+
+@pytest.mark.parametrize("status", [201, 202])
+def test_a_completion_is_read_whatever_success_its_status_says(serve: Serve, status: int) -> None:
+    """Without one, nothing was said."""
+    assert answered(serve(always(Answer(completion(SAID), status)))).content == SAID
+    assert answered(serve(always(Answer(events(*WORDS), status, STREAM)))).content == SAID
+    assert failed(serve(always(Answer({"id": "job-1"}, status)))).kind is Kind.UNAVAILABLE
+
+
+def test_large_and_many_headers_are_read_and_endless_ones_are_not(serve: Serve) -> None:
+    """Proxies put much into them."""
+    many = {f"x-h-{number}": "v" for number in range(300)}
+
+    for headers in ({"x-policy": "a" * 9000}, many):
+        assert answered(serve(always(Answer(completion(SAID), headers=headers)))).content == SAID
+    endless = {"x-policy": "a" * 1_000_000}
+    assert "no HTTP" in failed(serve(always(Answer(completion(SAID), headers=endless)))).message

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import settle
 
-from independence_bench.calls.limits import CUT, PAUSE, RateLimiter, Slots
+from independence_bench.calls.limits import CUT, PAUSE, EndpointLimiter, RateLimiter, Slots
+from independence_bench.models.spec import ChatModel
 
 PATIENCE = 5.0  # real seconds after which a test says that somebody was forgotten
 
@@ -216,7 +217,9 @@ def test_a_429_cuts_to_four_fifths_and_pauses() -> None:
     gate = gate_of(10, clock)
 
     async def scene() -> None:
-        async with gate.hold(0):
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(10):
+                await stack.enter_async_context(gate.hold(0))
             gate.rate_limited(None)
         async with gate.hold(0):
             pass
@@ -224,6 +227,61 @@ def test_a_429_cuts_to_four_fifths_and_pauses() -> None:
     asyncio.run(scene())
     assert gate.limit == pytest.approx(10 * CUT)
     assert clock.slept == [PAUSE]
+
+
+def test_what_is_cut_is_what_was_tried() -> None:
+    """A model of which five calls were in flight is not served a hundred: its 429 is about five."""
+    gate = gate_of(100)
+
+    async def scene() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(5):
+                await stack.enter_async_context(gate.hold(0))
+        gate.rate_limited(None)
+
+    asyncio.run(scene())
+    assert gate.limit == pytest.approx(5 * CUT)
+
+
+def test_a_pause_of_one_model_is_none_of_its_neighbour() -> None:
+    """The endpoint's places are shared; who pauses holds none, not even one that it waited for."""
+    clock = Clock()
+    endpoint = EndpointLimiter(2, clock.time, clock.sleep)
+    one, other = endpoint.of(model_named("one")), endpoint.of(model_named("other"))
+    entered: list[str] = []
+
+    async def visit(gate: RateLimiter, name: str) -> None:
+        async with gate.hold(0):
+            entered.append(name)
+
+    async def scene() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(2):
+                await stack.enter_async_context(other.hold(0))
+            waiting = asyncio.create_task(visit(one, "one"))
+            await settle()
+            assert entered == [], "the endpoint takes two at once, whoever they are from"
+            one.rate_limited(None)
+            await stack.aclose()
+            for _ in range(10):
+                await visit(other, "other")
+            await waiting
+
+    async def in_time() -> None:
+        async with asyncio.timeout(PATIENCE):
+            await scene()
+
+    asyncio.run(in_time())
+    assert entered == ["other"] * 10 + ["one"]
+    assert clock.now == 1000.0 + PAUSE
+    assert other.limit == 2
+    assert endpoint.of(model_named("one")) is one
+    assert endpoint.of(model_named("one", provider="acme")) is not one
+
+
+def model_named(name: str, provider: str | None = None) -> ChatModel:
+    """A model with such a name."""
+    return ChatModel(name, "scripted", 0.7, 100, provider=provider)
 
 
 def test_simultaneous_429s_count_once() -> None:

@@ -62,6 +62,8 @@ class Budget:
         self.spent = 0.0
         self.reserved = 0.0
         self.in_flight = 0
+        self.largest = 0.0  # dollars that a call could cost at most, of those so far
+        self.short = 0  # calls that wait for others to leave some over
         self.purse: Purse | None = None
         self.settled = asyncio.Event()  # set when a call has settled, then a new one
         self._drawn = 0.0  # from the purse, what is spent of it included
@@ -94,6 +96,14 @@ class Budget:
         """Wait until a call of up to *most* dollars fits. Raises BudgetSpent where it never
         will.
         """
+        self.largest = max(self.largest, most)
+        self.short += 1
+        try:
+            await self._make_room(most)
+        finally:
+            self.short -= 1
+
+    async def _make_room(self, most: float) -> None:
         while True:
             # others may have had what was drawn and not spent
             if self.purse is not None and self.purse.lapsed():
@@ -102,11 +112,7 @@ class Budget:
                 return
             if self.purse is None:
                 if self.reserved == 0:
-                    raise BudgetSpent(
-                        f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent "
-                        f"and the next call may cost ${most:.4f}; raise --budget, or run it again "
-                        "for as much once more"
-                    )
+                    raise self.used_up(most)
                 await self.settled.wait()
             # one call asks for all: each draw is a transaction that workers take turns in
             elif self._drawing:
@@ -118,6 +124,14 @@ class Budget:
                 finally:
                     self._drawing = False
                     self.tell()
+
+    def used_up(self, most: float) -> BudgetSpent:
+        """That a call of up to *most* dollars does not fit any more."""
+        return BudgetSpent(
+            f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent "
+            f"and the next call may cost ${most:.4f}; raise --budget, or run it again "
+            "for as much once more"
+        )
 
     async def _draw(self, purse: Purse, most: float) -> None:
         """Ask for more once; where there is none wait a little for what is held, here or

@@ -54,6 +54,15 @@ class Call(Generic[A]):
         return CallInfo(self.key, self.kind, model.endpoint, model.model, self.request.record)
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a call waits for before it goes out again."""
+
+    model: str  # its name at its endpoint
+    cause: str  # in a few words
+    until: float  # seconds on the executor's clock
+
+
 @dataclass(slots=True)
 class Tally:
     """Counts of a subject's calls, updated while they are made."""
@@ -62,7 +71,8 @@ class Tally:
     # calls that were asked and answered; none whose answer was found in the store
     answered: int = 0
     in_flight: int = 0
-    waiting: int = 0  # calls that wait to be retried
+    # calls that wait to be retried, or for the end of their model's pause, by their keys
+    waits: dict[str, Wait] = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0  # dollars

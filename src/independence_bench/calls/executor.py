@@ -15,25 +15,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget, Prices, Reservation
-from independence_bench.calls.call import Accepted, Call, CallState, NextStep, Tally
+from independence_bench.calls.call import Accepted, Call, CallState, NextStep, Tally, Wait
 from independence_bench.calls.limits import (
     FIRST_REFUSED,
     UNREAD_IN_A_ROW,
     CallSlots,
     Clocks,
+    EndpointLimiter,
     GaveUp,
-    RateLimiter,
     Reach,
     advice_on,
     advice_on_tools,
+    describe,
     next_wait,
 )
 from independence_bench.errors import BenchError
@@ -243,19 +244,20 @@ class Executor:
     lost: int = 0  # calls that an earlier process left in flight
     # told of each reply that may not be what was asked for
     warn: Callable[[str], None] = lambda _: None
-    limiters: dict[str, RateLimiter] = field(default_factory=dict)  # by endpoint
+    limiters: dict[str, EndpointLimiter] = field(default_factory=dict)  # by endpoint
     # endpoint -> why nothing more is sent to it
     closed: dict[str, str] = field(default_factory=dict)
     # who -> why nothing more is asked of it
     refused: dict[tuple[str, str], str] = field(default_factory=dict)
     # who has answered, now or in an earlier command
     served: set[tuple[str, str]] = field(default_factory=set)
-    # who -> statuses of refused calls
+    # who -> statuses of refused calls; (endpoint, kind) -> those of calls that found nothing there
     refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)
     # settings that a user asked for: a model that cannot have them is stopped
     asked_for: Callable[[ChatModel], Container[Setting]] = lambda _: tuple(Setting)
     # told what has been learned of a model, as soon as it has answered
     learned: Callable[[ChatModel, Abilities], None] = lambda _model, _abilities: None
+    stop_to_settle: Callable[[], None] = lambda: None  # lets nothing new begin
     # models that cannot be called as they are, and why: they have to be resolved again
     unsettled: dict[ChatModel, str] = field(default_factory=dict)
     # judge -> its calls that ended in a row with replies that could not be read
@@ -265,12 +267,20 @@ class Executor:
     def __post_init__(self) -> None:
         self.prices = Prices(self.commits, self.clients, self.budget, self.ledger.owner)
 
-    async def execute(self, call: Call[A], slots: CallSlots, tally: Tally, new: bool = False) -> A:
+    async def execute(
+        self,
+        call: Call[A],
+        slots: CallSlots,
+        tally: Tally,
+        new: bool = False,
+        admit: Callable[[], Awaitable[None]] | None = None,
+    ) -> A:
         """The answer to *call*, from the store or from its endpoint; *tally* counts along.
 
         *new*: it follows from an answer that came just now, so it is hardly stored yet, and is
-        looked up only when it is about to be asked. Raises GaveUp (nothing is stored but the
-        attempts; a later command may try again), Stopped, BudgetSpent or StoreError.
+        looked up only when it is about to be asked. *admit* is waited for before it is asked, not
+        where it is stored. Raises GaveUp (nothing is stored but the attempts; a later command may
+        try again), Stopped, BudgetSpent, StoreError, or what *admit* does.
         """
         state = CallState(call, tally)
         # looked up before anything is waited for: what is paid already needs no slot and no budget
@@ -278,15 +288,22 @@ class Executor:
         if stored is not None:
             self.served.add(state.who)
             return stored
+        if admit is not None:
+            await admit()
+        limiter = self.limiters[call.endpoint].of(call.request.model)
         try:
             while True:
                 step = None
+                if limiter.pause:  # a call that cannot go out yet takes no slot from its neighbours
+                    await self._wait(state, Kind.RATE_LIMITED.value, limiter.pause)
                 alone = (
                     _FREELY
                     if self.budget.limit is None
                     else self.prices.one_at_a_time(call.request.model)
                 )
                 async with slots.preparing.hold(state.priority), alone as state.unproven:
+                    if limiter.pause:
+                        continue
                     self._may_send(state)
                     free = self.budget.limit is None or state.arrived
                     state.most = 0.0 if free else await self.prices.most(state.request, state.limit)
@@ -319,11 +336,7 @@ class Executor:
                     if end.reach is Reach.MODEL:
                         self.refused.setdefault(state.who, end.reason)
                     raise end
-                tally.waiting += 1
-                try:
-                    await self.pause(step.wait)
-                finally:
-                    tally.waiting -= 1
+                await self._wait(state, step.outcome, max(step.wait, limiter.pause))
         finally:
             if state.ours:
                 await self._surely(
@@ -337,6 +350,15 @@ class Executor:
         # reported elsewhere
         doing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(doing)
+
+    async def _wait(self, state: CallState[A], cause: str, seconds: float) -> None:
+        """Pause, and tell for what and until when."""
+        waits, until = state.tally.waits, self.clocks.clock() + seconds
+        waits[state.key] = Wait(state.call.request.model.model, cause, until)
+        try:
+            await self.pause(seconds)
+        finally:
+            waits.pop(state.key, None)
 
     async def pause(self, seconds: float) -> None:
         """Sleep; raises Stopped as soon as the command is asked to stop."""
@@ -364,8 +386,8 @@ class Executor:
         no attempt.
         """
         call, tally, limit = state.call, state.tally, state.limit
-        limiter, client = self.limiters[call.endpoint], self.clients[call.endpoint]
-        sent = False
+        limiter = self.limiters[call.endpoint].of(call.request.model)
+        client, sent = self.clients[call.endpoint], False
         try:
             async with slots.sending.hold(state.priority), limiter.hold(state.priority):
                 self._may_send(state)
@@ -379,8 +401,7 @@ class Executor:
                     )
                 finally:
                     tally.in_flight -= 1
-                # what kept the call waiting while others were served was the queue, not the
-                # endpoint
+                # what kept the call waiting while others of its model were served was the queue
                 state.counts.served(limiter.served_at)
                 if isinstance(outcome, Completion):
                     limiter.succeeded()
@@ -467,6 +488,8 @@ class Executor:
                 state.request = call.again(outcome, read.reason)
         else:
             fault = outcome
+        if fault.kind is Kind.WRONG_ADDRESS and state.who in self.served:
+            fault = replace(fault, kind=Kind.UNAVAILABLE)  # a page that says so of an outage
         step: NextStep[A] = NextStep(fault.kind.value, fault.message)
         if (
             isinstance(outcome, Fault)
@@ -482,6 +505,8 @@ class Executor:
             step.wait = next_wait(
                 fault, counts, self.clocks.policy, self.clocks.draw, self.clocks.clock()
             )
+            if fault.kind is Kind.WRONG_ADDRESS:
+                self._count_astray(call.endpoint, fault)
         except GaveUp as end:
             step.end = self._end(state, fault, end)
             if step.end.reach is Reach.REPLY:
@@ -515,6 +540,15 @@ class Executor:
                 f"(-j MODEL){larger}",
             )
 
+    def _count_astray(self, endpoint: str, fault: Fault) -> None:
+        """Raises GaveUp once the first tries at *endpoint*, of whatever calls, have found nothing
+        there.
+        """
+        found = self.refusals.setdefault((endpoint, fault.kind.value), [])
+        found.append(fault.status)
+        if len(found) >= self.clocks.policy.broken:
+            raise GaveUp(Reach.ENDPOINT, f"{describe(fault)} ({len(found)} tries)")
+
     def _end(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
         """How far the end of one call reaches where its circumstances say more than the policy."""
         if fault.kind is not Kind.BAD_REQUEST:
@@ -531,7 +565,7 @@ class Executor:
                 instead = advice_on(fault.unset, abilities.efforts)
                 return GaveUp(Reach.MODEL, f"{end.reason}; {instead}")
             self.unsettled.setdefault(model, end.reason)
-            self.stopping.set()  # what is in flight is stored; then all of it is planned anew
+            self.stop_to_settle()  # what is in flight is stored; then all of it is planned anew
             return GaveUp(Reach.MODEL, end.reason)
         if state.call.request.tools and (way := advice_on_tools(fault.message)) is not None:
             return GaveUp(Reach.MODEL, f"{end.reason}; {way}")

@@ -1,27 +1,30 @@
 """How many calls go out at once, and when one that failed goes out again: the one retry policy.
 
-Each endpoint has a rate limiter, and each subject slots at each endpoint. The limiter follows the
-endpoint: after a 429 it cuts the number of calls in flight to 0.8 of what it was and pauses, with
-every success it lets a little more through (additive increase, multiplicative decrease). Slots
-follow the user's -pt. Both go to the longest remaining chain first, since that is what a run has to
-wait for.
+Each model has a rate limiter at its endpoint, and each subject slots at each endpoint. The limiter
+follows the model: after a 429 it cuts the number of its calls in flight to 0.8 of what it was and
+pauses, with every success it lets a little more through (additive increase, multiplicative
+decrease). A neighbour on the same endpoint goes on as before, since most limits are of one model;
+under a limit of the whole account each model meets its own 429, and so all of them slow down. What
+the endpoint takes at once bounds them together. Slots follow the user's -pt. All go to the longest
+remaining chain first, since that is what a run has to wait for.
 
 What is asked again, how often, how long, and how far a failure reaches:
 
     kind of failure                        asked again            in the end
     rate limited (429, 402 + Retry-After)  for 15 minutes in      the call fails; the next run
-                                           which no call is       tries it again
-                                           served
+                                           which no call of the   tries it again
+                                           model is served
     the same, asking to wait longer        never                  the subject (or judge) is stopped,
                                                                   for now
-    unavailable (408, 5xx, no choices,     6 tries in all         the call fails; the next run
-      an error inside a 200)                                      tries it again
+    unavailable (408, 409, 424, 425, 498,  6 tries in all         the call fails; the next run
+      499, 5xx, no choices, an error                              tries it again
+      inside a 200, a busy server's 4xx)
     timed out                              6 tries in all         the call fails; the next run
                                                                   tries it again
     connection failed                      for 15 minutes         the endpoint is left alone
-    broken reply, reply too large          3 tries in all; a      the reply is invalid, with the
-                                           judge is told what     reason; after 10 judgements in a
-                                           was wrong with its     row whose replies cannot be read
+    broken reply, reply too large, a       3 tries in all; a      the reply is invalid, with the
+      reply that the server could not      judge is told what     reason; after 10 judgements in a
+      read                                 was wrong with its     row whose replies cannot be read
                                            reply                  the judge is stopped
     cut off by the token limit             once, twice the limit  it is the answer, flagged; invalid
                                                                   if nothing was said by then
@@ -29,8 +32,8 @@ What is asked again, how often, how long, and how far a failure reaches:
     prompt cut by the server               never                  the subject (or judge) is stopped
     prompt refused by moderation (403)     never                  the reply is invalid, with the
                                                                   reason
-    request refused (400, 413, 422, ...)   never                  the call fails; the subject (or
-                                                                  judge) is stopped when its first
+    request refused (400, 413, 422, ...,   never                  the call fails; the subject (or
+      a template that cannot show it)                             judge) is stopped when its first
                                                                   3 all fail with one status
     part refused (of the request)          at once, without it    as above, once nothing is left to
                                                                   take away
@@ -40,7 +43,14 @@ What is asked again, how often, how long, and how far a failure reaches:
                                                                   what to say
     no such model or address (404, 405,    never                  the subject (or judge) is stopped
       501, redirected)
-    key refused (401), no credits (402)    never                  the endpoint is left alone
+    no quota for this model (429, a limit  never                  the subject (or judge) is stopped
+      of 0)
+    no chat completions there (a web       3 tries of whatever    the endpoint is left alone
+      page, another interface)             calls
+    the same, of a model that was served   6 tries in all         the call fails; the next run
+                                                                  tries it again
+    key refused (401), no credits (402,    never                  the endpoint is left alone
+      429 or 400 of an empty account)
 
 Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed
 together do not come back together); Retry-After is honoured where it is longer. A judge whose reply
@@ -62,11 +72,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from independence_bench.errors import BenchError
 from independence_bench.models.abilities import Setting, least_effort
 from independence_bench.models.messages import Fault, Kind
-from independence_bench.models.spec import AUTO, Reasoning
+from independence_bench.models.spec import AUTO, ChatModel, Reasoning
 
 CUT = 0.8
 MANY = 16  # slots of one subject from which on further calls are prepared
@@ -187,32 +198,44 @@ class CallSlots:
 
 
 class RateLimiter(_Gate):
-    """Lets calls to one endpoint through, at most *most* at once. *sleep* may raise to end the
-    waiting.
+    """Lets calls to one model through, at most *most* at once, each with a place of its *endpoint*.
+    *sleep* may raise to end the waiting.
     """
 
     def __init__(
-        self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]
+        self,
+        most: int,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        endpoint: Slots | None = None,
     ) -> None:
         super().__init__()
-        self.limit = float(most)  # calls in flight that the endpoint seems to accept
+        self.limit = float(most)  # calls in flight that the model's provider seems to accept
         self.in_flight = 0
+        self._reached = 0  # the most in flight since the last cut
         self._most, self._clock, self._sleep = most, clock, sleep
+        self._endpoint = Slots(most) if endpoint is None else endpoint
         self._open_at = 0.0
         # when a call was last served; at first, when the rate limiter was made
         self.served_at = clock()
 
+    @property
+    def pause(self) -> float:
+        """Seconds until something may go out again."""
+        return max(self._open_at - self._clock(), 0.0)
+
     def acquire_now(self) -> bool:
-        """Enter where a slot is free and there is no pause."""
-        if self.in_flight < int(self.limit) and self._open_at <= self._clock():
+        """Enter where a slot is free here and at the endpoint, and there is no pause."""
+        if self.in_flight < int(self.limit) and not self.pause and self._endpoint.acquire_now():
             self.in_flight += 1
+            self._reached = max(self._reached, self.in_flight)
             return True
         return False
 
     async def acquire(self, priority: int) -> None:
         """Wait for the pause to end and for a free slot, and enter."""
         while True:
-            if (pause := self._open_at - self._clock()) > 0:
+            if pause := self.pause:
                 try:
                     await self._sleep(pause)
                 except BaseException:
@@ -220,23 +243,45 @@ class RateLimiter(_Gate):
                     self._wake()
                     raise
             elif self.in_flight < int(self.limit):
-                break
+                if await self._enter(priority):
+                    return
             else:
                 await self._turn(priority)
+
+    async def _enter(self, priority: int) -> bool:
+        """Take the free slot, and wait for one of the endpoint; False where a pause has begun
+        meanwhile, which keeps none from its neighbours.
+        """
         self.in_flight += 1
+        self._reached = max(self._reached, self.in_flight)
+        entered = False
+        try:
+            if not self._endpoint.acquire_now():
+                await self._endpoint.acquire(priority)
+            entered = not self.pause
+            if not entered:
+                self._endpoint.release()
+            return entered
+        finally:
+            if not entered:
+                self.in_flight -= 1
+                self._wake()
 
     def release(self) -> None:
         """Leave, and let waiting calls go on."""
         self.in_flight -= 1
+        self._endpoint.release()
         self._wake()
 
     def rate_limited(self, retry_after: float | None) -> None:
-        """The endpoint said 429: nothing goes out until its pause is over, and then fewer at
-        once.
+        """The endpoint said 429 of this model: none of its calls goes out until the pause is over,
+        and then fewer at once.
         """
         now = self._clock()
         if now >= self._open_at:  # the calls that were in flight at the same 429 count once
-            self.limit = max(1.0, self.limit * CUT)
+            # of what was tried: a model of one subject never has as many in flight as all may have
+            self.limit = max(1.0, min(self.limit, self._reached or self.limit) * CUT)
+            self._reached = self.in_flight
         self._open_at = max(self._open_at, now + (PAUSE if retry_after is None else retry_after))
 
     def succeeded(self) -> None:
@@ -250,6 +295,25 @@ class RateLimiter(_Gate):
                 return
 
     _pass_on = _wake
+
+
+class EndpointLimiter:
+    """The rate limiters of one endpoint, which takes *most* calls at once: one for each model, and
+    for each provider that it is pinned to.
+    """
+
+    def __init__(
+        self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]
+    ) -> None:
+        self._places, self._made = Slots(most), partial(RateLimiter, most, clock, sleep)
+        self._by_model: dict[tuple[str, str | None], RateLimiter] = {}
+
+    def of(self, model: ChatModel) -> RateLimiter:
+        """That of *model*."""
+        who = (model.model, model.provider)
+        if who not in self._by_model:
+            self._by_model[who] = self._made(self._places)
+        return self._by_model[who]
 
 
 # calls of one model, none of which was served: what is refused is no single conversation
@@ -304,12 +368,15 @@ class AttemptCounts:
     broken: int = 0
     failures: int = 0
     wrong_provider: int = 0
+    astray: int = 0  # nothing that speaks chat completions was there
     held_up: int = 0  # rate limited, or not connected
     held_up_since: float | None = None  # seconds on the caller's clock
     cut_off: int = 0
 
     def served(self, at: float) -> None:
-        """The endpoint has served some call at *at*: it is to be waited for again, from then on."""
+        """Some call of the model was served at *at*: it is to be waited for again, from then
+        on.
+        """
         if self.held_up_since is not None:
             self.held_up_since = max(self.held_up_since, at)
 
@@ -326,11 +393,12 @@ def next_wait(
         case Kind.UNAUTHORIZED | Kind.NO_CREDITS:
             raise GaveUp(Reach.ENDPOINT, describe(fault))
         case Kind.BAD_REQUEST:
-            whole = fault.status is not None and (fault.status < 400 or fault.status in NOT_THERE)
+            status = fault.status or 0
+            whole = 300 <= status < 400 or status in NOT_THERE
             raise GaveUp(Reach.MODEL if whole else Reach.CALL, describe(fault))
         case Kind.PART_REFUSED:
             return 0.0
-        case Kind.CUT_PROMPT:
+        case Kind.CUT_PROMPT | Kind.NO_QUOTA:
             raise GaveUp(Reach.MODEL, describe(fault))
         case Kind.REFUSED_PROMPT:
             raise GaveUp(Reach.REPLY, describe(fault))
@@ -344,6 +412,11 @@ def next_wait(
             if counts.wrong_provider >= policy.broken:
                 raise GaveUp(Reach.MODEL, f"{describe(fault)} ({counts.wrong_provider} tries)")
             return _backoff(counts.wrong_provider, policy, draw, fault.retry_after)
+        case Kind.WRONG_ADDRESS:
+            counts.astray += 1
+            if counts.astray >= policy.broken:
+                raise GaveUp(Reach.ENDPOINT, f"{describe(fault)} ({counts.astray} tries)")
+            return _backoff(counts.astray, policy, draw, fault.retry_after)
         case Kind.RATE_LIMITED | Kind.CONNECTION:
             if fault.retry_after is not None and fault.retry_after > policy.patience:
                 raise GaveUp(

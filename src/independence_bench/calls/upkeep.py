@@ -27,7 +27,7 @@ from sqlalchemy import Connection, or_, select
 
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.executor import CallLedger, EndedAttempt, Executor
-from independence_bench.calls.limits import Clocks, RateLimiter
+from independence_bench.calls.limits import Clocks, EndpointLimiter
 from independence_bench.errors import StoreError
 from independence_bench.escape import KNOWN, SENT
 from independence_bench.models.client import Client
@@ -78,7 +78,7 @@ async def open_executor(
             executor = Executor(commits, clients, budget, ledger, clocks, stopping, lost, warn)
             for name, client in clients.items():
                 at_once = min(most, client.endpoint.at_once or most)
-                executor.limiters[name] = RateLimiter(at_once, clocks.clock, executor.pause)
+                executor.limiters[name] = EndpointLimiter(at_once, clocks.clock, executor.pause)
             tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
             worker = (
                 None if budget.job is None else Worker(budget.job, ledger, commits, executor.pause)

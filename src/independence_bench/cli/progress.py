@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 import rich.table
@@ -12,6 +13,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from independence_bench.calls.call import Wait
 from independence_bench.engine.run import Report
 from independence_bench.escape import name_text
 from independence_bench.report.format import money
@@ -19,6 +21,35 @@ from independence_bench.report.format import money
 REFRESH = 0.25  # seconds, on a terminal
 LINE_EVERY = 10.0  # seconds between two plain lines
 MOST_ROWS = 20  # more subjects than that are summed up
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Calls of one model that wait for one thing."""
+
+    model: str
+    cause: str
+    calls: int
+    until: float  # when the first of them goes out again, as `time.monotonic` has it
+
+    def line(self, now: float, others: int = 0) -> str:
+        """It in one line; *others*: how many more there are."""
+        left = duration(max(self.until - now, 0.0))
+        line = f"waiting for {name_text(self.model)}: {self.cause}, next try in {left}"
+        return f"{line}; and for {others} more" if others else line
+
+
+def waited_for(report: Report) -> list[Waiting]:
+    """What the calls of a command wait for, what most of them wait for first."""
+    waits = [wait for tally in report.tallies for wait in [*tally.waits.values()]]
+    alike: dict[tuple[str, str], list[Wait]] = {}
+    for wait in waits:
+        alike.setdefault((wait.model, wait.cause), []).append(wait)
+    found = [
+        Waiting(model, cause, len(those), min(wait.until for wait in those))
+        for (model, cause), those in alike.items()
+    ]
+    return sorted(found, key=lambda waiting: (-waiting.calls, waiting.model, waiting.cause))
 
 
 class Watched(Protocol):
@@ -44,8 +75,11 @@ class ProgressDisplay:
         told: set[str] = set()
         with Live(console=self.console, refresh_per_second=8, transient=True) as shown:
             while True:
-                line = Text(self.line(work.report), style="dim")
-                shown.update(Group(self._table(work.report), line) if table else line)
+                line = self.line(work.report)
+                if waits := waited_for(work.report):
+                    line = f"{line}\n{waits[0].line(time.monotonic(), len(waits) - 1)}"
+                text = Text(line, style="dim")
+                shown.update(Group(self._table(work.report), text) if table else text)
                 self._warn(work.report, told)
                 await asyncio.sleep(REFRESH)
 
@@ -54,11 +88,16 @@ class ProgressDisplay:
         await self(work, table=False)
 
     async def _lines(self, work: Watched) -> NoReturn:
-        last, told = "", set[str]()
+        last, told, causes = "", set[str](), dict[str, str]()
         while True:
             for _ in range(round(LINE_EVERY)):
                 await asyncio.sleep(1)
                 self._warn(work.report, told)
+                for wait in waited_for(work.report):
+                    if causes.get(wait.model) != wait.cause:  # once, not each time that it waits
+                        line = wait.line(time.monotonic())
+                        self.console.print(line, soft_wrap=True, markup=False, highlight=False)
+                    causes[wait.model] = wait.cause
             line = self.line(work.report)
             if line != last:
                 self.console.print(line, soft_wrap=True)
@@ -85,7 +124,7 @@ class ProgressDisplay:
             parts.append(f"{bad} not completed")
         if not over:
             parts.append(f"{sum(t.in_flight for t in report.tallies)} in flight")
-        if waiting := sum(t.waiting for t in report.tallies):
+        if waiting := sum(len(t.waits) for t in report.tallies):
             parts.append(f"{waiting} waiting to be retried")
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
         parts.append(f"{money(report.cost)}{limit}")

@@ -3,8 +3,9 @@
 Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends
 no more than it has to (`calls.limits`) and becomes a line of the report, which can be read at any
 time. A judgement starts the moment its transcript is finished. When slots are scarce, the longest
-remaining chain of calls goes first. Judges' exams and what else is asked aside use the same loop
-(`ask_judges`, `ask_writers`).
+remaining chain of calls goes first; when money is, what has begun goes first, with its judgement
+(`admission`). Judges' exams and what else is asked aside use the same loop (`ask_judges`,
+`ask_writers`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor, Stopped
 from independence_bench.calls.limits import CallSlots, GaveUp, Reach
 from independence_bench.calls.upkeep import open_executor
+from independence_bench.engine.admission import Admission, Commitment, OutOfReach
+from independence_bench.engine.preview import conversation_costs
 from independence_bench.engine.run import (
     Progress,
     Report,
@@ -49,6 +52,7 @@ from independence_bench.store.results import Judgement, Reply
 A = TypeVar("A")
 # conversations of one subject under way or waiting for a slot: enough to choose the longest from
 FEWEST_WORKERS = 256
+BEGUN = 1_000_000  # on a budget added to the priority of what has begun: more than any other rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,76 @@ class ConversationTask:
     work: Callable[[ConversationCalls], Awaitable[None]]
     rank: int = 0  # added to the priority of each of its calls
     fresh: bool = False  # nothing of it can be stored, so its first call is not looked up
+    cost: Cost | None = None  # None: no budget bounds it
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a conversation is expected to cost on a budget."""
+
+    order: int  # a lower one is begun before
+    dollars: float | None  # None: no price is known
+    first: ChatRequest | None  # None: only its judge is asked
+
+
+@dataclass(slots=True)
+class Turn:
+    """The turn of one conversation to spend from a budget. It is taken before the first call that
+    is not stored.
+    """
+
+    admission: Admission
+    # places of those that are about to begin: all others go by what these turn out to cost
+    beginning: asyncio.Semaphore
+    conversation: ConversationTask
+    executor: Executor
+    is_over: Callable[[], bool]  # whether nothing more begins
+    _taken: bool = False
+    _holds: bool = False  # a place of *beginning*
+    _begun: Commitment | None = None
+
+    def __post_init__(self) -> None:
+        cost = self.conversation.cost
+        if cost is not None and self.conversation.rank >= BEGUN:
+            self._begun = self.admission.go_first(cost.dollars, self.conversation.calls)
+
+    async def take(self, left: int) -> None:
+        """Wait until the budget reaches for the *left* calls of the conversation. Raises what
+        `Admission.begin` does, and Stopped.
+        """
+        if self._taken:
+            return
+        if self.conversation.rank < BEGUN:
+            await self.beginning.acquire()
+            self._holds = True
+        if self.is_over():
+            raise Stopped("stopped")
+        self._taken = True
+        if self._begun is not None:
+            return
+        cost, every = self.conversation.cost, max(self.conversation.calls, 1)
+        if cost is not None:
+            most, first = self.executor.prices.most, cost.first
+            dearest = 0.0 if first is None else await most(first, first.model.max_tokens)
+            dollars = None if cost.dollars is None else cost.dollars * left / every
+            self._begun = await self.admission.begin(cost.order, dollars, left, dearest)
+
+    def go_on(self, left: int) -> None:
+        """A call was answered; so many are *left*."""
+        self._leave()
+        if self._begun is not None:
+            self.admission.progress(self._begun, left / max(self._begun.calls, 1))
+
+    def end(self) -> None:
+        """The conversation has ended, whatever came of it."""
+        self._leave()
+        if self._begun is not None:
+            self.admission.end(self._begun)
+
+    def _leave(self) -> None:
+        if self._holds:
+            self._holds = False
+            self.beginning.release()
 
 
 @dataclass(slots=True)
@@ -73,6 +147,7 @@ class ConversationCalls:
     left: int  # calls of the conversation that are not made yet
     rank: int
     fresh: bool  # what is asked next follows from an answer that came just now
+    turn: Turn | None  # its turn on a budget; None: no budget bounds it
 
     async def ask(self, call: Call[A], counted: bool = True) -> A:
         """The answer to *call*, stored or new; *counted*: it is one of *left*. Raises what
@@ -80,10 +155,19 @@ class ConversationCalls:
         """
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
         slots = self.slots[call.endpoint]
-        answer = await self.executor.execute(ranked, slots, self.progress.tally, self.fresh)
+        answer = await self.executor.execute(
+            ranked,
+            slots,
+            self.progress.tally,
+            self.fresh,
+            None if self.turn is None else partial(self.turn.take, self.left),
+        )
         if counted:
             self.left -= 1
             self.progress.calls_left -= 1
+        if self.turn is not None:
+            self.rank = max(self.rank, BEGUN)  # what has begun goes first
+            self.turn.go_on(self.left)
         self.fresh = call.key in self.executor.ledger.fresh
         return answer
 
@@ -106,6 +190,9 @@ class Asker(ABC):
         self.report, self.calls_at_once = Report(subjects, session.budget), calls_at_once
         self._session, self._most = session, most
         self._stopping = asyncio.Event()
+        self._admission = Admission(session.budget)
+        self._over: BudgetSpent | None = None  # nothing more begins
+        self._beyond: BudgetSpent | None = None  # why a conversation was not begun
 
     @abstractmethod
     async def ask_all(self, executor: Executor) -> None:
@@ -114,7 +201,16 @@ class Asker(ABC):
     def stop(self, why: BenchError) -> None:
         """Send nothing new; what is in flight is waited for and stored."""
         self.report.stopped = self.report.stopped or why
+        self._let_nothing_begin()
+
+    def _let_nothing_begin(self) -> None:
         self._stopping.set()
+        self._admission.close(Stopped("stopped"))
+
+    def _end_budget(self, why: BudgetSpent) -> None:
+        """Begin nothing more; what has begun goes on as far as the rest of the budget reaches."""
+        self._over = self._over or why
+        self._admission.close(why)
 
     async def run(self) -> Report:
         """Ask until everything is done or stopped. Raises StoreError; all else is in the report."""
@@ -141,6 +237,7 @@ class Asker(ABC):
                 executor.asked_for = lambda model: session.asked_for.get(model, frozenset())
             self.report.unsettled = executor.unsettled
             executor.learned = self._learned
+            executor.stop_to_settle = self._let_nothing_begin
             try:
                 await self.ask_all(executor)
             except BaseExceptionGroup as errors:
@@ -151,6 +248,7 @@ class Asker(ABC):
                 if failure is not None:
                     raise failure from None
                 raise
+        self.report.stopped = self.report.stopped or self._over or self._beyond
         if isinstance(self.report.stopped, StoreError):
             raise self.report.stopped
         return self.report
@@ -185,14 +283,18 @@ class Asker(ABC):
 
         *at_once*: so many conversations; None: as many as it takes to keep the slots full.
         """
+        on_budget = self.report.budget.limit is not None
+        # so many are about to begin: the others go by what those turn out to cost
+        beginning = asyncio.Semaphore(self.calls_at_once) if on_budget else None
         slots: dict[str, CallSlots] = defaultdict(lambda: CallSlots(self.calls_at_once))
         left = iter(conversations)
         progress.state = "playing"
         async with asyncio.TaskGroup() as group:
             for _ in range(at_once or max(FEWEST_WORKERS, 8 * self.calls_at_once)):
-                group.create_task(self._work_off(executor, progress, slots, left))
+                group.create_task(self._work_off(executor, progress, slots, left, beginning))
         if progress.state == "playing":
-            progress.state = "stopped" if self.report.stopped else "done"
+            ended_early = self.report.stopped or self._over or self._beyond
+            progress.state = "stopped" if ended_early else "done"
 
     async def _work_off(
         self,
@@ -200,27 +302,50 @@ class Asker(ABC):
         progress: Progress,
         slots: Mapping[str, CallSlots],
         left: Iterator[ConversationTask],
+        beginning: asyncio.Semaphore | None,
     ) -> None:
         """One conversation after the other; other tasks take theirs from *left*, too."""
         for conversation in left:
-            if self._stopping.is_set():
+            if self._is_over():
                 break
+            turn = (
+                None
+                if beginning is None
+                else Turn(self._admission, beginning, conversation, executor, self._is_over)
+            )
             calls = ConversationCalls(
-                executor, slots, progress, conversation.calls, conversation.rank, conversation.fresh
+                executor,
+                slots,
+                progress,
+                conversation.calls,
+                conversation.rank,
+                conversation.fresh,
+                turn,
             )
             try:
                 await conversation.work(calls)
             except Stopped:
                 break
+            except OutOfReach as error:  # a shorter one may be within
+                self._beyond = self._beyond or error
+            except BudgetSpent as error:
+                self._end_budget(error)
+                break
             # what else is in flight is paid for: it is waited for
-            except (BudgetSpent, StoreError) as error:
+            except StoreError as error:
                 self.stop(error)
                 break
             except GaveUp as error:
                 progress.ended("failed", Trouble(conversation.title, error.reason))
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
+            finally:
+                if turn is not None:
+                    turn.end()
             progress.calls_left -= calls.left  # they will not be made
+
+    def _is_over(self) -> bool:
+        return self._stopping.is_set() or self._over is not None
 
 
 MOST_SETTLED = 5  # times that an order is planned anew: a model has fewer settings to leave out
@@ -272,6 +397,9 @@ class Engine(Asker):
         super().__init__(session, subjects, plan.calls_at_once, plan.at_once * plan.calls_at_once)
         self.plan = plan
         self.protocol_hash = plan.protocol.hash  # of all its texts: once is enough
+        # of conversations, by subject, script and whether they are only judged, where they are
+        # admitted
+        self.costs: Mapping[tuple[str, str, bool], float | None] | None = None
 
     async def ask_all(self, executor: Executor) -> None:
         """Play and judge every subject, so many at once as the plan says."""
@@ -288,6 +416,13 @@ class Engine(Asker):
         async with asyncio.TaskGroup() as group:  # side by side, so that they share a commit
             for player in players:
                 group.create_task(player.find_pending())
+        budget = self.report.budget
+        if budget.limit is not None and budget.job is None:
+            pending = {
+                player.subject: (player.pending.to_play, player.pending.to_judge)
+                for player in players
+            }
+            self.costs = await conversation_costs(self.plan, self._session, pending)
         async with asyncio.TaskGroup() as group:
             for player in players:
                 group.create_task(player.play_all(at_once))
@@ -364,7 +499,7 @@ class _Player:
 
     def _conversations(self) -> Iterator[ConversationTask]:
         """What is left to do, the longest chain of calls first; on a budget run by run, so that it
-        makes whole runs.
+        makes whole runs, and first what only has to be judged.
         """
         on_budget = self.engine.report.budget.limit is not None
         shared = shared_openings(self.pending.to_play)
@@ -372,8 +507,10 @@ class _Player:
         left += [(job, True, 1) for job in self.pending.to_judge]
         # a hundred thousand transcripts need not stay in memory
         self.pending = Pending(self.pending.progress)
-        rank = (lambda job: -1000 * job.run) if on_budget else (lambda job: 0)
-        left.sort(key=lambda item: -(item[2] + rank(item[0])))
+        if on_budget:
+            left.sort(key=lambda item: (not item[1], item[0].run, -item[2]))
+        else:
+            left.sort(key=lambda item: -item[2])
         for job, judge_only, _ in left:
             bought = job.place in shared
             shared_before = job.scenario.shared if bought else 0
@@ -381,9 +518,22 @@ class _Player:
             work = (
                 partial(self._judge, job, None) if judge_only else partial(self._play, job, bought)
             )
-            yield ConversationTask(
-                job.title, calls, work, rank(job), fresh=self.unknown and not judge_only
-            )
+            rank = (BEGUN if judge_only else -1000 * job.run) if on_budget else 0
+            cost = None if self.engine.costs is None else self._cost(job, judge_only)
+            fresh = self.unknown and not judge_only
+            yield ConversationTask(job.title, calls, work, rank, fresh, cost)
+
+    def _cost(self, job: Job, judge_only: bool) -> Cost:
+        """What a conversation is expected to cost, and when it is begun: run by run, and within a
+        run subject by subject.
+        """
+        assert self.engine.costs is not None  # noqa: S101 - only asked for on a budget
+        order = job.run * len(self.plan.subjects) + self.number
+        return Cost(
+            order,
+            self.engine.costs[self.subject.hash, job.script_hash, judge_only],
+            None if judge_only else self._opening(job)[1],
+        )
 
     async def _play(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
         """One scenario to its end, stored the moment it is finished, then judged.

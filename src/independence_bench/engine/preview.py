@@ -12,6 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 
+from sqlalchemy import Connection
+
 from independence_bench.analysis.exam.result import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
 from independence_bench.engine.run import RunPlan, Session
@@ -127,57 +129,24 @@ async def preview_of(
     *judging*: what plans that come before it will have judged, to which this one's is added.
     """
     judging = set() if judging is None else judging
-    models = [*plan.subjects] if plan.runs else []
-    judge = plan.judge.model if isinstance(plan.judge, ModelJudge) else None
-    if judge is not None:
-        models.append(judge)
-    clients, bounded = session.clients, session.budget.limit is not None
-    infos = {model: await clients[model.endpoint].info(model.model) for model in models}
-    free = {model for model in infos if clients[model.endpoint].endpoint.free}
-    prices = infos | {model: ModelInfo(model.model, 0.0, 0.0) for model in free}
+    bounded = session.budget.limit is not None
+    infos = await _infos(plan, session)
     estimates = []
     with session.store.reading() as connection:
-        kept = {
-            model: price
-            for model, info in prices.items()
-            if info.most(1, 1) is None
-            and (price := usage.last_price(connection, model.endpoint, model.model))
-        }
-        prices |= {
-            model: ModelInfo(model.model, *astuple(price)) for model, (price, _) in kept.items()
-        }
+        foresight = Foresight.of(connection, plan, session, infos)
         spent = attempts.spending(connection)
-        verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
         exam = (
             examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash])
             if plan.judge
             else None
         )
-        ids, ways = [scenario.id for scenario in plan.protocol.scenarios], plan.configurations
-        hashes = {
-            told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios
-        }
-        judge_bytes = (
-            usage.judgement_bytes(connection, judge.hash, hashes) if judge else None
-        ) or BYTES_A_TOKEN
-        sizes: dict[str, ScriptSizes] = {}
-        usually = UsualUse(connection, plan.protocol, ways)
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
             once = dict(zip(pending.judged_as, pending.to_judge, strict=True))
             pending.to_judge = [job for key, job in once.items() if key not in judging]
             judging.update(once)
-            usual = usually.of(subject, (*pending.to_play, *pending.to_judge))
-            usual = replace(
-                usual,
-                bytes_a_token=usage.reply_bytes(connection, subject.hash, ids) or BYTES_A_TOKEN,
-            )
-            # none where nothing is played: only judges are asked
-            client = clients.get(subject.endpoint)
-            rest = usual, verdicts, judge_bytes, prices, client.dialect if client else None, sizes
-            estimates.append(
-                estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, *rest)
-            )
+            estimates.append(foresight.estimate(subject, pending.to_play, pending.to_judge))
+    free, kept, clients = foresight.free, foresight.kept, session.clients
     remarks = [*plan.notes]
     remarks += [
         f"the list of models was not read: {client.unlisted}"
@@ -198,6 +167,125 @@ async def preview_of(
     if sum(part.judge.calls > 0 for part in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once
     return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
+
+
+async def _infos(plan: RunPlan, session: Session) -> dict[ChatModel, ModelInfo]:
+    """What the endpoints' lists say of the models that *plan* asks."""
+    models = [*plan.subjects] if plan.runs else []
+    if isinstance(plan.judge, ModelJudge):
+        models.append(plan.judge.model)
+    clients = session.clients
+    return {model: await clients[model.endpoint].info(model.model) for model in models}
+
+
+async def conversation_costs(
+    plan: RunPlan, session: Session, pending: Mapping[ChatModel, tuple[list[Job], list[Job]]]
+) -> dict[tuple[str, str, bool], float | None]:
+    """What one conversation is expected to cost, in dollars: by its subject's hash, its script's
+    and whether it is only judged. None where a price is not known.
+
+    *pending*: the jobs of each subject that are left to play, and those that are left to judge.
+    """
+    infos = await _infos(plan, session)
+    costs: dict[tuple[str, str, bool], float | None] = {}
+    with session.store.reading() as connection:
+        foresight = Foresight.of(connection, plan, session, infos)
+        for subject, (to_play, to_judge) in pending.items():
+            usual = foresight.usual(subject, (*to_play, *to_judge))
+            for jobs, judged_only in ((to_play, False), (to_judge, True)):
+                for job in {job.script_hash: job for job in jobs}.values():
+                    parts = ([], [job]) if judged_only else ([job], [])
+                    estimate = foresight.estimate(subject, *parts, usual)
+                    costs[subject.hash, job.script_hash, judged_only] = estimate.whole.dollars
+    return costs
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """What the calls of *plan* are foreseen by: prices, and how long replies were before."""
+
+    plan: RunPlan
+    session: Session
+    judge: ChatModel | None
+    prices: Mapping[ChatModel, ModelInfo]
+    free: set[ChatModel]
+    # prices that are not listed now, and when they were last
+    kept: Mapping[ChatModel, tuple[usage.ListPrice, float]]
+    verdicts: Mapping[str, float]
+    judge_bytes: float
+    usually: UsualUse
+    connection: Connection
+    sizes: dict[str, ScriptSizes] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        connection: Connection,
+        plan: RunPlan,
+        session: Session,
+        infos: Mapping[ChatModel, ModelInfo],
+    ) -> Foresight:
+        """Read from the store what it knows of the models; *infos* are their lists' words."""
+        judge = plan.judge.model if isinstance(plan.judge, ModelJudge) else None
+        free = {model for model in infos if session.clients[model.endpoint].endpoint.free}
+        prices = {**infos, **{model: ModelInfo(model.model, 0.0, 0.0) for model in free}}
+        kept = {
+            model: price
+            for model, info in prices.items()
+            if info.most(1, 1) is None
+            and (price := usage.last_price(connection, model.endpoint, model.model))
+        }
+        prices |= {
+            model: ModelInfo(model.model, *astuple(price)) for model, (price, _) in kept.items()
+        }
+        ways = plan.configurations
+        hashes = {
+            told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios
+        }
+        judge_bytes = usage.judgement_bytes(connection, judge.hash, hashes) if judge else None
+        return cls(
+            plan,
+            session,
+            judge,
+            prices,
+            free,
+            kept,
+            usage.verdict_tokens(connection, judge.hash) if judge else {},
+            judge_bytes or BYTES_A_TOKEN,
+            UsualUse(connection, plan.protocol, ways),
+            connection,
+        )
+
+    def usual(self, subject: ChatModel, jobs: Sequence[Job]) -> UsualReplies:
+        """How long the replies of *subject* in *jobs* are, as far as the store knows."""
+        ids = [scenario.id for scenario in self.plan.protocol.scenarios]
+        a_token = usage.reply_bytes(self.connection, subject.hash, ids) or BYTES_A_TOKEN
+        return replace(self.usually.of(subject, jobs), bytes_a_token=a_token)
+
+    def estimate(
+        self,
+        subject: ChatModel,
+        to_play: Sequence[Job],
+        to_judge: Sequence[Job],
+        usual: UsualReplies | None = None,
+    ) -> Estimate:
+        """What it takes to play some jobs of *subject* and to judge those and some others."""
+        usual = usual or self.usual(subject, (*to_play, *to_judge))
+        # none where nothing is played: only judges are asked
+        client = self.session.clients.get(subject.endpoint)
+        return estimate(
+            self.plan.protocol,
+            subject,
+            to_play,
+            to_judge,
+            self.judge,
+            usual,
+            self.verdicts,
+            self.judge_bytes,
+            self.prices,
+            client.dialect if client else None,
+            self.sizes,
+        )
 
 
 @dataclass(frozen=True, slots=True)

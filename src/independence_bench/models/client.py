@@ -35,6 +35,7 @@ from independence_bench.models.abilities import (
 )
 from independence_bench.models.arrival import MOST_OF_A_WORD, Arrivals
 from independence_bench.models.endpoints import DIALECTS
+from independence_bench.models.failure import SERVED
 from independence_bench.models.messages import (
     ChatRequest,
     Completion,
@@ -61,7 +62,7 @@ from independence_bench.models.spec import (
     Endpoint,
     ModelSpec,
 )
-from independence_bench.models.stream import StreamedReply
+from independence_bench.models.stream import StreamedReply, begins_events
 from independence_bench.models.trust import MAX_REPLY, Allow, is_this_machine, keys_at_hand
 
 CONNECT = 30.0  # seconds to get a connection
@@ -75,6 +76,11 @@ LARGE_BODY = 1024 * 1024
 RENDERING = "/apply-template"  # of llama.cpp's server: what a model would be shown
 LARGEST_LIST = 64 * 1024 * 1024
 LONGEST_RETRY_AFTER = 24 * 3600.0
+# Proxies put policies, costs and cookies into headers: 8 KB for one of them, or a hundred of them,
+# as aiohttp has it, refuses replies that were paid for
+LONGEST_HEADER = 64 * 1024
+MOST_HEADERS = 1000
+MOST_HEAD = 64 * 1024  # bytes of a body by which it is told whether it is an event stream
 
 
 class Client:
@@ -136,6 +142,9 @@ class Client:
                 sock_connect=self._connect,
                 sock_read=SILENCE,
             ),
+            max_line_size=LONGEST_HEADER,
+            max_field_size=LONGEST_HEADER,
+            max_headers=MOST_HEADERS,
             # not trust_env: that would also send the logins of ~/.netrc
             proxy=proxy_of(self.endpoint.url),
         )
@@ -341,16 +350,17 @@ class Client:
             async with self._session.post(
                 url, data=sent, headers=headers, allow_redirects=False
             ) as answer:
-                begun = answer.status
+                # some answer a completion with 201: what came is what counts
+                begun = 200 if answer.status in SERVED else answer.status
                 if not 300 <= answer.status < 400:
                     data = await _read(answer, self._largest)
                     retry_after = _retry_after(answer.headers.get("Retry-After"))
                     seconds = time.monotonic() - started
                     if data is not None:
                         body = SENT.redacted(_as_utf8(data, answer.charset))
-                        return read_completion(body, answer.status, retry_after, seconds)
+                        return read_completion(body, begun, retry_after, seconds)
                     larger = f"over {self._largest / MEGABYTE:g} MB; {MAX_REPLY} sets the limit"
-                    fault = Fault(Kind.TOO_LARGE, larger, answer.status)
+                    fault = Fault(Kind.TOO_LARGE, larger, begun)
                 else:
                     # followed, it would carry the key and the prompt to wherever the answer points
                     fault = Fault(
@@ -518,53 +528,70 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
-    """The body, or None as soon as it is larger than *most* bytes. Raises ValueError where a stream
-    cannot be read.
+    """The body, that of an event stream as one answer; None as soon as it is larger than *most*
+    bytes. Raises ValueError where a stream cannot be read, and ClientError where it is no whole
+    reply.
     """
-    streamed = (
-        StreamedReply()
-        if answer.content_type == "text/event-stream" and answer.status == 200
-        else None
-    )
+    served = answer.status in SERVED
+    typed = served and answer.content_type == "text/event-stream"
     declared = answer.content_length
     if (
-        streamed is None
+        not typed
         and declared is not None
         and declared <= most
         and "Content-Encoding" not in answer.headers
     ):
-        return await answer.read()
-    if streamed is not None:
-        return await _read_stream(answer, streamed, most)
-    data = bytearray()
-    async for piece in answer.content.iter_chunked(1 << 16):
-        data += piece
-        if len(data) > most:
+        data = await answer.read()
+        if not served or not begins_events(data[:MOST_HEAD]):
+            return data
+        streamed = StreamedReply()
+        streamed.add(data)
+        return _whole(streamed, closed=True)
+    # many servers send a stream with the type of JSON, of text, or with none: its first bytes tell
+    head, events = bytearray(), True if typed else None if served else False
+    if events:
+        return await _read_stream(answer, b"", most)
+    async for piece in answer.content.iter_any():
+        head += piece
+        if len(head) > most:
             answer.close()
             return None
-    return bytes(data)
+        if events is None and len(head) <= MOST_HEAD:
+            events = begins_events(bytes(head))
+            if events:
+                return await _read_stream(answer, bytes(head), most)
+    return bytes(head)
 
 
-async def _read_stream(
-    answer: aiohttp.ClientResponse, streamed: StreamedReply, most: int
-) -> bytes | None:
-    """The reply of a stream as one answer; None as soon as it is larger than *most* bytes.
+async def _read_stream(answer: aiohttp.ClientResponse, head: bytes, most: int) -> bytes | None:
+    """The reply of a stream that begins with *head* as one answer; None as soon as it is larger
+    than *most* bytes.
 
     What goes wrong once it is whole is no matter: it may have been paid for.
     """
+    streamed = StreamedReply()
+    closed = False
     try:
-        async for piece in answer.content.iter_any():
+        streamed.add(head)
+        while not streamed.done:
+            piece = await answer.content.readany()
+            if not piece:
+                closed = True
+                break
             streamed.add(piece)
             if streamed.size > most:
                 answer.close()
                 return None
-            if streamed.done:
-                break
-        if not streamed.ended:
-            streamed.add(b"\n")  # the last line may have no end
     except (aiohttp.ClientError, TimeoutError):
         if not streamed.ended:
             raise
+    return _whole(streamed, closed)
+
+
+def _whole(streamed: StreamedReply, closed: bool) -> bytes:
+    """What *streamed* comes to; *closed*: nothing more can come, so its last line is whole."""
+    if closed and not streamed.done:
+        streamed.close()
     if not streamed.ended:
         raise aiohttp.ClientPayloadError("the stream ended before the reply did")
     return streamed.whole()

@@ -261,7 +261,7 @@ class Kind(StrEnum):
     """What went wrong with one attempt."""
 
     RATE_LIMITED = "rate limited"  # 429, and 402 with Retry-After
-    UNAVAILABLE = "unavailable"  # 408, 5xx, an error inside a 200
+    UNAVAILABLE = "unavailable"  # 408, 5xx, an error inside a 200, a busy server
     CONNECTION = "connection failed"
     TIMEOUT = "timed out"
     BROKEN = "broken reply"  # a 200 that is not an answer, or what a local server cannot read
@@ -272,8 +272,10 @@ class Kind(StrEnum):
     PART_REFUSED = "part refused"  # of the request: the next one is without it
     # 400, 404 and other 4xx: this conversation, or this subject, cannot work like this
     BAD_REQUEST = "request refused"
+    WRONG_ADDRESS = "no chat completions there"  # a web page, or another interface
     UNAUTHORIZED = "key refused"  # 401
-    NO_CREDITS = "out of credits"  # 402
+    NO_CREDITS = "out of credits"  # 402, and 429 of an account that is empty
+    NO_QUOTA = "no quota for this model"  # 429: others on the endpoint may have some
 
 
 UNUSABLE = frozenset({Kind.BROKEN, Kind.TOO_LARGE})  # a reply came, but it cannot be read

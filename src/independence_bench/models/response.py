@@ -20,6 +20,7 @@ from independence_bench.errors import SubjectError
 from independence_bench.escape import SENT
 from independence_bench.hashing import content_hash
 from independence_bench.models.abilities import NOTHING_REFUSED, least_effort, read_refusal
+from independence_bench.models.failure import kind_of, page_in, way_on
 from independence_bench.models.markup import split_thoughts
 from independence_bench.models.messages import (
     Completion,
@@ -31,7 +32,7 @@ from independence_bench.models.messages import (
     ending_of,
 )
 from independence_bench.models.spec import AUTO, Reasoning
-from independence_bench.models.stream import content_of, error_in
+from independence_bench.models.stream import StreamedReply, content_of, error_in
 
 Json = Mapping[str, Any]
 
@@ -102,11 +103,13 @@ def read_completion(
     try:
         parsed = _read_strictly(body)
         if parsed is None:
-            parsed = read_json(raw, _WITHOUT_CONSTANTS)
+            parsed = _read_leniently(raw)
         if "\x00" in raw or _ESCAPED.search(raw):
             parsed = _clean(parsed)
     except (ValueError, RecursionError):
         parsed = None
+    if isinstance(parsed, list) and len(parsed) == 1:  # Gemini's errors; replies of some proxies
+        parsed = parsed[0]
     reply = _object(parsed)
     usage = read_usage(reply.get("usage") or dig(reply, "choices", 0, "usage"))
     about: dict[str, Any] = {
@@ -121,19 +124,24 @@ def read_completion(
     if status != 200 or error:
         inside, code = status == 200, _whole(dig(error, "code"))
         shown = code if inside and code else status
-        message = _error_message(error, reply, raw)
+        message = _error_message(error, reply, raw) if reply else _page(raw) or one_line(raw, 300)
         if status in (404, 405, 501) and not reply:
             message = (
                 f"no chat completions at this address (does it end in /v1?): {one_line(raw, 80)}"
             )
-        kind = _kind(shown, inside, error, retry_after)
+        told = json.dumps(error, ensure_ascii=False) if error else raw
+        kind = kind_of(shown, inside, error, told, retry_after)
         refusal = (
             read_refusal([error, reply], f"{message} {raw[:LONGEST_REFUSAL]}")
             if kind is Kind.BAD_REQUEST and shown not in NOT_OF_A_PART
             else NOTHING_REFUSED
         )
+        message = "; ".join(part for part in (message, way_on(kind, told)) if part)
         return Fault(kind, message, shown, retry_after=retry_after, refusal=refusal, **about)
     if not reply:
+        if (page := _page(raw)) is not None:
+            page = f"{page}; {way_on(Kind.WRONG_ADDRESS, raw)}"
+            return Fault(Kind.WRONG_ADDRESS, page, status, **about)
         return Fault(
             Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 16) or '(nothing)'}", status, **about
         )
@@ -231,30 +239,10 @@ def one_line(text: str, most: int) -> str:
     return printable if len(printable) <= most else printable[: most - 1] + "…"
 
 
-# llama.cpp's server, of a reply in which it can read neither words nor the call of a tool
-_UNREADABLE = "model produced output that does not match"
-
-
-def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> Kind:
-    """What an error with that *status* is; *inside*: it came in a reply with status 200."""
-    metadata = dig(error, "metadata")
-    flagged = isinstance(metadata, dict) and bool({"reasons", "flagged_input"} & metadata.keys())
-    if status == 403 and flagged:
-        return Kind.REFUSED_PROMPT
-    if status == 500 and _UNREADABLE in _text(dig(error, "message")):
-        # asked again with the same words and the same seed, it would be the same
-        return Kind.BROKEN
-    if status == 429:
-        return Kind.RATE_LIMITED
-    # the provider had already begun: its key, credits and routing are not those of the user
-    if inside:
-        return Kind.UNAVAILABLE
-    if status == 402:
-        return Kind.NO_CREDITS if retry_after is None else Kind.RATE_LIMITED
-    if status == 401:
-        return Kind.UNAUTHORIZED
-    refused = status == 501 or (400 <= status < 500 and status not in (408, 425))
-    return Kind.BAD_REQUEST if refused else Kind.UNAVAILABLE
+def _page(raw: str) -> str | None:
+    """What is said of an answer that is a web page; None where it is none."""
+    title = page_in(raw)
+    return None if title is None else f"a web page came and no reply ({one_line(title, 80)})"
 
 
 def _error_message(error: Any, reply: Json, fallback: str) -> str:
@@ -350,6 +338,29 @@ def read_json(text: str, decoder: json.JSONDecoder = LENIENT) -> Any:
     `decode` does.
     """
     return decoder.decode(text.lstrip(BLANK))
+
+
+def _read_leniently(raw: str) -> Any:
+    """The reply in foreign *raw*: JSON with comments before it, with anything behind it, or a line
+    for each piece of the reply.
+
+    Raises what `read_json` does, and ValueError where the pieces are no whole reply.
+    """
+    text = raw.lstrip(BLANK)
+    while text.startswith(":"):  # of an event stream, which keep the connection open
+        text = text.partition("\n")[2].lstrip(BLANK)
+    value, end = _WITHOUT_CONSTANTS.raw_decode(text)
+    if not text[end:].strip(BLANK + "\x00"):
+        return value
+    # what comes behind a whole reply takes nothing from it
+    if isinstance(dig(value, "choices", 0, "message"), dict) or error_in(_object(value)):
+        return value
+    pieces = StreamedReply(lines=True)
+    pieces.add(text.encode("utf-8", "replace"))
+    pieces.close()
+    if not pieces.ended:
+        raise ValueError("the pieces end before the reply does")
+    return json.loads(pieces.whole())
 
 
 def _read_strictly(body: bytes) -> Any:

@@ -11,7 +11,9 @@ from typing import Any
 from independence_bench.models.messages import Ending, ending_of
 
 DATA, EVENT = b"data:", b"event:"
+FIELDS = (DATA, EVENT, b"id:", b"retry:")  # that a line of an event stream begins with
 DONE = b"[DONE]"
+BLANK = b" \t\r\n"
 BOM = b"\xef\xbb\xbf"  # the mark that some servers begin with
 # of a message, which come in pieces
 TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "refusal")
@@ -61,6 +63,21 @@ def error_in(value: Mapping[str, Any]) -> Any:
     return dict(value) if told and "choices" not in value and "object" not in value else None
 
 
+def begins_events(head: bytes) -> bool | None:
+    """Whether a body that begins with *head* is an event stream, whatever its header says; None
+    where more of it is needed to tell.
+
+    Comments tell nothing: they come before JSON, too.
+    """
+    rest = head.removeprefix(BOM).lstrip(BLANK)
+    while rest.startswith(b":"):
+        ends = [at for at in (rest.find(b"\n"), rest.find(b"\r")) if at >= 0]
+        rest = rest[min(ends) :].lstrip(BLANK) if ends else b""
+    if any(rest.startswith(field) for field in FIELDS):
+        return True
+    return None if any(field.startswith(rest) for field in FIELDS) else False
+
+
 class StreamedReply:
     """Takes the bytes of an event stream as they come.
 
@@ -69,10 +86,14 @@ class StreamedReply:
     is read like one that comes at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lines: bool = False) -> None:
+        """*lines*: no events, but a line of JSON for each chunk."""
         self.ended = self.done = False
+        self._lines = lines
         self._kept = self._received = 0  # characters of the pieces that were kept, bytes that came
         self._rest = b""
+        self._line_end: bytes | None = None  # as the first line has it; None: none has come yet
+        self._begun: list[bytes] = []  # lines of an event that is not whole yet
         self._failing = False  # the event that comes is named an error
         self._error: Any = None
         self._top: dict[str, Any] = {}
@@ -86,28 +107,75 @@ class StreamedReply:
         """Bytes that it takes. What is around a piece counts a sixty-fourth: a chunk has one token
         in 300 bytes.
         """
-        return max(self._kept + len(self._rest), self._received // 64)
+        begun = sum(map(len, self._begun)) + len(self._rest)
+        return max(self._kept + begun, self._received // 64)
 
     def add(self, piece: bytes) -> None:
         """Take what came. Raises ValueError where it is no event stream of chunks."""
         self._received += len(piece)
-        *lines, self._rest = (self._rest + piece).split(b"\n")
+        self._rest += piece
+        self._line_end = self._line_end or _line_end(self._rest)
+        if self._line_end is None:
+            return
+        *lines, self._rest = self._rest.split(self._line_end)
         for line in lines:
-            line = line.removeprefix(BOM)
-            if line.startswith(EVENT):
-                self._failing = line.removeprefix(EVENT).strip() == b"error"
-            if not line.startswith(DATA):
-                continue  # an empty line between events, a comment that keeps the connection open
-            data = line.removeprefix(DATA).strip()
-            if data == DONE:
-                self.ended = self.done = True
-            elif data:
-                try:
-                    self._take(json.loads(data, strict=False))
-                except (TypeError, AttributeError, RecursionError, OverflowError) as error:
-                    raise ValueError(
-                        f"the stream has something else than chunks of a reply: {error}"
-                    ) from None
+            self._read_line(line)
+
+    def close(self) -> None:
+        """Nothing more comes: the last line, and the last event, may have no end. Raises as
+        `add`.
+        """
+        line, self._rest = self._rest, b""
+        self._read_line(line)
+        self._read_line(b"")
+
+    def _read_line(self, line: bytes) -> None:
+        line = line.removeprefix(BOM).strip()
+        if self._lines:
+            line = DATA + line if line else line
+        if not line:  # the end of an event
+            if self._begun:
+                data, self._begun = b"\n".join(self._begun), []
+                self._read_event(data)
+            return
+        if line.startswith(EVENT):
+            self._failing = line.removeprefix(EVENT).strip() == b"error"
+        if not line.startswith(DATA):
+            return  # a comment that keeps the connection open
+        data = line.removeprefix(DATA).strip()
+        if data == DONE:
+            self._read_line(b"")
+            self.ended = self.done = True
+        elif data and (self._begun or not self._is_read(data)):
+            self._begun.append(data)
+
+    def _is_read(self, data: bytes) -> bool:
+        """Read *data* where it is a whole event: some servers leave out the empty line behind
+        it.
+        """
+        try:
+            chunk = json.loads(data, strict=False)
+        except ValueError:
+            return False
+        except RecursionError:
+            raise ValueError("the stream has something else than chunks of a reply") from None
+        self._read_chunk(chunk)
+        return True
+
+    def _read_event(self, data: bytes) -> None:
+        if not self._is_read(data) and not self.ended:
+            raise ValueError("the stream has something else than chunks of a reply")
+
+    def _read_chunk(self, chunk: Any) -> None:
+        try:
+            self._take(chunk)
+        except (TypeError, AttributeError, OverflowError, ValueError) as error:
+            # what comes behind a whole reply takes nothing from it
+            if not self.ended:
+                raise ValueError(
+                    f"the stream has something else than chunks of a reply: {error}"
+                ) from None
+        finally:
             self._failing = False
 
     def whole(self) -> bytes:
@@ -126,6 +194,8 @@ class StreamedReply:
         return json.dumps({**self._top, "object": "chat.completion", "choices": [choice]}).encode()
 
     def _take(self, chunk: Any) -> None:
+        if not isinstance(chunk, dict):
+            raise TypeError(f"{type(chunk).__name__} and no object")
         error = chunk if self._failing else error_in(chunk)
         # one behind the reply's end takes nothing from it
         if error is not None and self._reason is None:
@@ -203,3 +273,20 @@ class StreamedReply:
         grown = known["arguments"].startswith("{") and arguments.startswith(known["arguments"])
         known["arguments"] = arguments if grown else known["arguments"] + arguments
         self._kept += len(arguments)
+
+
+def _line_end(data: bytes) -> bytes | None:
+    """What ends the lines of a stream that begins with *data*; None where no line has ended yet.
+
+    The rules allow a lone CR. It counts only where the first line ends so and another one begins:
+    some servers leave one in the middle of a text.
+    """
+    feed, returned = data.find(b"\n"), data.find(b"\r")
+    if returned < 0 or 0 <= feed <= returned + 1:
+        return b"\n" if feed >= 0 else None
+    behind = data[returned + 1 : returned + 1 + max(map(len, FIELDS))]
+    if behind.startswith((b"\r", b":", *FIELDS)):
+        return b"\r"
+    if any(field.startswith(behind) for field in FIELDS):
+        return None  # the next bytes tell
+    return b"\n" if feed >= 0 else None

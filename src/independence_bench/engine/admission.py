@@ -1,0 +1,146 @@
+"""Which conversations a budget reaches to the end of: only those are begun.
+
+A conversation without its last reply or its judgement is money for nothing that can be read. So a
+conversation is begun only if the budget reaches for what is left of those that have begun, for all
+of this one with its judgement, and for the dearest call, whose limit is held back before it is
+sent. What calls will cost is foreseen (`preview`), and corrected by what the conversations so far
+did cost. Sends nothing; that a budget is never exceeded is `calls.budget`'s business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from dataclasses import dataclass
+
+from independence_bench.calls.budget import Budget
+from independence_bench.errors import BenchError, BudgetSpent
+
+
+class OutOfReach(BudgetSpent):
+    """A conversation that is not begun, since the budget does not reach to its end."""
+
+
+@dataclass(slots=True, eq=False)
+class Commitment:
+    """A conversation that has begun, or that waits to."""
+
+    expected: float | None  # dollars of all its calls; None: no price is known
+    calls: int
+    left: float = 1.0  # the share of it that is still to be made
+
+
+class Admission:
+    """Lets conversations begin in the order of their ranks, as far as *budget* reaches."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget, self._spent_before = budget, budget.spent
+        self._begun: set[Commitment] = set()
+        self._ended = 0  # conversations
+        # of those: what their calls were expected to cost, and how many there were
+        self._ended_dollars = self._ended_calls = 0.0
+        self._waiting: list[tuple[int, int, float, Commitment, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+        self._closed: BenchError | None = None
+
+    async def begin(
+        self, rank: int, expected: float | None, calls: int, first: float
+    ) -> Commitment:
+        """Wait until a conversation may begin that is expected to cost so many dollars in so many
+        *calls*, the *first* of them at most so many; lower ranks go before.
+
+        Raises OutOfReach where it never will, and what `close` was given.
+        """
+        asked = Commitment(expected, calls)
+        if self._closed is not None:
+            raise self._closed
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (rank, next(self._order), first, asked, turn))
+        # once all that come together are in the queue
+        asyncio.get_running_loop().call_soon(self._admit)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self.end(asked)
+            raise
+        return asked
+
+    def go_first(self, expected: float | None, calls: int) -> Commitment:
+        """Count a conversation that an earlier command has begun, before any other may begin."""
+        begun = Commitment(expected, calls)
+        self._begun.add(begun)
+        return begun
+
+    def progress(self, commitment: Commitment, left: float) -> None:
+        """Of a conversation that has begun only so large a share is *left*."""
+        commitment.left = left
+        self._admit()
+
+    def end(self, commitment: Commitment) -> None:
+        """A conversation has ended, whatever came of it."""
+        if commitment in self._begun:
+            self._begun.remove(commitment)
+            self._ended += 1
+            self._ended_dollars += (1 - commitment.left) * (commitment.expected or 0.0)
+            self._ended_calls += (1 - commitment.left) * commitment.calls
+        self._admit()
+
+    def close(self, why: BenchError) -> None:
+        """Let nothing more begin."""
+        self._closed = self._closed or why
+        for *_, turn in self._waiting:
+            if not turn.done():
+                turn.set_exception(self._closed)
+        self._waiting.clear()
+
+    def _admit(self) -> None:
+        while self._waiting:
+            _, _, first, asked, turn = self._waiting[0]
+            if turn.done():  # cancelled
+                heapq.heappop(self._waiting)
+            elif self._reaches(asked, first):
+                heapq.heappop(self._waiting)
+                self._begun.add(asked)
+                turn.set_result(None)
+            elif self._begun:
+                return  # they may leave some over
+            else:
+                heapq.heappop(self._waiting)
+                turn.set_exception(self._too_little(asked, first))
+
+    def _reaches(self, asked: Commitment, first: float) -> bool:
+        budget = self._budget
+        if budget.limit is None or asked.expected == 0.0:
+            return True
+        expected = self._expected(asked)
+        if expected is None:
+            return not self._begun  # its calls will tell
+        left = sum(one.left * (self._expected(one) or 0.0) for one in self._begun)
+        # the last call is not there twice, as expected and at its dearest
+        most = left + expected * (1 - 1 / max(asked.calls, 1)) + max(budget.largest, first)
+        return not budget.short and budget.spent + most <= budget.limit
+
+    def _expected(self, commitment: Commitment) -> float | None:
+        """What all of a conversation costs, by what those so far did cost."""
+        spent = self._budget.spent - self._spent_before
+        if commitment.expected is None:
+            made = self._ended_calls + sum((1 - one.left) * one.calls for one in self._begun)
+            return commitment.calls * spent / made if made else None
+        done = self._ended_dollars + sum(
+            (1 - one.left) * (one.expected or 0.0) for one in self._begun
+        )
+        dearer = spent / done if self._ended and done else 1.0
+        return commitment.expected * max(dearer, 1.0)
+
+    def _too_little(self, asked: Commitment, first: float) -> OutOfReach:
+        budget = self._budget
+        if not budget.fits(first):
+            return OutOfReach(str(budget.used_up(first)))
+        return OutOfReach(
+            f"the budget of ${budget.limit:g} reaches to the end of no further conversation: "
+            f"${budget.spent:.4f} is spent, and the next one takes about "
+            f"${self._expected(asked) or 0.0:.4f}, a single call of it up to "
+            f"${max(budget.largest, first):.4f}; raise --budget, or run it again for as much once "
+            "more"
+        )
