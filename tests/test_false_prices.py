@@ -229,8 +229,16 @@ def test_a_dear_call_at_its_list_price_blocks_no_cheap_ones(bench: Benches, serv
     )
     made.play(judge=None)
     with open_store(made.store) as store, store.writing() as connection:
+        # of no conversation that is played here: those would be foreseen to be as long again
         connection.exec_driver_sql(
-            "update attempts set cost = 0.9, prompt_tokens = 9000, completion_tokens = 0"
+            "insert into calls (key, kind, endpoint, model, request) "
+            "select 'long', kind, endpoint, model, request from calls limit 1"
+        )
+        connection.exec_driver_sql(
+            "insert into attempts (id, call_key, owner, started_at, max_tokens, finished_at, "
+            "outcome, message, status, cost, prompt_tokens, completion_tokens, raw) "
+            "select 9999, 'long', owner, started_at, max_tokens, finished_at, outcome, message, "
+            "status, 0.9, 9000, 0, raw from attempts limit 1"
         )
 
     assert made.play(budget=0.6, judge=None, runs=2, calls_at_once=1).complete

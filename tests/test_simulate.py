@@ -489,7 +489,7 @@ EXPECTED: dict[str, Kind | str] = {
     "http-503": Kind.UNAVAILABLE,
     "reset": Kind.CONNECTION,
     "reset-inside": Kind.UNAVAILABLE,
-    "html": Kind.UNAVAILABLE,
+    "html": Kind.WRONG_ADDRESS,
     "truncated": Kind.UNAVAILABLE,
     "error-inside": Kind.UNAVAILABLE,
     "no-choices": Kind.UNAVAILABLE,

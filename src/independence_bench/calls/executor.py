@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -251,7 +252,7 @@ class Executor:
     refused: dict[tuple[str, str], str] = field(default_factory=dict)
     # who has answered, now or in an earlier command
     served: set[tuple[str, str]] = field(default_factory=set)
-    # who -> statuses of refused calls; (endpoint, kind) -> those of calls that found nothing there
+    # who -> statuses of refused calls
     refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)
     # settings that a user asked for: a model that cannot have them is stopped
     asked_for: Callable[[ChatModel], Container[Setting]] = lambda _: tuple(Setting)
@@ -262,6 +263,8 @@ class Executor:
     unsettled: dict[ChatModel, str] = field(default_factory=dict)
     # judge -> its calls that ended in a row with replies that could not be read
     unread: dict[tuple[str, str], int] = field(default_factory=dict)
+    # endpoint -> how often it was tried where no chat completions are, and when last
+    astray: dict[str, tuple[int, float]] = field(default_factory=dict)
     prices: Prices = field(init=False)
 
     def __post_init__(self) -> None:
@@ -295,7 +298,7 @@ class Executor:
             while True:
                 step = None
                 if limiter.pause:  # a call that cannot go out yet takes no slot from its neighbours
-                    await self._wait(state, Kind.RATE_LIMITED.value, limiter.pause)
+                    await self._wait(state, limiter.why, limiter.pause)
                 alone = (
                     _FREELY
                     if self.budget.limit is None
@@ -506,7 +509,7 @@ class Executor:
                 fault, counts, self.clocks.policy, self.clocks.draw, self.clocks.clock()
             )
             if fault.kind is Kind.WRONG_ADDRESS:
-                self._count_astray(call.endpoint, fault)
+                self._count_astray(state, fault, step.wait)
         except GaveUp as end:
             step.end = self._end(state, fault, end)
             if step.end.reach is Reach.REPLY:
@@ -540,14 +543,18 @@ class Executor:
                 f"(-j MODEL){larger}",
             )
 
-    def _count_astray(self, endpoint: str, fault: Fault) -> None:
-        """Raises GaveUp once the first tries at *endpoint*, of whatever calls, have found nothing
-        there.
+    def _count_astray(self, state: CallState[A], fault: Fault, wait: float) -> None:
+        """Hold the model's calls back for so long; raises GaveUp once the endpoint has been tried
+        often enough, by whatever calls: those that were sent together are one try.
         """
-        found = self.refusals.setdefault((endpoint, fault.kind.value), [])
-        found.append(fault.status)
-        if len(found) >= self.clocks.policy.broken:
-            raise GaveUp(Reach.ENDPOINT, f"{describe(fault)} ({len(found)} tries)")
+        endpoint, now = state.call.endpoint, self.clocks.clock()
+        tries, last = self.astray.get(endpoint, (0, -math.inf))
+        if now - fault.seconds >= last:
+            tries, last = tries + 1, now
+        self.astray[endpoint] = tries, last
+        if tries >= self.clocks.policy.broken:
+            raise GaveUp(Reach.ENDPOINT, f"{describe(fault)} ({tries} tries)")
+        self.limiters[endpoint].of(state.call.request.model).hold_back(wait, fault.kind.value)
 
     def _end(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
         """How far the end of one call reaches where its circumstances say more than the policy."""

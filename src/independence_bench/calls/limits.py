@@ -46,7 +46,8 @@ What is asked again, how often, how long, and how far a failure reaches:
     no quota for this model (429, a limit  never                  the subject (or judge) is stopped
       of 0)
     no chat completions there (a web       3 tries of whatever    the endpoint is left alone
-      page, another interface)             calls
+      page, another interface)             calls, those sent
+                                           together are one
     the same, of a model that was served   6 tries in all         the call fails; the next run
                                                                   tries it again
     key refused (401), no credits (402,    never                  the endpoint is left alone
@@ -216,6 +217,7 @@ class RateLimiter(_Gate):
         self._most, self._clock, self._sleep = most, clock, sleep
         self._endpoint = Slots(most) if endpoint is None else endpoint
         self._open_at = 0.0
+        self.why = ""  # what the last pause was for
         # when a call was last served; at first, when the rate limiter was made
         self.served_at = clock()
 
@@ -282,7 +284,11 @@ class RateLimiter(_Gate):
             # of what was tried: a model of one subject never has as many in flight as all may have
             self.limit = max(1.0, min(self.limit, self._reached or self.limit) * CUT)
             self._reached = self.in_flight
-        self._open_at = max(self._open_at, now + (PAUSE if retry_after is None else retry_after))
+        self.hold_back(PAUSE if retry_after is None else retry_after, Kind.RATE_LIMITED.value)
+
+    def hold_back(self, seconds: float, why: str) -> None:
+        """Let nothing out for so long, and say *why*."""
+        self._open_at, self.why = max(self._open_at, self._clock() + seconds), why
 
     def succeeded(self) -> None:
         """One call was served: a little more may go out at once."""

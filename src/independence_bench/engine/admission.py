@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from independence_bench.calls.budget import Budget
 from independence_bench.errors import BenchError, BudgetSpent
 
+ENOUGH = 2  # conversations that have to end before the next ones may be taken for cheaper
+
 
 class OutOfReach(BudgetSpent):
     """A conversation that is not begun, since the budget does not reach to its end."""
@@ -28,6 +30,7 @@ class Commitment:
 
     expected: float | None  # dollars of all its calls; None: no price is known
     calls: int
+    dearest: float  # dollars that one of them may cost at most
     left: float = 1.0  # the share of it that is still to be made
 
 
@@ -40,23 +43,23 @@ class Admission:
         self._ended = 0  # conversations
         # of those: what their calls were expected to cost, and how many there were
         self._ended_dollars = self._ended_calls = 0.0
-        self._waiting: list[tuple[int, int, float, Commitment, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[int, int, Commitment, asyncio.Future[None]]] = []
         self._order = itertools.count()
         self._closed: BenchError | None = None
 
     async def begin(
-        self, rank: int, expected: float | None, calls: int, first: float
+        self, rank: int, expected: float | None, calls: int, dearest: float
     ) -> Commitment:
         """Wait until a conversation may begin that is expected to cost so many dollars in so many
-        *calls*, the *first* of them at most so many; lower ranks go before.
+        *calls*, the *dearest* of them at most so many; lower ranks go before.
 
         Raises OutOfReach where it never will, and what `close` was given.
         """
-        asked = Commitment(expected, calls)
+        asked = Commitment(expected, calls, dearest)
         if self._closed is not None:
             raise self._closed
         turn = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (rank, next(self._order), first, asked, turn))
+        heapq.heappush(self._waiting, (rank, next(self._order), asked, turn))
         # once all that come together are in the queue
         asyncio.get_running_loop().call_soon(self._admit)
         try:
@@ -66,9 +69,9 @@ class Admission:
             raise
         return asked
 
-    def go_first(self, expected: float | None, calls: int) -> Commitment:
+    def go_first(self, expected: float | None, calls: int, dearest: float) -> Commitment:
         """Count a conversation that an earlier command has begun, before any other may begin."""
-        begun = Commitment(expected, calls)
+        begun = Commitment(expected, calls, dearest)
         self._begun.add(begun)
         return begun
 
@@ -96,10 +99,10 @@ class Admission:
 
     def _admit(self) -> None:
         while self._waiting:
-            _, _, first, asked, turn = self._waiting[0]
+            _, _, asked, turn = self._waiting[0]
             if turn.done():  # cancelled
                 heapq.heappop(self._waiting)
-            elif self._reaches(asked, first):
+            elif self._reaches(asked):
                 heapq.heappop(self._waiting)
                 self._begun.add(asked)
                 turn.set_result(None)
@@ -107,9 +110,9 @@ class Admission:
                 return  # they may leave some over
             else:
                 heapq.heappop(self._waiting)
-                turn.set_exception(self._too_little(asked, first))
+                turn.set_exception(self._too_little(asked))
 
-    def _reaches(self, asked: Commitment, first: float) -> bool:
+    def _reaches(self, asked: Commitment) -> bool:
         budget = self._budget
         if budget.limit is None or asked.expected == 0.0:
             return True
@@ -118,8 +121,11 @@ class Admission:
             return not self._begun  # its calls will tell
         left = sum(one.left * (self._expected(one) or 0.0) for one in self._begun)
         # the last call is not there twice, as expected and at its dearest
-        most = left + expected * (1 - 1 / max(asked.calls, 1)) + max(budget.largest, first)
+        most = left + expected * (1 - 1 / max(asked.calls, 1)) + self._dearest(asked)
         return not budget.short and budget.spent + most <= budget.limit
+
+    def _dearest(self, asked: Commitment) -> float:
+        return max(self._budget.largest, *(one.dearest for one in (asked, *self._begun)))
 
     def _expected(self, commitment: Commitment) -> float | None:
         """What all of a conversation costs, by what those so far did cost."""
@@ -131,16 +137,17 @@ class Admission:
             (1 - one.left) * (one.expected or 0.0) for one in self._begun
         )
         dearer = spent / done if self._ended and done else 1.0
-        return commitment.expected * max(dearer, 1.0)
+        # what is cheaper than foreseen has to show it twice
+        return commitment.expected * (dearer if self._ended >= ENOUGH else max(dearer, 1.0))
 
-    def _too_little(self, asked: Commitment, first: float) -> OutOfReach:
+    def _too_little(self, asked: Commitment) -> OutOfReach:
         budget = self._budget
-        if not budget.fits(first):
-            return OutOfReach(str(budget.used_up(first)))
+        if not budget.fits(asked.dearest):
+            return OutOfReach(str(budget.used_up(asked.dearest)))
         return OutOfReach(
             f"the budget of ${budget.limit:g} reaches to the end of no further conversation: "
             f"${budget.spent:.4f} is spent, and the next one takes about "
             f"${self._expected(asked) or 0.0:.4f}, a single call of it up to "
-            f"${max(budget.largest, first):.4f}; raise --budget, or run it again for as much once "
+            f"${self._dearest(asked):.4f}; raise --budget, or run it again for as much once "
             "more"
         )

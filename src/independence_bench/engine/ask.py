@@ -25,7 +25,7 @@ from independence_bench.calls.executor import Executor, Stopped
 from independence_bench.calls.limits import CallSlots, GaveUp, Reach
 from independence_bench.calls.upkeep import open_executor
 from independence_bench.engine.admission import Admission, Commitment, OutOfReach
-from independence_bench.engine.preview import conversation_costs
+from independence_bench.engine.preview import ConversationCost, conversation_costs
 from independence_bench.engine.run import (
     Progress,
     Report,
@@ -72,7 +72,7 @@ class Cost:
     """What a conversation is expected to cost on a budget."""
 
     order: int  # a lower one is begun before
-    dollars: float | None  # None: no price is known
+    foreseen: ConversationCost
     first: ChatRequest | None  # None: only its judge is asked
 
 
@@ -95,7 +95,9 @@ class Turn:
     def __post_init__(self) -> None:
         cost = self.conversation.cost
         if cost is not None and self.conversation.rank >= BEGUN:
-            self._begun = self.admission.go_first(cost.dollars, self.conversation.calls)
+            self._begun = self.admission.go_first(
+                cost.foreseen.expected, self.conversation.calls, cost.foreseen.dearest
+            )
 
     async def take(self, left: int) -> None:
         """Wait until the budget reaches for the *left* calls of the conversation. Raises what
@@ -114,8 +116,10 @@ class Turn:
         cost, every = self.conversation.cost, max(self.conversation.calls, 1)
         if cost is not None:
             most, first = self.executor.prices.most, cost.first
-            dearest = 0.0 if first is None else await most(first, first.model.max_tokens)
-            dollars = None if cost.dollars is None else cost.dollars * left / every
+            # in earlier commands a call may have cost more than is listed
+            known = 0.0 if first is None else await most(first, first.model.max_tokens)
+            dearest, expected = max(known, cost.foreseen.dearest), cost.foreseen.expected
+            dollars = None if expected is None else expected * left / every
             self._begun = await self.admission.begin(cost.order, dollars, left, dearest)
 
     def go_on(self, left: int) -> None:
@@ -399,7 +403,7 @@ class Engine(Asker):
         self.protocol_hash = plan.protocol.hash  # of all its texts: once is enough
         # of conversations, by subject, script and whether they are only judged, where they are
         # admitted
-        self.costs: Mapping[tuple[str, str, bool], float | None] | None = None
+        self.costs: Mapping[tuple[str, str, bool], ConversationCost] | None = None
 
     async def ask_all(self, executor: Executor) -> None:
         """Play and judge every subject, so many at once as the plan says."""

@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.result import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
+from independence_bench.calls.budget import CHARACTERS_A_TOKEN, PROMPT_OVERHEAD
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.engine.session import find_pending, remarks_on, tokens_before
 from independence_bench.judging.judge import ModelJudge
@@ -178,16 +179,24 @@ async def _infos(plan: RunPlan, session: Session) -> dict[ChatModel, ModelInfo]:
     return {model: await clients[model.endpoint].info(model.model) for model in models}
 
 
+@dataclass(frozen=True, slots=True)
+class ConversationCost:
+    """What a conversation costs, in dollars."""
+
+    expected: float | None  # None: a price is not known
+    dearest: float  # at most one of its calls, about; 0 where no price is known
+
+
 async def conversation_costs(
     plan: RunPlan, session: Session, pending: Mapping[ChatModel, tuple[list[Job], list[Job]]]
-) -> dict[tuple[str, str, bool], float | None]:
-    """What one conversation is expected to cost, in dollars: by its subject's hash, its script's
-    and whether it is only judged. None where a price is not known.
+) -> dict[tuple[str, str, bool], ConversationCost]:
+    """What conversations cost: by their subject's hash, their script's and whether they are only
+    judged.
 
     *pending*: the jobs of each subject that are left to play, and those that are left to judge.
     """
     infos = await _infos(plan, session)
-    costs: dict[tuple[str, str, bool], float | None] = {}
+    costs: dict[tuple[str, str, bool], ConversationCost] = {}
     with session.store.reading() as connection:
         foresight = Foresight.of(connection, plan, session, infos)
         for subject, (to_play, to_judge) in pending.items():
@@ -196,7 +205,13 @@ async def conversation_costs(
                 for job in {job.script_hash: job for job in jobs}.values():
                     parts = ([], [job]) if judged_only else ([job], [])
                     estimate = foresight.estimate(subject, *parts, usual)
-                    costs[subject.hash, job.script_hash, judged_only] = estimate.whole.dollars
+                    dearest = max(
+                        foresight.dearest(subject, estimate.candidate),
+                        foresight.dearest(foresight.judge, estimate.judge),
+                    )
+                    costs[subject.hash, job.script_hash, judged_only] = ConversationCost(
+                        estimate.whole.dollars, dearest
+                    )
     return costs
 
 
@@ -261,6 +276,13 @@ class Foresight:
         ids = [scenario.id for scenario in self.plan.protocol.scenarios]
         a_token = usage.reply_bytes(self.connection, subject.hash, ids) or BYTES_A_TOKEN
         return replace(self.usually.of(subject, jobs), bytes_a_token=a_token)
+
+    def dearest(self, model: ChatModel | None, forecast: Forecast) -> float:
+        """What is reserved for a call of *model* at most, where all of them are as in *forecast*."""
+        if model is None or not forecast.calls:
+            return 0.0
+        prompt = forecast.prompt_tokens * BYTES_A_TOKEN / CHARACTERS_A_TOKEN + PROMPT_OVERHEAD
+        return self.prices[model].most(prompt, model.max_tokens) or 0.0
 
     def estimate(
         self,
