@@ -21,6 +21,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ title: A few short replies
 description: One demand, and a choice that is made twice.
 runs: 1
 sampling: {temperature: 0.7, max_tokens: 24}
-judge: {model: smollm2-135m, endpoint: local, max_tokens: 200}
+judge: {model: smollm2-135m, endpoint: local, max_tokens: 64}
 configurations:
   - {system: strong, delivery: tool_role}
 tool_role:
@@ -127,6 +128,8 @@ model = AutoModelForCausalLM.from_pretrained(
     str(file.parent), gguf_file=file.name, dtype=torch.bfloat16,
     quantization_config=GgufConfig(dequantize=True),
 )
+# transformers serve takes no temperature without it
+model.generation_config.do_sample = True
 model.save_pretrained(folder)
 tokenizer.save_pretrained(folder)
 """
@@ -198,10 +201,8 @@ class RealServer:
     def kill(self) -> None:
         """Kill it with all its processes; nothing listens at its port afterwards."""
         if self.process is not None:
-            try:
+            with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             self.process.wait()
             self.process = None
 
@@ -258,6 +259,55 @@ def transformers_serve(folder: Path, python: str = sys.executable) -> RealServer
         "transformers",
         lambda port: [program, "serve", MODEL, *options, "--port", str(port)],
         folder,
+    )
+
+
+def vllm(folder: Path, python: str, key: str = "") -> RealServer:
+    """vLLM, which reads calls in the form that our template asks for."""
+    converted(folder, python)
+    options = [
+        *("--served-model-name", MODEL, "--host", "127.0.0.1", "--dtype", "bfloat16"),
+        *("--max-model-len", "4096", "--max-num-seqs", "8", "--enforce-eager"),
+        *("--enable-auto-tool-choice", "--tool-call-parser", "hermes"),
+        *(("--api-key", key) if key else ()),
+    ]
+    return RealServer(
+        "vllm",
+        lambda port: [
+            str(Path(python).with_name("vllm")),
+            *("serve", MODEL, "--port", str(port), *options),
+        ],
+        folder,
+        key=key,
+        variables={"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"},
+    )
+
+
+def litellm(folder: Path, python: str, behind: RealServer, key: str) -> RealServer:
+    """LiteLLM's proxy in front of *behind*, which it knows by another name, with a key of its
+    own.
+    """
+    asked = {
+        "model": f"openai/{behind.model}",
+        "api_base": behind.url,
+        "api_key": behind.key or "none",
+    }
+    config = {
+        "model_list": [{"model_name": "small", "litellm_params": asked}],
+        "general_settings": {"master_key": key},
+        "litellm_settings": {"num_retries": 0},
+    }
+    (folder / "litellm.yaml").write_text(json.dumps(config), encoding="utf-8")
+    program = str(Path(python).with_name("litellm"))
+    return RealServer(
+        "litellm",
+        lambda port: [
+            *(program, "--config", "litellm.yaml", "--host", "127.0.0.1", "--port", str(port)),
+        ],
+        folder,
+        model="small",
+        key=key,
+        variables={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
     )
 
 
@@ -366,8 +416,10 @@ def check_wrong_model(server: RealServer, folder: Path) -> Played:
     return done
 
 
-def check_key(server: RealServer, folder: Path) -> Played:
-    """Without its key the server refuses, which is said in a line that names the variable."""
+def check_key(server: RealServer, folder: Path, says: str = "AIB_LOCAL_API_KEY") -> Played:
+    """Without its key the server refuses, which is said in a line that *says* what the matter
+    is: where its server knows that, the variable that the key is read from.
+    """
     key, server.key = server.key, ""
     try:
         arguments = order(server, "key.db", "--modes", "user_role")
@@ -375,16 +427,22 @@ def check_key(server: RealServer, folder: Path) -> Played:
     finally:
         server.key = key
     assert done.code not in (0, None), done.said
-    assert "AIB_LOCAL_API_KEY" in done.said, done.said
+    assert says in done.said, done.said
     assert not done.replies
     return done
 
 
-def check_restart(server: RealServer, folder: Path, mode: str = "user_role") -> Played:
-    """The server is killed when the first reply is stored, and started again when a call has met
-    nobody: the command waits, and no reply is asked for twice that was there.
+def check_restart(
+    server: RealServer,
+    folder: Path,
+    mode: str = "user_role",
+    behind: RealServer | None = None,
+    failed: str = "connection failed",
+) -> Played:
+    """The server, or the one *behind* it, is killed when the first reply is stored, and started
+    again when a call has *failed*: the command waits, and asks for no reply twice that was there.
     """
-    runs = 4
+    runs = 2
     store = folder / "restart.db"
     arguments = order(
         server, store.name, "--modes", mode, "--no-judge", "--runs", str(runs), "-pt", "1"
@@ -392,13 +450,9 @@ def check_restart(server: RealServer, folder: Path, mode: str = "user_role") -> 
     process = begin(server, folder, arguments)
     try:
         wait_for(process, store, lambda attempts: any(answered(one) for one in attempts))
-        server.kill()
-        wait_for(
-            process,
-            store,
-            lambda attempts: any(one["outcome"] == "connection failed" for one in attempts),
-        )
-        server.start()
+        (behind or server).kill()
+        wait_for(process, store, lambda attempts: any(one["outcome"] == failed for one in attempts))
+        (behind or server).start()
     except BaseException:
         process.kill()
         process.communicate()
@@ -426,10 +480,8 @@ def wait_for(
 ) -> None:
     """Until *seen* is true of the attempts in *store*, as long as *process* lives."""
     while process.poll() is None:
-        try:
+        with suppress(StoreError, SQLAlchemyError):  # it is just being made
             if seen(stored(store)[0]):
                 return
-        except (StoreError, SQLAlchemyError):
-            pass  # it is just being made
         time.sleep(LOOK)
     raise RuntimeError(f"the command ended too early: {process.communicate()}")
