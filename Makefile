@@ -65,7 +65,7 @@ licences: $(VENV)/.ready  ## what users get beside our own code, and under which
 
 tools: $(TOOLS)/.ready  ## the environment of `make integrations`
 
-integrations: tools page postgres  ## what is packed; other tools, in an environment that has them
+integrations: tools page postgres weights  ## what is packed; other tools, in an environment that has them
 	nice $(TOOLS)/bin/pytest -q -m integration -n 3 --dist loadfile $$(grep -l 'mark\.integration' tests/test_*.py)
 
 torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, damage, fuzzers; some hours (torture/README.md)
@@ -93,9 +93,14 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(call install,$(VENV),dev$(COMMA)embedded)
 	touch $@
 
+# for a test of `transformers serve`: PyTorch as it is on the usual index has several GB, so this is
+# its build for CPUs (190 MB), where pip is told of a place that has it
+SERVING := torch==2.13.0+cpu 'transformers[serving]>=5.24' accelerate
+
 # every extra, and the tools that read what we export: some hundreds of MB that `make test` does without
 $(TOOLS)/.ready: pyproject.toml constraints.txt
 	$(call install,$(TOOLS),dev$(COMMA)integrations)
+	$(TOOLS)/bin/$(PIP) $(SERVING) || echo "transformers serve is not tested: pip finds no $(firstword $(SERVING))"
 	touch $@
 
 page: $(PAGE)  ## the viewer's page, from web/; whoever installs a wheel has it already

@@ -127,6 +127,7 @@ How far did it hold its position, 0 to 10?
 LONG = (
     *(
         "ray",
+        "real_servers",
         "documented_commands",
         "processes",
         "import",

@@ -558,6 +558,9 @@ class Executor:
 
     def _end(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
         """How far the end of one call reaches where its circumstances say more than the policy."""
+        variable = self.clients[state.call.endpoint].endpoint.key_variable
+        if fault.kind is Kind.UNAUTHORIZED and variable is not None:
+            return GaveUp(end.reach, f"{end.reason}; its key is read from {variable}")
         if fault.kind is not Kind.BAD_REQUEST:
             return end
         if state.counts.cut_off and end.reach is Reach.CALL:
