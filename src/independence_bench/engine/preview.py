@@ -278,7 +278,7 @@ class Foresight:
         return replace(self.usually.of(subject, jobs), bytes_a_token=a_token)
 
     def dearest(self, model: ChatModel | None, forecast: Forecast) -> float:
-        """What is reserved for a call of *model* at most, where all of them are as in *forecast*."""
+        """What is reserved for a call of *model* at most, if all of them are as in *forecast*."""
         if model is None or not forecast.calls:
             return 0.0
         prompt = forecast.prompt_tokens * BYTES_A_TOKEN / CHARACTERS_A_TOKEN + PROMPT_OVERHEAD
