@@ -81,6 +81,7 @@ def test_a_provider_is_subject_and_judge_in_both_deliveries(user: User, provider
     assert count(store, begun).keys() <= {f"scripted:acme/one@{provider.label}"}
     outcomes = count(store, "SELECT outcome, count(*) FROM attempts GROUP BY outcome")
     assert outcomes.keys() <= {"answered", "part refused", "request refused"}
+    assert "waiting for" not in shown
     assert sum(outcomes.values()) == len(user.server.chats)
 
 

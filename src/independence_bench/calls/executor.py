@@ -357,7 +357,8 @@ class Executor:
     async def _wait(self, state: CallState[A], cause: str, seconds: float) -> None:
         """Pause, and tell for what and until when."""
         waits, until = state.tally.waits, self.clocks.clock() + seconds
-        waits[state.key] = Wait(state.call.request.model.model, cause, until)
+        if seconds > 0:
+            waits[state.key] = Wait(state.call.request.model.model, cause, until)
         try:
             await self.pause(seconds)
         finally:
