@@ -48,7 +48,7 @@ def shown(
     boards: list[Board], width: int = 80, detailed: bool = False, colour: bool = False
 ) -> str:
     """What a terminal of that width gets."""
-    views = (board_view(board, detailed=[] if detailed else None) for board in boards)
+    views = (board_view(board, priced=[] if detailed else None) for board in boards)
     return displayed(*views, width=width, colour=colour)
 
 

@@ -104,29 +104,30 @@ def test_the_mean_is_of_what_endpoints_state_else_of_the_text(
     reasoned: int,
     said: str,
 ) -> None:
-    """In JSON, on the terminal in detail, in the report, and on the page with its CSV."""
+    """In JSON, on the terminal (--wide), in the report, and on the page with its CSV."""
     made = bench(thinking(*shown))
     made.play()
 
     (row,) = rows_of(made)
-    detailed = aib(made, "leaderboard", "--detailed")
+    tables = [aib(made, "leaderboard", option) for option in ("--wide", "--detailed")]
     aib(made, "generate-report", "--out", str(made.folder.parent / "report"))
     report = (made.folder.parent / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")
     with answering(made.store) as answers:
         board = read(answers, "index.json")["boards"][0]["id"]
         (on_page,) = read(answers, f"boards/{board}.json")["rows"]
-        table = answers.get(f"boards/{board}.csv") or b""
+        cells = answers.get(f"boards/{board}.csv") or b""
 
     value = None if mean is None else {"mean": pytest.approx(mean), "estimated": estimated}
     assert row["reasoning_tokens"] == value
     assert row["health"]["share_with_reasoning"] == pytest.approx(reasoned / REPLIES)
     assert on_page["reasoning_tokens"] == (value and value | {"shown": said})
-    (line,) = csv.DictReader(io.StringIO(table.decode("utf-8-sig")))
+    (line,) = csv.DictReader(io.StringIO(cells.decode("utf-8-sig")))
     in_table = line["reasoning_tokens"]
     assert (float(in_table) if in_table else None) == pytest.approx(mean)
     assert line["reasoning_tokens_estimated"] == {None: "", True: "yes", False: "no"}[estimated]
-    behind = detailed.partition("Behind the numbers")[2]
-    assert said in behind.partition("judged:")[0]
+    assert len(tables[0]) < len(tables[1])  # which has every mark, too
+    for table in tables:
+        assert said in table.partition("Behind the numbers")[2].partition("judged:")[0]
     health = report.partition("## Data health")[2].partition("\n## ")[0]
     assert f"| {said} |" in health
     assert f"| {reasoned} ({reasoned / REPLIES:.0%}) |" in health

@@ -59,10 +59,15 @@ from independence_bench.store import registry
     is_flag=True,
     help="Every mark, run by run, what it is based on, and what a run costs.",
 )
+@click.option(
+    "--wide",
+    is_flag=True,
+    help="What each row is based on: replies, reasoning tokens, failures, and what a run costs.",
+)
 @shown_options
 @legend_option
 @selecting(stored_models_option, judged_options, rules_option, json_option)
-def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
+def leaderboard(selection: Selection, detailed: bool, wide: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
     --models, --top and --find choose which models are shown, --find by a word of their labels;
@@ -91,8 +96,9 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
                 for every in (scored, own)
             )
         with opened.reading() as connection:
-            costs = [subject_costs(connection, board, records) for board in scored if detailed]
-            if detailed or as_json:
+            more = detailed or wide
+            costs = [subject_costs(connection, board, records) for board in scored if more]
+            if more or as_json:
                 scored = with_reasoning_tokens(connection, scored, records)
         priced = [
             price_indices(board.ranked, spent) for board, spent in zip(scored, costs, strict=False)
@@ -108,7 +114,7 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
         differences = (
             [] if own_rules else [differences_view(rule_differences(own, scored), selection.rules)]
         )
-        print_boards(scored, shown, priced, differences)
+        print_boards(scored, shown, priced, differences, marks=detailed)
     elif protocol.earlier_form:
         say(f"{protocol.name}, {EARLIER_FORM} (aib show, aib export)")
     else:
@@ -126,15 +132,16 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
 def print_boards(
     shown_boards: list[Board],
     shown: Shown = EVERYTHING,
-    detailed: Sequence[Sequence[IndexPrice]] = (),
+    priced: Sequence[Sequence[IndexPrice]] = (),
     below: Sequence[Iterator[Block]] = (),
     at: str = "",
+    marks: bool = True,
 ) -> None:
     """Print *shown_boards*, one table after the other; then for each judge its configurations, if
     there are several.
 
-    *detailed*: of each board, what a run of its ranked subjects costs; empty: without details.
-    *at*: the store, as a command names it.
+    *priced*: of each board, what a run of its ranked subjects costs; empty: without details, and
+    without *marks*. *at*: the store, as a command names it.
     """
     configurations = (
         []
@@ -142,7 +149,8 @@ def print_boards(
         else [configurations_view(comparison) for comparison in compared_in(shown_boards)]
     )
     views = [
-        board_view(board, shown, priced) for board, priced in zip_longest(shown_boards, detailed)
+        board_view(board, shown, of_board, marks)
+        for board, of_board in zip_longest(shown_boards, priced)
     ]
     show(*views, *configurations, *below, command=f"aib leaderboard{at}")
 

@@ -57,11 +57,15 @@ def matching(rows: Sequence[Row], shown: Shown) -> list[Row]:
 
 
 def board_view(
-    board: Board, shown: Shown = EVERYTHING, detailed: Sequence[IndexPrice] | None = None
+    board: Board,
+    shown: Shown = EVERYTHING,
+    priced: Sequence[IndexPrice] | None = None,
+    marks: bool = True,
 ) -> Iterator[Block]:
     """One ranking and its incomplete subjects below it, as far as they are *shown*; for a terminal.
 
-    *detailed*: what a run of its ranked subjects costs; None: without details.
+    *priced*: what a run of its ranked subjects costs, shown with what the rows are based on; None:
+    neither. *marks*: before them every mark, run by run.
     """
     configuration = " + ".join(str(c) for c in board.configurations)
     yield Title(
@@ -81,9 +85,9 @@ def board_view(
             yield _apart(board, rows)
     missing = matching(board.incomplete, shown)
     listing = shown.top is None or not board.ranked
-    if detailed is not None:
+    if priced is not None:
         judged = [row for row in (missing if listing else ()) if row.health.judged]
-        for place, row in enumerate([*rows, *judged]):
+        for place, row in enumerate([*rows, *judged] if marks else ()):
             yield from subject_blocks(board, row, explained=not place)
         if rows or judged:
             yield Title("Behind the numbers")
@@ -91,7 +95,7 @@ def board_view(
         if rows:
             yield Title("What a run costs")
             yield from prices(
-                [price for price in detailed if price.label in {row.label for row in rows}], board
+                [price for price in priced if price.label in {row.label for row in rows}], board
             )
     if missing and listing:
         lacking, excluded = apart(missing)
