@@ -858,7 +858,7 @@ def test_refusals_that_differ_stop_nobody(bench: Benches) -> None:
 
 @pytest.mark.parametrize(
     ("status", "said", "asked"),
-    [(400, "unknown parameter response_format", 3), (404, "no such model", 1)],
+    [(400, "not on this plan", 3), (404, "no such model", 1)],
 )
 def test_a_judge_that_refuses_everything_is_left_alone(
     bench: Benches, status: int, said: str, asked: int

@@ -39,6 +39,7 @@ from independence_bench.store import attempts, schema
 from independence_bench.store.attempts import CallInfo, Ended
 from independence_bench.store.database import Store, open_store, place_of
 from independence_bench.store.group_commit import Commits
+from independence_bench.store.migrations import VERSION
 
 Benches = Callable[..., Bench]
 
@@ -183,7 +184,10 @@ UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
     "foreign": (partial(foreign, "songs (title text)"), "a database of another program"),
     "foreign, same table": (partial(foreign, "meta (k text, v text)"), "choose another file"),
     "foreign, at work": (foreign_at_work, "a database of another program"),
-    "newer": (newer_version, "written by a newer aib (version 99, this one knows 9); update aib"),
+    "newer": (
+        newer_version,
+        f"written by a newer aib (version 99, this one knows {VERSION}); update aib",
+    ),
     "no version": (no_version, "has no version"),
     "endless view": (endless_view, "is damaged: it has no table judges; restore it from a copy"),
     "lost table": (lost_table, "is damaged: it has no table judgements; restore it from a copy"),
@@ -504,7 +508,7 @@ def test_a_run_on_a_full_disk_ends_in_one_line_and_goes_on_when_there_is_room(
 ) -> None:
     """A real disk without room, a real run: nothing is lost, and nothing is bought twice."""
     with (
-        disk("400k") as folder,
+        disk("500k") as folder,
         simulating(tmp_path, "--ledger", "ledger.jsonl", "--latency", "0.05"),
     ):
         store = folder / "aib.db"

@@ -77,6 +77,7 @@ FIELDS = frozenset(
     }
 )
 LARGEST_COUNT = 2**31 - 1  # of tokens; every database has a column for it
+LONGEST_MESSAGE = 300  # characters of what is shown of an error
 LONGEST_REFUSAL = 4000  # characters of an error that are searched for what it refuses
 NOT_OF_A_PART = frozenset({401, 402, 403, 405, 413})  # statuses of a refusal of the whole request
 
@@ -124,7 +125,8 @@ def read_completion(
     if status != 200 or error:
         inside, code = status == 200, _whole(dig(error, "code"))
         shown = code if inside and code else status
-        message = _error_message(error, reply, raw) if reply else _page(raw) or one_line(raw, 300)
+        plain = _page(raw) or one_line(raw, LONGEST_MESSAGE) or "it says nothing"
+        message = _error_message(error, reply, raw) if reply else plain
         if status in (404, 405, 501) and not reply:
             message = (
                 f"no chat completions at this address (does it end in /v1?): {one_line(raw, 80)}"
@@ -136,7 +138,8 @@ def read_completion(
             if kind is Kind.BAD_REQUEST and shown not in NOT_OF_A_PART
             else NOTHING_REFUSED
         )
-        message = "; ".join(part for part in (message, way_on(kind, told)) if part)
+        if way := way_on(kind, told):
+            message = f"{one_line(message, LONGEST_MESSAGE - len(way) - 2)}; {way}"
         return Fault(kind, message, shown, retry_after=retry_after, refusal=refusal, **about)
     if not reply:
         if (page := _page(raw)) is not None:
@@ -255,8 +258,8 @@ def _error_message(error: Any, reply: Json, fallback: str) -> str:
             _text(error) or _text(reply.get("message")) or _text(reply.get("detail")) or fallback
         ]
     return (
-        one_line(" ".join(part for part in parts if part), 300)
-        or one_line(fallback, 300)
+        one_line(" ".join(part for part in parts if part), LONGEST_MESSAGE)
+        or one_line(fallback, LONGEST_MESSAGE)
         or "it says nothing"
     )
 
