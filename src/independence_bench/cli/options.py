@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import select
 import shlex
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import wraps
@@ -366,6 +368,7 @@ def answered(prompt: str, flag: str, question: str = "") -> str:
         # asyncio's own would have Ctrl-C wait for the answer
         with handling(signal.default_int_handler, "SIGINT"):
             click.echo(f"{prompt}: ", nl=False, err=True)
+            _wait_for_typing()
             # not input(): GNU readline loses a Ctrl-C that comes while it sets up the terminal
             answer = sys.stdin.readline()
             if not answer:
@@ -373,6 +376,27 @@ def answered(prompt: str, flag: str, question: str = "") -> str:
             return answer
     except KeyboardInterrupt:
         raise click.Abort from None
+
+
+def _wait_for_typing() -> None:
+    """Wait until a line is typed, or a signal comes: one that comes just before a read would be
+    noticed only after it.
+    """
+    try:
+        typed_at = sys.stdin.fileno()
+    except (OSError, ValueError):  # no real terminal
+        return
+    if threading.current_thread() is not threading.main_thread():  # which alone hears of signals
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        select.select([typed_at, reader], [], [])
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(reader)
+        os.close(writer)
 
 
 class Plain(Console):
