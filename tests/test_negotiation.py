@@ -19,6 +19,9 @@ from test_cli import MARKS, User, user
 
 from independence_bench.hashing import content_hash
 from independence_bench.models.abilities import Part, families, known_abilities
+from independence_bench.models.client import Client
+from independence_bench.models.endpoints import DialectName
+from independence_bench.models.spec import Endpoint
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
 
@@ -292,3 +295,14 @@ def test_a_subject_keeps_the_identity_that_it_was_played_under(user: User) -> No
     assert now.identity == ""
     played = "SELECT DISTINCT subject_hash, 1 FROM transcripts"
     assert count(user.folder / "old.db", played).keys() == {earlier.hash}
+
+
+@pytest.mark.parametrize("dialect", ["local", "openai"])
+def test_a_family_is_known_by_the_address_whatever_the_endpoint_is_called(
+    dialect: DialectName,
+) -> None:
+    """An endpoint of the user's own has the dialect local unless they say another."""
+    mine = Client(Endpoint("mine", "https://api.deepseek.com/v1", dialect))
+
+    assert mine.abilities_of("deepseek-chat").without == {Part.SCHEMA_LIMITS, Part.SCHEMA}
+    assert not Client(Endpoint("lab", "http://lab:8000/v1", dialect)).abilities_of("m").without

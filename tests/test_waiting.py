@@ -210,4 +210,4 @@ def test_waits_of_one_model_for_one_cause_are_one_line() -> None:
     assert [wait.calls for wait in waits] == [2, 1, 1]
     assert waits[0].line(100.0) == "waiting for m/one: rate limited, next try in 15 s"
     assert waits[0].line(100.0, 2).endswith("next try in 15 s; and for 2 more")
-    assert waits[1].line(100.0) == "waiting for m/one: timed out, next try in 0 s"
+    assert waits[1].line(100.0) == "waiting for m/one: timed out, next try in 1 s"

@@ -34,7 +34,7 @@ class Waiting:
 
     def line(self, now: float, others: int = 0) -> str:
         """It in one line; *others*: how many more there are."""
-        left = duration(max(self.until - now, 0.0))
+        left = duration(max(self.until - now, 1.0))
         line = f"waiting for {name_text(self.model)}: {self.cause}, next try in {left}"
         return f"{line}; and for {others} more" if others else line
 

@@ -303,8 +303,8 @@ def families() -> tuple[Family, ...]:
 
 
 def known_abilities(host: str, model: str) -> Abilities:
-    """What the model called *model* at *host* ("": a server of one's own) is known to take: what
-    all its families lack is left out.
+    """What the model called *model* at *host* ("": it has no address) is known to take: what any
+    of its families lacks is left out.
     """
     without: frozenset[Part] = frozenset()
     for family in families():

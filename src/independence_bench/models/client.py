@@ -164,8 +164,7 @@ class Client:
         """What is known of the model called *model*, by its family and by what was refused."""
         found = self._abilities.get(model)
         if found is None:
-            ours = self.dialect.runs_models or not self.endpoint.url
-            host = "" if ours else urlsplit(self.endpoint.url).hostname or ""
+            host = urlsplit(self.endpoint.url).hostname or ""
             found = self._abilities[model] = known_abilities(host, model)
         return found
 
