@@ -121,3 +121,21 @@ def test_stores_of_earlier_versions_are_counted_as_well(tmp_path: Path) -> None:
     rows = [row for board in boards for row in (*board["ranked"], *board["incomplete"])]
     assert rows
     assert all(row["health"]["replies_with_markup"] >= 0 for row in rows)
+
+
+@pytest.mark.parametrize("samples", [False, True])
+def test_an_endpoint_that_does_not_sample_is_said(bench: Benches, samples: bool) -> None:
+    """Its later runs are its first one word for word."""
+    made = bench(lambda asked: spoken(asked, f"I stay, {asked.number if samples else 0}."))
+    runs = 3
+    made.play(runs=runs)
+
+    board = made.boards()[0]
+    row = row_of(board)
+
+    assert len(row.runs) == runs
+    assert row.health.complete % runs == 0
+    repeated = 0 if samples else row.health.complete * (runs - 1) // runs
+    assert row.health.repeated == repeated
+    assert ("repeat earlier ones word for word" in " ".join(cautions(board))) != samples
+    assert ("runs that repeat each other" in told(board)) != samples

@@ -40,6 +40,8 @@ class Health:
     with_markup: int = 0  # replies whose words hold special tokens or tags of a model family
     # replies that another model gave than was asked, by the word of who served them
     by_others: int = 0
+    # complete conversations that are those of an earlier run in the same place, word for word
+    repeated: int = 0
 
     @property
     def invalid_share(self) -> float:
@@ -62,6 +64,13 @@ class Health:
     def failed_share(self) -> float:
         """Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none."""
         return self.failed / self.attempts if self.attempts else 0.0
+
+    @property
+    def repeated_share(self) -> float:
+        """Conversations that an earlier run had word for word of all complete ones, [0, 1); 0
+        where none was.
+        """
+        return self.repeated / self.complete if self.complete else 0.0
 
     @property
     def plain_text_share(self) -> float:
@@ -119,10 +128,11 @@ def health_of(
     """The counts of one subject: transcripts *planned* and played, their *states*; the rest as in
     `Health`.
     """
+    complete = [row for row in transcripts if row.state == "complete"]
     ended = Counter(state for of_run in states.values() for state in of_run.values())
     return Health(
         transcripts=planned,
-        complete=sum(row.state == "complete" for row in transcripts),
+        complete=len(complete),
         invalid=sum(row.state == "invalid" for row in transcripts),
         judged=ended[JUDGED],
         judge_failed=sum(count for state, count in ended.items() if state.startswith(FAILED_JUDGE)),
@@ -133,6 +143,7 @@ def health_of(
         failed=failed,
         with_markup=with_markup,
         by_others=by_others,
+        repeated=len(complete) - len({(row.script_hash, row.heard_hash) for row in complete}),
     )
 
 

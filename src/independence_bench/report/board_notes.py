@@ -109,6 +109,14 @@ def spoke_without_tool(row: Row) -> bool:
     return row.health.plain_text_share > MUCH_PLAIN_TEXT
 
 
+MUCH_REPEATED = 0.1  # share of conversations from which on it is said; by chance 0.02 are there
+
+
+def repeats_itself(row: Row) -> bool:
+    """Whether more of its conversations than some short ones are those of an earlier run."""
+    return row.health.repeated_share > MUCH_REPEATED
+
+
 def of_delivery(rows: Sequence[Row]) -> list[str]:
     """What of the replies of *rows* may not be the asked model's words, a sentence a kind; [] where
     all are.
@@ -117,6 +125,11 @@ def of_delivery(rows: Sequence[Row]) -> list[str]:
         f"{_called(row)} ({share(row.health.plain_text_share)})"
         for row in rows
         if spoke_without_tool(row)
+    ]
+    repeated = [
+        f"{_called(row)} ({row.health.repeated:,} of {row.health.complete:,})"
+        for row in rows
+        if repeats_itself(row)
     ]
     by_others = [
         f"{_called(row)} ({row.health.by_others:,})" for row in rows if row.health.by_others
@@ -130,6 +143,8 @@ def of_delivery(rows: Sequence[Row]) -> list[str]:
         "for it.": in_turn,
         "Models that often did not call the tool, with the share of their replies: {}. Their "
         "servers may hide the tool (docs/local-models.md).": without_tool,
+        "Later runs repeat earlier ones word for word, in so many conversations: {}. Their "
+        "endpoints do not sample; more runs add nothing.": repeated,
         "Another model gave replies of {}. `aib audit` names it.": by_others,
         "Chat-template tokens remain in replies of {}. `aib show` names them.": marked,
     }
@@ -256,6 +271,7 @@ def _limits_of_delivery(rows: Sequence[Row]) -> dict[str, bool]:
     """What `of_delivery` says, in a few words."""
     without_tool = sum(map(spoke_without_tool, rows))
     in_turn = sum(row.prompt_in_turn for row in rows)
+    repeated = sum(map(repeats_itself, rows))
     by_others, marked = (
         sum(row.health.by_others for row in rows),
         sum(row.health.with_markup for row in rows),
@@ -263,6 +279,7 @@ def _limits_of_delivery(rows: Sequence[Row]) -> dict[str, bool]:
     return {
         f"{in_turn} with the system prompt in the first turn": bool(in_turn),
         f"{without_tool} often did not call the tool": bool(without_tool),
+        f"{repeated} with runs that repeat each other": bool(repeated),
         f"{plural(by_others, 'reply', 'replies')} by another model": bool(by_others),
         f"{plural(marked, 'reply', 'replies')} with chat-template tokens": bool(marked),
     }

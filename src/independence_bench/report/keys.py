@@ -119,7 +119,8 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
         "transcripts_judged=judged judgements_failed=judge_failed replies replies_cut_off=cut_off "
         "replies_plain_text=plain_text replies_with_reasoning=reasoned "
         "replies_with_markup=with_markup "
-        "replies_by_another_model=by_others attempts attempts_failed=failed "
+        "replies_by_another_model=by_others conversations_repeated=repeated "
+        "attempts attempts_failed=failed "
         "share_invalid=invalid_share share_cut_off=cut_off_share "
         "share_attempts_failed=failed_share share_with_reasoning=reasoned_share"
     ),

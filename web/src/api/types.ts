@@ -221,6 +221,7 @@ export interface Health {
   readonly failed: number;
   readonly with_markup: number; // replies whose words hold special tokens or tags of a model family
   readonly by_others: number;
+  readonly repeated: number;
   readonly invalid_share: number; // Invalid replies of all replies asked for, [0, 1]; 0 where none was.
   readonly cut_off_share: number; // Replies cut off of all replies asked for, [0, 1]; 0 where none was.
   readonly failed_share: number; // Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none.

@@ -46,6 +46,7 @@ export function healthDetails(health: Health): string {
     ...(health.failed ? [plural(health.failed, "failed attempt")] : []),
     ...(health.plain_text ? [`${count(health.plain_text)} without calling the tool`] : []),
     ...(health.with_markup ? [`${count(health.with_markup)} with chat-template tokens`] : []),
+    ...(health.repeated ? [`${count(health.repeated)} word for word as in an earlier run`] : []),
     ...(health.by_others ? [`${count(health.by_others)} by another model than was asked`] : []),
     ...(health.reasoned ? [`${count(health.reasoned)} with reasoning`] : []),
   ].join("; ");
