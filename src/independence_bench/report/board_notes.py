@@ -10,6 +10,7 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.lookalikes import written_out
 from independence_bench.analysis.statistics.shared_effects import NOTABLE
 from independence_bench.escape import label_text, name_text
+from independence_bench.models.spec import SIMULATED, vendor_of
 from independence_bench.report.board_view import (
     DOUBTED,
     SMALL,
@@ -113,8 +114,11 @@ MUCH_REPEATED = 0.1  # share of conversations from which on it is said; by chanc
 
 
 def repeats_itself(row: Row) -> bool:
-    """Whether more of its conversations than some short ones are those of an earlier run."""
-    return row.health.repeated_share > MUCH_REPEATED
+    """Whether more of its conversations than some short ones are those of an earlier run; a
+    simulated model is made to.
+    """
+    simulated = vendor_of(row.subject.model) == SIMULATED
+    return row.health.repeated_share > MUCH_REPEATED and not simulated
 
 
 def of_delivery(rows: Sequence[Row]) -> list[str]:
