@@ -47,7 +47,7 @@ def score(path: Path, subjects: int, runs: int, times: int) -> list[float]:
             started = time.perf_counter()
             (board,) = boards(store, protocol)
             taken.append(time.perf_counter() - started)
-            if len(board.ranked) != subjects or any(row.score.runs != runs for row in board.ranked):
+            if len(board.ranked) != subjects or any(row.runs != runs for row in board.ranked):
                 raise RuntimeError(f"{len(board.ranked)} subjects of {subjects} were ranked")
     return taken
 

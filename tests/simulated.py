@@ -279,7 +279,7 @@ class Played:
     @property
     def indices(self) -> list[float | None]:
         """The index of each ranked subject, the best first; [] where nobody has one."""
-        return [row.score.index for board in self.boards for row in board.ranked]
+        return [row.index for board in self.boards for row in board.ranked]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,13 @@ from independence_bench.analysis.statistics.generalization import holm, standing
 from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX, measure_board
+from independence_bench.figures import from_to
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import Marks, Slot, score_run, score_subject
 from independence_bench.report.compare_view import paired_values, paired_view, statement
 from independence_bench.report.encode import json_text
-from independence_bench.report.format import from_to
 from independence_bench.report.settings_view import configurations_view
 
 V1, V2 = load("v1"), load("v2")
@@ -83,8 +83,8 @@ def row_of(
 def board_of(protocol: Protocol, *rows: Row) -> Board:
     """A board of them, measured together."""
     ranked = sorted(
-        (row for row in rows if row.score.index is not None),
-        key=lambda row: -(row.score.index or 0),
+        (row for row in rows if row.index is not None),
+        key=lambda row: -(row.index or 0),
     )
     marks = [row.marks for row in ranked]
     whole_board = measure_board(protocol, protocol.configurations, marks)
@@ -103,7 +103,7 @@ def board_of(protocol: Protocol, *rows: Row) -> Board:
             zip(ranked, whole_board.of_subjects(), strict=True)
         )
     ]
-    incomplete = tuple(row for row in rows if row.score.index is None)
+    incomplete = tuple(row for row in rows if row.index is None)
     configurations = protocol.configurations
     found = Board(
         protocol, configurations, "judge/a", False, tuple(sure), incomplete, uncertainty=whole_board

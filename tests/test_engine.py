@@ -112,7 +112,7 @@ def test_a_whole_protocol_is_played_judged_and_scored(bench: Benches) -> None:
     assert report.cost == pytest.approx(server.charged) == pytest.approx(7 * 0.001 + 4 * 0.0005)
     (board,) = made.boards()
     (row,) = board.ranked
-    assert row.score.index == pytest.approx(INDEX)
+    assert row.index == pytest.approx(INDEX)
     assert outcomes(made) == {"answered": CALLS}
 
 
@@ -300,7 +300,7 @@ def test_a_model_that_speaks_without_calling_the_tool_is_heard_and_counted(bench
     report = made.play()
 
     assert report.complete
-    assert made.boards()[0].ranked[0].health.plain_text == 1
+    assert made.boards()[0].ranked[0].health.replies_plain_text == 1
 
 
 # ---------------------------------------------------------------- order and limits
@@ -444,8 +444,8 @@ def test_a_second_cut_makes_it_the_answer_flagged_and_counted(
     assert report.complete
     assert made.rows("select text, cut_off from replies where cut_off") == [(text, 1)]
     health = made.boards()[0].ranked[0].health
-    assert health.cut_off == 1
-    assert health.cut_off_share == pytest.approx(1 / 7)
+    assert health.replies_cut_off == 1
+    assert health.share_cut_off == pytest.approx(1 / 7)
 
 
 def test_a_cut_off_answer_is_kept_when_the_longer_one_never_comes(bench: Benches) -> None:
@@ -1012,7 +1012,7 @@ def test_a_judge_that_talks_garbage_is_a_failed_judgement_and_no_score(
     assert report.cost == pytest.approx(server.charged)
     (board,) = made.boards()
     assert board.ranked == ()
-    assert board.incomplete[0].health.judge_failed == 4
+    assert board.incomplete[0].health.judgements_failed == 4
 
     server.forget()
     assert len(made.play().troubles) == 4
@@ -1570,8 +1570,8 @@ def test_killed_again_and_again_it_goes_on_and_buys_nothing_twice(bench: Benches
         assert made.rows("pragma integrity_check") == [("ok",)]
     assert f"{runs}" in out
     (row,) = made.boards()[0].ranked
-    assert row.score.runs == runs
-    assert row.score.index == pytest.approx(INDEX)
+    assert row.runs == runs
+    assert row.index == pytest.approx(INDEX)
 
 
 def test_a_policy_with_real_waits_is_the_default() -> None:

@@ -186,7 +186,7 @@ def test_scores_are_those_of_the_leaderboard(played: Path, tmp_path: Path) -> No
     with open_store(tmp_path / "two.db") as opened:
         (board,) = boards(opened, load(str(played.with_name("small"))))
 
-    shown = {row.label: (row.rank, row.score.index) for row in board.rows}
+    shown = {row.label: (row.rank, row.index) for row in board.rows}
     assert {
         row["subject"]: (row["rank"], row["index"]) for row in rows(tmp_path / "one", "scores")
     } == shown

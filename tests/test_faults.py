@@ -124,7 +124,7 @@ def test_a_fault_of_the_subjects_endpoint_that_never_heals(
     if played.report.complete:
         assert played.indices == pytest.approx([HOLDS])
         (row,) = played.boards[0].ranked
-        assert row.health.cut_off == (REPLIES if fault == "finish-length" else 0)
+        assert row.health.replies_cut_off == (REPLIES if fault == "finish-length" else 0)
         assert played.audit.again == ()
     else:
         assert played.indices == []

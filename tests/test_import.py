@@ -497,9 +497,7 @@ def indices(store: Path) -> dict[str, dict[str, float | None]]:
     """Every ranking's configurations -> its subjects and their indices."""
     with open_store(store) as opened:
         return {
-            ", ".join(map(str, found.configurations)): {
-                one.label: one.score.index for one in found.rows
-            }
+            ", ".join(map(str, found.configurations)): {one.label: one.index for one in found.rows}
             for found in boards(opened, stored_protocol(store))
         }
 
@@ -728,7 +726,7 @@ def test_deliveries_have_as_many_runs_as_they_have_and_damage_stays_in_its_own(
             str(one.configurations[0]): one.rows[0]
             for one in boards(opened, stored_protocol(tmp_path / "a.db"))
         }
-    assert {place: (one.score.runs, one.score.index is None) for place, one in found.items()} == {
+    assert {place: (one.score.runs, one.index is None) for place, one in found.items()} == {
         "strong_independence/tool_role": (3, False),
         "strong_independence/user_role": (1, False),
         "neutral/tool_role": (1, False),
@@ -1536,13 +1534,13 @@ def test_every_published_row_comes_out_exactly(theirs: Board) -> None:
     for line in published:
         one = rows[subject_of(line["directory"]).label]
         if not line["index"]:
-            if one.score.index is not None or not one.missing:
+            if one.index is not None or not one.missing:
                 wrong.append((line["directory"], "is ranked"))
             continue
         means, drift = one.score.means, one.score.dimensions["low_drift"]
         assert drift is not None
         marks = ("non_assistant_likeness", "internal_consistency", "resistance", "consistency")
-        got = [one.score.index, one.score.runs, *(round(means[mark] or 0, 1) for mark in marks)]
+        got = [one.index, one.score.runs, *(round(means[mark] or 0, 1) for mark in marks)]
         got.append(round(12 * (1 - drift), 1))
         names = (
             "index",

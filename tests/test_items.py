@@ -22,10 +22,10 @@ from independence_bench.analysis.item_analysis import (
     measure_scenarios,
 )
 from independence_bench.analysis.statistics.values import Floats
+from independence_bench.figures import percent
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import Marks, Slot
 from independence_bench.report.contents import contents_json, read_contents
-from independence_bench.report.format import percent
 from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]

@@ -107,7 +107,7 @@ def test_a_jury_gives_the_mean_of_its_judges(bench: Benches) -> None:
     board = jury(made, "judge/a", "judge/b", "judge/c")
 
     (row,) = board.ranked
-    assert row.score.index == pytest.approx(BASE + 25)
+    assert row.index == pytest.approx(BASE + 25)
     assert (
         board.judge
         == "jury of 3: judge/a@none-t0.0, judge/b@none-t0.0, judge/c@none-t0.0".replace(
@@ -128,7 +128,7 @@ def test_a_mark_needs_a_majority_of_the_jury(bench: Benches) -> None:
     (row,) = jury(one, "judge/a", "judge/b", "judge/c").ranked
     (alone,) = jury(one, "judge/a", "judge/b").incomplete
 
-    assert row.score.index == pytest.approx(BASE + 27.5)
+    assert row.index == pytest.approx(BASE + 27.5)
     assert alone.score.index is None
     assert alone.missing == ("run 1: 4 × the judge failed (1 of the 2 judges failed)",)
 
@@ -172,11 +172,11 @@ def test_a_jury_that_has_not_judged_yet_has_not_failed(bench: Benches) -> None:
 
     board = jury(made, "judge/a", "judge/b")
 
-    assert [(row.subject.model, row.score.index) for row in board.ranked] == [
+    assert [(row.subject.model, row.index) for row in board.ranked] == [
         ("acme/x", pytest.approx(BASE + 30))
     ]
     assert [row.missing for row in board.incomplete] == [("run 1: 4 × not judged",)]
-    assert board.incomplete[0].health.judge_failed == 0
+    assert board.incomplete[0].health.judgements_failed == 0
 
 
 def test_a_jury_gives_only_the_marks_that_most_of_it_have() -> None:

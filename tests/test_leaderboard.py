@@ -18,10 +18,10 @@ from terminals import displayed
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import numbers
+from independence_bench.figures import between, money
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_notes import board_legend
-from independence_bench.report.format import between, money
 from independence_bench.report.leaderboard_view import board_view, boards_json
 
 Benches = Callable[..., Bench]
@@ -69,7 +69,7 @@ def test_subjects_are_ranked_by_index_and_ties_share_a_rank(bench: Benches) -> N
     made.play(*subjects)
 
     (board,) = made.boards()
-    ranks = [(row.rank, row.subject.model, row.score.index) for row in board.ranked]
+    ranks = [(row.rank, row.subject.model, row.index) for row in board.ranked]
     assert ranks == [
         (1, "acme/high", pytest.approx(BASE + 45)),
         (2, "acme/even", pytest.approx(BASE + 25)),
@@ -91,13 +91,13 @@ def test_the_index_is_the_mean_over_runs_with_their_standard_deviation(bench: Be
 
     (row,) = made.boards()[0].ranked
 
-    assert [score.index for score in row.runs.values()] == [
+    assert [score.index for score in row.run_scores.values()] == [
         pytest.approx(BASE + r * 5) for r in (2, 6, 10)
     ]
-    assert row.score.index == pytest.approx(BASE + 30)
-    assert row.score.deviation == pytest.approx(20.0)
-    assert row.score.dimensions["resistance"] == pytest.approx(0.6)
-    assert row.score.means["resistance"] == pytest.approx(6)
+    assert row.index == pytest.approx(BASE + 30)
+    assert row.standard_deviation == pytest.approx(20.0)
+    assert row.dimensions["resistance"] == pytest.approx(0.6)
+    assert row.means["resistance"] == pytest.approx(6)
 
 
 def test_one_run_has_no_standard_deviation(bench: Benches) -> None:
@@ -123,7 +123,7 @@ def incomplete(made: Bench) -> Row:
     assert board.ranked == ()
     (row,) = board.incomplete
     assert row.rank is None
-    assert row.score.index is None
+    assert row.index is None
     text = shown([board])
     assert f"{'Excluded' if row.excluded else 'Incomplete'}, not ranked" in text
     assert f"{'Incomplete' if row.excluded else 'Excluded'}, not ranked" not in text
@@ -142,8 +142,8 @@ def test_a_subject_with_a_conversation_that_was_not_played_is_not_ranked(bench: 
     row = incomplete(made)
 
     assert row.missing == ("run 1: 1 × not played",)
-    assert row.score.dimensions["voice"] == pytest.approx(0.6), "what is complete has its number"
-    assert row.score.dimensions["resistance"] is None
+    assert row.dimensions["voice"] == pytest.approx(0.6), "what is complete has its number"
+    assert row.dimensions["resistance"] is None
 
 
 def test_a_subject_with_an_invalid_conversation_is_not_ranked(bench: Benches) -> None:
@@ -159,7 +159,7 @@ def test_a_subject_with_an_invalid_conversation_is_not_ranked(bench: Benches) ->
         "excluded: 1 of 4 conversations have no valid reply, over 20%",
         "run 1: 1 × invalid (answer: broken reply: empty (3 tries))",
     )
-    assert row.health.invalid_share == pytest.approx(1 / 7)
+    assert row.health.share_invalid == pytest.approx(1 / 7)
 
 
 def test_a_subject_that_is_not_judged_is_not_ranked(bench: Benches) -> None:
@@ -190,7 +190,7 @@ def test_a_subject_whose_judge_failed_is_not_ranked(bench: Benches) -> None:
     assert row.missing[0].startswith(
         "run 1: 1 × the judge failed (broken reply: the judge's reply is not one JSON"
     )
-    assert row.health.judge_failed == 1
+    assert row.health.judgements_failed == 1
 
 
 def test_one_incomplete_run_takes_the_index_of_all(bench: Benches) -> None:
@@ -205,7 +205,7 @@ def test_one_incomplete_run_takes_the_index_of_all(bench: Benches) -> None:
     row = incomplete(made)
 
     assert row.missing == ("run 2: 1 × not played",)
-    assert row.runs[1].index == pytest.approx(INDEX)
+    assert row.run_scores[1].index == pytest.approx(INDEX)
 
 
 def test_the_embedded_judges_absent_marks_leave_the_index_absent(bench: Benches) -> None:
@@ -215,7 +215,7 @@ def test_the_embedded_judges_absent_marks_leave_the_index_absent(bench: Benches)
     report = made.play(judge=embedded_judge())
 
     (row,) = made.boards()[0].incomplete
-    assert row.score.index is None
+    assert row.index is None
     assert any("no grounds for" in line for line in row.missing)
     assert made.endpoints["scripted"].judged == []
     assert report.cost == pytest.approx(0.007)
@@ -310,9 +310,9 @@ def test_a_pool_shows_each_of_its_configurations_beside_the_pooled_index(
         plain: pytest.approx(BASE + 15),
         strong: pytest.approx(BASE + 45),
     }
-    assert row.score.index == pytest.approx(BASE + 30)
-    assert row.score.means["resistance"] == pytest.approx(6)
-    assert row.health.transcripts == row.health.judged == 8
+    assert row.index == pytest.approx(BASE + 30)
+    assert row.means["resistance"] == pytest.approx(6)
+    assert row.health.transcripts_planned == row.health.transcripts_judged == 8
 
 
 def test_half_a_pool_is_incomplete_and_its_own_index_stands_beside(
@@ -349,7 +349,7 @@ def test_a_run_of_another_protocol_with_the_same_scenarios_is_no_begun_run(
     made.play(runs=1)
 
     (board,) = made.boards()
-    assert [(row.subject.model, row.score.runs) for row in board.ranked] == [("acme/one", 1)]
+    assert [(row.subject.model, row.runs) for row in board.ranked] == [("acme/one", 1)]
     assert board.incomplete == ()
     assert len(made.endpoints["scripted"].played) == 1, "the rest was there"
     assert [board.configurations for board in made.boards()] == [made.protocol.configurations]
@@ -457,7 +457,7 @@ def test_a_subject_that_reasons_unbidden_is_marked_and_said_so(
     text = " ".join(shown([board]).split())
 
     (row,) = board.ranked
-    assert row.health.reasoned == often
+    assert row.health.replies_with_reasoning == often
     assert row.thinks is thinks
     assert ("scripted:acme/one@none-t0.7 †" in text) is thinks
     said = f"Told not to reason and did, with the share of their replies: {row.label} ({share})."
@@ -754,7 +754,7 @@ def test_no_rank_is_claimed_that_lost_replies_could_have_taken(bench: Benches) -
     made = bench(script)
     made.play(*(made.subject(f"acme/{name}") for name in ("low", "lossy", "whole")), runs=5)
     (board,) = made.boards()
-    places = {row.subject.model: row.uncertainty.standing for row in board.ranked}
+    places = {row.subject.model: row.ranks for row in board.ranked}
 
     assert len(lost) == 5
     assert {name: (of.rank_low, of.rank_high) for name, of in places.items() if of} == {

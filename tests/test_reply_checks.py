@@ -56,8 +56,8 @@ def test_marks_that_remain_in_the_words_are_counted_and_said(bench: Benches) -> 
     with open_store(made.store) as store, store.reading() as connection:
         marked = replies_with_markup(connection)
         assert replies_by_others(connection) == set()
-    assert row.health.with_markup == len(marked) > 0
-    assert row.health.invalid == 0
+    assert row.health.replies_with_markup == len(marked) > 0
+    assert row.health.transcripts_invalid == 0
     assert "tokens remain in replies of scripted:" in " ".join(cautions(made.boards()[0]))
     assert "with chat-template tokens" in told(made.boards()[0])
 
@@ -69,7 +69,11 @@ def test_clean_replies_of_the_asked_model_are_not_spoken_of(bench: Benches) -> N
 
     health = row_of(made.boards()[0]).health
 
-    assert (health.with_markup, health.by_others, health.plain_text) == (0, 0, 0)
+    assert (
+        health.replies_with_markup,
+        health.replies_by_another_model,
+        health.replies_plain_text,
+    ) == (0, 0, 0)
     assert not any(
         word in told(made.boards()[0]) for word in ("template", "another model", "did not call")
     )
@@ -87,7 +91,7 @@ def test_replies_of_another_model_are_counted_and_said(bench: Benches) -> None:
         others = replies_by_others(connection)
     served = [entry for entry in made.endpoints["scripted"].chats if not entry.asked.judging]
     wrong = [entry for entry in served if entry.answer.body["model"] == "rival/other"]
-    assert row.health.by_others == len(others) == len(wrong) > 0
+    assert row.health.replies_by_another_model == len(others) == len(wrong) > 0
     assert "Another model gave replies of scripted:" in " ".join(cautions(made.boards()[0]))
 
 
@@ -105,7 +109,7 @@ def test_a_model_that_does_not_call_the_tool_is_said_to_where_it_is_more_than_a_
     made = bench(answer)
     made.play()
 
-    share = row_of(made.boards()[0]).health.plain_text_share
+    share = row_of(made.boards()[0]).health.share_plain_text
     assert (share > 0.1) == much
     assert ("did not call the tool" in told(made.boards()[0])) == much
 
@@ -133,9 +137,9 @@ def test_an_endpoint_that_does_not_sample_is_said(bench: Benches, samples: bool)
     board = made.boards()[0]
     row = row_of(board)
 
-    assert len(row.runs) == runs
-    assert row.health.complete % runs == 0
-    repeated = 0 if samples else row.health.complete * (runs - 1) // runs
-    assert row.health.repeated == repeated
+    assert len(row.run_scores) == runs
+    assert row.health.transcripts_complete % runs == 0
+    repeated = 0 if samples else row.health.transcripts_complete * (runs - 1) // runs
+    assert row.health.conversations_repeated == repeated
     assert ("repeat earlier ones word for word" in " ".join(cautions(board))) != samples
     assert ("runs that repeat each other" in told(board)) != samples

@@ -29,11 +29,11 @@ from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.quality import report_files
 from independence_bench.escape import label_text
+from independence_bench.figures import signed
 from independence_bench.judging.extraction import UNREAD, ChosenName
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.contents import Contents, read_contents
-from independence_bench.report.format import signed
 from independence_bench.report.leaderboard_view import boards_json
 from independence_bench.report.report_markdown import moment
 from independence_bench.report.svg import STYLE, shorten
@@ -211,11 +211,11 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
         again, standing = r.uncertainty.index.rerun, r.uncertainty.standing
         assert row[0] == f"{standing.rank_low}–{standing.rank_high}"
         assert row[1] == r.label + " ≈" * standing.tied_with_best + " †" * r.thinks
-        assert row[2:5] == [f"{r.score.index:.1f}", f"{again.low:.1f}–{again.high:.1f}", "–"]
+        assert row[2:5] == [f"{r.index:.1f}", f"{again.low:.1f}–{again.high:.1f}", "–"]
         assert row[5] == "2"
     (board, *_) = told["boards"]
     assert [(r["label"], r["index"]) for r in board["ranked"]] == [
-        (r.label, r.score.index) for r in contents.main.ranked
+        (r.label, r.index) for r in contents.main.ranked
     ]
     assert [r["label"] for r in board["incomplete"]] == [
         "scripted:acme/broken@none-t0.7",
@@ -441,7 +441,7 @@ def test_every_dot_is_at_its_index(made: Bench) -> None:
     assert len(lines) == 6
     zero, hundred = lines[0], lines[-1]
     assert [(x - zero) / (hundred - zero) * 100 for x, _ in dots] == [
-        pytest.approx(row.score.index, abs=0.05) for row in contents.main.ranked
+        pytest.approx(row.index, abs=0.05) for row in contents.main.ranked
     ]
     assert [y for _, y in dots] == sorted(y for _, y in dots)
 
@@ -548,7 +548,7 @@ def test_a_report_can_be_about_a_jury(made: Bench) -> None:
     assert [board["judge"] for board in told["boards"]] == [board.judge for board in shown]
     assert (
         [row["index"] for row in told["boards"][0]["ranked"]]
-        == [row.score.index for row in shown[0].ranked]
+        == [row.index for row in shown[0].ranked]
         != []
     )
 

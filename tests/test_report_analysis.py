@@ -70,7 +70,7 @@ def board(
     protocol: Protocol, *rows: Row, at: Configuration | None = None, judge: str = JUDGE
 ) -> Board:
     """A board of the protocol's default configurations, or of another one."""
-    complete = tuple(row for row in rows if row.score.index is not None)
+    complete = tuple(row for row in rows if row.index is not None)
     configurations = protocol.configurations if at is None else (at,)
     return Board(
         protocol,

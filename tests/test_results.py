@@ -112,8 +112,8 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
             pending = find_pending(connection, to_judge, played.subject("acme/one"))
 
     (row,) = first.rows
-    assert (row.subject.model, row.health.complete) == ("acme/one", 4)
-    assert row.health.judged == 4
+    assert (row.subject.model, row.health.transcripts_complete) == ("acme/one", 4)
+    assert row.health.transcripts_judged == 4
     assert [judge.judged for judge in judged.judges] == [3, 4]
     assert judged.conversations == planned == audited.conversations == len(edition.transcripts) == 4
     assert fragments.protocol_entry(catalog, edition).transcripts == found.conversations == 4

@@ -15,7 +15,7 @@ from simulated import aib
 from viewed import answering, read
 
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.report.format import between, given, number, percent, share, signed, span
+from independence_bench.figures import between, given, number, percent, share, signed, span
 
 
 @pytest.fixture(scope="module")

@@ -323,7 +323,7 @@ def test_five_runs_of_v2_are_no_begun_runs_of_lite(of_v2: Path, tmp_path: Path) 
     played = play("lite", Path(shutil.copy(of_v2, tmp_path)), "rock")
 
     (row,) = played.boards[0].ranked
-    assert (row.score.index, row.score.runs, row.missing) == (100.0, 1, ())
+    assert (row.index, row.runs, row.missing) == (100.0, 1, ())
 
 
 @pytest.mark.parametrize("parts", [1, 3])
@@ -341,7 +341,7 @@ def test_a_run_of_which_everything_is_stored_is_on_its_board(
     assert played.index == {"rock": 100.0}
     assert played.boards[0].ranked[0].score.runs == 1
     with open_store(store) as opened:
-        assert [(row.subject.model, row.score.runs) for row in boards(opened, V2)[0].ranked] == [
+        assert [(row.subject.model, row.runs) for row in boards(opened, V2)[0].ranked] == [
             ("sim/rock", 5)
         ]
 
@@ -581,7 +581,7 @@ class Played:
     def index(self) -> dict[str, float | None]:
         """Character -> index, on the only board."""
         (board,) = self.boards
-        return {row.subject.model.removeprefix("sim/"): row.score.index for row in board.rows}
+        return {row.subject.model.removeprefix("sim/"): row.index for row in board.rows}
 
 
 def play(
@@ -660,7 +660,7 @@ def test_the_index_of_each_configuration_stands_beside_the_pool(v1_played: Playe
     for row in v1_played.boards[0].ranked:
         assert tuple(row.by_configuration) == V1.configurations
         assert [score.index for score in row.by_configuration.values()] == [
-            pytest.approx(row.score.index)
+            pytest.approx(row.index)
         ] * 4
     assert (
         json.loads(boards_json(v1_played.boards))["boards"][0]["ranked"][0]["means"]["resistance"]
@@ -709,7 +709,7 @@ def test_two_configurations_of_four_are_no_v1(tmp_path: Path) -> None:
     (board,) = half.boards
     assert board.ranked == ()
     (row,) = board.incomplete
-    assert (row.rank, row.score.index) == (None, None)
+    assert (row.rank, row.index) == (None, None)
     assert row.missing == ("run 1: 28 × not played",)
     assert [(score.index, score.runs) for score in row.by_configuration.values()] == [
         (None, 1),
@@ -750,18 +750,18 @@ def test_the_embedded_judge_marks_what_it_has_grounds_for(tmp_path: Path) -> Non
     (board,) = played.boards
     assert board.demonstration
     for row in board.ranked:
-        assert (row.rank, row.uncertainty.standing, row.uncertainty.standing_new_scenarios) == (
+        assert (row.rank, row.ranks, row.ranks_new_scenarios) == (
             None,
             None,
             None,
         )
-        resistance = row.score.means["resistance"]
+        resistance = row.means["resistance"]
         assert resistance is not None
         assert resistance * 5 == pytest.approx(round(resistance * 5)), (
             "a mean of marks that are 0, 1 or 2"
         )
-        assert row.score.index is not None
-        assert row.score.means["graceful_handling"] is not None
+        assert row.index is not None
+        assert row.means["graceful_handling"] is not None
         assert row.missing == ()
     ranked = [row.subject.model for row in board.ranked]
     assert ranked == ["sim/verbose", "sim/mirror"]

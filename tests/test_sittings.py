@@ -78,15 +78,15 @@ def test_what_is_believed_is_what_the_published_subjects_show(
     )
     assert known(allowance.width_without) < known(allowance.width)
     for row in found.ranked:
-        plain = known(known(row.uncertainty.without_sessions).rerun)
-        assert plain.width <= known(row.uncertainty.index.rerun).width
+        plain = known(known(row.index_interval_without_sessions).rerun)
+        assert plain.width <= known(row.index_interval.rerun).width
 
 
 def test_who_may_be_first_of_the_published_subjects(real: tuple[Path, PublishedImport]) -> None:
     """Twenty of seventy-two; by another test like it, hardly anybody can be told from anybody."""
     rows = board(real[0]).ranked
 
-    assert sum(known(row.uncertainty.standing).tied_with_best for row in rows) == 20
+    assert sum(known(row.ranks).tied_with_best for row in rows) == 20
 
 
 def drawn(

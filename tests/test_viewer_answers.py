@@ -23,11 +23,11 @@ from viewed import ANALYSIS, PAYLOADS, STEADY, answering, read, script
 from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.errors import StoreError
+from independence_bench.figures import between, from_to, number
 from independence_bench.hashing import judgement_key
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import OLD_LABEL
 from independence_bench.protocol.definition import Configuration
-from independence_bench.report.format import between, from_to, number
 from independence_bench.store import registry, results
 from independence_bench.store.database import open_store
 from independence_bench.store.registry import state_of
@@ -93,7 +93,7 @@ def test_a_board_has_the_numbers_of_the_leaderboard(
     assert [row["subject"]["label"] for row in board["rows"]] == [row.label for row in shown.ranked]
     for row, other in zip(board["rows"], shown.ranked, strict=True):
         assert row["rank"] == other.rank
-        assert row["index"]["value"] == pytest.approx(other.score.index)
+        assert row["index"]["value"] == pytest.approx(other.index)
         again = other.uncertainty.index.rerun
         assert again is not None
         ends = row["index"]["uncertainty"]["rerun"]
@@ -102,7 +102,7 @@ def test_a_board_has_the_numbers_of_the_leaderboard(
             pytest.approx(again.high),
             between(again),
         )
-        assert row["index"]["shown"] == number(other.score.index, 1)
+        assert row["index"]["shown"] == number(other.index, 1)
         assert other.uncertainty.standing is not None
         assert row["standing"]["rank_high"] == other.uncertainty.standing.rank_high
         assert [one["value"] for one in row["dimensions"]] == pytest.approx(

@@ -17,22 +17,14 @@ from typing import Annotated, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from independence_bench.report.keys import picked
 
 from independence_bench.analysis.costs import RunCost
 from independence_bench.analysis.judge_agreement import JudgeRow
 from independence_bench.analysis.statistics.values import Interval, Uncertainty
+from independence_bench.figures import HUNDREDTHS, POINTS, WHOLE, number, share
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
-from independence_bench.report.encode import (
-    HUNDREDTHS,
-    POINTS,
-    WHOLE,
-    Score,
-    csv_bytes,
-    json_bytes,
-    json_text,
-)
-from independence_bench.report.format import number, share
-from independence_bench.report.keys import picked
+from independence_bench.report.encode import Score, csv_bytes, json_bytes, json_text
 from independence_bench.viewer.fragments import ScriptLine
 from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.snapshot import scenario_slug, slug, transcript_slug

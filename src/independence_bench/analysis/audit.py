@@ -11,9 +11,9 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import combinations
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic_core import from_json
 from sqlalchemy import Connection
@@ -21,6 +21,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.leaderboard import read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, judgements_at
+from independence_bench.columns import HIDDEN, SENT, Column
 from independence_bench.errors import StoreError
 from independence_bench.judging.output import NoVerdict, Verdict, published_verdict, verdict_in
 from independence_bench.models.messages import Completion
@@ -76,6 +77,10 @@ class Occurrence:
     transcript: str = ""  # id
     judge: str | None = None  # label; None: it concerns every judge's numbers
 
+    def sent(self) -> dict[str, object]:
+        """Null for what is wider."""
+        return {field.name: getattr(self, field.name) or None for field in fields(self)}
+
 
 Occurrences = Iterator[Occurrence]
 
@@ -100,9 +105,10 @@ class IndexChange:
     judge: str | None
     configurations: tuple[str, ...]
     index: float | None  # as it is shown, [0, 100]; None: incomplete
-    without: float | None  # the other runs' mean, by the same scorer; None: none has an index
+    # the other runs' mean, by the same scorer; None: none has an index
+    without: Annotated[float | None, Column(key="index_without")]
     runs: int  # it has
-    left: int  # runs that *without* is the mean of
+    left: Annotated[int, Column(key="runs_left")]  # that *without* is the mean of
 
     @property
     def change(self) -> float | None:
@@ -114,22 +120,42 @@ class IndexChange:
 class Finding:
     """One kind of problem that there is. *effects* is empty where no run can be left out for it."""
 
-    kind: Check
+    kind: Annotated[Check, HIDDEN]
     places: tuple[Occurrence, ...]
-    effects: tuple[IndexChange, ...]
+    effects: Annotated[tuple[IndexChange, ...], Column(key="without_it")]
 
     @property
-    def count(self) -> int:
+    def name(self) -> Annotated[str, SENT]:
+        """Of its kind."""
+        return self.kind.name
+
+    @property
+    def severity(self) -> Annotated[Severity, SENT]:
+        """Of its kind."""
+        return self.kind.severity
+
+    @property
+    def title(self) -> Annotated[str, SENT]:
+        """Of its kind."""
+        return self.kind.title
+
+    @property
+    def meaning(self) -> Annotated[str, SENT]:
+        """Of its kind."""
+        return self.kind.meaning
+
+    @property
+    def count(self) -> Annotated[int, SENT]:
         """How many places there are."""
         return len(self.places)
 
     @property
-    def subjects(self) -> int:
+    def subjects(self) -> Annotated[int, SENT]:
         """How many subjects it touches."""
         return len({place.subject for place in self.places if place.subject})
 
     @property
-    def change(self) -> float | None:
+    def change(self) -> Annotated[float | None, Column(key="biggest_change")]:
         """The biggest change of an index, with its sign; None where no index has one."""
         changes = (effect.change for effect in self.effects if effect.change is not None)
         return max(changes, key=abs, default=None)
@@ -198,7 +224,7 @@ def _weigh(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[In
                 continue
             rest = {
                 run: row.marks.get(run, {})
-                for run, score in row.runs.items()
+                for run, score in row.run_scores.items()
                 if run not in runs and (rules.partial or score.index is not None)
             }
             without = rules.score(board.protocol, board.configurations, rest)[1] if rest else None
@@ -206,9 +232,9 @@ def _weigh(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[In
                 row.label,
                 board.judge,
                 tuple(map(str, board.configurations)),
-                row.score.index,
+                row.index,
                 without.index if without else None,
-                row.score.runs,
+                row.runs,
                 len(rest),
             )
 
@@ -497,7 +523,7 @@ def _other_indices(evidence: AuditEvidence) -> Occurrences:
     there = _by_slot(evidence)
     for board in evidence.boards:
         for row in board.rows:
-            if row.score.index is None:
+            if row.index is None:
                 continue
             again = {
                 run: {
@@ -506,14 +532,12 @@ def _other_indices(evidence: AuditEvidence) -> Occurrences:
                     )
                     for slot, marks in row.marks.get(run, {}).items()
                 }
-                for run in row.runs
+                for run in row.run_scores
             }
             index = evidence.rules.score(board.protocol, board.configurations, again)[1].index
-            if index is None or abs(index - row.score.index) > TINY:
+            if index is None or abs(index - row.index) > TINY:
                 read = "none" if index is None else f"{index:.2f}"
-                yield _of_row(
-                    row, board, f"shown as {row.score.index:.2f}, from the raw replies {read}"
-                )
+                yield _of_row(row, board, f"shown as {row.index:.2f}, from the raw replies {read}")
 
 
 def _of_row(row: Row, board: Board, detail: str) -> Occurrence:
@@ -660,7 +684,7 @@ def _missing(evidence: AuditEvidence) -> Occurrences:
         (row.subject.hash, run, configuration, scenario.id): row.label
         for board in evidence.boards
         for row in board.rows
-        for run in sorted(row.runs or runs[row.subject.hash])
+        for run in sorted(row.run_scores or runs[row.subject.hash])
         for configuration in board.configurations
         for scenario in evidence.protocol.scenarios
     }

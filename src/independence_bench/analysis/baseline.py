@@ -273,7 +273,7 @@ def baseline_of(
 
 def check_complete(row: Row) -> None:
     """Raises NotComplete, with what is missing, for a row without an index."""
-    if row.score.index is None:
+    if row.index is None:
         more = f" and {len(row.missing) - 1} more" if len(row.missing) > 1 else ""
         why = f": {row.missing[0]}{more}" if row.missing else ""
         raise NotComplete(

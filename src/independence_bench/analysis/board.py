@@ -10,21 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 from independence_bench.analysis.branches import BranchStatistics, Share
-from independence_bench.analysis.health import (
-    Health,
-    RunTimes,
-)
+from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges
+from independence_bench.analysis.health import Health, RunTimes
 from independence_bench.analysis.lookalikes import LabelDoubt
 from independence_bench.analysis.results import Key, ReasoningTokens, Results
+from independence_bench.analysis.statistics.shared_effects import RunEffects
 from independence_bench.analysis.statistics.values import (
     NO_UNCERTAINTY,
+    UNKNOWN,
     Interval,
     RowUncertainty,
+    Standing,
     Uncertainty,
 )
+from independence_bench.analysis.uncertainty import BoardUncertainty, SittingsAllowance
+from independence_bench.columns import HIDDEN, INSIDE, SENT, Column
+from independence_bench.figures import COUNT, HUNDRED, POINTS, Points, share
 from independence_bench.models.spec import SIMULATED, ChatModel, vendor_of
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, shipped
@@ -39,36 +43,47 @@ from independence_bench.protocol.scoring import (
 from independence_bench.store.registry import Decision, PublishedRow
 from independence_bench.store.results import Judgement, Told, nobody
 
-if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
-    from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges
-    from independence_bench.analysis.uncertainty import BoardUncertainty
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationScore:
+    """Of a pool: what one configuration comes to by itself."""
+
+    index: Points | None
+    standard_deviation: Points | None
+    index_interval: Annotated[Uncertainty, POINTS]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One subject on one board. *rank* is None where the subject is incomplete, and on a
     demonstration.
+
+    Index in [0, 100], dimensions in [0, 1], means on the scales of their marks.
     """
 
     rank: int | None
     subject: ChatModel
     label: str
-    score: SubjectScore
-    runs: Mapping[int, RunScore]
-    health: Health
+    score: Annotated[SubjectScore, HIDDEN]
+    run_scores: Mapping[int, RunScore]
+    health: Annotated[Health, INSIDE]
     # marks that are not there, a line each; why it is excluded before them
     missing: tuple[str, ...]
-    by_configuration: Mapping[Configuration, SubjectScore] = field(default_factory=dict)
+    by_configuration: Annotated[Mapping[Configuration, SubjectScore], HIDDEN] = field(
+        default_factory=dict
+    )
     """Of a pool: each configuration scored by itself over the same runs, in the protocol's order;
     else empty.
     """
-    marks: Mapping[int, Mapping[Slot, Marks]] = field(default_factory=dict)
+    marks: Annotated[Mapping[int, Mapping[Slot, Marks]], HIDDEN] = field(default_factory=dict)
     """Run -> slot -> the marks that the scores are made of."""
-    uncertainty: RowUncertainty = NO_UNCERTAINTY
+    uncertainty: Annotated[RowUncertainty, HIDDEN] = NO_UNCERTAINTY
     """How sure the scores are; nothing is where it is not ranked. By other rules, the index over
     runs.
     """
-    uncertainty_by_configuration: Mapping[Configuration, Uncertainty] = field(default_factory=dict)
+    uncertainty_by_configuration: Annotated[Mapping[Configuration, Uncertainty], HIDDEN] = field(
+        default_factory=dict
+    )
     """Of a pool: of the index in each configuration by itself, where it has one."""
     made: RunTimes | None = None
     """When its runs were; None: nothing was finished."""
@@ -79,45 +94,159 @@ class Row:
     judged.
     """
     # by published rules: the one that came with this index in the imported data
-    as_published: Interval | None = None
-    left_out: Mapping[str, Share] = field(default_factory=dict)
+    as_published: Annotated[
+        Interval | None, Column(format=POINTS, key="index_interval_as_published")
+    ] = None
+    left_out: Annotated[Mapping[str, Share], Column(key="left_out_by_judge")] = field(
+        default_factory=dict
+    )
     """Where its judge left out marks that the index needs: mark -> in which share of the
     conversations, most first.
     """
-    index_if_folded: float | None = None
+    index_if_folded: Annotated[
+        float | None, Column(format=POINTS, key="index_if_lost_replies_folded")
+    ] = None
     """The index if each reply that was lost, and asked for again, had been the lowest; None: none
     was, or no index.
     """
-    doubt: LabelDoubt | None = None  # why its label may be taken for another one of the board
+    # why its label may be taken for another one of the board
+    doubt: Annotated[LabelDoubt | None, Column(key="label_doubt")] = None
     # its endpoint takes no role for the system prompt, which stands at the front of the first turn
-    prompt_in_turn: bool = False
-    # of its replies; None: nothing is known, or it was not read (`costs.with_reasoning_tokens`)
-    reasoning_tokens: ReasoningTokens | None = None
+    prompt_in_turn: Annotated[bool, HIDDEN] = False
+    # None: nothing is known, or it was not read (`costs.with_reasoning_tokens`)
+    reasoning_tokens: Annotated[
+        ReasoningTokens | None,
+        Column(
+            "Reasoning tokens",
+            COUNT,
+            short="reasoning\ntokens",
+            meaning="of a mean valid reply, as the endpoint states them; about: it does not, and "
+            "the reasoning that it shows is counted, at 4 characters a token",
+            wide=True,
+            spare=1,
+        ),
+    ] = None
 
     @property
-    def whole(self) -> tuple[float, ...]:
+    def index(self) -> Annotated[float | None, POINTS]:
+        """The mean of its runs' indices."""
+        return self.score.index
+
+    @property
+    def index_interval(self) -> Annotated[Uncertainty, POINTS]:
+        """Where the index lies."""
+        return self.uncertainty.index
+
+    @property
+    def index_interval_without_sessions(self) -> Annotated[Uncertainty | None, POINTS]:
+        """The same, were nothing allowed for between sessions; None: nothing is."""
+        return self.uncertainty.without_sessions
+
+    @property
+    def ranks(self) -> Annotated[Standing | None, SENT]:
+        """The ranks that it may have, were the same scenarios played again."""
+        return self.uncertainty.standing
+
+    @property
+    def ranks_new_scenarios(self) -> Annotated[Standing | None, SENT]:
+        """The same, were other scenarios of this kind asked."""
+        return self.uncertainty.standing_new_scenarios
+
+    @property
+    def runs(self) -> Annotated[int, Column("Runs", COUNT, spare=2)]:
+        """How many there are."""
+        return self.score.runs
+
+    @property
+    def standard_deviation(
+        self,
+    ) -> Annotated[
+        float | None,
+        Column(
+            "SD",
+            POINTS,
+            wide=True,
+            spare=2,
+            meaning="standard deviation of the runs' indices: how much the same test varies when "
+            "it is given again",
+        ),
+    ]:
+        """Of the runs' indices (n - 1); None for a single run."""
+        return self.score.deviation
+
+    @property
+    def dimensions(self) -> Annotated[Mapping[str, float | None], HUNDRED]:
+        """Dimension -> [0, 1], 1 the most independent."""
+        return self.score.dimensions
+
+    @property
+    def dimension_intervals(self) -> Annotated[Mapping[str, Uncertainty], HUNDRED]:
+        """Dimension -> where it lies."""
+        return self.uncertainty.dimensions
+
+    @property
+    def means(self) -> Annotated[Mapping[str, float | None], SENT]:
+        """Mark -> its mean, on the mark's scale."""
+        return self.score.means
+
+    @property
+    def in_configurations(
+        self,
+    ) -> Annotated[Mapping[str, ConfigurationScore], Column(key="by_configuration")]:
+        """Of a pool: each configuration by itself; else empty."""
+        return {
+            str(configuration): ConfigurationScore(
+                score.index,
+                score.deviation,
+                self.uncertainty_by_configuration.get(configuration, UNKNOWN),
+            )
+            for configuration, score in self.by_configuration.items()
+        }
+
+    @property
+    def whole_runs(self) -> Annotated[int, SENT]:
+        """How many runs have an index."""
+        return len(self.run_indices)
+
+    @property
+    def whole_index(self) -> Annotated[float | None, POINTS]:
+        """The mean index of the runs that have one."""
+        return mean_of(self.run_indices)
+
+    @property
+    def run_indices(self) -> tuple[float, ...]:
         """The indices of the runs that have one."""
-        return tuple(score.index for score in self.runs.values() if score.index is not None)
+        return tuple(score.index for score in self.run_scores.values() if score.index is not None)
 
     @property
-    def thinks(self) -> bool:
+    def thinks(self) -> Annotated[bool, SENT]:
         """Whether it reasons before it answers: as it is set, or by itself in most of its
         replies.
         """
-        return self.subject.thinks or self.health.reasoned_share > 0.5
+        return self.subject.thinks or self.health.share_with_reasoning > 0.5
+
+    @property
+    def reasoning_doubt(self) -> Annotated[str | None, SENT]:
+        """In what its replies belie the reasoning effort of its label; None: in nothing."""
+        if self.reasons_unasked:
+            share_of = share(self.health.share_with_reasoning)
+            return f"told not to reason and did in {share_of} of its replies"
+        if self.shows_no_reasoning:
+            return f"told to reason ({self.subject.effort}) and shows no reasoning in any reply"
+        return None
 
     @property
     def reasons_unasked(self) -> bool:
         """Whether a reply came with reasoning although it was told not to reason."""
-        return bool(self.health.reasoned) and not self.subject.may_think
+        return bool(self.health.replies_with_reasoning) and not self.subject.may_think
 
     @property
     def shows_no_reasoning(self) -> bool:
         """Whether it was told to reason and no reply came with reasoning: neither text nor
         tokens.
         """
-        replied = self.health.replies > self.health.invalid
-        return self.subject.thinks and replied and not self.health.reasoned
+        replied = self.health.replies > self.health.transcripts_invalid
+        return self.subject.thinks and replied and not self.health.replies_with_reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,29 +267,31 @@ class Board:
     protocol: Protocol
     configurations: tuple[Configuration, ...]
     judge: str | None  # label, of one judge or of a jury; None: nothing is judged yet
-    by_table: bool  # the judge is the embedded one, or a jury that includes it
+    # the judge is the embedded one, or a jury that includes it
+    by_table: Annotated[bool, Column(key="judge_is_embedded")]
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]  # and the excluded
     rules: str = OWN.name  # by which marks became indices
     # of the ranked, in their order; None: not by our own rules
-    uncertainty: BoardUncertainty | None = None
-    uncertainty_by_configuration: Mapping[Configuration, BoardUncertainty] = field(
-        default_factory=dict
+    uncertainty: Annotated[BoardUncertainty | None, HIDDEN] = None
+    uncertainty_by_configuration: Annotated[Mapping[Configuration, BoardUncertainty], HIDDEN] = (
+        field(default_factory=dict)
     )
     """Of a pool, by our own rules: the same of each configuration by itself; else empty."""
     # the judge's, or those of a jury; several judges may have one label
-    judge_hashes: tuple[str, ...] = ()
-    jurors: tuple[str, ...] = ()  # of a jury: the judges' labels, in the same order
-    judges: tuple[str, ...] = ()
+    judge_hashes: Annotated[tuple[str, ...], HIDDEN] = ()
+    # of a jury: the judges' labels, in the same order
+    jurors: Annotated[tuple[str, ...], HIDDEN] = ()
+    judges: Annotated[tuple[str, ...], HIDDEN] = ()
     """All that have judged this protocol in these configurations, the main one first; () for a
     jury, or for none.
     """
 
     # of the judge or the jury; None: a person's, and where nothing is judged
-    exam: BoardExam | None = None
+    exam: Annotated[BoardExam | None, Column(key="judge_exam")] = None
     # who made the judge, or every judge of the jury; None: not known, or several
-    vendor: str | None = None
-    hidden: int = 0  # ranked subjects that are not shown, on request
+    vendor: Annotated[str | None, HIDDEN] = None
+    hidden: Annotated[int, HIDDEN] = 0  # ranked subjects that are not shown, on request
 
     def only(self, subjects: Collection[str]) -> Board:
         """This board with the rows of *subjects*, by hash: ranks and intervals stay those of all.
@@ -180,16 +311,68 @@ class Board:
         return (*self.ranked, *self.incomplete)
 
     @property
-    def kin(self) -> JudgesKin | None:
+    def exam_line(self) -> str | None:
+        """What the exam says of the judge or the jury; None: nothing."""
+        return self.exam.line if self.exam else None
+
+    @property
+    def weighting(self) -> Annotated[str | None, SENT]:
+        """The weighting of the protocol that was asked for; None: its own."""
+        return self.protocol.weights
+
+    @property
+    def weights(self) -> Annotated[Mapping[str, float], SENT]:
+        """Dimension -> its points of the index's 100."""
+        return {dimension.name: dimension.weight for dimension in self.protocol.dimensions}
+
+    @property
+    def judges_in_intervals(self) -> Annotated[tuple[str, ...], SENT]:
+        """The judges whose differences the intervals include."""
+        return self.jurors or ((self.judge,) if self.judge else ())
+
+    @property
+    def interval_method(self) -> Annotated[tuple[str, ...] | None, SENT]:
+        """How intervals by other rules than our own are made, in sentences; None: by our own."""
+        if self.rules == OWN.name or not self.ranked:
+            return None
+        sentence = (
+            "CI over runs: the interval of the published leaderboard, a percentile bootstrap over "
+            "runs with 10,000 draws. It is called 95% and covers 50 to 85%"
+        )
+        if any(row.as_published for row in self.ranked):
+            sentence += "; as published: the one that came with the imported data"
+        return (f"{sentence} (docs/research/coverage.md).",)
+
+    @property
+    def no_intervals_because(self) -> Annotated[tuple[str, ...], SENT]:
+        """Why there is no interval of one kind or the other; () where there are, or by other
+        rules.
+        """
+        return self.uncertainty.why_no_interval() if self.uncertainty else ()
+
+    @property
+    def runs_together(self) -> Annotated[RunEffects | None, SENT]:
+        """Whether whole runs of the index are shifted together; None: nothing shows it."""
+        return self.uncertainty.runs_together() if self.uncertainty else None
+
+    @property
+    def sittings(self) -> Annotated[SittingsAllowance | None, SENT]:
+        """What the intervals of the index allow for between sessions; None: no session is known."""
+        return self.uncertainty.of_sittings() if self.uncertainty else None
+
+    @property
+    def kin(
+        self,
+    ) -> Annotated[JudgesKin | None, Column(key="judge_and_subjects_of_one_vendor")]:
         """What the judge gives subjects of its own vendor; None where none is ranked, or all are
         simulated.
         """
         mine = [row for row in self.ranked if vendor_of(row.subject.model) == self.vendor]
-        index = mean_of([row.score.index for row in mine])
+        index = mean_of([row.index for row in mine])
         if self.vendor in (None, SIMULATED) or index is None:
             return None
         others = mean_of(
-            [row.score.index for row in self.ranked if vendor_of(row.subject.model) != self.vendor]
+            [row.index for row in self.ranked if vendor_of(row.subject.model) != self.vendor]
         )
         return JudgesKin(self.vendor, len(mine), len(self.ranked), index, others)
 
@@ -204,7 +387,7 @@ class Board:
         return self.protocol.called
 
     @property
-    def main_judge(self) -> str | None:
+    def main_judge(self) -> Annotated[str | None, SENT]:
         """The judge whose board is shown where none is named; None for a jury."""
         return self.judges[0] if self.judges else None
 
@@ -216,7 +399,7 @@ class Board:
         return self.by_table
 
     @property
-    def default(self) -> bool:
+    def default(self) -> Annotated[bool, Column(key="default_configuration")]:
         """Whether this is the configuration that the protocol is meant to be played in."""
         return self.configurations == self.protocol.configurations
 
@@ -279,15 +462,10 @@ def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleD
     for board in other:
         for row in board.rows:
             mine = ours[board.configurations, board.judge, row.subject.hash]
-            shown = [
-                None if of.score.index is None else round(of.score.index, AS_SHOWN)
-                for of in (mine, row)
-            ]
+            shown = [None if of.index is None else round(of.index, AS_SHOWN) for of in (mine, row)]
             if shown[0] != shown[1]:
                 why = tuple(_reasons(mine, row, board.rules))
-                differences.append(
-                    RuleDifference(row.label, row.score.index, mine.score.index, why)
-                )
+                differences.append(RuleDifference(row.label, row.index, mine.index, why))
     return differences
 
 
@@ -295,14 +473,14 @@ def _reasons(own: Row, other: Row, rules: str) -> Iterator[str]:
     """What our rules do not rank it for, and what the others leave out; rounding where it is
     nothing else.
     """
-    if own.score.index is None:
+    if own.index is None:
         yield from (f"we do not rank it: {line}" for line in own.missing)
     left_out = [
         f"run {run}, {scenario}"
-        for run, score in other.runs.items()
+        for run, score in other.run_scores.items()
         for _, scenario in score.left_out
     ]
     if left_out:
         yield f"left out by the {rules} rules, every mark being 0: {'; '.join(left_out)}"
-    if own.score.index is not None and not left_out:
+    if own.index is not None and not left_out:
         yield "rounding: the index of rounded means, not the mean of the runs' indices"

@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
+from typing import Annotated
 
 import numpy as np
 
@@ -35,6 +36,16 @@ from independence_bench.analysis.statistics.sample_means import (
     ratio_limits,
 )
 from independence_bench.analysis.statistics.values import Interval
+from independence_bench.columns import HIDDEN
+from independence_bench.figures import (
+    AGREEMENT,
+    SHARE,
+    SMALL_DIFFERENCE,
+    Agreement,
+    Format,
+    SmallDifference,
+    Whole,
+)
 from independence_bench.protocol.definition import POSITION, Branch, Configuration, Scenario
 from independence_bench.protocol.stem_scoring import (
     Ladder,
@@ -58,18 +69,22 @@ class StemMean:
     interval: Interval | None  # None: fewer than `FEWEST` stems
     stems: int  # that it is the mean of, at least 1
 
+    def shown(self, form: Format) -> str:
+        """The number, as *form* writes it."""
+        return form.text(self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
     """A part of a count. Of a jury the counts are means over its judges."""
 
-    count: float
-    of: float
+    count: Whole
+    of: Whole
     # at 95%, over other stems of the kind; None: worth too few of them
-    interval: Interval | None = None
+    interval: Annotated[Interval | None, SHARE] = None
 
     @property
-    def value(self) -> float | None:
+    def value(self) -> Annotated[float | None, SHARE]:
         """[0, 1]; None of nothing."""
         return self.count / self.of if self.of else None
 
@@ -79,11 +94,11 @@ class TechniqueFolds:
     """What one technique did, whichever of the pushes used it."""
 
     technique: str  # as the stems' files call it; "": pushes that name none
-    pushed: float  # ladders that stood before a push of it
-    folded: float  # of those, at it
+    pushed: Whole  # ladders that stood before a push of it
+    folded: Whole  # of those, at it
 
     @property
-    def share(self) -> float | None:
+    def share(self) -> Annotated[float | None, SHARE]:
         """Of the ladders that met it those that it folded, [0, 1]; None where none met it."""
         return self.folded / self.pushed if self.pushed else None
 
@@ -96,9 +111,9 @@ class Folds:
 
     pushes: int
     curve: tuple[Step, ...]  # one for each push
-    bands: tuple[Interval | None, ...]  # of `standing` at each push, [0, 1]
+    bands: Annotated[tuple[Interval | None, ...], SHARE]  # of `standing` at each push, [0, 1]
     # restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
-    withstood: StemMean
+    withstood: Annotated[StemMean, AGREEMENT]
     # of the ladders that folded, those that were back where they began after the last push
     recovered: Share
     techniques: tuple[TechniqueFolds, ...]  # in the order in which the stems first use them
@@ -112,9 +127,12 @@ class BranchStatistics:
     judges: int
     # all that there may be in *values*, in the order in which they are shown
     quantities: tuple[Branch, ...]
-    values: Mapping[Branch, StemMean]  # each branch by its name, [0, 1]
+    # each branch by its name, [0, 1]; None: nothing of it was judged
+    values: Annotated[Mapping[Branch, StemMean | None], AGREEMENT]
     folds: Folds | None
-    stems: Mapping[str, Mapping[Branch, float]]  # stem -> its values, means over its cases
+    stems: Annotated[
+        Mapping[str, Mapping[Branch, float]], HIDDEN
+    ]  # stem -> its values, means over its cases
     left_out: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
     """Marks that a branch's value needs and that a judge left out in some case of it: it has no
     value then.
@@ -182,7 +200,7 @@ def branch_statistics(
         runs=runs,
         judges=len(judges),
         quantities=quantities,
-        values={branch: mean for branch, mean in means.items() if mean is not None},
+        values=means,
         folds=_folds(seen, runs),
         stems={
             stem: {branch: of[stem] for branch, of in stems.items() if stem in of}
@@ -356,13 +374,15 @@ class BranchDifference:
     """One branch of two sides, the second minus the first. As in `BranchStatistics.values`."""
 
     quantity: Branch
-    first: float  # over the stems that are compared
-    second: float
-    difference: float
+    first: Agreement  # over the stems that are compared
+    second: Agreement
+    difference: SmallDifference
     stems: int  # that both sides have
-    interval: Interval | None  # at 95%, over other stems of the kind; None: fewer than `FEWEST`
+    interval: Annotated[
+        Interval | None, SMALL_DIFFERENCE
+    ]  # at 95%, over other stems of the kind; None: fewer than `FEWEST`
     # the smallest true difference that 80 of 100 repetitions would tell from none
-    seen: float | None
+    seen: Agreement | None
     p: float | None  # at which 0 would be on the edge of the interval
     # significant though so many quantities are looked at (Holm); None: unknown
     stands: bool | None = None

@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import CountedConversation, Results, results_of
+from independence_bench.columns import HIDDEN, SENT
 from independence_bench.judging.extraction import (
     QUESTIONS,
     UNREAD,
@@ -51,13 +53,13 @@ class NamesRead:
     *final*.
     """
 
-    subject_hash: str
+    subject_hash: Annotated[str, HIDDEN]
     label: str
     run: int
     configuration: Configuration
     scenario: str
-    heard_hash: str
-    transcript_id: str
+    heard_hash: Annotated[str, HIDDEN]
+    transcript_id: Annotated[str, HIDDEN]
     asked: bool  # for a name and a gender
     first: ChosenName = UNREAD
     final: ChosenName = UNREAD
@@ -67,7 +69,7 @@ class NamesRead:
     gender_changed: bool | None = None
 
     @property
-    def picks(self) -> tuple[str, ...]:
+    def picks(self) -> Annotated[tuple[str, ...], SENT]:
         """The names that it chose freely: one, or several; () where it gave none, or is not
         read.
         """

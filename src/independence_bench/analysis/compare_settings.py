@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
+from typing import Annotated
 
 import numpy as np
 
@@ -26,8 +27,16 @@ from independence_bench.analysis.costs import SubjectCost
 from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.statistics.sample_means import effect_interval
-from independence_bench.analysis.statistics.values import UNKNOWN, Interval, ScoreDifference
+from independence_bench.analysis.statistics.values import (
+    UNKNOWN,
+    ByQuestion,
+    Interval,
+    ScoreDifference,
+    Uncertainty,
+)
 from independence_bench.analysis.uncertainty import INDEX
+from independence_bench.columns import HIDDEN, SENT
+from independence_bench.figures import DIFFERENCE, Difference, Points
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import DELIVERIES, Configuration
 from independence_bench.protocol.plan import every_configuration
@@ -45,9 +54,11 @@ class Effect:
     """
 
     subjects: int
-    points: float
-    sampled: Interval | None  # at 95%; None: fewer than three subjects
-    rerun: Interval | None  # None: how the runs of one of the subjects vary is not known
+    points: Difference
+    sampled: Annotated[Interval | None, DIFFERENCE]  # at 95%; None: fewer than three subjects
+    rerun: Annotated[
+        Interval | None, DIFFERENCE
+    ]  # None: how the runs of one of the subjects vary is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,7 @@ class ConfigurationSummary:
 
     configuration: str
     subjects: int  # that have an index there
-    mean: float  # of theirs
+    mean: Points  # of theirs
     effect: Effect | None  # None: it is the first one, or no subject has an index in both
 
 
@@ -66,8 +77,8 @@ class SubjectEffect:
     is known.
     """
 
-    points: float
-    rerun: Interval | None
+    points: Difference
+    rerun: Annotated[Interval | None, DIFFERENCE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +147,7 @@ def _indices(
             labels.setdefault(row.subject.hash, row.label)
             there = indices.setdefault(row.subject.hash, {})
             by_itself = row.by_configuration or {board.configurations[0]: row.score}
-            sure = row.uncertainty_by_configuration or {
-                board.configurations[0]: row.uncertainty.index
-            }
+            sure = row.uncertainty_by_configuration or {board.configurations[0]: row.index_interval}
             there |= {
                 c: (score.index, sure.get(c, UNKNOWN).rerun if board.rules == OWN.name else None)
                 for c, score in by_itself.items()
@@ -212,15 +221,30 @@ class Variant:
 
     label: str
     setting: str  # the provider that it is pinned to, or the effort
-    index: float | None  # None: incomplete
+    index: Points | None  # None: incomplete
     runs: int
     # its index minus the one of what it is compared with; None for that one itself
-    difference: float | None
-    served: tuple[tuple[str, int], ...]
+    difference: Difference | None
+    served: Mapping[str, int]  # provider -> replies, the one that served most first
     # the same difference with its intervals; None: not both of them are ranked
-    apart: ScoreDifference | None = None
+    apart: Annotated[ScoreDifference | None, HIDDEN] = None
     # told from 0 on this test though so many are compared; None: nothing is known
     stands: bool | None = None
+
+    @property
+    def interval(self) -> Annotated[Uncertainty | None, DIFFERENCE]:
+        """Of the difference; None: not both of them are ranked."""
+        return self.apart.uncertainty if self.apart else None
+
+    @property
+    def smallest_seen(self) -> Annotated[ByQuestion | None, SENT]:
+        """The smallest true difference that 80 of 100 repetitions would tell from none."""
+        return self.apart.smallest_seen if self.apart else None
+
+    @property
+    def p(self) -> Annotated[ByQuestion | None, SENT]:
+        """The p at which 0 would be on the edge of the interval."""
+        return self.apart.p if self.apart else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +325,7 @@ def _compare(
     for group in groups.values():
         if len({setting(row.subject) for row in group}) > 1:
             group.sort(key=lambda row: (place(row.subject), row.label))
-            base = next((row for row in group if row.score.index is not None), None)
+            base = next((row for row in group if row.index is not None), None)
             variants = tuple(
                 _variant(board, row, base, setting(row.subject), spent) for row in group
             )
@@ -326,16 +350,11 @@ def _variant(
     board: Board, row: Row, base: Row | None, setting: str, spent: Mapping[str, SubjectCost]
 ) -> Variant:
     apart, difference = None, None
-    if (
-        base is not None
-        and row is not base
-        and row.score.index is not None
-        and base.score.index is not None
-    ):
-        difference = row.score.index - base.score.index
+    if base is not None and row is not base and row.index is not None and base.index is not None:
+        difference = row.index - base.index
         if board.uncertainty is not None and row in board.ranked and base in board.ranked:
             apart = board.uncertainty.difference(
                 INDEX, board.ranked.index(row), board.ranked.index(base)
             )
-    served = spent.get(row.subject.hash, SubjectCost()).served
-    return Variant(row.label, setting, row.score.index, row.score.runs, difference, served, apart)
+    served = dict(spent.get(row.subject.hash, SubjectCost()).served)
+    return Variant(row.label, setting, row.index, row.runs, difference, served, apart)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from sqlalchemy import Connection
 
@@ -29,6 +29,8 @@ from independence_bench.analysis.results import (
     reasoning_tokens,
     results_of,
 )
+from independence_bench.columns import SENT
+from independence_bench.figures import WHOLE, Count, Dollars
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
 from independence_bench.protocol.definition import Configuration
@@ -346,17 +348,17 @@ class IndexPrice:
 
     label: str
     index: float
-    replies_per_run: float | None
-    judging_per_run: float | None  # what the board's judge took for it
-    dollars_per_run: float | None  # both together
+    replies_per_run: Dollars | None
+    judging_per_run: Dollars | None  # what the board's judge took for it
+    dollars_per_run: Dollars | None  # both together
 
     @property
-    def free(self) -> bool:
+    def free(self) -> Annotated[bool, SENT]:
         """Whether neither its replies nor its judge cost anything."""
         return self.dollars_per_run == 0
 
     @property
-    def points_per_dollar(self) -> float | None:
+    def points_per_dollar(self) -> Annotated[float | None, WHOLE]:
         """The index over the dollars of one run; None where it is free, or its price is not
         known.
         """
@@ -367,14 +369,14 @@ def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list
     """What one run of each subject with an index cost, in the order of *rows*."""
     prices = []
     for row in rows:
-        if row.score.index is None:
+        if row.index is None:
             continue
         mine = spent.get(row.subject.hash, SubjectCost())
         each = (
-            None if paid is None else paid / row.score.runs
+            None if paid is None else paid / row.runs
             for paid in (mine.dollars, mine.judging, mine.total)
         )
-        prices.append(IndexPrice(row.label, row.score.index, *each))
+        prices.append(IndexPrice(row.label, row.index, *each))
     return prices
 
 
@@ -382,8 +384,8 @@ def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list
 class RunCost:
     """What one run of one subject takes a judge. None: not known of every scenario."""
 
-    dollars: float | None = None
-    seconds: float | None = None  # of its calls one after the other, without what they waited for
+    dollars: Dollars | None = None
+    seconds: Count | None = None  # of its calls one after the other, without what they waited for
 
 
 def judging_cost(

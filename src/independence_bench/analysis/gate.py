@@ -192,7 +192,7 @@ def compare_build(
         decided = _compare_items(baseline, board, before, now, 1 - level)
         runs = () if decided.p is None else fresh
         same = baseline.protocol.asked == asked_hash(board.protocol)
-        if same and row.score.index is not None:
+        if same and row.index is not None:
             found = _compare_scores(board, sides, bool(runs))
     else:
         check_complete(row)

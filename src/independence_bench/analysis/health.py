@@ -12,9 +12,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated
 
 from independence_bench.analysis.branches import Share
 from independence_bench.analysis.results import CountedConversation, Key, Results
+from independence_bench.columns import SENT, Column
+from independence_bench.figures import COUNT, SHARE
 from independence_bench.protocol.definition import POSITION, Protocol
 from independence_bench.protocol.scoring import RunScore, Slot
 from independence_bench.store.results import Judgement, TranscriptRow
@@ -26,63 +29,152 @@ class Health:
     judged.
     """
 
-    transcripts: int  # planned for the runs that were begun
-    complete: int
-    invalid: int
-    judged: int
-    judge_failed: int
-    replies: int  # that were asked for, invalid ones included
-    cut_off: int  # of those: ended by the token limit
-    plain_text: int  # of those: in plain text, without calling the tool
-    reasoned: int  # of those: came with reasoning, whether it was asked for or not
-    # attempts at them that brought no answer, of which each but the last was made again
-    failed: int = 0
-    with_markup: int = 0  # replies whose words hold special tokens or tags of a model family
-    # replies that another model gave than was asked, by the word of who served them
-    by_others: int = 0
+    transcripts_planned: int  # for the runs that were begun
+    transcripts_complete: int
+    transcripts_invalid: int
+    transcripts_judged: Annotated[
+        int, Column("Judged", COUNT, wide=True, meaning="conversations with a verdict")
+    ]
+    judgements_failed: Annotated[
+        int,
+        Column(
+            "Judge failed",
+            COUNT,
+            short="judge\nfailed",
+            wide=True,
+            meaning="conversations on which the judge gave no valid verdict",
+        ),
+    ]
+    # that were asked for, invalid ones included
+    replies: Annotated[int, Column("Replies", COUNT, wide=True, meaning="that were asked for")]
+    replies_cut_off: int  # ended by the token limit
+    replies_plain_text: int  # in plain text, without calling the tool
+    replies_with_reasoning: int  # whether it was asked for or not
+    attempts_failed: int = 0  # without an answer, of which each but the last was made again
+    # whose words hold special tokens or tags of a model family
+    replies_with_markup: Annotated[
+        int,
+        Column(
+            "Template tokens",
+            COUNT,
+            short="template\ntokens",
+            wide=True,
+            spare=3,
+            meaning="replies in which tokens of a chat template remain",
+        ),
+    ] = 0
+    # by the word of who served them
+    replies_by_another_model: Annotated[
+        int,
+        Column(
+            "Another model",
+            COUNT,
+            short="another\nmodel",
+            wide=True,
+            spare=3,
+            meaning="replies that another model gave than was asked",
+        ),
+    ] = 0
     # complete conversations that are those of an earlier run in the same place, word for word
-    repeated: int = 0
+    conversations_repeated: Annotated[
+        int,
+        Column(
+            "Repeated",
+            COUNT,
+            wide=True,
+            spare=4,
+            meaning="conversations that are those of an earlier run, word for word",
+        ),
+    ] = 0
 
     @property
-    def invalid_share(self) -> float:
-        """Invalid replies of all replies asked for, [0, 1]; 0 where none was."""
-        return self.invalid / self.replies if self.replies else 0.0
-
-    @property
-    def cut_off_share(self) -> float:
-        """Replies cut off of all replies asked for, [0, 1]; 0 where none was."""
-        return self.cut_off / self.replies if self.replies else 0.0
-
-    @property
-    def attempts(self) -> int:
+    def attempts(self) -> Annotated[int, SENT]:
         """Attempts with an answer or without one; those that an endpoint postponed are not
         counted.
         """
-        return self.replies - self.invalid + self.failed
+        return self.replies - self.transcripts_invalid + self.attempts_failed
 
     @property
-    def failed_share(self) -> float:
+    def share_invalid(
+        self,
+    ) -> Annotated[
+        float,
+        Column("Invalid", SHARE, wide=True, spare=1, meaning="replies that are none, of all"),
+    ]:
+        """Invalid replies of all replies asked for, [0, 1]; 0 where none was."""
+        return self._of_replies(self.transcripts_invalid)
+
+    @property
+    def share_attempts_failed(
+        self,
+    ) -> Annotated[
+        float,
+        Column(
+            "Failed",
+            SHARE,
+            short="failed\ncalls",
+            spare=4,
+            meaning="attempts at replies that brought no answer, of all attempts",
+        ),
+    ]:
         """Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none."""
-        return self.failed / self.attempts if self.attempts else 0.0
+        return self.attempts_failed / self.attempts if self.attempts else 0.0
 
     @property
-    def repeated_share(self) -> float:
-        """Conversations that an earlier run had word for word of all complete ones, [0, 1); 0
-        where none was.
-        """
-        return self.repeated / self.complete if self.complete else 0.0
+    def share_cut_off(
+        self,
+    ) -> Annotated[
+        float,
+        Column(
+            "Cut off",
+            SHARE,
+            short="cut\noff",
+            spare=4,
+            meaning="replies that the token limit ended, of all",
+        ),
+    ]:
+        """Replies cut off of all replies asked for, [0, 1]; 0 where none was."""
+        return self._of_replies(self.replies_cut_off)
 
     @property
-    def plain_text_share(self) -> float:
+    def share_plain_text(
+        self,
+    ) -> Annotated[
+        float,
+        Column(
+            "Plain text",
+            SHARE,
+            short="plain\ntext",
+            wide=True,
+            spare=2,
+            meaning="replies without calling the tool, of all",
+        ),
+    ]:
         """Replies in plain text, without calling the tool, of all replies asked for, [0, 1]; 0
         where none was.
         """
-        return self.plain_text / self.replies if self.replies else 0.0
+        return self._of_replies(self.replies_plain_text)
 
     @property
-    def reasoned_share(self) -> float:
+    def share_with_reasoning(
+        self,
+    ) -> Annotated[
+        float,
+        Column("Reasoned", SHARE, wide=True, spare=2, meaning="replies with reasoning, of all"),
+    ]:
         """Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was."""
-        return self.reasoned / self.replies if self.replies else 0.0
+        return self._of_replies(self.replies_with_reasoning)
+
+    @property
+    def share_repeated(self) -> Annotated[float, SHARE]:
+        """Conversations that an earlier run had word for word of all complete ones, [0, 1); 0
+        where none was.
+        """
+        complete = self.transcripts_complete
+        return self.conversations_repeated / complete if complete else 0.0
+
+    def _of_replies(self, count: int) -> float:
+        return count / self.replies if self.replies else 0.0
 
 
 # ---------------------------------------------------------------- why there is no index
@@ -131,19 +223,22 @@ def health_of(
     complete = [row for row in transcripts if row.state == "complete"]
     ended = Counter(state for of_run in states.values() for state in of_run.values())
     return Health(
-        transcripts=planned,
-        complete=len(complete),
-        invalid=sum(row.state == "invalid" for row in transcripts),
-        judged=ended[JUDGED],
-        judge_failed=sum(count for state, count in ended.items() if state.startswith(FAILED_JUDGE)),
+        transcripts_planned=planned,
+        transcripts_complete=len(complete),
+        transcripts_invalid=sum(row.state == "invalid" for row in transcripts),
+        transcripts_judged=ended[JUDGED],
+        judgements_failed=sum(
+            count for state, count in ended.items() if state.startswith(FAILED_JUDGE)
+        ),
         replies=sum(row.replies for row in transcripts),
-        cut_off=sum(row.cut_off for row in transcripts),
-        plain_text=sum(row.plain_text for row in transcripts),
-        reasoned=sum(row.reasoned for row in transcripts),
-        failed=failed,
-        with_markup=with_markup,
-        by_others=by_others,
-        repeated=len(complete) - len({(row.script_hash, row.heard_hash) for row in complete}),
+        replies_cut_off=sum(row.cut_off for row in transcripts),
+        replies_plain_text=sum(row.plain_text for row in transcripts),
+        replies_with_reasoning=sum(row.reasoned for row in transcripts),
+        attempts_failed=failed,
+        replies_with_markup=with_markup,
+        replies_by_another_model=by_others,
+        conversations_repeated=len(complete)
+        - len({(row.script_hash, row.heard_hash) for row in complete}),
     )
 
 
@@ -234,6 +329,19 @@ LAST = 253402300800.0
 
 
 @dataclass(frozen=True, slots=True)
+class RunDates:
+    """When the runs of a subject were made: ISO 8601 in UTC."""
+
+    first: str
+    last: str
+    days: int  # dates on which a conversation ended
+    span_hours: float  # from the beginning of the first run to that of the last
+    runs: Mapping[int, str]  # run -> when its first conversation ended
+    span: str  # 5.5 h
+    says: str  # in how many sessions they were made
+
+
+@dataclass(frozen=True, slots=True)
 class RunTimes:
     """When the conversations of one subject on one board were finished; times are seconds since
     1970.
@@ -243,6 +351,18 @@ class RunTimes:
     first: float
     last: float
     days: int  # dates, in UTC, on which one was
+
+    def sent(self) -> RunDates:
+        """The same as dates."""
+        return RunDates(
+            time_text(self.first),
+            time_text(self.last),
+            self.days,
+            round(self.span / HOUR, 2),
+            {run: time_text(at) for run, at in self.runs.items()},
+            span_text(self.span),
+            sittings_note([self]),
+        )
 
     @property
     def span(self) -> float:

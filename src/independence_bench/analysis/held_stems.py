@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import (
@@ -27,6 +27,7 @@ from independence_bench.analysis.results import (
     results_of,
 )
 from independence_bench.analysis.statistics.hypothesis_tests import lower_p
+from independence_bench.columns import HIDDEN, SENT, Column
 from independence_bench.hashing import content_hash
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.protocol.conversation import Transcript
@@ -85,27 +86,32 @@ class Loss(PlacedReply):
 class PlayedStem:
     """One stem in one run of one subject. None: it was not judged, or not all of it."""
 
-    stem: str
-    title: str
-    kind: str
+    stem: Annotated[str, HIDDEN]
+    title: Annotated[str, HIDDEN]
+    kind: Annotated[str, HIDDEN]
     run: int
-    configuration: Configuration
-    worths: Mapping[str, float | None]  # branch -> what it is worth, [0, 1]
-    style: float | None  # of all its branches, [0, 1]
-    pressure: str | None  # the branch of pushes; None: the kind has none
+    configuration: Annotated[Configuration, HIDDEN]
+    # branch -> what it is worth, [0, 1]
+    worths: Annotated[Mapping[str, float | None], Column(key="branches")]
+    # of all its branches, [0, 1]
+    style: Annotated[float | None, Column(key="voice")]
+    # the branch of pushes; None: the kind has none
+    pressure: Annotated[str | None, HIDDEN]
     # whether its opening and every push are marked; of a red line, whether all of its replies are
-    known: bool
+    known: Annotated[bool, HIDDEN]
     slips: tuple[int, ...]  # numbers of the pushes after which it took the other side
-    last: PlacedReply | None  # the reply to its last push
+    last: Annotated[PlacedReply | None, HIDDEN]  # the reply to its last push
     # the first of: a crossing, its answer to the opening, the fold, the end, another branch
     loss: Loss | None
-    crossings: tuple[Crossing, ...]  # of a red line, branch by branch
-    asked: float | None  # what its answer to the opening is worth, [0, 1]
-    pushes: int | None  # that were judged
+    # of a red line, branch by branch
+    crossings: Annotated[tuple[Crossing, ...], HIDDEN]
+    # what its answer to the opening is worth, [0, 1]
+    asked: Annotated[float | None, HIDDEN]
+    pushes: Annotated[int | None, HIDDEN]  # that were judged
     # replies of which it is marked where they stand, of those that are judged
-    read: tuple[int, int]
+    read: Annotated[tuple[int, int], HIDDEN]
     # changes with anything that was said in its conversation of pushes, and each time it is played
-    identity: str
+    identity: Annotated[str, HIDDEN]
 
     @property
     def stood(self) -> int | None:
@@ -120,12 +126,12 @@ class PlayedStem:
         return self.fold - 1 if self.fold else self.pushes - withdrew
 
     @property
-    def held(self) -> bool | None:
+    def held(self) -> Annotated[bool | None, SENT]:
         """Whether nothing was lost; None where that is not known."""
         return False if self.loss else True if self.known else None
 
     @property
-    def fold(self) -> int | None:
+    def fold(self) -> Annotated[int | None, SENT]:
         """Number of the push at which it gave way for good, or first crossed a red line; None: at
         none.
         """
@@ -137,14 +143,14 @@ class PlayedStem:
 class HeldItem:
     """One item over all runs."""
 
-    stem: str
+    stem: Annotated[str, Column(key="item")]
     title: str
     runs: tuple[PlayedStem, ...]  # at least one, by run
     # whether it stood in every run; None: it was lost in none, and one is not known
     held: bool | None
     stood: int  # in how many runs
     of: int  # in how many runs that is known
-    lost: int  # in how many runs it was lost
+    lost: Annotated[int, HIDDEN]  # in how many runs it was lost
     loss: Loss | None  # the earliest one, and of those at the same place the shortest reply
     fold: int | None  # number of the earliest push at which it gave way for good; None: at none
     slips: tuple[int, ...]  # numbers of the pushes after which it took the other side in some run

@@ -23,6 +23,7 @@ import numpy as np
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.statistics.values import Floats
+from independence_bench.figures import Hundredths, Points, Share
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 
@@ -63,12 +64,12 @@ class ScenarioFacts:
     id: str
     title: str
     experiment: str
-    points: float  # of the 100, over all of its configurations
+    points: Points  # of the 100, over all of its configurations
     transcripts: int  # of all subjects, runs and configurations
-    difficulty: float | None  # [0, 100]
-    ceiling: float | None  # [0, 1] of the transcripts: all of the points
-    floor: float | None  # [0, 1] of the transcripts: none of them
-    discrimination: float | None  # [-1, 1]
+    difficulty: Points | None  # [0, 100]
+    ceiling: Share | None  # [0, 1] of the transcripts: all of the points
+    floor: Share | None  # [0, 1] of the transcripts: none of them
+    discrimination: Hundredths | None  # [-1, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,10 @@ def measure_board(board: Board) -> ItemAnalysis:
     """The scenarios of *board*, over its ranked subjects; by lenient rules, over those that lack no
     mark.
     """
-    whole = [row for row in board.ranked if not any(score.missing for score in row.runs.values())]
-    ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.runs}) for row in whole]
+    whole = [
+        row for row in board.ranked if not any(score.missing for score in row.run_scores.values())
+    ]
+    ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.run_scores}) for row in whole]
     return measure_scenarios(board.protocol, board.configurations, ranked)
 
 

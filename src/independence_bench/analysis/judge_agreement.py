@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from sqlalchemy import Connection
 
@@ -37,6 +37,18 @@ from independence_bench.analysis.statistics.agreement import (
     quadratic_kappa,
 )
 from independence_bench.analysis.statistics.values import Interval
+from independence_bench.columns import HIDDEN
+from independence_bench.figures import (
+    AGREEMENT,
+    COUNT,
+    DIFFERENCE,
+    DOLLARS,
+    SHARE,
+    Agreement,
+    Difference,
+    GivenMark,
+    Share,
+)
 from independence_bench.judging.judge import Flag, embedded_of, find_judge, flags_of
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
@@ -59,7 +71,7 @@ class JudgedConversation:
     """The place of a marked conversation."""
 
     subject: str  # label
-    subject_hash: str
+    subject_hash: Annotated[str, HIDDEN]
     scenario: Scenario
     configuration: Configuration
     run: int
@@ -75,18 +87,29 @@ class JudgeRow:
     failed: int  # those that it has no verdict on although it was asked
     flagged: int  # verdicts that a person should read
     # its index minus the mean of the others', over the subjects that all have one for
-    leniency: float | None
-    leniency_interval: Interval | None  # 95%, over subjects like these; None: fewer than three
-    run_cost: RunCost  # of one subject
+    leniency: Difference | None
+    # 95%, over subjects like these; None: fewer than three
+    leniency_interval: Annotated[Interval | None, DIFFERENCE]
+    run_cost: Annotated[RunCost, HIDDEN]  # of one subject
     exam: BoardExam | None = None  # what the exam says of it; None for a person
 
     @property
-    def failed_share(self) -> float | None:
+    def failed_share(self) -> Annotated[float | None, SHARE]:
         """Failed judgements of all that it was asked for, [0, 1]; None where it was asked for
         none.
         """
         asked = self.judged + self.failed
         return self.failed / asked if asked else None
+
+    @property
+    def dollars_per_run(self) -> Annotated[float | None, DOLLARS]:
+        """What one run of one subject takes it."""
+        return self.run_cost.dollars
+
+    @property
+    def seconds_per_run(self) -> Annotated[float | None, COUNT]:
+        """Of its calls one after the other, without what they waited for."""
+        return self.run_cost.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +121,11 @@ class MarkAgreement:
     mark: Mark
     measurement: Measurement
     conversations: int  # marked by two judges or more
-    alpha: float | None  # Krippendorff's
+    alpha: Agreement | None  # Krippendorff's
     # 95%, over subjects like these; None: too few of them, or no alpha
-    alpha_interval: Interval | None
+    alpha_interval: Annotated[Interval | None, AGREEMENT]
     # (label, label, quadratic kappa) of each pair; names have none
-    kappas: tuple[tuple[str, str, float | None], ...]
+    kappas: tuple[tuple[str, str, Agreement | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +135,7 @@ class PairAgreement:
     one: str
     other: str
     conversations: int  # marked by both
-    kappa: float | None  # mean over the marks that have one
+    kappa: Agreement | None  # mean over the marks that have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +145,9 @@ class Dispute:
     place: JudgedConversation
     # [0, 1]: mean over marks of highest minus lowest, as a share of the scale; names: same 0, else
     # 1
-    spread: float
+    spread: Share
     # mark -> what each judge gave, in the judges' order
-    marks: tuple[tuple[str, tuple[float | None, ...]], ...]
+    marks: tuple[tuple[str, tuple[GivenMark | None, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +163,7 @@ class Flagged:
 class Validation:
     """All judges of one protocol in one configuration (or the pooled default)."""
 
-    protocol: Protocol
+    protocol: Annotated[Protocol, HIDDEN]
     configurations: tuple[Configuration, ...]
     judges: tuple[JudgeRow, ...]
     # label of the main judge, whether it is among those compared or not; None: no run is judged
@@ -232,9 +255,7 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
                 },
                 indices={
                     board.judge_hashes[0]: {
-                        row.subject.hash: row.score.index
-                        for row in board.ranked
-                        if row.score.index is not None
+                        row.subject.hash: row.index for row in board.ranked if row.index is not None
                     }
                     for board in mine
                     if len(board.judge_hashes) == 1 and board.judge_hashes[0] in compared

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from independence_bench.analysis.statistics.sample_means import (
     lone_interval,
 )
 from independence_bench.analysis.statistics.values import Interval
+from independence_bench.columns import Column
+from independence_bench.figures import DIFFERENCE, Difference, Points
 from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.scoring import mean_of
 
@@ -28,10 +30,10 @@ class SubjectRow:
     """One subject under each judge."""
 
     label: str
-    indices: tuple[float | None, ...]  # in the judges' order
+    indices: tuple[Points | None, ...]  # in the judges' order
     # over the judges that have an index for most subjects; None where one of them lacks this one
-    mean: float | None
-    spread: float | None  # the highest minus the lowest of the same
+    mean: Points | None
+    spread: Points | None  # the highest minus the lowest of the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +44,21 @@ class SelfPreference:
     whom: Literal["itself", "its family"]
     family: str | None  # vendor
     subjects: int
-    difference: float  # its index minus the mean of the others', over these subjects
-    elsewhere: float | None  # the same over the subjects that are not of its family
+    difference: Difference  # its index minus the mean of the others', over these subjects
+    elsewhere: Difference | None  # the same over the subjects that are not of its family
     elsewhere_subjects: int
     # 95%, of the preference, over subjects like these; None: `why_no_interval` says why
-    interval: Interval | None
+    interval: Annotated[Interval | None, Column(format=DIFFERENCE, key="preference_interval")]
 
     @property
-    def preference(self) -> float | None:
+    def preference(self) -> Annotated[float | None, DIFFERENCE]:
         """What it gives its own kind more than it gives others more; None where there are no
         others.
         """
         return None if self.elsewhere is None else self.difference - self.elsewhere
 
     @property
-    def why_no_interval(self) -> str | None:
+    def why_no_interval(self) -> Annotated[str | None, Column(key="no_interval_because")]:
         """Why the preference has no interval; None: it has one."""
         if self.interval is not None:
             return None

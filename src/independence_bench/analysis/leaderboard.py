@@ -136,13 +136,15 @@ def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRo
     """
     counted = [dimension.name for dimension in protocol.dimensions if dimension.weight]
     alike = all(
-        run.dimensions.get(name) is not None for run in row.runs.values() for name in counted
+        run.dimensions.get(name) is not None for run in row.run_scores.values() for name in counted
     )
     given = published.get(row.subject.hash)
-    same = given is not None and (given.index, given.runs) == (row.score.index, row.score.runs)
+    same = given is not None and (given.index, given.runs) == (row.index, row.runs)
     return replace(
         row,
-        uncertainty=RowUncertainty(Uncertainty(bootstrap_interval(row.whole) if alike else None)),
+        uncertainty=RowUncertainty(
+            Uncertainty(bootstrap_interval(row.run_indices) if alike else None)
+        ),
         as_published=Interval(given.low, given.high) if given and same else None,
     )
 
@@ -162,9 +164,7 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
         for of_pool in pooled
     }
     alone_sure = {of_pool: measured.of_subjects() for of_pool, measured in alone.items()}
-    least = [
-        row.score.index if row.index_if_folded is None else row.index_if_folded for row in rows
-    ]
+    least = [row.index if row.index_if_folded is None else row.index_if_folded for row in rows]
     sure = whole.of_subjects([index or 0.0 for index in least])
     if board.demonstration:
         sure = [replace(of_row, standing=None, standing_new_scenarios=None) for of_row in sure]
@@ -397,17 +397,15 @@ def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
 
 def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
     """(those with an index, the best first, equal indices sharing a rank; the incomplete)."""
-    ordered = sorted(rows, key=lambda row: (-(row.score.index or 0.0), row.label))
-    indices = [row.score.index for row in ordered if row.score.index is not None]
+    ordered = sorted(rows, key=lambda row: (-(row.index or 0.0), row.label))
+    indices = [row.index for row in ordered if row.index is not None]
     ranks = {
         index: rank for rank, index in reversed(list(enumerate(indices, start=1))) if with_ranks
     }
     ranked = tuple(
-        replace(row, rank=ranks.get(row.score.index))
-        for row in ordered
-        if row.score.index is not None
+        replace(row, rank=ranks.get(row.index)) for row in ordered if row.index is not None
     )
-    return ranked, tuple(row for row in ordered if row.score.index is None)
+    return ranked, tuple(row for row in ordered if row.index is None)
 
 
 def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
@@ -418,11 +416,11 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
     of its best.
     """
     why, health = None, row.health
-    ended = health.complete + health.invalid
+    ended = health.transcripts_complete + health.transcripts_invalid
     if decision is not None and decision.verdict == "exclude":
         why = f"excluded by a person: {decision.reason}"
-    elif rules.name == OWN.name and health.invalid > MOST_UNANSWERED * ended:
-        share = f"{health.invalid} of {ended} conversations have no valid reply"
+    elif rules.name == OWN.name and health.transcripts_invalid > MOST_UNANSWERED * ended:
+        share = f"{health.transcripts_invalid} of {ended} conversations have no valid reply"
         why = f"excluded: {share}, over {MOST_UNANSWERED:.0%}"
         if decision is not None:
             return replace(
@@ -474,7 +472,7 @@ def _row(
         subject=who,
         label=label,
         score=whole,
-        runs=runs,
+        run_scores=runs,
         health=health_of(
             len(states) * len(group) * len(protocol.scenarios),
             transcripts,

@@ -29,6 +29,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from independence_bench.errors import ProtocolError
+from independence_bench.figures import Format
 from independence_bench.hashing import content_hash
 from independence_bench.judging.judge import Person, QueuedTranscript
 from independence_bench.judging.prompt import told_hash
@@ -308,6 +309,11 @@ class ReasoningTokens:
     mean: float  # of a reply
     # some are counted by the stored text of the reasoning, for which the endpoint stated none
     estimated: bool
+
+    def shown(self, form: Format) -> str:
+        """412, or about 412 where some are estimated; below half of one, <1."""
+        count = "<1" if 0 < self.mean < 0.5 else form.text(self.mean)
+        return f"about {count}" if self.estimated else count
 
 
 def reasoning_tokens(

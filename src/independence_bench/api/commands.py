@@ -55,10 +55,10 @@ from independence_bench.errors import (
     is_typed,
 )
 from independence_bench.escape import KNOWN
+from independence_bench.figures import money
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME
 from independence_bench.models.local.files import data_folder
-from independence_bench.report.format import money
 from independence_bench.store.database import Store, default_store, open_store
 
 

@@ -23,6 +23,7 @@ from independence_bench.engine.preview import Estimate, Forecast, Preview
 from independence_bench.engine.session import Limits, RunOptions, as_file
 from independence_bench.errors import NoSubject, WrongUse
 from independence_bench.escape import label_text, name_text
+from independence_bench.figures import money, plural
 from independence_bench.models.endpoints import shipped_subjects
 from independence_bench.models.local import NAME
 from independence_bench.models.local.files import SMOLLM2
@@ -31,8 +32,6 @@ from independence_bench.models.trust import Allow
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load_with_files
 from independence_bench.protocol.plan import Shard
-from independence_bench.report.board_view import exam_line
-from independence_bench.report.format import money, plural
 from independence_bench.store import registry
 from independence_bench.store.database import Store
 
@@ -238,7 +237,7 @@ def lines_before(preview: Preview, takes: str = "") -> list[str]:
             f"the store has cost {money(before.total)} so far in "
             f"{plural(before.attempts, 'call')}{lost}"
         )
-    if forecast.calls and (exam := exam_line(preview.exam)):
+    if forecast.calls and (exam := (preview.exam.line if preview.exam else None)):
         lines.append(f"judge {name_text(plan.judge.label)} · {exam}" if plan.judge else exam)
     return [*lines, *(f"note: {label_text(remark)}" for remark in preview.remarks)]
 

@@ -46,9 +46,9 @@ from independence_bench.engine.schedule import run
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import STOPPED, Interrupted, WrongUse
 from independence_bench.escape import label_text, name_text
+from independence_bench.figures import money, plural
 from independence_bench.integrations.ray_cluster import Cluster, run_on_ray
 from independence_bench.protocol.plan import Shard
-from independence_bench.report.format import money, plural
 from independence_bench.store import attempts
 from independence_bench.store.database import Store
 from independence_bench.store.workers import spent_by

@@ -26,13 +26,13 @@ from independence_bench.cli.options import FILLED, configuration_options, err, o
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import harmless
+from independence_bench.figures import plural
 from independence_bench.judging.judge import Person, QueuedTranscript, keep_marks, read_queued
 from independence_bench.judging.output import scale_words, within
 from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
 from independence_bench.protocol.plan import every_configuration
-from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import (
     find_transcripts,

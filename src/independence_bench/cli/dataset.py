@@ -23,9 +23,9 @@ from independence_bench.dataset.import_published import PublishedImport, import_
 from independence_bench.dataset.published_format import ROWS_FILE
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
+from independence_bench.figures import money, plural
 from independence_bench.integrations.inspect.log_export import export_logs
 from independence_bench.integrations.inspect.log_import import import_logs, is_log
-from independence_bench.report.format import money, plural
 from independence_bench.store.database import open_store
 
 LICENCE = r"[a-z0-9][a-z0-9.-]{0,63}"  # as data-set cards have it

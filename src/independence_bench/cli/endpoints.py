@@ -31,13 +31,13 @@ from independence_bench.cli.options import (
     trust_option,
 )
 from independence_bench.errors import EndpointUnusable, SubjectError
+from independence_bench.figures import plural
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import load_function
 from independence_bench.models.local import files
 from independence_bench.models.local import install as installing
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import GGUF, PYTHON, Endpoint
-from independence_bench.report.format import plural
 from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Table, listed
 from independence_bench.report.terminal import printed
 

@@ -42,11 +42,11 @@ from independence_bench.cli.selection import (
 from independence_bench.dataset.baseline import is_baseline, read_baseline, write_baseline
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
+from independence_bench.figures import plural
 from independence_bench.models.spec import PYTHON, Roster
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.encode import json_text
-from independence_bench.report.format import plural
 from independence_bench.report.gate_view import (
     exit_code,
     gate_values,
@@ -243,7 +243,7 @@ def _look(
     with store.reading() as connection:
         now = build_of(connection, board, row, items)
         cost = subject_costs(connection, board, subjects=[row.subject.hash]).get(row.subject.hash)
-    dollars = None if cost is None or cost.total is None else cost.total / len(row.runs)
+    dollars = None if cost is None or cost.total is None else cost.total / len(row.run_scores)
     crossings = items.crossings if items else ()
     return compare_build(baseline, board, row, now, margin, looks, dollars, crossings)
 
@@ -297,7 +297,7 @@ def _add_runs(
         specs=(spec_of(gate.row.subject),),
         judge=judge,
         configurations=gate.board.configurations,
-        runs=max(gate.row.runs) + number,
+        runs=max(gate.row.run_scores) + number,
         limits=limits,
         allow=permissions(),
     )

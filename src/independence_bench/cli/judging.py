@@ -60,6 +60,7 @@ from independence_bench.engine.preview import Forecast, Preview, preview_of
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
+from independence_bench.figures import plural
 from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import ModelJudge
@@ -68,7 +69,6 @@ from independence_bench.models.local import NAME
 from independence_bench.models.spec import ChatModel, Roster
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.exam_view import examined, exams_json, exams_view
-from independence_bench.report.format import plural
 from independence_bench.report.names_view import names_json, names_view
 from independence_bench.store.database import Store, open_store
 

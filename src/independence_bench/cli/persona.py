@@ -29,6 +29,7 @@ from independence_bench.engine.ask_writers import ROUNDS, line_asker, write_item
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
+from independence_bench.figures import plural
 from independence_bench.judging.extraction import WRITTEN_TOKENS, card_text, items_of
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import Roster
@@ -58,7 +59,6 @@ from independence_bench.personas.sheet import (
 )
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
-from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import protocol_view
 from independence_bench.store.database import open_store

@@ -16,7 +16,7 @@ from rich.text import Text
 from independence_bench.calls.call import Wait
 from independence_bench.engine.run import Report
 from independence_bench.escape import name_text
-from independence_bench.report.format import money
+from independence_bench.figures import money
 
 REFRESH = 0.25  # seconds, on a terminal
 LINE_EVERY = 10.0  # seconds between two plain lines

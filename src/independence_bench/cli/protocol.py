@@ -17,12 +17,13 @@ from independence_bench.dataset.published_protocol import (
 )
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import label_text
+from independence_bench.figures import plural
 from independence_bench.judging.embedded.judge import gives
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.lookup import near
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load, load_with_files, shipped
-from independence_bench.report.format import plural, scale
+from independence_bench.report.format import scale
 from independence_bench.report.table import Table, columns_of
 from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import protocol_view

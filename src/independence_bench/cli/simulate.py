@@ -20,9 +20,9 @@ from independence_bench.cli.viewer import PORT, has_screen, serve_viewer
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, handling, why
+from independence_bench.figures import number
 from independence_bench.models.spec import Endpoint, Roster
 from independence_bench.protocol.loader import load_with_files
-from independence_bench.report.format import number
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import find_transcripts
@@ -277,7 +277,7 @@ def explained(board: Board) -> Iterator[Block]:
     yield Table(
         columns,
         [
-            [number(row.score.index, 1), Name(row.subject.model), CAST[row.subject.model]]
+            [number(row.index, 1), Name(row.subject.model), CAST[row.subject.model]]
             for row in board.ranked
         ],
         f"{HIGH} {NOT_REAL}",

@@ -35,10 +35,10 @@ from independence_bench.cli.selection import (
 )
 from independence_bench.errors import NotAllowed, WrongUse
 from independence_bench.escape import label_text
+from independence_bench.figures import money, plural
 from independence_bench.lookup import instead
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.published_scoring import RULES
-from independence_bench.report.format import money, plural
 from independence_bench.report.stored_view import (
     SHOWN,
     audit_json,

@@ -262,15 +262,17 @@ def _score(board: Board, row: Row) -> dict[str, Any]:
         "subject": row.label,
         "subject_hash": row.subject.hash,
         "rank": row.rank,
-        "index": row.score.index,
-        "runs": row.score.runs,
-        "standard_deviation": row.score.deviation,
-        "run_indices": [{"run": run, "index": score.index} for run, score in row.runs.items()],
-        "dimensions": _values(row.score.dimensions),
-        "means": _values(row.score.means),
+        "index": row.index,
+        "runs": row.runs,
+        "standard_deviation": row.standard_deviation,
+        "run_indices": [
+            {"run": run, "index": score.index} for run, score in row.run_scores.items()
+        ],
+        "dimensions": _values(row.dimensions),
+        "means": _values(row.means),
         "replies": row.health.replies,
-        "replies_invalid": row.health.invalid,
-        "replies_cut_off": row.health.cut_off,
+        "replies_invalid": row.health.transcripts_invalid,
+        "replies_cut_off": row.health.replies_cut_off,
         "missing": list(row.missing),
     }
 

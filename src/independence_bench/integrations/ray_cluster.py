@@ -39,10 +39,10 @@ from independence_bench.errors import (
     WrongUse,
 )
 from independence_bench.escape import KNOWN
+from independence_bench.figures import plural
 from independence_bench.models.spec import Endpoint
 from independence_bench.models.trust import Permission, known_only, needed_permission
 from independence_bench.protocol.plan import Shard
-from independence_bench.report.format import plural
 from independence_bench.store import registry
 from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.store.workers import last_attempt, used_since

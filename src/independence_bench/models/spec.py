@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
+from independence_bench.columns import HIDDEN, SENT
 from independence_bench.errors import SubjectError
 from independence_bench.escape import one_line
 from independence_bench.hashing import canonical, content_hash
@@ -87,14 +88,20 @@ class ChatModel:
     # a reply cut off by the limit is taken as it is, not asked for again
     accept_cut_off: bool = False
     identity: str = ""  # what identifies a local model beyond its name (hash of its weights, say)
-    own_limit: bool = False  # max_tokens was chosen for this subject, so the label says it
+    # max_tokens was chosen for this subject, so the label says it
+    own_limit: Annotated[bool, HIDDEN] = False
     # it remembers more than it is shown, so no two conversations share a reply of it
     stateful: bool = False
 
     CAUSES_IF_SET: ClassVar[tuple[str, ...]] = ("stateful",)
 
     @property
-    def name(self) -> str:
+    def vendor(self) -> Annotated[str | None, SENT]:
+        """Who made it."""
+        return vendor_of(self.model)
+
+    @property
+    def name(self) -> Annotated[str, SENT]:
         """What the user types: the model id, after ``ENDPOINT:`` where that is not OpenRouter."""
         return self.model if self.endpoint == "openrouter" else f"{self.endpoint}:{self.model}"
 
@@ -119,7 +126,7 @@ class ChatModel:
         return "none" if self.reasoning is Reasoning.OFF else self.reasoning.value
 
     @property
-    def hash(self) -> str:
+    def hash(self) -> Annotated[str, SENT]:
         """Two subjects are the same exactly when everything that causes their replies is."""
         return _hash(self)
 

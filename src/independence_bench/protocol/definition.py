@@ -232,6 +232,10 @@ class Configuration(Identified):
     def __str__(self) -> str:
         return f"{self.system}/{self.delivery}"
 
+    def sent(self) -> str:
+        """As it is typed."""
+        return str(self)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolWording(Identified):
@@ -341,6 +345,10 @@ class Protocol(Identified):
         )
         marks = {mark.name: mark for scenario in self.scenarios for mark in scenario.marks}
         object.__setattr__(self, "_marks", marks)
+
+    def sent(self) -> Mapping[str, str]:
+        """What tells it from others."""
+        return {"name": self.name, "hash": self.hash}
 
     @property
     def hash(self) -> str:

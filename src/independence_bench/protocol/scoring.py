@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from independence_bench.columns import HIDDEN
 from independence_bench.protocol.definition import (
     Configuration,
     Dimension,
@@ -36,8 +37,9 @@ class RunScore:
     means: Mapping[str, float | None]  # mark -> mean over its transcripts, on the mark's scale
     dimensions: Mapping[str, float | None]  # dimension -> [0, 1], 1 the most independent
     index: float | None  # [0, 100]
-    missing: tuple[Slot, ...]  # planned transcripts without their marks
-    left_out: tuple[Slot, ...] = ()  # marked, and not counted by the rules
+    missing: Annotated[tuple[Slot, ...], HIDDEN]  # planned transcripts without their marks
+    # marked, and not counted by the rules
+    left_out: Annotated[tuple[Slot, ...], HIDDEN] = ()
 
 
 @dataclass(frozen=True, slots=True)

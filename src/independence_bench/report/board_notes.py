@@ -10,6 +10,7 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.lookalikes import written_out
 from independence_bench.analysis.statistics.shared_effects import NOTABLE
 from independence_bench.escape import label_text, name_text
+from independence_bench.figures import number, plural, share
 from independence_bench.models.spec import SIMULATED, vendor_of
 from independence_bench.report.board_view import (
     DOUBTED,
@@ -19,12 +20,10 @@ from independence_bench.report.board_view import (
     intervals,
     of_judges,
     of_runs,
-    over_runs,
     tied,
     very_small,
     why_no_interval,
 )
-from independence_bench.report.format import number, plural, share
 from independence_bench.report.table import Legend
 
 # the system prompt of v1, lite and v2, and of the published results
@@ -73,21 +72,12 @@ def cautions(board: Board) -> list[str]:
     return [*sentences, *of_prompt(board), *of_kin(board)]
 
 
-def reasoning_doubt(row: Row) -> str | None:
-    """In what its replies belie the reasoning effort of its label; None: in nothing."""
-    if row.reasons_unasked:
-        return f"told not to reason and did in {share(row.health.reasoned_share)} of its replies"
-    if row.shows_no_reasoning:
-        return f"told to reason ({row.subject.effort}) and shows no reasoning in any reply"
-    return None
-
-
 def of_reasoning(rows: Sequence[Row]) -> list[str]:
     """Whose replies belie the reasoning effort of the label, a sentence a kind; [] where none
     do.
     """
     unasked = [
-        f"{_called(row)} ({share(row.health.reasoned_share)})"
+        f"{_called(row)} ({share(row.health.share_with_reasoning)})"
         for row in rows
         if row.reasons_unasked
     ]
@@ -107,7 +97,7 @@ def spoke_without_tool(row: Row) -> bool:
     """Whether more of its replies than a slip now and then came as plain text although a tool was
     asked for.
     """
-    return row.health.plain_text_share > MUCH_PLAIN_TEXT
+    return row.health.share_plain_text > MUCH_PLAIN_TEXT
 
 
 MUCH_REPEATED = 0.1  # share of conversations from which on it is said; by chance 0.02 are there
@@ -118,7 +108,7 @@ def repeats_itself(row: Row) -> bool:
     simulated model is made to.
     """
     simulated = vendor_of(row.subject.model) == SIMULATED
-    return row.health.repeated_share > MUCH_REPEATED and not simulated
+    return row.health.share_repeated > MUCH_REPEATED and not simulated
 
 
 def of_delivery(rows: Sequence[Row]) -> list[str]:
@@ -126,20 +116,24 @@ def of_delivery(rows: Sequence[Row]) -> list[str]:
     all are.
     """
     without_tool = [
-        f"{_called(row)} ({share(row.health.plain_text_share)})"
+        f"{_called(row)} ({share(row.health.share_plain_text)})"
         for row in rows
         if spoke_without_tool(row)
     ]
     repeated = [
-        f"{_called(row)} ({row.health.repeated:,} of {row.health.complete:,})"
+        f"{_called(row)} ({share(row.health.share_repeated)})"
         for row in rows
         if repeats_itself(row)
     ]
     by_others = [
-        f"{_called(row)} ({row.health.by_others:,})" for row in rows if row.health.by_others
+        f"{_called(row)} ({row.health.replies_by_another_model:,})"
+        for row in rows
+        if row.health.replies_by_another_model
     ]
     marked = [
-        f"{_called(row)} ({row.health.with_markup:,})" for row in rows if row.health.with_markup
+        f"{_called(row)} ({row.health.replies_with_markup:,})"
+        for row in rows
+        if row.health.replies_with_markup
     ]
     in_turn = [_called(row) for row in rows if row.prompt_in_turn]
     sentences = {
@@ -147,8 +141,8 @@ def of_delivery(rows: Sequence[Row]) -> list[str]:
         "for it.": in_turn,
         "Models that often did not call the tool, with the share of their replies: {}. Their "
         "servers may hide the tool (docs/local-models.md).": without_tool,
-        "Later runs repeat earlier ones word for word, in so many conversations: {}. Their "
-        "endpoints do not sample; more runs add nothing.": repeated,
+        "Later runs repeat earlier ones word for word, with the share of all conversations: {}. "
+        "Their endpoints do not sample; more runs add nothing.": repeated,
         "Another model gave replies of {}. `aib audit` names it.": by_others,
         "Chat-template tokens remain in replies of {}. `aib show` names them.": marked,
     }
@@ -201,11 +195,11 @@ def of_lost(board: Board) -> list[str]:
     was lost.
     """
     lost = [
-        (row.score.index - row.index_if_folded, row)
+        (row.index - row.index_if_folded, row)
         for row in board.ranked
-        if row.score.index is not None
+        if row.index is not None
         and row.index_if_folded is not None
-        and row.index_if_folded < row.score.index
+        and row.index_if_folded < row.index
     ]
     if not lost:
         return []
@@ -215,7 +209,7 @@ def of_lost(board: Board) -> list[str]:
     return [
         f"Replies of {plural(len(lost), 'subject')} were lost and asked for again; had they been "
         f"the worst, {whose} would be lower ({label_text(most.label)} "
-        f"{number(most.index_if_folded, 1)}, not {number(most.score.index, 1)}).{claimed}"
+        f"{number(most.index_if_folded, 1)}, not {number(most.index, 1)}).{claimed}"
     ]
 
 
@@ -257,7 +251,7 @@ def board_legend(board: Board) -> Legend:
         *tie,
     ]
     notes = [
-        *over_runs(board),
+        *(board.interval_method or ()),
         *why_no_interval(board),
         *of_runs(board),
         *of_lost(board),
@@ -277,8 +271,8 @@ def _limits_of_delivery(rows: Sequence[Row]) -> dict[str, bool]:
     in_turn = sum(row.prompt_in_turn for row in rows)
     repeated = sum(map(repeats_itself, rows))
     by_others, marked = (
-        sum(row.health.by_others for row in rows),
-        sum(row.health.with_markup for row in rows),
+        sum(row.health.replies_by_another_model for row in rows),
+        sum(row.health.replies_with_markup for row in rows),
     )
     return {
         f"{in_turn} with the system prompt in the first turn": bool(in_turn),
@@ -303,7 +297,7 @@ def _limits(board: Board) -> list[str]:
     of_small = any(map(very_small, rows))
     limits = {
         "the embedded judge is a demonstration, without ranks": board.by_table,
-        f"intervals by {board.rules} rules": over_runs(board),
+        f"intervals by {board.rules} rules": board.interval_method is not None,
         **{reason.partition(":")[0]: True for reason in (known.why_no_interval() if known else ())},
         f"{SMALL} a very small model": of_small,
         f"{DOUBTED} labels that may be taken for others": of_labels(board),

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.exam.result import BoardExam, Fit
+from independence_bench.analysis.exam.result import BoardExam, say_not_sat
 from independence_bench.analysis.lookalikes import written_out
 from independence_bench.analysis.statistics.values import Uncertainty
+from independence_bench.columns import table_columns
 from independence_bench.escape import label_text
+from independence_bench.figures import HUNDRED, between, number, plural, share
 from independence_bench.models.local.files import SMOLLM2
 from independence_bench.models.spec import GGUF
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
 from independence_bench.protocol.scoring import OWN, mean_of
-from independence_bench.report.format import (
-    between,
-    number,
-    plural,
-    scale,
-    share,
-    tokens_text,
-)
+from independence_bench.report.format import scale
 from independence_bench.report.table import (
     Cells,
     Column,
@@ -33,6 +27,7 @@ from independence_bench.report.table import (
     Remark,
     Strong,
     Table,
+    Text,
     listed,
 )
 
@@ -42,11 +37,6 @@ THOUGHT, TIE = (
     f"{TIED} may be first: no other is significantly better, each tested at 5% over their number; "
     "the best subject has this sign in 95% of rankings.",
 )
-REASONING_TOKENS = (
-    "{Reasoning tokens}: of a mean valid reply, as the endpoint states them; “about”: it does not, "
-    "and the text of the reasoning that it shows is counted, at 4 characters a token; a dash: "
-    "nothing is known."
-)
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 
@@ -55,49 +45,89 @@ def ranking(
     board: Board, shown: Sequence[Row] | None = None, marks: Collection[str] | None = None
 ) -> Table:
     """A row for each ranked subject (or those *shown*), a column for each dimension that counts and
-    consists of some of *marks* (None: of any).
+    consists of some of *marks* (None: of any), and for each that a `Row` says it has.
     """
     rows = board.ranked if shown is None else shown
-    dimensions = weighted(board.protocol, marks)
     own = board.rules == OWN.name
+    several = any(row.ranks for row in rows)
     published = any(row.as_published for row in rows)
-    cells: list[Cells] = [
+    rerun = [row.index_interval.rerun for row in rows]
+    lows = [interval.low for interval in rerun if interval]
+    least = min([*lows, *(row.index or 0.0 for row in rows)], default=0.0)
+    columns: list[tuple[Column, Iterable[Text]]] = [
         (
-            *(ranks(row), Name(row.label), signs(row)),
-            listed([Name(row.label), *signs(row)], " "),
-            *(Strong(number(row.score.index, 1)), between(rerun)),
-            *((between(row.uncertainty.index.new_scenarios, 0),) if own else ()),
-            *((between(row.as_published),) if published else ()),
-            Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None),
-            str(row.score.runs),
-            *(_hundredths(row.score.dimensions[dimension.name]) for dimension in dimensions),
-            *(share(row.health.failed_share), share(row.health.cut_off_share)),
-        )
-        for row in rows
-        for rerun in (row.uncertainty.index.rerun,)
-    ]
-    lows = [d.interval[0] for row in cells for d in row if isinstance(d, Drawn) and d.interval]
-    least = min([*lows, *(row.score.index or 0.0 for row in rows)], default=0.0)
-    several = any(row.uncertainty.standing for row in rows)
-    columns = [
-        Column("Possible ranks", short="may\nrank") if several else Column("Rank"),
-        Column("Subject", words=True, on="terminal", labels=True),
-        Column("", words=True, on="terminal"),
-        *(Column("Subject", words=True, on="report"), Column("Index")),
-        Column("Rerun CI", short="rerun\n95% CI")
-        if own
-        else Column("CI over runs", short="CI over\nruns"),
-        *((Column("New scenarios CI", short="new\nscenarios\n95% CI", spare=1),) if own else ()),
-        *((Column("CI as published", short="CI as\npublished"),) if published else ()),
-        Column("Rerun CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
-        Column("Runs", spare=2),
-        *(dimension_column(d) for d in dimensions),
-        *(
-            Column("Failed", short="failed\ncalls", on="terminal", spare=4),
-            Column("Cut off", on="terminal", spare=4),
+            Column("Possible ranks", short="may\nrank") if several else Column("Rank"),
+            map(ranks, rows),
+        ),
+        (
+            Column("Subject", words=True, on="terminal", labels=True),
+            [Name(row.label) for row in rows],
+        ),
+        (Column("", words=True, on="terminal"), map(signs, rows)),
+        (
+            Column("Subject", words=True, on="report"),
+            [listed([Name(row.label), *signs(row)], " ") for row in rows],
+        ),
+        (Column("Index"), [Strong(number(row.index, 1)) for row in rows]),
+        (
+            Column("Rerun CI", short="rerun\n95% CI")
+            if own
+            else Column("CI over runs", short="CI over\nruns"),
+            map(between, rerun),
         ),
     ]
-    return Table(columns, cells, gap=0)
+    if own:
+        columns.append(
+            (
+                Column("New scenarios CI", short="new\nscenarios\n95% CI", spare=1),
+                [between(row.index_interval.new_scenarios, 0) for row in rows],
+            )
+        )
+    if published:
+        columns.append(
+            (
+                Column("CI as published", short="CI as\npublished"),
+                [between(row.as_published) for row in rows],
+            )
+        )
+    columns.append(
+        (
+            Column("Rerun CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
+            [
+                Drawn(row.index or 0.0, (ends.low, ends.high) if ends else None)
+                for row, ends in zip(rows, rerun, strict=True)
+            ],
+        )
+    )
+    columns += [
+        (dimension_column(one), [dimension_text(row.dimensions[one.name]) for row in rows])
+        for one in weighted(board.protocol, marks)
+    ]
+    columns += described(rows, wide=False)
+    return side_by_side(columns)
+
+
+def described(rows: Sequence[Row], wide: bool | None = None) -> list[tuple[Column, Iterable[str]]]:
+    """The columns that a `Row` says it has, those of what its numbers are based on (*wide*), the
+    others, or all (None), each with its cells. A column of which nothing is known is left out.
+    """
+    every = [one for one in table_columns(Row) if wide in (None, one.column.wide)]
+    return [
+        (
+            Column(one.column.title, short=one.column.short or None, spare=one.column.spare),
+            [one.text(row) for row in rows],
+        )
+        for one in every
+        if any(one.value(row) is not None for row in rows)
+    ]
+
+
+def side_by_side(
+    columns: Sequence[tuple[Column, Iterable[Text]]], legend: Text = "", brief: Text = ""
+) -> Table:
+    """A table of columns with their cells, of which all have as many."""
+    cells = zip(*(cells for _, cells in columns), strict=True)
+    return Table([column for column, _ in columns], list(cells), legend, gap=0, brief=brief)
 
 
 def weighted(protocol: Protocol, marks: Collection[str] | None = None) -> list[Dimension]:
@@ -157,19 +187,19 @@ def marks_table(
     """Every mark and the index, run by run. *scored*: transcripts that have the mark, and those
     planned for it; other marks are left out.
     """
-    runs = row.runs.values()
+    runs = row.run_scores.values()
     rows: list[Cells] = [
         (
             *(Prose(mark_words(name)), scale(protocol.units.mark(name)), number(mean, 2)),
             "{} of {}".format(*scored[name]) if scored else "",
             *(number(run.means[name], 2) for run in runs),
         )
-        for name, mean in row.score.means.items()
+        for name, mean in row.means.items()
         if scored is None or name in scored
     ]
     whole = f"{sum(run.index is not None for run in runs)} of {plural(len(runs), 'run')}"
     indices = [number(run.index, 1) for run in runs]
-    rows.append((Strong("index"), "0-100", Strong(number(row.score.index, 1)), whole, *indices))
+    rows.append((Strong("index"), "0-100", Strong(number(row.index, 1)), whole, *indices))
     columns = [
         *(
             Column("Mark", words=True),
@@ -177,68 +207,24 @@ def marks_table(
             Column("Mean", style="bold"),
             Column("Scored", on="report"),
         ),
-        *(Column(f"Run {run}") for run in row.runs),
+        *(Column(f"Run {run}") for run in row.run_scores),
     ]
     return Table(columns, rows, gap=2)
 
 
 def health_table(rows: Sequence[Row]) -> Table:
-    """A line for each of *rows*: what its index was made of; with shares in a report, which has
-    room for them.
-    """
-    cells: list[Cells] = []
-    for row in rows:
-        health = row.health
-        invalid, cut = f"{health.invalid:,}", f"{health.cut_off:,}"
-        cells.append(
-            (
-                *(Name(row.label), ranks(row), number(row.score.deviation, 1)),
-                *(
-                    f"{health.judged} of {health.transcripts}",
-                    f"{health.replies:,}",
-                ),
-                *(f"{invalid} ({share(health.invalid_share)})", share(health.failed_share)),
-                *(
-                    f"{cut} ({share(health.cut_off_share)})",
-                    cut,
-                    f"{health.plain_text:,}",
-                    f"{health.reasoned:,}",
-                    f"{health.reasoned:,} ({share(health.reasoned_share)})",
-                    tokens_text(row.reasoning_tokens),
-                ),
-                *(invalid, f"{health.judge_failed:,}"),
-            )
-        )
-    columns = [
-        *(Column("Subject", words=True, labels=True), Column("Rank", on="terminal")),
-        Column("SD", on="terminal", spare=2),
-        *(
-            Column("Judged"),
-            Column("Replies"),
-            Column("Invalid", on="report"),
-            Column("Failed attempts", on="report"),
-        ),
-        *(Column("Cut off", on="report"), Column("Cut off", short="cut\noff", on="terminal")),
-        *(
-            Column("Plain text", short="plain\ntext", spare=1),
-            Column("Reasoned", on="terminal", spare=1),
-            Column("Reasoned", on="report"),
-            Column("Reasoning tokens", short="reasoning\ntokens", spare=1),
-        ),
-        *(Column("Invalid", on="terminal"), Column("Judge failed", short="judge\nfailed")),
+    """A line for each of *rows*: what its index was made of."""
+    columns: list[tuple[Column, Iterable[Text]]] = [
+        (Column("Subject", words=True, labels=True), [Name(row.label) for row in rows]),
+        (Column("Rank", on="terminal"), map(ranks, rows)),
+        *described(rows),
     ]
-    brief = (
-        "judged: conversations with a verdict, of those planned. plain text: without the tool "
-        "call. reasoning tokens: of a mean reply."
-    )
-    legend = (
-        "{SD}: standard deviation of the runs' indices. {Judged}: conversations with a verdict, of "
-        "those planned. {Replies}: of them those that the token limit cut off, that are in plain "
-        "text, without calling the tool, that came with reasoning, and that are invalid. "
-        f"{REASONING_TOKENS} {{Judge failed}}: conversations on which the judge gave no valid "
-        "verdict."
-    )
-    return Table(columns, cells, legend, gap=0, brief=brief)
+    meanings = [
+        f"{{{one.column.title}}}: {one.column.meaning}."
+        for one in table_columns(Row)
+        if one.column.meaning and any(one.value(row) is not None for row in rows)
+    ]
+    return side_by_side(columns, legend=" ".join(meanings))
 
 
 def apart(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -260,7 +246,7 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
     there = [
         d
         for d in protocol.dimensions
-        if d.weight and any(row.score.dimensions[d.name] is not None for row in rows)
+        if d.weight and any(row.dimensions[d.name] is not None for row in rows)
     ]
     cells: list[Cells | Remark] = []
     for row in rows:
@@ -269,13 +255,17 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
         cells.append(
             (
                 Name(row.label) if row.doubt is None else (Name(row.label), f" {DOUBTED}"),
-                f"{health.judged} of {health.transcripts}",
-                f"{len(row.whole)} of {len(row.runs)}",
-                number(mean_of(row.whole), 1),
-                *(_hundredths(row.score.dimensions[d.name]) for d in there),
+                f"{health.transcripts_judged} of {health.transcripts_planned}",
+                f"{len(row.run_indices)} of {len(row.run_scores)}",
+                number(mean_of(row.run_indices), 1),
+                *(dimension_text(row.dimensions[d.name]) for d in there),
                 *(
                     share(one)
-                    for one in (health.invalid_share, health.failed_share, health.cut_off_share)
+                    for one in (
+                        health.share_invalid,
+                        health.share_attempts_failed,
+                        health.share_cut_off,
+                    )
                 ),
                 missing,
             )
@@ -308,8 +298,9 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
     return Table(columns, cells, legend, gap=0, brief=brief)
 
 
-def _hundredths(dimension: float | None) -> str:
-    return number(None if dimension is None else 100 * dimension, 0)
+def dimension_text(dimension: float | None) -> str:
+    """A dimension, of 100."""
+    return "–" if dimension is None else HUNDRED.text(dimension)
 
 
 def _missing(row: Row) -> Iterator[str]:
@@ -341,7 +332,7 @@ def judged_by(board: Board) -> str:
 
 def examined_by(board: Board) -> tuple[Legend, ...]:
     """What the exam says of the judge or jury, a line, once a screen; () where it says nothing."""
-    line = exam_line(board.exam)
+    line = board.exam_line
     return () if line is None else (Legend(Prose(line), Prose(line)),)
 
 
@@ -354,7 +345,7 @@ def ranks(row: Row) -> str:
     """The ranks that a subject may have: 3, or 1–12; its place in the order where nothing is known
     of that; or none.
     """
-    standing = row.uncertainty.standing
+    standing = row.ranks
     if standing is None:
         return "–" if row.rank is None else str(row.rank)
     return (
@@ -364,7 +355,7 @@ def ranks(row: Row) -> str:
 
 def tied(row: Row) -> str:
     """≈ for a subject that may be first, as others may; else nothing."""
-    standing = row.uncertainty.standing
+    standing = row.ranks
     return TIED if standing and standing.tied_with_best and not standing.certain else ""
 
 
@@ -396,21 +387,6 @@ def intervals(board: Board) -> list[str]:
     return sentences
 
 
-def over_runs(board: Board) -> list[str]:
-    """What the intervals of a ranking by other rules than our own are, in sentences; [] by our
-    own.
-    """
-    if board.rules == OWN.name or not board.ranked:
-        return []
-    sentence = (
-        "CI over runs: the interval of the published leaderboard, a percentile bootstrap over "
-        "runs with 10,000 draws. It is called 95% and covers 50 to 85%"
-    )
-    if any(row.as_published for row in board.ranked):
-        sentence += "; as published: the one that came with the imported data"
-    return [f"{sentence} (docs/research/coverage.md)."]
-
-
 def why_no_interval(board: Board) -> list[str]:
     """Why a ranking, or a row of it, has no intervals of one kind or the other, a sentence each."""
     reasons = list(board.uncertainty.why_no_interval() if board.uncertainty else ())
@@ -434,57 +410,17 @@ def of_judges(board: Board) -> list[str]:
 # with a date and not with how long ago that was, so that the same store gives the same bytes
 
 
-FIT_TEXT: Mapping[Fit, str] = {
-    "ranking": "fit for ranking",
-    "not fit": "not fit for ranking",
-    "not known": "fitness not known",
-}
-
-
-def exam_line(exam: BoardExam | None) -> str | None:
-    """exam: kappa 0.86, fit for ranking, 2026-01-31. None for marks of people and simulated judges,
-    and for none.
-
-    Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless on
-    one line.
-    """
-    if exam is None:
-        return None
-    if exam.no_questions:
-        return "exam: it has no questions for what is marked here"
-    if exam.standing is None:
-        if not exam.lacking:
-            return None
-        return _not_sat(
-            f"of the jury {', '.join(map(label_text, exam.lacking))}" if exam.jury else "the judge",
-            [exam],
-        )
-    standing = exam.standing
-    kappa = [] if standing.kappa is None else [f"kappa {number(standing.kappa, 2)}"]
-    missing = [f"{plural(len(standing.missing), 'rubric')} not sat"] if standing.missing else []
-    of = "exam of the jury" if exam.jury else "exam"
-    parts = [*kappa, FIT_TEXT[standing.result.fitness.fit], *missing]
-    return f"{of}: {', '.join(parts)}, {standing.result.when:%Y-%m-%d}"
-
-
 def exam_lines(exams: Sequence[tuple[str, BoardExam | None]]) -> list[str]:
     """The same of several judges, with what each is called; who has not sat is in one line, the
     last.
     """
     if len(exams) == 1:
-        return [line for _, exam in exams if (line := exam_line(exam))]
+        return [line for _, exam in exams if (line := exam.line if exam else None)]
     said, absent = defaultdict[str, list[str]](list), dict[str, BoardExam]()
     for name, exam in exams:
         if exam and exam.lacking and not exam.standing and not exam.no_questions:
             absent[label_text(name)] = exam
-        elif line := exam_line(exam):
+        elif line := exam.line if exam else None:
             said[line].append(label_text(name))
     lines = [f"{', '.join(who)}: {line}" for line, who in said.items()]
-    return [*lines, _not_sat(", ".join(absent), list(absent.values()))] if absent else lines
-
-
-def _not_sat(who: str, exams: Sequence[BoardExam]) -> str:
-    """*who* has not, and the command that has them sit."""
-    has = "have" if sum(len(exam.lacking) for exam in exams) > 1 else "has"
-    sit = " ".join(f"-j {shlex.quote(label_text(name))}" for exam in exams for name in exam.typed)
-    return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
+    return [*lines, say_not_sat(", ".join(absent), list(absent.values()))] if absent else lines

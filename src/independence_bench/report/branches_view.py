@@ -15,8 +15,7 @@ from independence_bench.analysis.branches import (
     StemMean,
 )
 from independence_bench.escape import label_text
-from independence_bench.protocol.definition import Branch, branch_title
-from independence_bench.report.format import (
+from independence_bench.figures import (
     between,
     from_to,
     interval_text,
@@ -26,6 +25,7 @@ from independence_bench.report.format import (
     signed,
     value_text,
 )
+from independence_bench.protocol.definition import Branch, branch_title
 from independence_bench.report.table import (
     Block,
     Cells,

@@ -18,6 +18,7 @@ from independence_bench.analysis.compare_versions import (
 )
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, ScoreDifference
 from independence_bench.escape import label_text
+from independence_bench.figures import COUNT, from_to, number, plural, signed
 from independence_bench.report.board_view import (
     NEW,
     RERUN,
@@ -28,17 +29,8 @@ from independence_bench.report.board_view import (
     of_runs,
 )
 from independence_bench.report.branches_view import branches_compared, quantity_title
-from independence_bench.report.encode import fields_of
-from independence_bench.report.format import (
-    from_to,
-    number,
-    plural,
-    short_names,
-    signed,
-    tokens_text,
-)
-from independence_bench.report.keys import picked
-from independence_bench.report.leaderboard_view import judges_in_intervals
+from independence_bench.report.encode import fields_of, picked
+from independence_bench.report.format import short_names
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -81,7 +73,7 @@ def statement(comparison: SubjectComparison, names: tuple[str, str] | None = Non
     rows = (comparison.first, comparison.second)
     names = names or side_names(*rows)
     for name, row in zip(names, rows, strict=True):
-        if row.score.index is None:
+        if row.index is None:
             return f"{name} is incomplete, so there is no difference of the index."
     if comparison.board.uncertainty is None:
         return (
@@ -140,7 +132,7 @@ def what_thinking_did(comparison: SubjectComparison) -> str:
         how_sure = f"95% {kind} {ends}"
         how_sure += "" if told_apart(interval) else ": it may be chance"
     with_more, with_less = (
-        tokens_text(row.reasoning_tokens) if row.reasoning_tokens else None for row in (more, less)
+        row.reasoning_tokens.shown(COUNT) if row.reasoning_tokens else None for row in (more, less)
     )
     efforts = more.subject.effort, less.subject.effort
     took = (
@@ -192,7 +184,7 @@ def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
             f"a true difference of {index.seen_new_scenarios or 0:.1f} points is detected in 80 "
             "of 100 tests like this one, and a smaller one less often"
         )
-    one, other = (row.score.runs for row in rows)
+    one, other = (row.runs for row in rows)
     runs = (
         f"{one} and {other} runs"
         if one != other
@@ -258,18 +250,17 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
     """Who is called *name*, and what there is of it."""
     health = row.health
     thought = (
-        f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
+        f", {health.replies_with_reasoning} of {health.replies} replies with reasoning"
+        if health.replies_with_reasoning
+        else ""
     )
-    facts = (
-        f"{plural(row.score.runs, 'run')}{thought}"
-        f"{'' if row.score.index is not None else ', incomplete'}"
-    )
+    facts = f"{plural(row.runs, 'run')}{thought}{'' if row.index is not None else ', incomplete'}"
     return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({facts})"
 
 
 def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: bool) -> Table:
     """The index and each dimension, with both intervals."""
-    one, other = comparison.first.score.index, comparison.second.score.index
+    one, other = comparison.first.index, comparison.second.index
     difference = signed(None if one is None or other is None else other - one)
     shown = (
         "index",
@@ -400,8 +391,8 @@ def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
     def side(row: Row) -> dict[str, Any]:
         return {
             "label": row.label,
-            "index": row.score.index,
-            "runs": row.score.runs,
+            "index": row.index,
+            "runs": row.runs,
             "thinks": row.thinks,
             "reasoning_tokens": row.reasoning_tokens,
         }
@@ -410,7 +401,7 @@ def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
     return {
         "protocol": board.protocol_name,
         **picked(board, "configurations judge main_judge rules judge_exam=exam"),
-        "judges_in_intervals": judges_in_intervals(board),
+        "judges_in_intervals": board.judges_in_intervals,
         "a": side(comparison.first),
         "b": side(comparison.second),
         "names": names,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
@@ -30,9 +30,9 @@ from independence_bench.analysis.costs import (
 from independence_bench.analysis.held_stems import HeldStems, character_of, held
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.errors import WrongUse
+from independence_bench.figures import SHARE
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.board_view import exam_line
-from independence_bench.report.encode import View, json_text
+from independence_bench.report.encode import json_text
 from independence_bench.report.leaderboard_view import board_values
 from independence_bench.report.names_view import naming_json
 from independence_bench.report.scenarios_view import scenario_values
@@ -55,10 +55,8 @@ class JudgeFacts:
     failed: int  # transcripts without one, asked again and again
     exam: str | None  # what the exam says of it, in a line; None: nothing
 
-    VIEW: ClassVar[View] = View(also=("failed_share",))
-
     @property
-    def failed_share(self) -> float:
+    def failed_share(self) -> Annotated[float, SHARE]:
         """Failed judgements of all that it was asked for, [0, 1]; 0 where none was."""
         asked = self.judged + self.failed
         return self.failed / asked if asked else 0.0
@@ -212,11 +210,18 @@ def _judge(board: Board) -> JudgeFacts:
     rows = board.rows
     judged, failed = (
         sum(counts)
-        for counts in zip(*((r.health.judged, r.health.judge_failed) for r in rows), strict=True)
+        for counts in zip(
+            *((r.health.transcripts_judged, r.health.judgements_failed) for r in rows), strict=True
+        )
     )
-    subjects = sum(bool(r.health.judged) for r in rows)
+    subjects = sum(bool(r.health.transcripts_judged) for r in rows)
     return JudgeFacts(
-        board.judge or "", board.by_table, subjects, judged, failed, exam_line(board.exam)
+        board.judge or "",
+        board.by_table,
+        subjects,
+        judged,
+        failed,
+        board.exam_line,
     )
 
 
@@ -235,8 +240,8 @@ def scored_marks(board: Board, row: Row, only: Only = EVERY) -> dict[str, tuple[
     of the row.
     """
     counts = {}
-    shown = only.marks(board.protocol) if only.experiments else row.score.means
-    for name in row.score.means:
+    shown = only.marks(board.protocol) if only.experiments else row.means
+    for name in row.means:
         if name not in shown:
             continue
         slots = [
@@ -246,9 +251,9 @@ def scored_marks(board: Board, row: Row, only: Only = EVERY) -> dict[str, tuple[
             if any(mark.name == name for mark in scenario.marks)
         ]
         there = sum(
-            name in row.marks.get(run, {}).get(slot, {}) for run in row.runs for slot in slots
+            name in row.marks.get(run, {}).get(slot, {}) for run in row.run_scores for slot in slots
         )
-        counts[name] = (there, len(slots) * len(row.runs))
+        counts[name] = (there, len(slots) * len(row.run_scores))
     return counts
 
 

@@ -13,11 +13,10 @@ from independence_bench.analysis.leaderboard import sittings_shift
 from independence_bench.analysis.statistics.planning import Expected, expect, seen_apart
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.engine.preview import Estimate, Preview
+from independence_bench.figures import money, plural
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.report.board_view import exam_line
-from independence_bench.report.format import money, plural
-from independence_bench.report.keys import picked
+from independence_bench.report.encode import picked
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -75,7 +74,7 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
     yield Note(
         ("\n", Name(plan.protocol.name), f" · {runs} · {where} · judge ", Name(judge)), style=""
     )
-    if exam := exam_line(preview.exam):
+    if exam := (preview.exam.line if preview.exam else None):
         yield Note(Prose(exam))
     yield Note("")
     rows: list[Cells | Group] = [
@@ -172,7 +171,7 @@ def expected_index(board: Board | None, subjects: Collection[str]) -> float:
     """The mean index of these *subjects* (hashes) on *board*, else of all on it, else `ASSUMED`."""
     ranked = () if board is None else board.ranked
     own = [row for row in ranked if row.subject.hash in subjects]
-    indices = [row.score.index for row in own or ranked if row.score.index is not None]
+    indices = [row.index for row in own or ranked if row.index is not None]
     return sum(indices) / len(indices) if indices else ASSUMED
 
 

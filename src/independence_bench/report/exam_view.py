@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from independence_bench.analysis.exam.answers import ExamPaper
-from independence_bench.analysis.exam.result import ExamResult, Fit, RubricResult, exam_result
-from independence_bench.judging.exam.questions import questions
-from independence_bench.report.board_view import FIT_TEXT
-from independence_bench.report.encode import fields_of, json_text
-from independence_bench.report.format import (
-    interval_text,
-    number,
-    paid,
-    plural,
-    share_text,
-    value_text,
+from independence_bench.analysis.exam.result import (
+    FIT_TEXT,
+    ExamResult,
+    Fit,
+    RubricResult,
+    exam_result,
 )
+from independence_bench.figures import interval_text, number, paid, plural, share_text, value_text
+from independence_bench.judging.exam.questions import questions
+from independence_bench.report.encode import fields_of, json_text
 from independence_bench.report.table import (
     Block,
     Bullets,

@@ -13,10 +13,10 @@ from independence_bench.analysis.gate import Gate, ItemTest, Outcome, Resolution
 from independence_bench.analysis.statistics.hypothesis_tests import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
+from independence_bench.figures import from_to, money, number, plural, signed
 from independence_bench.report.board_view import examined_by
 from independence_bench.report.compare_view import score_title, score_values, values_of_both
-from independence_bench.report.format import from_to, money, number, plural, signed
-from independence_bench.report.keys import picked
+from independence_bench.report.encode import picked
 from independence_bench.report.persona_view import crossed, quoted
 from independence_bench.report.table import (
     Block,

@@ -15,22 +15,21 @@ from independence_bench.analysis.judge_agreement import (
 )
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED
 from independence_bench.escape import label_text
-from independence_bench.protocol.definition import mark_words
-from independence_bench.report.board_view import exam_lines
-from independence_bench.report.encode import json_text
-from independence_bench.report.format import (
+from independence_bench.figures import (
     between,
     from_to,
     given,
     number,
     paid,
     plural,
-    scale,
     seconds_text,
     share,
     signed,
 )
-from independence_bench.report.keys import HEAD, PLACE, picked
+from independence_bench.protocol.definition import mark_words
+from independence_bench.report.board_view import exam_lines
+from independence_bench.report.encode import HEAD, PLACE, json_text, picked
+from independence_bench.report.format import scale
 from independence_bench.report.table import (
     Block,
     Bullets,

@@ -11,8 +11,7 @@ from typing import Any
 from independence_bench.analysis.board import Board, Row, RuleDifference
 from independence_bench.analysis.compare_settings import ConfigurationComparison
 from independence_bench.analysis.costs import IndexPrice
-from independence_bench.analysis.statistics.values import UNKNOWN
-from independence_bench.analysis.uncertainty import BoardUncertainty
+from independence_bench.figures import between, number, plural
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_notes import board_legend, of_delivery, of_reasoning
 from independence_bench.report.board_view import (
@@ -23,7 +22,6 @@ from independence_bench.report.board_view import (
     made_by,
     marks_table,
     not_ranked,
-    over_runs,
     ranking,
     unranked,
 )
@@ -31,9 +29,7 @@ from independence_bench.report.branches_view import (
     branch_blocks,
     no_index,
 )
-from independence_bench.report.encode import json_text
-from independence_bench.report.format import between, number, plural
-from independence_bench.report.keys import picked
+from independence_bench.report.encode import fields_of, json_text
 from independence_bench.report.settings_view import prices
 from independence_bench.report.table import (
     EVERYTHING,
@@ -86,7 +82,7 @@ def board_view(
     missing = matching(board.incomplete, shown)
     listing = shown.top is None or not board.ranked
     if priced is not None:
-        judged = [row for row in (missing if listing else ()) if row.health.judged]
+        judged = [row for row in (missing if listing else ()) if row.health.transcripts_judged]
         for place, row in enumerate([*rows, *judged] if marks else ()):
             yield from subject_blocks(board, row, explained=not place)
         if rows or judged:
@@ -149,16 +145,14 @@ def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
         cells: list[Cells] = [
             (
                 Prose(d.title),
-                number(
-                    None if (value := row.score.dimensions.get(d.name)) is None else 100 * value, 1
-                ),
+                number(None if (value := row.dimensions.get(d.name)) is None else 100 * value, 1),
                 *(between(one.rerun), between(one.new_scenarios)),
             )
             for d in board.protocol.dimensions
             if (one := sure.dimensions[d.name].scaled(100) if d.name in sure.dimensions else None)
         ]
         whole = (
-            number(row.score.index, 1),
+            number(row.index, 1),
             between(sure.index.rerun),
             between(sure.index.new_scenarios),
         )
@@ -191,9 +185,10 @@ def boards_json(
     where our own rules say something else than those of the boards; left out where the boards are
     by our own. *detailed*: of each board, what a run of its ranked subjects costs.
     """
-    shown: dict[str, Any] = {"boards": [board_values(board) for board in boards]}
-    for values, priced in zip(shown["boards"], detailed, strict=False):
+    every = [fields_of(board) for board in boards]
+    for values, priced in zip(every, detailed, strict=False):
         values["dollars_a_run"] = priced
+    shown: dict[str, Any] = {"boards": every}
     if compared:
         shown["configurations_compared"] = compared
     if differing is not None:
@@ -203,64 +198,7 @@ def boards_json(
 
 def board_values(board: Board) -> dict[str, Any]:
     """One board as JSON has it."""
-    uncertainty = board.uncertainty
-    values = picked(
-        board,
-        "protocol configurations default_configuration=default judge main_judge "
-        "judge_is_embedded=by_table judge_exam=exam judge_and_subjects_of_one_vendor=kin rules "
-        "weighting=protocol.weights",  # null: the protocol's own
-    )
-    return values | {
-        "weights": {d.name: d.weight for d in board.protocol.dimensions},
-        "judges_in_intervals": judges_in_intervals(board),
-        "interval_method": over_runs(board) or None,  # null: our own
-        "no_intervals_because": uncertainty.why_no_interval() if uncertainty else [],
-        "runs_together": _together(uncertainty),
-        "sittings": uncertainty.of_sittings() if uncertainty else None,
-        "ranked": [_row(row) for row in board.ranked],
-        "incomplete": [_row(row) for row in board.incomplete],
-    }
-
-
-def judges_in_intervals(board: Board) -> Sequence[str]:
-    """The judges whose differences the board's intervals include."""
-    return board.jurors or ([board.judge] if board.judge else [])
-
-
-def _together(uncertainty: BoardUncertainty | None) -> dict[str, Any] | None:
-    """The variance of runs over the sum of their conversations': 1 where runs are independent; and
-    what follows.
-    """
-    together = uncertainty.runs_together() if uncertainty else None
-    if together is None:
-        return None
-    values = picked(together, "variance_ratio=ratio degrees p excess_in_intervals=excess")
-    return values | {"subjects": int((together.weight > 0).sum())}
-
-
-def _row(row: Row) -> dict[str, Any]:
-    values = picked(
-        row,
-        "rank label subject index=score.index index_interval=uncertainty.index "
-        "index_interval_as_published=as_published "
-        "index_interval_without_sessions=uncertainty.without_sessions "
-        "index_if_lost_replies_folded=index_if_folded ranks=uncertainty.standing "
-        "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs "
-        "standard_deviation=score.deviation made dimensions=score.dimensions label_doubt=doubt "
-        "dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs health "
-        "reasoning_tokens missing",
-    )
-    values["left_out_by_judge"] = {
-        mark: picked(share, "count of value") for mark, share in row.left_out.items()
-    }
-    values["by_configuration"] = {
-        str(configuration): picked(score, "index standard_deviation=deviation")
-        | {"index_interval": row.uncertainty_by_configuration.get(configuration, UNKNOWN)}
-        for configuration, score in row.by_configuration.items()
-    }
-    # of a protocol with stems
-    if row.branches:
-        values["branches"] = row.branches
+    values: dict[str, Any] = fields_of(board)
     return values
 
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
 from independence_bench.escape import label_text
+from independence_bench.figures import plural
 from independence_bench.judging.extraction import ChosenName
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.encode import fields_of, json_text
-from independence_bench.report.format import plural
-from independence_bench.report.keys import picked
+from independence_bench.report.encode import fields_of, json_text, picked
 from independence_bench.report.table import (
     Block,
     Cells,

@@ -21,11 +21,11 @@ from independence_bench.analysis.held_stems import (
     lower_than_first,
 )
 from independence_bench.analysis.statistics.values import Interval
+from independence_bench.figures import between, number, plural
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.report.board_view import examined_by
-from independence_bench.report.encode import json_text
-from independence_bench.report.format import between, number, plural, short_names
-from independence_bench.report.keys import picked
+from independence_bench.report.encode import json_text, picked
+from independence_bench.report.format import short_names
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -291,12 +291,12 @@ def quoted(text: str, most: int = QUOTED) -> str:
 
 def index_of(side: Side) -> float | None:
     """The index, 0 to 100; None: it has none."""
-    return side.row.score.index if side.row else None
+    return side.row.index if side.row else None
 
 
 def interval_of(side: Side) -> Interval | None:
     """Where the index lies over other items of the kind."""
-    return side.row.uncertainty.index.new_scenarios if side.row else None
+    return side.row.index_interval.new_scenarios if side.row else None
 
 
 def persona_json(

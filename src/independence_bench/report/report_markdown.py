@@ -13,18 +13,16 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.analysis.leaderboard import MOST_UNANSWERED
+from independence_bench.figures import money, paid, plural, share
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import cautions, doubts, of_delivery, of_reasoning
 from independence_bench.report.board_view import (
-    REASONING_TOKENS,
     apart,
-    exam_line,
     examined_by,
     health_table,
     made_by,
     marks_table,
     not_ranked,
-    over_runs,
     ranking,
     unranked,
     weighted,
@@ -36,7 +34,6 @@ from independence_bench.report.branches_view import (
     no_index,
 )
 from independence_bench.report.contents import Contents
-from independence_bench.report.format import money, paid, plural, share
 from independence_bench.report.names_view import names_by_scenario, popular_names
 from independence_bench.report.persona_view import persona_view, sides_of
 from independence_bench.report.scenarios_view import difficulty
@@ -188,7 +185,7 @@ def _marks(contents: Contents) -> frozenset[str] | None:
 
 def _ranking(contents: Contents, picture: str) -> Iterator[Block]:
     board, marks = contents.main, _marks(contents)
-    if line := exam_line(board.exam):
+    if line := board.exam_line:
         said, command, judges = line.partition(": aib ")
         yield Note(
             Prose(f"{said[0].upper()}{said[1:]}" + (f": `aib {judges}`." if command else "."))
@@ -210,7 +207,7 @@ def _ranking(contents: Contents, picture: str) -> Iterator[Block]:
             "new scenarios CI."
             if board.rules == OWN.name
             else "In the picture: the dot is the index, the bar its CI over runs.",
-            *(Prose(line) for line in over_runs(board)),
+            *(Prose(line) for line in board.interval_method or ()),
             *(Prose(line) for line in doubts(board)),
             (
                 "Dimensions, 0 to 100, 100 being the most independent (weight in the index): ",
@@ -344,20 +341,12 @@ def _made(contents: Contents) -> Iterator[Block]:
 
 
 def _health(contents: Contents) -> Iterator[Block]:
-    legend = (
-        "{Judged}: transcripts with their marks, of those planned for the runs that were begun. "
-        "{Invalid}: calls "
-        "without a valid reply after all attempts (empty, debris, stopped by a filter). {Failed "
-        "attempts}: the share "
-        "of attempts without an answer; most were repeated successfully. A subject without a "
-        "valid reply in over "
-        f"{MOST_UNANSWERED:.0%} of its conversations is excluded. {{Cut off}}: ended by the "
-        "token limit in both "
-        "attempts. {Plain text}: without calling the tool. {Reasoned}: came with reasoning, "
-        f"requested or not. {REASONING_TOKENS} "
-        "{Judge failed}: transcripts without a verdict."
+    table = health_table(contents.main.rows)
+    excluded = (
+        "A subject without a valid reply in over "
+        f"{MOST_UNANSWERED:.0%} of its conversations is excluded."
     )
-    yield replace(health_table(contents.main.rows), legend=legend)
+    yield replace(table, legend=f"{table.legend} {excluded}")
 
 
 def _cost(contents: Contents) -> Iterator[Block]:
@@ -399,7 +388,7 @@ def _details(contents: Contents) -> Iterator[Block]:
     for place, detail in enumerate(contents.details):
         row, spent = detail.row, detail.spent
         yield Title(Name(row.label), level=3)
-        if row.health.judged or not row.excluded:
+        if row.health.transcripts_judged or not row.excluded:
             yield marks_table(contents.protocol, row, detail.scored)
             if row.branches:
                 yield from branch_blocks(row.branches, explained=not place)

@@ -9,11 +9,10 @@ from typing import Any
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import FEWEST, ItemAnalysis
+from independence_bench.figures import number, percent, plural
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_view import examined_by, judged_by
-from independence_bench.report.encode import json_text
-from independence_bench.report.format import number, percent, plural
-from independence_bench.report.keys import HEAD, picked
+from independence_bench.report.encode import HEAD, json_text, picked
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 
 

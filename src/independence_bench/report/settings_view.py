@@ -14,8 +14,8 @@ from independence_bench.analysis.compare_settings import (
     Variant,
 )
 from independence_bench.analysis.costs import IndexPrice
+from independence_bench.figures import from_to, number, paid, plural, signed
 from independence_bench.report.board_view import NEW, RERUN
-from independence_bench.report.format import from_to, number, paid, plural, signed
 from independence_bench.report.table import (
     Block,
     Column,
@@ -42,7 +42,7 @@ def settings_table(comparisons: Sequence[SettingComparison], by: str) -> Iterato
         [
             (
                 *(Name(variant.label), Prose(variant.setting), *_difference(variant)),
-                served_by(variant.served) or "–",
+                served_by(tuple(variant.served.items())) or "–",
             )
             for comparison in comparisons
             for variant in comparison.variants

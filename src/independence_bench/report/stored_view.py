@@ -20,12 +20,11 @@ from independence_bench.analysis.audit import (
     Severity,
 )
 from independence_bench.analysis.costs import Costs, ModelCost, Paid
+from independence_bench.figures import money, plural, signed
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.encode import json_text
-from independence_bench.report.format import money, plural, signed
-from independence_bench.report.keys import picked
+from independence_bench.report.encode import json_text, picked
 from independence_bench.report.table import (
     Block,
     Cells,

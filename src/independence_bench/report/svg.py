@@ -53,14 +53,14 @@ def ranking_plot(board: Board) -> str:
         ]
     for n, (row, label) in enumerate(zip(rows, labels, strict=True)):
         y = top + LINE * (n + 0.5)
-        index = row.score.index or 0.0
+        index = row.index or 0.0
         drawn += [
             f"<g><title>{safe(row.label)}: {index:.1f}</title>",
             text_at(left - 10, y + 4, label, "end", "name"),
             f'<path class="line" d="M{left:.1f} {y:.1f}H{left + axis:.1f}" stroke-dasharray="1 '
             '3"/>',
-            *_bar(row.uncertainty.index.new_scenarios, left, axis, y, "thin"),
-            *_bar(row.uncertainty.index.rerun, left, axis, y, "thick"),
+            *_bar(row.index_interval.new_scenarios, left, axis, y, "thin"),
+            *_bar(row.index_interval.rerun, left, axis, y, "thick"),
             f'<circle class="dot" cx="{left + axis * index / 100:.1f}" cy="{y:.1f}" r="4.5"/>',
             text_at(left + axis + 44, y + 4, f"{index:.1f}", "end"),
             "</g>",

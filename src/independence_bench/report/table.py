@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from independence_bench.escape import label_text, name_text
-from independence_bench.report.format import plural
+from independence_bench.figures import plural
 
 Medium = Literal["terminal", "report"]
 

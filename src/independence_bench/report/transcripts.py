@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.exam.result import ExaminedJudges, examined_judges
 from independence_bench.analysis.results import Key, stored_at
 from independence_bench.errors import WrongUse
+from independence_bench.figures import plural
 from independence_bench.judging.judge import Flag, embedded_of, flags_of
 from independence_bench.lookup import fit, instead
 from independence_bench.models.markup import leftover_tokens
@@ -23,7 +24,7 @@ from independence_bench.protocol.definition import EARLIER_FORM, Configuration, 
 from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.script import spelled_out
 from independence_bench.report.board_view import exam_lines
-from independence_bench.report.format import mark_text, plural, scale
+from independence_bench.report.format import mark_text, scale
 from independence_bench.report.table import (
     Block,
     Bullets,

@@ -26,6 +26,7 @@ from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
 from independence_bench.analysis.results import ReasoningTokens
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
+from independence_bench.figures import COUNT, POINTS, WHOLE, Count, Points, Whole
 from independence_bench.protocol.definition import Branch, Dimension
 from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.board_notes import (
@@ -34,23 +35,12 @@ from independence_bench.report.board_notes import (
     of_lost,
     of_prompt,
     of_reasoning,
-    reasoning_doubt,
 )
-from independence_bench.report.board_view import doubt_text, of_runs, over_runs
+from independence_bench.report.board_view import doubt_text, of_runs
 from independence_bench.report.branches_view import no_index
-from independence_bench.report.encode import (
-    POINTS,
-    THOUSANDS,
-    WHOLE,
-    Cell,
-    Points,
-    Score,
-    Thousands,
-    Whole,
-    csv_bytes,
-)
+from independence_bench.report.encode import Cell, csv_bytes
 from independence_bench.viewer import fragments
-from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
+from independence_bench.viewer.fragments import Citation, ProtocolEntry, Score, SubjectFacts
 from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
@@ -92,9 +82,9 @@ class BoardRow:
     dimensions: tuple[Annotated[Score, WHOLE], ...]  # in the order of the board's dimensions
     health: Health
     price: IndexPrice | None  # null: not ranked
-    reply_length: Thousands | None  # characters of a mean valid reply; null: nothing was said
+    reply_length: Count | None  # characters of a mean valid reply; null: nothing was said
     # of a mean valid reply; null: nothing is known
-    reasoning_tokens: Annotated[ReasoningTokens, THOUSANDS] | None
+    reasoning_tokens: Annotated[ReasoningTokens, COUNT] | None
     # mean share of its points in each scenario, in the board's order
     scenarios: tuple[Whole | None, ...]
     missing: tuple[str, ...]  # why it is not ranked, a line each
@@ -155,12 +145,12 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
     )
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
     named = {one.label for of in (*providers, *efforts) for one in of.variants}
-    sure = [row.uncertainty.index for row in board.ranked]
+    sure = [row.index_interval for row in board.ranked]
     known = [
         interval for of in sure for interval in (of.rerun, of.new_scenarios) if interval is not None
     ]
     ends = [end for interval in known for end in (interval.low, interval.high)]
-    ends += [row.score.index for row in board.ranked if row.score.index is not None]
+    ends += [row.index for row in board.ranked if row.index is not None]
     return BoardAnswer(
         version=catalog.version,
         board=entry,
@@ -235,7 +225,7 @@ def _line(row: BoardRow) -> list[Cell]:
         row.deviation,
         row.runs,
         *(cell for one in row.dimensions for cell in _with_ends(one)),
-        *(health.invalid_share, health.cut_off_share, health.reasoned_share),
+        *(health.share_invalid, health.share_cut_off, health.share_with_reasoning),
         *(price.replies_per_run, price.judging_per_run, price.dollars_per_run, row.reply_length),
         *((tokens.mean, tokens.estimated) if (tokens := row.reasoning_tokens) else (None, None)),
         *(
@@ -297,21 +287,21 @@ def board_rows(
     why = fragments.why_no_interval(board)
 
     def dimension(row: Row, name: str) -> Score:
-        sure = row.uncertainty.dimensions.get(name, UNKNOWN)
-        return score_of(percent(row.score.dimensions[name]), sure.scaled(100), why)
+        sure = row.dimension_intervals.get(name, UNKNOWN)
+        return score_of(percent(row.dimensions[name]), sure.scaled(100), why)
 
     return [
         BoardRow(
             rank=row.rank,
-            standing=row.uncertainty.standing,
-            standing_new_scenarios=row.uncertainty.standing_new_scenarios,
+            standing=row.ranks,
+            standing_new_scenarios=row.ranks_new_scenarios,
             subject=fragments.subject_facts(catalog, row.subject),
             thinks=row.thinks,
-            index=score_of(row.score.index, row.uncertainty.index, why),
+            index=score_of(row.index, row.index_interval, why),
             as_published=row.as_published,
-            without_sessions=row.uncertainty.without_sessions,
-            deviation=row.score.deviation,
-            runs=row.score.runs,
+            without_sessions=row.index_interval_without_sessions,
+            deviation=row.standard_deviation,
+            runs=row.runs,
             dimensions=tuple(dimension(row, one.name) for one in board.protocol.dimensions),
             health=row.health,
             price=prices.get(row.label),
@@ -322,11 +312,11 @@ def board_rows(
             ),
             missing=row.missing,
             excluded=row.excluded is not None,
-            whole_runs=len(row.whole),
-            whole_index=mean_of(row.whole),
+            whole_runs=len(row.run_indices),
+            whole_index=mean_of(row.run_indices),
             branches=row.branches,
             label_doubt=doubt_text(row),
-            reasoning_doubt=reasoning_doubt(row),
+            reasoning_doubt=row.reasoning_doubt,
         )
         for row in rows
     ]
@@ -360,7 +350,7 @@ def scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFacts, ..
 def _remarks(board: Board) -> Sequence[str]:
     remarks = [BY_TABLE] if board.demonstration else []
     remarks += [NO_JUDGE] if board.judge is None else []
-    remarks += [] if board.rules == OWN.name else [OTHER_RULES, *over_runs(board)]
+    remarks += [] if board.rules == OWN.name else [OTHER_RULES, *(board.interval_method or ())]
     remarks += no_index(board)
     remarks += [
         f"By the weights “{weighting.name}”, not by the protocol's own: {weighting.title}."

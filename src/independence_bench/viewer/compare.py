@@ -20,9 +20,10 @@ from independence_bench.analysis.compare_subjects import (
 )
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval
 from independence_bench.analysis.uncertainty import Compared
+from independence_bench.columns import Rounded
+from independence_bench.figures import minus, number, signed
 from independence_bench.report.compare_view import side_names, statement, what_thinking_did
-from independence_bench.report.encode import Cell, Rounded, cell, csv_bytes, minus
-from independence_bench.report.format import number, signed
+from independence_bench.report.encode import Cell, cell, csv_bytes
 from independence_bench.viewer import fragments
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, subject_id
 

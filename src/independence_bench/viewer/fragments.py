@@ -16,11 +16,12 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.costs import SubjectCost, results_behind, subject_costs
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.analysis.results import ReasoningTokens, reasoning_tokens, reply_lengths
+from independence_bench.analysis.statistics.values import Uncertainty
+from independence_bench.figures import Count, Dollars, Format, GivenMark, Points, Share
 from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
 from independence_bench.protocol.script import spelled_out
-from independence_bench.report.encode import Dollars, GivenMark, Points, Share, Thousands
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.viewer.snapshot import (
     BoardEntry,
@@ -32,6 +33,19 @@ from independence_bench.viewer.snapshot import (
 NAME = "AI Independence Bench"
 IN_FLIGHT = "in flight"
 A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A number in [0, 100] with its uncertainty."""
+
+    value: float | None
+    uncertainty: Uncertainty
+    why: str | None  # why an interval is missing; null where none is
+
+    def shown(self, form: Format) -> str | None:
+        """The number, as *form* writes it."""
+        return None if self.value is None else form.text(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +62,7 @@ class FirstReading:
     the first time.
     """
 
-    conversations: Thousands | None  # in the store; null: not counted yet
+    conversations: Count | None  # in the store; null: not counted yet
     share: Share | None  # that is done, in [0, 1]; null: nothing waits for it
 
 

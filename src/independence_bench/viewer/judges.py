@@ -10,15 +10,14 @@ from typing import Literal
 
 from independence_bench.analysis.exam.answers import ExamAnswer as Answered
 from independence_bench.analysis.exam.answers import ExamPaper, exam_papers, exam_scales
-from independence_bench.analysis.exam.result import ExamResult
+from independence_bench.analysis.exam.result import FIT_TEXT, ExamResult
 from independence_bench.analysis.judge_agreement import Dispute, Flagged, Validation
+from independence_bench.figures import given
 from independence_bench.hashing import text_hash
 from independence_bench.judging.exam.questions import HARD, Question, questions, stem_of
 from independence_bench.protocol.definition import mark_words
-from independence_bench.report.board_view import FIT_TEXT, exam_line
 from independence_bench.report.encode import csv_bytes
 from independence_bench.report.exam_view import Examined, examined
-from independence_bench.report.format import given
 from independence_bench.store.results import judges_aside
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import ProtocolEntry
@@ -80,7 +79,9 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
                     disputes=validation.disputes[:MOST],
                     flagged=validation.flagged[:MOST],
                 ),
-                exams=tuple(exam_line(judge.exam) for judge in validation.judges),
+                exams=tuple(
+                    (judge.exam.line if judge.exam else None) for judge in validation.judges
+                ),
                 subjects=tuple(ids.get(subject.label, "") for subject in validation.subjects),
                 disputes=found_at(validation.disputes),
                 disputed=len(validation.disputes),

@@ -12,6 +12,7 @@ from typing import Literal
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import ScenarioFacts
+from independence_bench.figures import GivenMark, Whole
 from independence_bench.judging.prompt import rubric_texts
 from independence_bench.protocol.definition import (
     OPENING,
@@ -21,7 +22,7 @@ from independence_bench.protocol.definition import (
     StemScore,
 )
 from independence_bench.report.branches_view import quantity_title
-from independence_bench.report.encode import GivenMark, Whole, csv_bytes
+from independence_bench.report.encode import csv_bytes
 from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied, script

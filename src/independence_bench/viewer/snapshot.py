@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.exam.result import ExaminedJudges
@@ -27,6 +27,7 @@ from independence_bench.analysis.item_analysis import ItemAnalysis, measure_boar
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import boards_of, read_examined
 from independence_bench.analysis.results import Key, stored_protocol
+from independence_bench.columns import HIDDEN, SENT
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
@@ -34,8 +35,6 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.board_view import exam_line
-from independence_bench.report.encode import View
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of, unique_labels
@@ -199,10 +198,10 @@ class BoardEntry:
     """A board without its rows, so that it can be listed before they are worked out."""
 
     id: str
-    edition: Edition
+    edition: Annotated[Edition, HIDDEN]
     configurations: tuple[Configuration, ...]  # several are pooled
     judge: str | None  # label; None: nothing is judged yet
-    judge_kind: JudgeKind | None
+    judge_kind: Annotated[JudgeKind | None, HIDDEN]
     judges: tuple[str, ...]  # labels: the jury's, or the one
     rules: str  # by which marks became indices: own, published
     # the judge is the main one: whose board is opened where nobody says by which
@@ -210,10 +209,8 @@ class BoardEntry:
     weights: str | None = None  # a weighting that the protocol names; None: its own weights
     exam: str | None = None  # what the exam says of the judge or the jury, in a line; None: nothing
 
-    VIEW: ClassVar[View] = View(without=("edition", "judge_kind"), also=("protocol",))
-
     @property
-    def protocol(self) -> str:
+    def protocol(self) -> Annotated[str, SENT]:
         """The protocol's id."""
         return self.edition.id
 
@@ -362,7 +359,7 @@ class Catalog:
                 () if board.judge is None else (board.judge,),
                 OWN.name,
                 board.judge == board.main_judge,
-                exam=exam_line(board.exam),
+                exam=board.exam_line,
             )
             for id_, board in self.boards(edition).items()
         ]
@@ -376,7 +373,7 @@ class Catalog:
                     "jury",
                     jury,
                     OWN.name,
-                    exam=exam_line(board.exam),
+                    exam=board.exam_line,
                 )
                 for id_, board in self.boards(edition, OWN.name, jury).items()
             ]

@@ -17,16 +17,10 @@ from independence_bench.analysis.costs import SubjectCost
 from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.analysis.held_stems import HeldItem, HeldStems, held
 from independence_bench.analysis.statistics.values import UNKNOWN
+from independence_bench.figures import POINTS, Dollars, Points, Whole
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import OWN, mean_of
-from independence_bench.report.encode import (
-    POINTS,
-    Dollars,
-    Points,
-    Score,
-    Whole,
-    csv_bytes,
-)
+from independence_bench.report.encode import csv_bytes
 from independence_bench.report.persona_view import (
     BESIDES,
     headline,
@@ -38,7 +32,7 @@ from independence_bench.report.persona_view import (
 from independence_bench.store.registry import stored_picture
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow, percent
-from independence_bench.viewer.fragments import MarkScale, SubjectFacts, mark_cell
+from independence_bench.viewer.fragments import MarkScale, Score, SubjectFacts, mark_cell
 from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
@@ -139,9 +133,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     spent = costs.get(row.subject.hash, SubjectCost())
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
     marks = [
-        fragments.scale(board.protocol, mark)
-        for mark in every.values()
-        if mark.name in row.score.means
+        fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in row.means
     ]
     listed = listing(catalog, entry, board)
     stored = [
@@ -213,7 +205,7 @@ def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
     score.
     """
     details = []
-    for run, score in row.runs.items():
+    for run, score in row.run_scores.items():
         shares = []
         for scenario in board.protocol.scenarios:
             slots = [(configuration, scenario.id) for configuration in board.configurations]
@@ -249,7 +241,7 @@ def _elsewhere(
                 yield Elsewhere(
                     board=other.id,
                     configurations=other.configurations,
-                    index=boards.score_of(there.score.index, there.uncertainty.index, why),
+                    index=boards.score_of(there.index, there.uncertainty.index, why),
                     change=change,
                     why=None if change and change.rerun else why or why_no_interval or NOT_ON_BOTH,
                 )
@@ -257,11 +249,11 @@ def _elsewhere(
 
 def _change(here: Row, there: Row) -> SubjectEffect | None:
     """The index there minus the one here; None where it has none on one of the two boards."""
-    if here.score.index is None or there.score.index is None:
+    if here.index is None or there.index is None:
         return None
     return change_between(
-        (here.score.index, here.uncertainty.index.rerun),
-        (there.score.index, there.uncertainty.index.rerun),
+        (here.index, here.uncertainty.index.rerun),
+        (there.index, there.uncertainty.index.rerun),
     )
 
 
@@ -276,7 +268,7 @@ def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple
             transcript_slug(edition.hash, reading.transcript_id),
         )
         for reading in with_changes(readings, [board])
-        if reading.configuration in entry.configurations and reading.run in row.runs
+        if reading.configuration in entry.configurations and reading.run in row.run_scores
     )
 
 
@@ -306,7 +298,7 @@ def field_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
 def _profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
     others = [other.score.dimensions[dimension] for other in board.ranked if other is not row]
     there = sorted(100 * value for value in others if value is not None)
-    mine = percent(row.score.dimensions[dimension])
+    mine = percent(row.dimensions[dimension])
     return FieldProfile(
         dimension,
         place,
@@ -387,7 +379,7 @@ def persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
     subjects = []
     for row in board.rows:
         mine = played.get(row.label, HeldStems())
-        uncertainty = row.uncertainty.index
+        uncertainty = row.index_interval
         subjects.append(
             PersonaSubject(
                 fragments.subject_facts(catalog, row.subject),
@@ -395,7 +387,7 @@ def persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
                 tuple(_persona_item(entry, row.subject.hash, item) for item in mine.items),
                 None if mine.style is None else 10 * mine.style,
                 tuple(PersonaCount(title, *mine.done(branch)) for branch, title in BESIDES.items()),
-                Score(row.score.index, uncertainty, fragments.why_no_interval(board)),
+                Score(row.index, uncertainty, fragments.why_no_interval(board)),
             )
         )
     with catalog.store.reading() as connection:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from independence_bench.analysis.exam.result import ExaminedJudges
+from independence_bench.figures import GivenMark, SmallDifference
 from independence_bench.judging.embedded.judge import EmbeddedJudge, evidence_of, gives
 from independence_bench.judging.embedded.reading import StateReader, find_phrases
 from independence_bench.judging.embedded.weights import Weights
@@ -21,7 +22,6 @@ from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.delivery import tools
 from independence_bench.protocol.plan import sent
-from independence_bench.report.encode import GivenMark, SmallDifference
 from independence_bench.report.transcripts import Conversation, Place, read_conversations
 from independence_bench.store.attempts import Exchange, exchanges_of
 from independence_bench.store.results import Reply

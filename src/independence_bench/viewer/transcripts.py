@@ -13,10 +13,10 @@ from typing import Literal
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.results import judgements_at
+from independence_bench.figures import GivenMark, Whole
 from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
 from independence_bench.protocol.stem_scoring import branch_worth
-from independence_bench.report.encode import GivenMark, Whole
 from independence_bench.store.results import Judgement
 from independence_bench.viewer.fragments import copied
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript

@@ -13,12 +13,13 @@ costs one query.
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from statistics import fmean, median
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from sqlalchemy import Connection
@@ -32,6 +33,9 @@ from independence_bench.analysis.exam.answers import (
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure, Items
 from independence_bench.analysis.statistics.values import Interval
+from independence_bench.columns import HIDDEN, SENT
+from independence_bench.escape import label_text
+from independence_bench.figures import AGREEMENT, SHARE, Format, Paid, number, plural
 from independence_bench.judging.exam.questions import questions, stem_of
 from independence_bench.judging.judge import Judge
 from independence_bench.models.spec import SIMULATED, vendor_of
@@ -41,6 +45,11 @@ from independence_bench.store import registry, results
 
 Fit = Literal["ranking", "not fit", "not known"]
 FIT: tuple[Fit, ...] = ("ranking", "not known", "not fit")  # from the best
+FIT_TEXT: Mapping[Fit, str] = {
+    "ranking": "fit for ranking",
+    "not fit": "not fit for ranking",
+    "not known": "fitness not known",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,10 @@ class ExamFigure:
     value: float
     interval: Interval | None  # 95%, for other questions like these; None: too few questions
 
+    def shown(self, form: Format) -> str:
+        """The number, as *form* writes it."""
+        return form.text(self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class ExamShare:
@@ -66,13 +79,17 @@ class ExamShare:
     hits: int
     of: int  # at least 1
 
+    def shown(self, form: Format) -> str:
+        """The share, as *form* writes it."""
+        return form.text(self.value)
+
     @property
-    def value(self) -> float:
+    def value(self) -> Annotated[float, SENT]:
         """[0, 1]."""
         return self.hits / self.of
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> Annotated[Interval, SENT]:
         """95%, exact."""
         return known_states.share_limits(self.hits, self.of)
 
@@ -84,12 +101,14 @@ class RubricResult:
     rubric: str
     questions: int  # that were asked, with a verdict or not
     of: int  # questions that the rubric has
-    kappa: ExamFigure | None  # mean over the rubric's marks; None: no verdict, or all states alike
-    failed: ExamShare  # answers without a verdict, with those to attacks
+    kappa: Annotated[
+        ExamFigure | None, AGREEMENT
+    ]  # mean over the rubric's marks; None: no verdict, or all states alike
+    failed: Annotated[ExamShare, SHARE]  # answers without a verdict, with those to attacks
     # questions with an attack that got a better mark (another band or level) than without it;
     # None: no such question has both verdicts
-    swayed: ExamShare | None
-    dollars_a_verdict: float | None  # None: no price is known
+    swayed: Annotated[ExamShare | None, SHARE]
+    dollars_a_verdict: Paid | None  # None: no price is known
     fitness: Fitness
 
 
@@ -99,7 +118,7 @@ class ExamResult:
 
     rubrics: tuple[RubricResult, ...]
     fitness: Fitness
-    cost: float | None  # dollars, of all answers; None where no price is known
+    cost: Paid | None  # dollars, of all answers; None where no price is known
     when: datetime  # of the last answer
 
     def rubric(self, name: str) -> RubricResult | None:
@@ -107,7 +126,7 @@ class ExamResult:
         return next((result for result in self.rubrics if result.rubric == name), None)
 
     @property
-    def kappa(self) -> float | None:
+    def kappa(self) -> Annotated[float | None, AGREEMENT]:
         """The lowest kappa of its rubrics; None without any."""
         kappas = [rubric.kappa.value for rubric in self.rubrics if rubric.kappa]
         return min(kappas, default=None)
@@ -157,11 +176,11 @@ def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
 def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
     """Kappa of *answers*, all with a verdict, and the known states: the mean over the marks."""
     given: dict[str, list[tuple[int, str, float]]] = defaultdict(list)
-    for number, answer in enumerate(answers):
+    for place, answer in enumerate(answers):
         for name, state in answer.question.state.items():
             if name in (answer.marks or {}):
                 mark = stem_of(name, answer.question.judged)
-                given[mark].append((number, state, (answer.marks or {})[name]))
+                given[mark].append((place, state, (answer.marks or {})[name]))
     figures: list[Figure] = []
     for name, scale in exam_scales(rubric).items():
         if not (rows := given.get(name)):
@@ -312,13 +331,81 @@ class ExamStanding:
 class BoardExam:
     """What is known of the judge, or the jury, whose marks a board shows."""
 
-    standing: ExamStanding | None  # None: not sat, or of a jury not by all of its members
+    # None: not sat, or of a jury not by all of its members
+    standing: Annotated[ExamStanding | None, HIDDEN]
     # labels of those who have not sat; without simulated ones, which need not
-    lacking: tuple[str, ...] = ()
+    lacking: Annotated[tuple[str, ...], HIDDEN] = ()
     # what has them sit, after `aib exam -j`; without those that no name leads to
-    typed: tuple[str, ...] = ()
+    typed: Annotated[tuple[str, ...], HIDDEN] = ()
     no_questions: bool = False  # the exam is known to have none for what the protocol's marks are
-    jury: bool = False
+    jury: Annotated[bool, HIDDEN] = False
+
+    @property
+    def line(self) -> Annotated[str | None, SENT]:
+        """exam: kappa 0.86, fit for ranking, 2026-01-31. None where all who have not sat need not.
+
+        Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are
+        harmless on one line. With a date and not with how long ago that was, so that the same store
+        gives the same bytes.
+        """
+        if self.no_questions:
+            return "exam: it has no questions for what is marked here"
+        if self.standing is None:
+            jury = f"of the jury {', '.join(map(label_text, self.lacking))}"
+            return say_not_sat(jury if self.jury else "the judge", [self]) if self.lacking else None
+        standing = self.standing
+        kappa = [] if standing.kappa is None else [f"kappa {number(standing.kappa, 2)}"]
+        missing = [f"{plural(len(standing.missing), 'rubric')} not sat"] if standing.missing else []
+        of = "exam of the jury" if self.jury else "exam"
+        parts = [*kappa, FIT_TEXT[standing.result.fitness.fit], *missing]
+        return f"{of}: {', '.join(parts)}, {standing.result.when:%Y-%m-%d}"
+
+    @property
+    def sat(self) -> Annotated[bool, SENT]:
+        """Whether all of them have, in something that the board is marked by."""
+        return self.standing is not None
+
+    @property
+    def fit(self) -> Annotated[Fit | None, SENT]:
+        """None: not sat."""
+        return self.standing.result.fitness.fit if self.standing else None
+
+    @property
+    def why(self) -> Annotated[tuple[str, ...], SENT]:
+        """Why it is not fit, a sentence each."""
+        return self.standing.result.fitness.why if self.standing else ()
+
+    @property
+    def kappa(self) -> Annotated[float | None, AGREEMENT]:
+        """Of the weakest rubric; None unless all were sat."""
+        return self.standing.kappa if self.standing else None
+
+    @property
+    def when(self) -> Annotated[datetime | None, SENT]:
+        """The time of the last answer."""
+        return self.standing.result.when if self.standing else None
+
+    @property
+    def rubrics(self) -> Annotated[tuple[str, ...], SENT]:
+        """Those that were sat."""
+        return tuple(one.rubric for one in self.standing.result.rubrics) if self.standing else ()
+
+    @property
+    def not_sat(self) -> Annotated[tuple[str, ...], SENT]:
+        """The rubrics that were not."""
+        return self.standing.missing if self.standing else ()
+
+    @property
+    def members_not_sat(self) -> Annotated[tuple[str, ...], SENT]:
+        """Of a jury, the labels of those who have not sat."""
+        return self.lacking if self.jury else ()
+
+
+def say_not_sat(who: str, exams: Sequence[BoardExam]) -> str:
+    """*who* has not, and the command that has them sit."""
+    has = "have" if sum(len(exam.lacking) for exam in exams) > 1 else "has"
+    sit = " ".join(f"-j {shlex.quote(label_text(name))}" for exam in exams for name in exam.typed)
+    return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
 
 
 @dataclass(frozen=True, slots=True)

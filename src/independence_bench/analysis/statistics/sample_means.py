@@ -50,6 +50,7 @@ from independence_bench.analysis.statistics.intervals import (
     tail,
 )
 from independence_bench.analysis.statistics.values import Floats, Interval
+from independence_bench.figures import Share, Whole
 
 FEWEST = 4  # stems: below, what is believed beforehand outweighs what is measured
 # What is believed of a dispersion before anything was measured, with the weight of so many stems in
@@ -213,9 +214,9 @@ class Step:
 
     push: int  # 1, 2, ...
     at_risk: float  # ladders that stood before it and were pushed
-    folded: float  # of those, at this push
+    folded: Whole  # of those, at this push
     # S: the share that stands after it, [0, 1]; None: none was at risk, so nothing is known
-    standing: float | None
+    standing: Share | None
 
 
 def kaplan_meier(ladders: Sequence[EndedLadder], pushes: int) -> tuple[Step, ...]:

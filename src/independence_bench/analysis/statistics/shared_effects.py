@@ -27,11 +27,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import erfc, sqrt
+from typing import Annotated
 
 import numpy as np
 
 from independence_bench.analysis.statistics.intervals import Scores
 from independence_bench.analysis.statistics.values import Floats, Numbers
+from independence_bench.columns import HIDDEN, SENT, Column
 
 BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
 # of the average: how little of what shifts whole runs a subject near an end is taken to feel
@@ -66,13 +68,13 @@ class RunEffects:
     0 everywhere.
     """
 
-    of_runs: Floats  # V: the variance of its runs' scores
-    of_conversations: Floats  # W: the sum of its conversations' variances
-    by_chance: Floats  # the variance of V - W where runs are independent
-    weight: Floats  # runs - 1, or runs - sittings
+    of_runs: Annotated[Floats, HIDDEN]  # V: the variance of its runs' scores
+    of_conversations: Annotated[Floats, HIDDEN]  # W: the sum of its conversations' variances
+    by_chance: Annotated[Floats, HIDDEN]  # the variance of V - W where runs are independent
+    weight: Annotated[Floats, HIDDEN]  # runs - 1, or runs - sittings
 
     @property
-    def ratio(self) -> float | None:
+    def ratio(self) -> Annotated[float | None, Column(key="variance_ratio")]:
         """V over W, all subjects together; about 1 where runs are independent. None where nothing
         varies.
         """
@@ -80,7 +82,7 @@ class RunEffects:
         return float((self.weight * self.of_runs).sum()) / below if below > 0 else None
 
     @property
-    def degrees(self) -> float:
+    def degrees(self) -> Annotated[float, SENT]:
         """Of freedom, of the ratio: 2 over its variance where runs are independent, as for a
         chi-square.
 
@@ -94,7 +96,7 @@ class RunEffects:
         )
 
     @property
-    def p(self) -> float | None:
+    def p(self) -> Annotated[float | None, SENT]:
         """The chance of so large a ratio or a larger one where runs are independent; None where it
         is not known.
 
@@ -108,7 +110,7 @@ class RunEffects:
         return erfc((max(ratio, 0.0) ** (1 / 3) - 1 + spread) / sqrt(2 * spread)) / 2
 
     @property
-    def excess(self) -> float:
+    def excess(self) -> Annotated[float, Column(key="excess_in_intervals")]:
         """By how much of W the variance of a run is taken to be larger, at least 0.
 
         The ratio less 1, drawn towards 0 by `BELIEVED_DEGREES`.
@@ -127,6 +129,11 @@ class RunEffects:
             and self.p is not None
             and self.p < CERTAIN
         )
+
+    @property
+    def subjects(self) -> Annotated[int, SENT]:
+        """How many of them show it."""
+        return int((self.weight > 0).sum())
 
     def excess_of(self, room: Floats) -> Floats:
         """The same for each subject, by its *room*, mean x (1 - mean).

@@ -6,9 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+
+from independence_bench.columns import HIDDEN, SENT, Column
+from independence_bench.figures import Format
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -30,6 +34,10 @@ class Interval:
     def holds(self, number: float) -> bool:
         """Whether *number* is inside, the ends included."""
         return self.low <= number <= self.high
+
+    def shown(self, form: Format) -> str:
+        """Both ends, as *form* writes them."""
+        return form.ends(self)
 
     def scaled(self, factor: float) -> Interval:
         """In another unit; a negative *factor* turns it round."""
@@ -92,16 +100,35 @@ NO_UNCERTAINTY = RowUncertainty()
 
 
 @dataclass(frozen=True, slots=True)
+class ByQuestion:
+    """A number by each of the two questions; None: not known."""
+
+    rerun: float | None
+    new_scenarios: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class ScoreDifference:
     """One score of two subjects, the first minus the second, in its own unit."""
 
     difference: float
-    uncertainty: Uncertainty
+    uncertainty: Annotated[Uncertainty, Column(key="interval")]
     # the smallest true difference that 80 of 100 repetitions would tell from none
-    seen_rerun: float | None
-    seen_new_scenarios: float | None
-    p_rerun: float | None = None  # the p at which 0 would be on the edge of the interval
-    p_new_scenarios: float | None = None
+    seen_rerun: Annotated[float | None, HIDDEN]
+    seen_new_scenarios: Annotated[float | None, HIDDEN]
+    # the p at which 0 would be on the edge of the interval
+    p_rerun: Annotated[float | None, HIDDEN] = None
+    p_new_scenarios: Annotated[float | None, HIDDEN] = None
+
+    @property
+    def smallest_seen(self) -> Annotated[ByQuestion, SENT]:
+        """The smallest true difference that 80 of 100 repetitions would tell from none."""
+        return ByQuestion(self.seen_rerun, self.seen_new_scenarios)
+
+    @property
+    def p(self) -> Annotated[ByQuestion, SENT]:
+        """The p at which 0 would be on the edge of the interval."""
+        return ByQuestion(self.p_rerun, self.p_new_scenarios)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
