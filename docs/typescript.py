@@ -1,6 +1,6 @@
 """Classes of values -> TypeScript interfaces, so that the page's data types have one source.
 
-Of every class there is what `report/encode.py` says is sent of it. The first paragraph of a
+Of every class there is what it says is sent of it (`columns`). The first paragraph of a
 docstring and the comments behind the fields are carried over. Two classes of one name, and a type
 that JSON has not, are refused.
 """
@@ -15,10 +15,11 @@ import textwrap
 import tokenize
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from independence_bench.report.encode import AS_TEXT, WORDED, attributes
+from independence_bench.columns import TEXTS, parts
 
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 WIDTH = 120  # as of all of the page's code
@@ -57,7 +58,10 @@ def typescript(answers: Sequence[type]) -> str:
 
 
 def _collect(hint: Any, found: dict[str, type]) -> None:
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint) and hint not in AS_TEXT:
+    if isinstance(hint, type) and hasattr(hint, "sent"):
+        _collect(as_sent(hint), found)
+        return
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         if name_of(hint) in found:
             if found[name_of(hint)] is not hint:
                 raise TypeError(
@@ -65,10 +69,15 @@ def _collect(hint: Any, found: dict[str, type]) -> None:
                 )
             return
         found[name_of(hint)] = hint
-        for one in attributes(hint):
+        for one in parts(hint):
             _collect(one.hint, found)
     for part in get_args(hint):
         _collect(part, found)
+
+
+def as_sent(shape: Any) -> Any:
+    """The type of what is sent in place of *shape*."""
+    return get_type_hints(shape.sent, vars(inspect.getmodule(shape)), include_extras=True)["return"]
 
 
 def name_of(shape: type) -> str:
@@ -80,11 +89,11 @@ def _interface(shape: type) -> Iterator[str]:
     said = _comments(shape)
     yield _comment((inspect.getdoc(shape) or "").split("\n\n")[0], "")
     yield f"export interface {name_of(shape)} {{"
-    every = attributes(shape)
+    every = parts(shape)
     for one in every:
-        yield from _with_comment(f"  readonly {one.name}: {written(one.hint)};", said.get(one.name))
-    texts = [f'"{one.name}"' for one in every if one.worded]
-    if shape in WORDED:
+        yield from _with_comment(f"  readonly {one.key}: {written(one.hint)};", said.get(one.name))
+    texts = [f'"{one.key}"' for one in every if one.worded]
+    if hasattr(shape, "as_text"):
         absent = any(type(None) in get_args(one.hint) for one in every[:1])
         yield f"  readonly shown: string{' | null' if absent else ''};"
     elif texts:
@@ -109,8 +118,12 @@ def written(hint: Any) -> str:
     """*hint* in TypeScript's words."""
     if hint in PLAIN:
         return PLAIN[hint]
-    if hint in AS_TEXT:
+    if hint in TEXTS:
         return "string"
+    if isinstance(hint, type) and hasattr(hint, "sent"):
+        return written(as_sent(hint))
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return " | ".join(f'"{one.value}"' for one in hint)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return name_of(hint)
     kind, parts = get_origin(hint), get_args(hint)

@@ -170,8 +170,8 @@ class TableColumn(NamedTuple):
         value = self.value(row)
         if value is None:
             return "–"
-        if hasattr(value, "shown"):
-            return str(value.shown(self.format))
+        if hasattr(value, "as_text"):
+            return str(value.as_text(self.format))
         return str(value) if self.format is None else self.format.text(value)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import unicodedata
 from typing import Any, ClassVar
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -110,3 +112,16 @@ def _plain(value: Any) -> Any:
 _CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain
 )
+
+
+LONGEST = 48  # characters of a name in a slug
+DIGITS = 8  # hexadecimal ones, which tell two of one name apart
+
+
+def slug(name: str, hash_: str) -> str:
+    """A name that is safe in a path: *name* as far as it is plain letters and digits, and the start
+    of *hash_* (hexadecimal).
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()
+    readable = re.sub(r"[^a-z0-9]+", "-", plain)[:LONGEST].strip("-")
+    return f"{readable}-{hash_[:DIGITS]}" if readable else hash_[:DIGITS]

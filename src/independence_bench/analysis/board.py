@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from independence_bench.analysis.branches import BranchStatistics, Share
+from independence_bench.analysis.costs import IndexPrice
 from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges
 from independence_bench.analysis.health import Health, RunTimes
 from independence_bench.analysis.lookalikes import LabelDoubt
@@ -28,7 +29,7 @@ from independence_bench.analysis.statistics.values import (
 )
 from independence_bench.analysis.uncertainty import BoardUncertainty, SittingsAllowance
 from independence_bench.columns import HIDDEN, INSIDE, SENT, Column
-from independence_bench.figures import COUNT, HUNDRED, POINTS, Points, share
+from independence_bench.figures import COUNT, HUNDRED, POINTS, Points, Whole, share
 from independence_bench.models.spec import SIMULATED, ChatModel, vendor_of
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, shipped
@@ -126,6 +127,16 @@ class Row:
             spare=1,
         ),
     ] = None
+
+    # what one run of it cost; None: no index, or it was not read (`costs.with_prices`)
+    price: Annotated[IndexPrice | None, INSIDE] = None
+    # None: nothing was said, or it was not read
+    reply_length: Annotated[
+        float | None,
+        Column("Length", COUNT, wide=True, spare=3, meaning="characters of a mean valid reply"),
+    ] = None
+    # in each scenario, in the protocol's order, the mean share of its points, of 100; (): not read
+    scenarios: tuple[Whole | None, ...] = ()
 
     @property
     def index(self) -> Annotated[float | None, POINTS]:

@@ -69,7 +69,7 @@ class StemMean:
     interval: Interval | None  # None: fewer than `FEWEST` stems
     stems: int  # that it is the mean of, at least 1
 
-    def shown(self, form: Format) -> str:
+    def as_text(self, form: Format) -> str:
         """The number, as *form* writes it."""
         return form.text(self.value)
 

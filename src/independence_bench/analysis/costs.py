@@ -29,8 +29,8 @@ from independence_bench.analysis.results import (
     reasoning_tokens,
     results_of,
 )
-from independence_bench.columns import SENT
-from independence_bench.figures import WHOLE, Count, Dollars
+from independence_bench.columns import SENT, Column
+from independence_bench.figures import DOLLARS, WHOLE, Count, Dollars
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
 from independence_bench.protocol.definition import Configuration
@@ -350,7 +350,11 @@ class IndexPrice:
     index: float
     replies_per_run: Dollars | None
     judging_per_run: Dollars | None  # what the board's judge took for it
-    dollars_per_run: Dollars | None  # both together
+    # both together
+    dollars_per_run: Annotated[
+        float | None,
+        Column("$ a run", DOLLARS, wide=True, spare=1, meaning="replies and judge of one run"),
+    ]
 
     @property
     def free(self) -> Annotated[bool, SENT]:

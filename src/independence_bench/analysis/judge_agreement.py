@@ -37,7 +37,7 @@ from independence_bench.analysis.statistics.agreement import (
     quadratic_kappa,
 )
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.columns import HIDDEN
+from independence_bench.columns import HIDDEN, SENT, Column
 from independence_bench.figures import (
     AGREEMENT,
     COUNT,
@@ -72,9 +72,19 @@ class JudgedConversation:
 
     subject: str  # label
     subject_hash: Annotated[str, HIDDEN]
-    scenario: Scenario
+    scenario: Annotated[Scenario, HIDDEN]
     configuration: Configuration
     run: int
+
+    @property
+    def scenario_id(self) -> Annotated[str, Column(key="scenario")]:
+        """Its id in the protocol."""
+        return self.scenario.id
+
+    @property
+    def title(self) -> Annotated[str, SENT]:
+        """The scenario's."""
+        return self.scenario.title
 
 
 @dataclass(frozen=True, slots=True)

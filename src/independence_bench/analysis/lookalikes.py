@@ -16,7 +16,9 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
+from independence_bench.columns import HIDDEN, SENT
 from independence_bench.escape import UNSEEN_IN_NAMES, name_text
 
 _RESEMBLING = {
@@ -94,9 +96,19 @@ _OF_ANY = frozenset({"Modifier", "Katakana-Hiragana", "Ideographic", ""})
 class LabelDoubt:
     """Why a label may be taken for another."""
 
+    label: Annotated[str, HIDDEN]
     reads_like: tuple[str, ...]  # the labels that it looks like, as they are shown
     # the alphabets of its first word that mixes some; () where none does
     mixed_scripts: tuple[str, ...]
+
+    @property
+    def says(self) -> Annotated[str, SENT]:
+        """The label, written out in ASCII, and why."""
+        like, scripts = self.reads_like, self.mixed_scripts
+        more = f" and {len(like) - 1} more" if len(like) > 1 else ""
+        why = [f"reads like {like[0]}{more}"] if like else []
+        why += [f"has {' and '.join(scripts)} letters in one word"] if scripts else []
+        return f"{written_out(self.label)} {' and '.join(why)}"
 
 
 def label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
@@ -116,7 +128,7 @@ def label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
                 )
             )
             if others or mixed_scripts(label):
-                doubts[label] = LabelDoubt(others, mixed_scripts(label))
+                doubts[label] = LabelDoubt(label, others, mixed_scripts(label))
     return doubts
 
 

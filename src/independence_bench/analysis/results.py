@@ -310,7 +310,7 @@ class ReasoningTokens:
     # some are counted by the stored text of the reasoning, for which the endpoint stated none
     estimated: bool
 
-    def shown(self, form: Format) -> str:
+    def as_text(self, form: Format) -> str:
         """412, or about 412 where some are estimated; below half of one, <1."""
         count = "<1" if 0 < self.mean < 0.5 else form.text(self.mean)
         return f"about {count}" if self.estimated else count

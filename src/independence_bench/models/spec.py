@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar
 from independence_bench.columns import HIDDEN, SENT
 from independence_bench.errors import SubjectError
 from independence_bench.escape import one_line
-from independence_bench.hashing import canonical, content_hash
+from independence_bench.hashing import canonical, content_hash, slug
 from independence_bench.lookup import did_you_mean, instead, near
 
 
@@ -94,6 +94,11 @@ class ChatModel:
     stateful: bool = False
 
     CAUSES_IF_SET: ClassVar[tuple[str, ...]] = ("stateful",)
+
+    @property
+    def id(self) -> Annotated[str, SENT]:
+        """What it is called in addresses: by its own label, whoever else is played."""
+        return slug(self.label, self.hash)
 
     @property
     def vendor(self) -> Annotated[str | None, SENT]:

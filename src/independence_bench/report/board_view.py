@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.result import BoardExam, say_not_sat
-from independence_bench.analysis.lookalikes import written_out
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.columns import table_columns
 from independence_bench.escape import label_text
@@ -147,19 +146,6 @@ def signs(row: Row) -> str:
         + (SMALL if very_small(row) else "")
         + (DOUBTED if row.doubt else "")
     )
-
-
-def doubt_text(row: Row) -> str | None:
-    """Why the label of *row* may be taken for another one, after it is written out in ASCII; None:
-    it may not.
-    """
-    if row.doubt is None:
-        return None
-    like, scripts = row.doubt.reads_like, row.doubt.mixed_scripts
-    more = f" and {len(like) - 1} more" if len(like) > 1 else ""
-    why = [f"reads like {like[0]}{more}"] if like else []
-    why += [f"has {' and '.join(scripts)} letters in one word"] if scripts else []
-    return f"{written_out(row.subject.label)} {' and '.join(why)}"
 
 
 def very_small(row: Row) -> bool:

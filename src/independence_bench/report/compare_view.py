@@ -132,7 +132,8 @@ def what_thinking_did(comparison: SubjectComparison) -> str:
         how_sure = f"95% {kind} {ends}"
         how_sure += "" if told_apart(interval) else ": it may be chance"
     with_more, with_less = (
-        row.reasoning_tokens.shown(COUNT) if row.reasoning_tokens else None for row in (more, less)
+        row.reasoning_tokens.as_text(COUNT) if row.reasoning_tokens else None
+        for row in (more, less)
     )
     efforts = more.subject.effort, less.subject.effort
     took = (

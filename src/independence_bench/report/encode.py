@@ -163,10 +163,10 @@ def _plain(value: Any, form: Format | None = None) -> Any:
         )
         if sent.worded and own is not None:
             shown[sent.key] = worded(part, own)
-    if hasattr(value, "shown"):
+    if hasattr(value, "as_text"):
         if form is None:
             raise TypeError(f"nothing says how the numbers of a {shape.__name__} are written")
-        plain["shown"] = value.shown(form)
+        plain["shown"] = value.as_text(form)
     elif shown:
         plain["shown"] = shown
     return plain

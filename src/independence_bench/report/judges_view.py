@@ -321,8 +321,9 @@ def _validation(validation: Validation) -> dict[str, Any]:
     labels = [row.label for row in validation.judges]
     return picked(
         validation,
-        f"{HEAD} main_judge=main conversations judges self_preference=favours flagged",
+        f"{HEAD} main_judge=main conversations judges self_preference=favours",
     ) | {
+        "flagged": [picked(one, f"{PLACE} judge flags") for one in validation.flagged],
         "subjects": [
             picked(row, "label mean spread")
             | {"indices": dict(zip(labels, row.indices, strict=True))}

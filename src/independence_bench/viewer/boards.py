@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Annotated
+from typing import Any
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branches import (
-    BranchStatistics,
     Share,
     StemMean,
 )
@@ -21,14 +20,14 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices
-from independence_bench.analysis.health import Health
+from independence_bench.analysis.costs import price_indices
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
 from independence_bench.analysis.results import ReasoningTokens
-from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
-from independence_bench.figures import COUNT, POINTS, WHOLE, Count, Points, Whole
+from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Uncertainty
+from independence_bench.columns import TableColumn, table_columns
+from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Branch, Dimension
-from independence_bench.protocol.scoring import OWN, mean_of
+from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import (
     of_kin,
     of_labels,
@@ -36,17 +35,16 @@ from independence_bench.report.board_notes import (
     of_prompt,
     of_reasoning,
 )
-from independence_bench.report.board_view import doubt_text, of_runs
+from independence_bench.report.board_view import of_runs
 from independence_bench.report.branches_view import no_index
 from independence_bench.report.encode import Cell, csv_bytes
 from independence_bench.viewer import fragments
-from independence_bench.viewer.fragments import Citation, ProtocolEntry, Score, SubjectFacts
+from independence_bench.viewer.fragments import Citation, ProtocolEntry, Score
 from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
     NotThere,
     scenario_slug,
-    subject_id,
 )
 from independence_bench.viewer.versions import OtherVersion, other_versions
 
@@ -63,39 +61,21 @@ OTHER_RULES = (
 
 
 @dataclass(frozen=True, slots=True)
-class BoardRow:
-    """One subject on one board."""
+class PageColumn:
+    """A column of the page's table of rows."""
 
-    rank: int | None  # null: incomplete, excluded, or on a demonstration
-    # the ranks that it may have, were the same scenarios played again; null: not known
-    standing: Standing | None
-    standing_new_scenarios: Standing | None  # the same, were other scenarios of this kind asked
-    subject: SubjectFacts
-    thinks: bool  # told to reason, or does so by itself in most of its replies
-    index: Annotated[Score, POINTS]
-    # by the published rules: as it came with the imported data
-    as_published: Annotated[Interval, POINTS] | None
-    # of the index, were nothing allowed for between sessions; null: nothing is
-    without_sessions: Annotated[Uncertainty, POINTS] | None
-    deviation: Points | None  # standard deviation of the runs' indices
-    runs: int
-    dimensions: tuple[Annotated[Score, WHOLE], ...]  # in the order of the board's dimensions
-    health: Health
-    price: IndexPrice | None  # null: not ranked
-    reply_length: Count | None  # characters of a mean valid reply; null: nothing was said
-    # of a mean valid reply; null: nothing is known
-    reasoning_tokens: Annotated[ReasoningTokens, COUNT] | None
-    # mean share of its points in each scenario, in the board's order
-    scenarios: tuple[Whole | None, ...]
-    missing: tuple[str, ...]  # why it is not ranked, a line each
-    excluded: bool  # though all of its marks may be there
-    whole_runs: int  # that have an index
-    whole_index: Points | None  # the mean of their indices; null: there is none
-    branches: BranchStatistics | None  # of a protocol with stems; null: nothing of it counts
-    # why its label may be taken for another one of the board; null: it may not
-    label_doubt: str | None
-    # in what its replies belie the effort of its label; null: in nothing
-    reasoning_doubt: str | None
+    path: tuple[str, ...]  # from a row to its number; its text stands under *shown* beside it
+    title: str
+    meaning: str
+    wide: bool  # not beside the index, but with what the numbers are based on
+
+
+def page_columns() -> tuple[PageColumn, ...]:
+    """Those that a `Row` says it has."""
+    return tuple(
+        PageColumn((*one.path[:-1], one.key), one.column.title, one.column.meaning, one.column.wide)
+        for one in table_columns(Row)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +83,7 @@ class BoardPart:
     """`api/boards/<board>/part/<n>.json`, from 1: rows that the first part lacks."""
 
     version: str
-    rows: tuple[BoardRow, ...]
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +97,8 @@ class BoardAnswer:
     protocol: ProtocolEntry
     dimensions: tuple[Dimension, ...]
     scenarios: tuple[ScenarioFacts, ...]  # in the protocol's order
-    rows: tuple[BoardRow, ...]  # ranked ones first, by rank; then incomplete ones by label
+    rows: tuple[Row, ...]  # ranked ones first, by rank; then incomplete ones by label
+    columns: tuple[PageColumn, ...]  # that the rows have beside index and dimensions
     ranked: int  # how many subjects have an index, in whatever part
     subjects: int  # how many there are
     # the ends of all indices and their intervals; null: there are none
@@ -157,12 +138,13 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
         protocol=fragments.protocol_entry(catalog, entry.edition),
         dimensions=board.protocol.dimensions,
         scenarios=scenarios(entry, catalog.items(entry)),
-        rows=tuple(board_rows(catalog, entry, board, rows, fragments.costs(catalog, entry, rows))),
+        rows=board_rows(catalog, entry, rows),
+        columns=page_columns(),
         ranked=len(board.ranked),
         subjects=len(board.rows),
         reach=(min(ends), max(ends)) if ends else None,
         parts=ceil(len(board.rows) / ROWS) - 1 if first else 0,
-        ids={row.label: subject_id(row.subject) for row in board.rows if row.label in named},
+        ids={row.label: row.subject.id for row in board.rows if row.label in named},
         providers=tuple(providers),
         efforts=tuple(efforts),
         why=fragments.why_no_interval(board),
@@ -181,25 +163,54 @@ def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardPart:
         raise NotThere(number)
     return BoardPart(
         catalog.version,
-        tuple(board_rows(catalog, entry, board, rows, fragments.costs(catalog, entry, rows))),
+        board_rows(catalog, entry, rows),
     )
 
 
 def board_table(answer: BoardAnswer) -> bytes:
-    """`api/boards/<board>.csv`: a line a row."""
-    head = ["rank", "subject", "index", "index_low", "index_high", "standard_deviation", "runs"]
+    """`api/boards/<board>.csv`: a line a row, a column for each that a `Row` says it has."""
+    described = table_columns(Row)
+    settings = ("model", "endpoint", "provider", "reasoning", "temperature", "hash")
+    quantities = next((row.branches.quantities for row in answer.rows if row.branches), ())
+    head = ["rank", "subject", "index", "index_low", "index_high"]
     head += [
         name for d in answer.dimensions for name in (d.name, f"{d.name}_low", f"{d.name}_high")
     ]
-    head += ["invalid_share", "cut_off_share", "reasoned_share", "replies_dollars_per_run"]
-    head += ["judging_dollars_per_run", "dollars_per_run", "reply_characters"]
-    head += ["reasoning_tokens", "reasoning_tokens_estimated"]
-    head += ["model", "endpoint", "provider", "reasoning", "temperature", "hash", "missing"]
-    quantities = next((row.branches.quantities for row in answer.rows if row.branches), ())
-    if not quantities:
-        return csv_bytes(head, map(_line, answer.rows))
-    lines = [[*_line(row), *_branch_cells(row, quantities)] for row in answer.rows]
-    return csv_bytes([*head, *_branch_head(quantities)], lines)
+    head += [name for one in described for name in _names(one)]
+    head += [*settings, "missing", *_branch_head(quantities)]
+    lines = (
+        [
+            *(row.rank, row.label, row.index, *_ends(row.index_interval.rerun)),
+            *(cell for one in answer.dimensions for cell in _of_dimension(row, one.name)),
+            *(cell for one in described for cell in _cells(one.value(row), len(_names(one)))),
+            *(_cell(getattr(row.subject, name)) for name in settings),
+            "; ".join(row.missing),
+            *(_branch_cells(row, quantities)),
+        ]
+        for row in answer.rows
+    )
+    return csv_bytes(head, lines)
+
+
+def _names(described: TableColumn) -> list[str]:
+    """What its columns are called in a table for programs: tokens of reasoning have two."""
+    estimated = described.path == ("reasoning_tokens",)
+    return [described.key, *([f"{described.key}_estimated"] if estimated else [])]
+
+
+def _cells(value: Any, columns: int) -> list[Cell]:
+    if isinstance(value, ReasoningTokens):
+        return [value.mean, value.estimated]
+    return [value, *[None] * (columns - 1)]
+
+
+def _cell(value: Any) -> Cell:
+    return value.value if isinstance(value, Reasoning) else value
+
+
+def _of_dimension(row: Row, name: str) -> list[Cell]:
+    ends = row.dimension_intervals.get(name, UNKNOWN).scaled(100).rerun
+    return [percent(row.dimensions[name]), *_ends(ends)]
 
 
 def scenarios_table(answer: BoardAnswer) -> bytes:
@@ -215,38 +226,13 @@ def scenarios_table(answer: BoardAnswer) -> bytes:
     )  # fmt: skip
 
 
-def _line(row: BoardRow) -> list[Cell]:
-    health, subject = row.health, row.subject
-    price = row.price or IndexPrice("", 0.0, None, None, None)
-    return [
-        row.rank,
-        subject.label,
-        *_with_ends(row.index),
-        row.deviation,
-        row.runs,
-        *(cell for one in row.dimensions for cell in _with_ends(one)),
-        *(health.share_invalid, health.share_cut_off, health.share_with_reasoning),
-        *(price.replies_per_run, price.judging_per_run, price.dollars_per_run, row.reply_length),
-        *((tokens.mean, tokens.estimated) if (tokens := row.reasoning_tokens) else (None, None)),
-        *(
-            subject.model,
-            subject.endpoint,
-            subject.provider,
-            subject.reasoning,
-            subject.temperature,
-            subject.hash,
-        ),
-        "; ".join(row.missing),
-    ]
-
-
 def _branch_head(quantities: Sequence[Branch]) -> list[str]:
     """The columns that a board of stems with these *quantities* has beside others."""
     names = (*quantities, "pushes_withstood", "recovered")
     return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
 
 
-def _branch_cells(row: BoardRow, quantities: Sequence[Branch]) -> list[Cell]:
+def _branch_cells(row: Row, quantities: Sequence[Branch]) -> list[Cell]:
     """In the order of `_branch_head`."""
     of = row.branches
     folds = of.folds if of else None
@@ -270,56 +256,26 @@ def _ends(interval: Interval | None) -> tuple[Cell, Cell]:
     return (interval.low, interval.high) if interval else (None, None)
 
 
-def board_rows(
-    catalog: Catalog,
-    entry: BoardEntry,
-    board: Board,
-    rows: Sequence[Row],
-    spent: Mapping[str, SubjectCost],
-) -> list[BoardRow]:
-    """*rows* of *board*, each with what it cost, as it was *spent*, and how long its replies
-    are and how much reasoning they came with.
+def board_rows(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> tuple[Row, ...]:
+    """*rows* of the board, each with what it cost, how long its replies are, how much reasoning
+    they came with, and its shares of the scenarios.
     """
+    spent = fragments.costs(catalog, entry, rows)
     prices = {price.label: price for price in price_indices(rows, spent)}
     scores = dict(catalog.items(entry).scores)
     lengths = fragments.lengths(catalog, entry, rows)
     tokens = fragments.reasoning(catalog, entry, rows)
-    why = fragments.why_no_interval(board)
-
-    def dimension(row: Row, name: str) -> Score:
-        sure = row.dimension_intervals.get(name, UNKNOWN)
-        return score_of(percent(row.dimensions[name]), sure.scaled(100), why)
-
-    return [
-        BoardRow(
-            rank=row.rank,
-            standing=row.ranks,
-            standing_new_scenarios=row.ranks_new_scenarios,
-            subject=fragments.subject_facts(catalog, row.subject),
-            thinks=row.thinks,
-            index=score_of(row.index, row.index_interval, why),
-            as_published=row.as_published,
-            without_sessions=row.index_interval_without_sessions,
-            deviation=row.standard_deviation,
-            runs=row.runs,
-            dimensions=tuple(dimension(row, one.name) for one in board.protocol.dimensions),
-            health=row.health,
+    unknown = (None,) * len(entry.weighed.scenarios)
+    return tuple(
+        replace(
+            row,
             price=prices.get(row.label),
             reply_length=lengths.get(row.subject.hash),
             reasoning_tokens=tokens.get(row.subject.hash),
-            scenarios=tuple(
-                map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))
-            ),
-            missing=row.missing,
-            excluded=row.excluded is not None,
-            whole_runs=len(row.run_indices),
-            whole_index=mean_of(row.run_indices),
-            branches=row.branches,
-            label_doubt=doubt_text(row),
-            reasoning_doubt=row.reasoning_doubt,
+            scenarios=tuple(map(percent, scores.get(row.label) or unknown)),
         )
         for row in rows
-    ]
+    )
 
 
 def score_of(value: float | None, sure: Uncertainty, why: str | None) -> Score:

@@ -25,7 +25,7 @@ from independence_bench.figures import minus, number, signed
 from independence_bench.report.compare_view import side_names, statement, what_thinking_did
 from independence_bench.report.encode import Cell, cell, csv_bytes
 from independence_bench.viewer import fragments
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug
 
 DECIMALS = 3  # of what is compared, in [0, 100]
 HALF = 50  # of a score: a subject above it held more than it gave up
@@ -140,7 +140,7 @@ def comparisons_answer(
         why = of_board or "; ".join(pair.scores.why_no_interval) or None
         others.append(
             ComparedSubject(
-                subject_id(pair.second.subject),
+                pair.second.subject.id,
                 pair.second.label,
                 side_names(row, pair.second),
                 statement(pair),

@@ -27,7 +27,6 @@ from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
     Edition,
-    subject_id,
 )
 
 NAME = "AI Independence Bench"
@@ -43,7 +42,7 @@ class Score:
     uncertainty: Uncertainty
     why: str | None  # why an interval is missing; null where none is
 
-    def shown(self, form: Format) -> str | None:
+    def as_text(self, form: Format) -> str | None:
         """The number, as *form* writes it."""
         return None if self.value is None else form.text(self.value)
 
@@ -291,7 +290,7 @@ def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
         return copied(
             SubjectFacts,
             subject,
-            id=subject_id(subject),
+            id=subject.id,
             label=label,
             family=vendor_of(subject.model),
         )

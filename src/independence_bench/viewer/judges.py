@@ -13,7 +13,7 @@ from independence_bench.analysis.exam.answers import ExamPaper, exam_papers, exa
 from independence_bench.analysis.exam.result import FIT_TEXT, ExamResult
 from independence_bench.analysis.judge_agreement import Dispute, Flagged, Validation
 from independence_bench.figures import given
-from independence_bench.hashing import text_hash
+from independence_bench.hashing import slug, text_hash
 from independence_bench.judging.exam.questions import HARD, Question, questions, stem_of
 from independence_bench.protocol.definition import mark_words
 from independence_bench.report.encode import csv_bytes
@@ -21,7 +21,7 @@ from independence_bench.report.exam_view import Examined, examined
 from independence_bench.store.results import judges_aside
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import ProtocolEntry
-from independence_bench.viewer.snapshot import Catalog, Edition, NotThere, slug, subject_id
+from independence_bench.viewer.snapshot import Catalog, Edition, NotThere
 
 MOST = 300  # disputes, and verdicts to be read, that are listed
 
@@ -60,7 +60,7 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
         ): transcript.id
         for transcript in edition.transcripts
     }
-    ids = {label: subject_id(catalog.subjects[hash_]) for hash_, label in catalog.labels.items()}
+    ids = {label: catalog.subjects[hash_].id for hash_, label in catalog.labels.items()}
 
     def found_at(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
         places = [dispute.place for dispute in listed[:MOST]]

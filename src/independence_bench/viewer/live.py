@@ -32,7 +32,7 @@ from independence_bench.store.results import counted
 from independence_bench.viewer.fragments import FirstReading, Offer
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search import SearchAnswer, parse_query, search
-from independence_bench.viewer.snapshot import Catalog, read_catalog, subject_id
+from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 OFTEN = 2.0  # seconds between two looks at the store
 SHARE = 4.0  # times as long as reading it took, it is left alone
@@ -243,7 +243,7 @@ def first_looks(catalog: Catalog) -> Iterator[str]:
     for entry in islice(catalog.entries.values(), 1):
         for scenario in islice(entry.edition.units, 1):
             yield f"boards/{entry.id}/scenarios/{scenario}/part/all/0.json"
-        two = [subject_id(row.subject) for row in catalog.board(entry).ranked[:2]]
+        two = [row.subject.id for row in catalog.board(entry).ranked[:2]]
         if len(two) > 1:
             yield f"boards/{entry.id}/compare/{'/'.join(two)}.json"
 

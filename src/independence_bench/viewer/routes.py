@@ -26,7 +26,7 @@ from independence_bench.viewer import (
     versions,
 )
 from independence_bench.viewer.search import SearchAnswer
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at
 from independence_bench.viewer.versions import other_versions
 
 ID = r"([a-z0-9-]{1,80})"
@@ -97,7 +97,7 @@ class Answers:
         for scenario in entry.edition.units:
             yield from _both(f"{inside}/scenarios/{scenario}")
         for number, row in enumerate(board.rows):
-            subject = subject_id(row.subject)
+            subject = row.subject.id
             yield from _both(f"{inside}/subjects/{subject}")
             if self.offer.compared is None or number < self.offer.compared:
                 yield from _both(f"{inside}/compare/{subject}")

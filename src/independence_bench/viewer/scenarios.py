@@ -26,7 +26,7 @@ from independence_bench.report.encode import csv_bytes
 from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied, script
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario_slug, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario_slug
 from independence_bench.viewer.transcripts import State, StemEntry, TranscriptEntry, listing
 
 BEGINNING = 400  # characters of an answer: all of it is in its transcript
@@ -186,7 +186,7 @@ def _without_texts(
             branches=one.branches if isinstance(one, StemEntry) else (),
         )
         for subject, mine in lines.items()
-        for named in [(subject_id(catalog.subjects[subject]), catalog.labels[subject])]
+        for named in [(catalog.subjects[subject].id, catalog.labels[subject])]
         for one in listed.stems(subject, mine) or mine
     ]
     return sorted(

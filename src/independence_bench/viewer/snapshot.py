@@ -11,9 +11,7 @@ leaves its folder, and none differs from another in case alone.
 
 from __future__ import annotations
 
-import re
 import threading
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +26,7 @@ from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import boards_of, read_examined
 from independence_bench.analysis.results import Key, stored_protocol
 from independence_bench.columns import HIDDEN, SENT
-from independence_bench.hashing import content_hash, text_hash
+from independence_bench.hashing import content_hash, slug, text_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
@@ -42,16 +40,7 @@ from independence_bench.store.results import Told, TranscriptRow, nobody
 
 A = TypeVar("A")
 JudgeKind = Literal["model", "table", "person", "jury"]
-LONGEST = 48  # characters of a name in an id
-HASH = 8  # hexadecimal digits that tell two of one name apart
 TRANSCRIPT = 16  # of a transcript's id: there may be a hundred thousand
-
-
-def slug(name: str, hash_: str) -> str:
-    """*name* as far as it is plain letters and digits, and the start of *hash_* (hexadecimal)."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()
-    readable = re.sub(r"[^a-z0-9]+", "-", plain)[:LONGEST].strip("-")
-    return f"{readable}-{hash_[:HASH]}" if readable else hash_[:HASH]
 
 
 def scenario_slug(name: str) -> str:
@@ -344,7 +333,7 @@ class Catalog:
         """The row of the subject with that id. Raises NotThere."""
         _, rows = self.kept(
             ("rows", id(board)),
-            lambda: (board, {subject_id(row.subject): row for row in board.rows}),
+            lambda: (board, {row.subject.id: row for row in board.rows}),
         )
         return at(rows, subject)
 
@@ -390,11 +379,6 @@ class Catalog:
             for rules in RULES
             for one in entries
         ]
-
-
-def subject_id(subject: ChatModel) -> str:
-    """A subject's id: from its own label, so that it stays the same whoever else is played."""
-    return slug(subject.label, subject.hash)
 
 
 def board_id(

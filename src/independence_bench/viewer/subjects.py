@@ -14,9 +14,8 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
 from independence_bench.analysis.compare_settings import SubjectEffect, change_between
 from independence_bench.analysis.costs import SubjectCost
-from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
+from independence_bench.analysis.health import day_and_hour
 from independence_bench.analysis.held_stems import HeldItem, HeldStems, held
-from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.figures import POINTS, Dollars, Points, Whole
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import OWN, mean_of
@@ -31,7 +30,7 @@ from independence_bench.report.persona_view import (
 )
 from independence_bench.store.registry import stored_picture
 from independence_bench.viewer import boards, fragments
-from independence_bench.viewer.boards import BoardRow, percent
+from independence_bench.viewer.boards import percent
 from independence_bench.viewer.fragments import MarkScale, Score, SubjectFacts, mark_cell
 from independence_bench.viewer.snapshot import (
     BoardEntry,
@@ -54,26 +53,6 @@ class RunDetail:
     dimensions: tuple[Whole | None, ...]  # in the board's order
     scenarios: tuple[Whole | None, ...]  # share of its points, in the board's order of scenarios
     began: str | None  # when its first conversation ended: 2026-01-31 12:00, in UTC
-
-
-@dataclass(frozen=True, slots=True)
-class RunDates:
-    """When the runs of a subject were made, in UTC: 2026-01-31 12:00."""
-
-    first: str
-    last: str
-    days: int  # dates on which a conversation ended
-    span: str  # from the beginning of the first run to that of the last: 5.5 h
-    says: str  # what that leaves open
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigurationScore:
-    """Of a pool: one configuration by itself."""
-
-    configuration: Configuration
-    index: Annotated[Score, POINTS]
-    deviation: Points | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +83,12 @@ class SubjectAnswer:
 
     version: str
     board: str  # id
-    row: BoardRow
+    row: Row
     # a dimension each: what weighs most first, what weighs nothing last
     profile: tuple[FieldProfile, ...]
     marks: tuple[MarkScale, ...]
     runs: tuple[RunDetail, ...]
-    made: RunDates | None  # when they were; null: nothing was finished
     field: tuple[Whole | None, ...]  # the row's *scenarios*, as the mean over all ranked subjects
-    by_configuration: tuple[ConfigurationScore, ...]  # empty unless the board is a pool
     elsewhere: tuple[Elsewhere, ...]
     # all runs, replies and judge, attempts that were thrown away included; null: not known
     dollars: Dollars | None
@@ -128,9 +105,8 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     """`api/boards/<board>/subjects/<subject>.json`."""
     board = catalog.board(entry)
     row = catalog.row(board, subject)
-    costs = fragments.costs(catalog, entry, [row])
-    (shown,) = boards.board_rows(catalog, entry, board, [row], costs)
-    spent = costs.get(row.subject.hash, SubjectCost())
+    (shown,) = boards.board_rows(catalog, entry, [row])
+    spent = fragments.costs(catalog, entry, [row]).get(row.subject.hash, SubjectCost())
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
     marks = [
         fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in row.means
@@ -150,29 +126,10 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         profile=field_profiles(board, row),
         marks=tuple(marks),
         runs=_runs(listed, board, row),
-        made=None
-        if row.made is None
-        else RunDates(
-            day_and_hour(row.made.first),
-            day_and_hour(row.made.last),
-            row.made.days,
-            span_text(row.made.span),
-            sittings_note([row.made]),
-        ),
         # difficulty is the share that subjects lose of a scenario's points
         field=tuple(
             None if f.difficulty is None else 100 - f.difficulty
             for f in catalog.items(entry).scenarios
-        ),
-        by_configuration=tuple(
-            ConfigurationScore(
-                configuration,
-                boards.score_of(
-                    score.index, row.uncertainty_by_configuration.get(configuration, UNKNOWN), why
-                ),
-                score.deviation,
-            )
-            for configuration, score in row.by_configuration.items()
         ),
         elsewhere=tuple(_elsewhere(catalog, entry, row, why)),
         dollars=spent.total,
@@ -192,7 +149,7 @@ def subject_table(answer: SubjectAnswer) -> bytes:
     return csv_bytes(
         head,
         [
-            (answer.row.subject.label, line.run, str(line.configuration), line.scenario,
+            (answer.row.label, line.run, str(line.configuration), line.scenario,
              *(line.branch for _ in branches), line.state, line.why, line.score,
              *(mark_cell(scale, line.marks) for scale in answer.scales), line.id)
             for line in answer.transcripts

@@ -36,7 +36,6 @@ from independence_bench.viewer.snapshot import (
     Edition,
     at,
     board_id,
-    subject_id,
 )
 
 
@@ -127,7 +126,7 @@ def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> Versi
         unlike=unlike_line(change) or None,
         compared=compare.places(compared),
         subjects=tuple(
-            _subject(compared, comparison, subject_id(row.subject), row.label)
+            _subject(compared, comparison, row.subject.id, row.label)
             for comparison, (_, row) in zip(
                 compare_versions(change, before, now, pairs), pairs, strict=True
             )

@@ -93,7 +93,8 @@ export interface Board {
   readonly protocol: ProtocolEntry;
   readonly dimensions: readonly Dimension[];
   readonly scenarios: readonly ScenarioFacts[]; // in the protocol's order
-  readonly rows: readonly BoardRow[]; // ranked ones first, by rank; then incomplete ones by label
+  readonly rows: readonly Row[]; // ranked ones first, by rank; then incomplete ones by label
+  readonly columns: readonly PageColumn[]; // that the rows have beside index and dimensions
   readonly ranked: number; // how many subjects have an index, in whatever part
   readonly subjects: number; // how many there are
   readonly reach: readonly [number, number] | null;
@@ -125,6 +126,7 @@ export interface ScenarioFacts {
   readonly title: string;
   readonly experiment: string;
   readonly points: number; // of the 100, over all of its configurations
+  readonly transcripts: number; // of all subjects, runs and configurations
   readonly difficulty: number | null; // [0, 100]
   readonly ceiling: number | null; // [0, 1] of the transcripts: all of the points
   readonly floor: number | null; // [0, 1] of the transcripts: none of them
@@ -132,123 +134,134 @@ export interface ScenarioFacts {
   readonly shown: Shown<ScenarioFacts, "points" | "difficulty" | "ceiling" | "floor" | "discrimination">;
 }
 
-/** One subject on one board. */
-export interface BoardRow {
-  readonly rank: number | null; // null: incomplete, excluded, or on a demonstration
-  readonly standing: Standing | null;
-  readonly standing_new_scenarios: Standing | null; // the same, were other scenarios of this kind asked
-  readonly subject: SubjectFacts;
-  readonly thinks: boolean; // told to reason, or does so by itself in most of its replies
-  readonly index: Score;
-  readonly as_published: Interval | null;
-  readonly without_sessions: Uncertainty | null;
-  readonly deviation: number | null; // standard deviation of the runs' indices
-  readonly runs: number;
-  readonly dimensions: readonly Score[]; // in the order of the board's dimensions
-  readonly health: Health;
-  readonly price: IndexPrice | null; // null: not ranked
-  readonly reply_length: number | null; // characters of a mean valid reply; null: nothing was said
-  readonly reasoning_tokens: ReasoningTokens | null;
-  readonly scenarios: readonly (number | null)[];
-  readonly missing: readonly string[]; // why it is not ranked, a line each
-  readonly excluded: boolean; // though all of its marks may be there
-  readonly whole_runs: number; // that have an index
-  readonly whole_index: number | null; // the mean of their indices; null: there is none
-  readonly branches: BranchStatistics | null; // of a protocol with stems; null: nothing of it counts
-  readonly label_doubt: string | null;
-  readonly reasoning_doubt: string | null;
-  readonly shown: Shown<BoardRow, "deviation" | "reply_length" | "scenarios" | "whole_index">;
-}
-
-/** One subject's possible ranks, which hold for it at 95%. */
-export interface Standing {
-  readonly rank_low: number; // the best rank that it may have; 1 is the first
-  readonly rank_high: number; // the worst one
-  readonly tied_with_best: boolean; // it may be first: no other subject is significantly better
-}
-
-/** What is known of a subject beside what it said. */
-export interface SubjectFacts {
-  readonly id: string;
+/**
+ * One subject on one board. *rank* is None where the subject is incomplete, and on a demonstration.
+ */
+export interface Row {
+  readonly rank: number | null;
+  readonly subject: ChatModel;
   readonly label: string;
-  readonly hash: string;
-  readonly name: string; // as it is typed: model id, behind ENDPOINT: where that is not OpenRouter
+  readonly run_scores: Readonly<Record<string, RunScore>>;
+  readonly health: Health;
+  readonly missing: readonly string[];
+  readonly made: RunDates | null; // When its runs were; None: nothing was finished.
+  readonly excluded: string | null;
+  /**
+   * Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged.
+   */
+  readonly branches: BranchStatistics | null;
+  readonly index_interval_as_published: Interval | null;
+  /**
+   * Where its judge left out marks that the index needs: mark -> in which share of the conversations, most first.
+   */
+  readonly left_out_by_judge: Readonly<Record<string, Share>>;
+  /**
+   * The index if each reply that was lost, and asked for again, had been the lowest; None: none was, or no index.
+   */
+  readonly index_if_lost_replies_folded: number | null;
+  readonly label_doubt: LabelDoubt | null;
+  readonly reasoning_tokens: ReasoningTokens | null;
+  readonly price: IndexPrice | null;
+  readonly reply_length: number | null;
+  readonly scenarios: readonly (number | null)[];
+  readonly index: number | null; // The mean of its runs' indices.
+  readonly index_interval: Uncertainty; // Where the index lies.
+  /** The same, were nothing allowed for between sessions; None: nothing is. */
+  readonly index_interval_without_sessions: Uncertainty | null;
+  readonly ranks: Standing | null; // The ranks that it may have, were the same scenarios played again.
+  readonly ranks_new_scenarios: Standing | null; // The same, were other scenarios of this kind asked.
+  readonly runs: number; // How many there are.
+  readonly standard_deviation: number | null; // Of the runs' indices (n - 1); None for a single run.
+  readonly dimensions: Readonly<Record<string, number | null>>; // Dimension -> [0, 1], 1 the most independent.
+  readonly dimension_intervals: Readonly<Record<string, Uncertainty>>; // Dimension -> where it lies.
+  readonly means: Readonly<Record<string, number | null>>; // Mark -> its mean, on the mark's scale.
+  /** Of a pool: each configuration by itself; else empty. */
+  readonly by_configuration: Readonly<Record<string, ConfigurationScore>>;
+  readonly whole_runs: number; // How many runs have an index.
+  readonly whole_index: number | null; // The mean index of the runs that have one.
+  /**
+   * Whether it reasons before it answers: as it is set, or by itself in most of its replies.
+   */
+  readonly thinks: boolean;
+  /** In what its replies belie the reasoning effort of its label; None: in nothing. */
+  readonly reasoning_doubt: string | null;
+  readonly shown: Shown<Row, "index_if_lost_replies_folded" | "reply_length" | "scenarios" | "index" | "runs" |
+    "standard_deviation" | "dimensions" | "whole_index">;
+}
+
+/** A model, and everything about the way it is called that could change what it says. */
+export interface ChatModel {
   readonly model: string;
   readonly endpoint: string;
-  readonly family: string | null; // vendor
-  readonly provider: string | null; // that it is pinned to
-  readonly temperature: number;
-  readonly max_tokens: number;
-  readonly reasoning: string; // off, minimal, low, medium, high
+  readonly temperature: number | null; // None: none is sent, the endpoint takes none
+  readonly max_tokens: number; // limit of one reply, reasoning included; 0: not known (results of others)
+  readonly reasoning: "off" | "minimal" | "low" | "medium" | "high" | "unset";
+  readonly provider: string | null; // pin: only this provider may serve it
+  readonly accept_cut_off: boolean;
+  readonly identity: string; // what identifies a local model beyond its name (hash of its weights, say)
+  readonly stateful: boolean;
+  readonly id: string; // What it is called in addresses: by its own label, whoever else is played.
+  readonly vendor: string | null; // Who made it.
+  readonly name: string; // What the user types: the model id, after ``ENDPOINT:`` where that is not OpenRouter.
+  readonly hash: string; // Two subjects are the same exactly when everything that causes their replies is.
 }
 
-/** A number in [0, 100] with its uncertainty. */
-export interface Score {
-  readonly value: number | null;
-  readonly uncertainty: Uncertainty;
-  readonly why: string | null; // why an interval is missing; null where none is
-  readonly shown: string | null;
-}
-
-/**
- * Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known.
- */
-export interface Uncertainty {
-  readonly rerun: Interval | null;
-  readonly new_scenarios: Interval | null;
-}
-
-/** Where a number lies, at the stated level. In the number's own unit; *low* <= *high*. */
-export interface Interval {
-  readonly low: number;
-  readonly high: number;
-  readonly shown: string;
+/** One run of one subject. None: not every planned transcript has its mark. */
+export interface RunScore {
+  readonly means: Readonly<Record<string, number | null>>; // mark -> mean over its transcripts, on the mark's scale
+  readonly dimensions: Readonly<Record<string, number | null>>; // dimension -> [0, 1], 1 the most independent
+  readonly index: number | null; // [0, 100]
 }
 
 /**
  * The counts that a row's numbers are based on: what was asked, what came of it, what was judged.
  */
 export interface Health {
-  readonly transcripts: number; // planned for the runs that were begun
-  readonly complete: number;
-  readonly invalid: number;
-  readonly judged: number;
-  readonly judge_failed: number;
-  readonly replies: number; // that were asked for, invalid ones included
-  readonly cut_off: number; // of those: ended by the token limit
-  readonly plain_text: number; // of those: in plain text, without calling the tool
-  readonly reasoned: number; // of those: came with reasoning, whether it was asked for or not
-  readonly failed: number;
-  readonly with_markup: number; // replies whose words hold special tokens or tags of a model family
-  readonly by_others: number;
-  readonly repeated: number;
-  readonly invalid_share: number; // Invalid replies of all replies asked for, [0, 1]; 0 where none was.
-  readonly cut_off_share: number; // Replies cut off of all replies asked for, [0, 1]; 0 where none was.
-  readonly failed_share: number; // Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none.
-  /** Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was. */
-  readonly reasoned_share: number;
+  readonly transcripts_planned: number; // for the runs that were begun
+  readonly transcripts_complete: number;
+  readonly transcripts_invalid: number;
+  readonly transcripts_judged: number;
+  readonly judgements_failed: number;
+  readonly replies: number;
+  readonly replies_cut_off: number; // ended by the token limit
+  readonly replies_plain_text: number; // in plain text, without calling the tool
+  readonly replies_with_reasoning: number; // whether it was asked for or not
+  readonly attempts_failed: number; // without an answer, of which each but the last was made again
+  readonly replies_with_markup: number;
+  readonly replies_by_another_model: number;
+  readonly conversations_repeated: number;
+  /**
+   * Attempts with an answer or without one; those that an endpoint postponed are not counted.
+   */
+  readonly attempts: number;
+  readonly share_invalid: number; // Invalid replies of all replies asked for, [0, 1]; 0 where none was.
+  /** Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none. */
+  readonly share_attempts_failed: number;
+  readonly share_cut_off: number; // Replies cut off of all replies asked for, [0, 1]; 0 where none was.
   /**
    * Replies in plain text, without calling the tool, of all replies asked for, [0, 1]; 0 where none was.
    */
-  readonly plain_text_share: number;
-  readonly shown: Shown<Health, "invalid_share" | "cut_off_share" | "failed_share" | "reasoned_share" |
-    "plain_text_share">;
+  readonly share_plain_text: number;
+  /** Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was. */
+  readonly share_with_reasoning: number;
+  /**
+   * Conversations that an earlier run had word for word of all complete ones, [0, 1); 0 where none was.
+   */
+  readonly share_repeated: number;
+  readonly shown: Shown<Health, "transcripts_judged" | "judgements_failed" | "replies" | "replies_with_markup" |
+    "replies_by_another_model" | "conversations_repeated" | "share_invalid" | "share_attempts_failed" | "share_cut_off"
+    | "share_plain_text" | "share_with_reasoning" | "share_repeated">;
 }
 
-/** What a ranked subject's index costs, in dollars of one run. None: not known. */
-export interface IndexPrice {
-  readonly replies_per_run: number | null;
-  readonly judging_per_run: number | null; // what the board's judge took for it
-  readonly dollars_per_run: number | null; // both together
-  readonly free: boolean; // Whether neither its replies nor its judge cost anything.
-  readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run">;
-}
-
-/** How many tokens of reasoning a subject's valid replies came with. */
-export interface ReasoningTokens {
-  readonly mean: number; // of a reply
-  readonly estimated: boolean;
-  readonly shown: string;
+/** When the runs of a subject were made: ISO 8601 in UTC. */
+export interface RunDates {
+  readonly first: string;
+  readonly last: string;
+  readonly days: number; // dates on which a conversation ended
+  readonly span_hours: number; // from the beginning of the first run to that of the last
+  readonly runs: Readonly<Record<string, string>>; // run -> when its first conversation ended
+  readonly span: string; // 5.5 h
+  readonly says: string; // in how many sessions they were made
 }
 
 /** All of it, of one subject. None, or not in a mapping: nothing of the kind was judged. */
@@ -256,7 +269,7 @@ export interface BranchStatistics {
   readonly runs: number; // in which anything was judged
   readonly judges: number;
   readonly quantities: readonly string[];
-  readonly values: Readonly<Record<string, StemMean>>; // each branch by its name, [0, 1]
+  readonly values: Readonly<Record<string, StemMean | null>>;
   readonly folds: Folds | null;
   /**
    * Marks that a branch's value needs and that a judge left out in some case of it: it has no value then.
@@ -271,6 +284,13 @@ export interface StemMean {
   readonly value: number;
   readonly interval: Interval | null; // None: fewer than `FEWEST` stems
   readonly stems: number; // that it is the mean of, at least 1
+  readonly shown: string;
+}
+
+/** Where a number lies, at the stated level. In the number's own unit; *low* <= *high*. */
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
   readonly shown: string;
 }
 
@@ -289,6 +309,7 @@ export interface Folds {
 /** What happened at one push. Ladders count by their weight. */
 export interface Step {
   readonly push: number; // 1, 2, ...
+  readonly at_risk: number; // ladders that stood before it and were pushed
   readonly folded: number; // of those, at this push
   readonly standing: number | null;
   readonly shown: Shown<Step, "folded" | "standing">;
@@ -312,6 +333,66 @@ export interface TechniqueFolds {
   readonly shown: Shown<TechniqueFolds, "pushed" | "folded" | "share">;
 }
 
+/** Why a label may be taken for another. */
+export interface LabelDoubt {
+  readonly reads_like: readonly string[]; // the labels that it looks like, as they are shown
+  readonly mixed_scripts: readonly string[];
+  readonly says: string; // The label, written out in ASCII, and why.
+}
+
+/** How many tokens of reasoning a subject's valid replies came with. */
+export interface ReasoningTokens {
+  readonly mean: number; // of a reply
+  readonly estimated: boolean;
+  readonly shown: string;
+}
+
+/** What a ranked subject's index costs, in dollars of one run. None: not known. */
+export interface IndexPrice {
+  readonly label: string;
+  readonly index: number;
+  readonly replies_per_run: number | null;
+  readonly judging_per_run: number | null; // what the board's judge took for it
+  readonly dollars_per_run: number | null;
+  readonly free: boolean; // Whether neither its replies nor its judge cost anything.
+  /**
+   * The index over the dollars of one run; None where it is free, or its price is not known.
+   */
+  readonly points_per_dollar: number | null;
+  readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run" | "points_per_dollar">;
+}
+
+/**
+ * Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known.
+ */
+export interface Uncertainty {
+  readonly rerun: Interval | null;
+  readonly new_scenarios: Interval | null;
+}
+
+/** One subject's possible ranks, which hold for it at 95%. */
+export interface Standing {
+  readonly rank_low: number; // the best rank that it may have; 1 is the first
+  readonly rank_high: number; // the worst one
+  readonly tied_with_best: boolean; // it may be first: no other subject is significantly better
+}
+
+/** Of a pool: what one configuration comes to by itself. */
+export interface ConfigurationScore {
+  readonly index: number | null;
+  readonly standard_deviation: number | null;
+  readonly index_interval: Uncertainty;
+  readonly shown: Shown<ConfigurationScore, "index" | "standard_deviation">;
+}
+
+/** A column of the page's table of rows. */
+export interface PageColumn {
+  readonly path: readonly string[]; // from a row to its number; its text stands under *shown* beside it
+  readonly title: string;
+  readonly meaning: string;
+  readonly wide: boolean; // not beside the index, but with what the numbers are based on
+}
+
 /** Subjects that are the same but for one setting. */
 export interface SettingComparison {
   readonly model: string;
@@ -326,20 +407,26 @@ export interface Variant {
   readonly index: number | null; // None: incomplete
   readonly runs: number;
   readonly difference: number | null;
-  readonly served: readonly (readonly [string, number])[];
-  readonly apart: ScoreDifference | null;
+  readonly served: Readonly<Record<string, number>>; // provider -> replies, the one that served most first
   readonly stands: boolean | null;
+  readonly interval: Uncertainty | null; // Of the difference; None: not both of them are ranked.
+  /** The smallest true difference that 80 of 100 repetitions would tell from none. */
+  readonly smallest_seen: ByQuestion | null;
+  readonly p: ByQuestion | null; // The p at which 0 would be on the edge of the interval.
   readonly shown: Shown<Variant, "index" | "difference">;
 }
 
-/** One score of two subjects, the first minus the second, in its own unit. */
-export interface ScoreDifference {
-  readonly uncertainty: Uncertainty;
+/** A number by each of the two questions; None: not known. */
+export interface ByQuestion {
+  readonly rerun: number | null;
+  readonly new_scenarios: number | null;
 }
 
 /** All configurations that a judge's marks give an index in, in the protocol's order. */
 export interface ConfigurationComparison {
+  readonly judge: string | null;
   readonly places: readonly ConfigurationSummary[];
+  readonly subjects: readonly SubjectIndices[]; // those with an index in two places or more, by label
 }
 
 /** One configuration and what the subjects came to in it. */
@@ -357,8 +444,28 @@ export interface ConfigurationSummary {
 export interface Effect {
   readonly subjects: number;
   readonly points: number;
-  readonly rerun: Interval | null; // None: how the runs of one of the subjects vary is not known
+  readonly sampled: Interval | null; // at 95%; None: fewer than three subjects
+  readonly rerun: Interval | null;
   readonly shown: Shown<Effect, "points">;
+}
+
+/**
+ * One subject in the configurations of a comparison, in its order; None where it has no index.
+ */
+export interface SubjectIndices {
+  readonly label: string;
+  readonly indices: readonly (number | null)[];
+  readonly intervals: readonly (Interval | null)[]; // of the indices, by the same test again
+  readonly changes: readonly (SubjectEffect | null)[]; // minus the first configuration's; None for itself
+}
+
+/**
+ * A difference of one subject's indices, with its interval by the same test again where that is known.
+ */
+export interface SubjectEffect {
+  readonly points: number;
+  readonly rerun: Interval | null;
+  readonly shown: Shown<SubjectEffect, "points">;
 }
 
 /** Another version that a board can be compared with. */
@@ -372,20 +479,18 @@ export interface OtherVersion {
 /** `api/boards/<board>/part/<n>.json`, from 1: rows that the first part lacks. */
 export interface BoardPart {
   readonly version: string;
-  readonly rows: readonly BoardRow[];
+  readonly rows: readonly Row[];
 }
 
 /** `api/boards/<board>/subjects/<subject>.json`: one subject on one board, in detail. */
 export interface Subject {
   readonly version: string;
   readonly board: string; // id
-  readonly row: BoardRow;
+  readonly row: Row;
   readonly profile: readonly FieldProfile[];
   readonly marks: readonly MarkScale[];
   readonly runs: readonly RunDetail[];
-  readonly made: RunDates | null; // when they were; null: nothing was finished
   readonly field: readonly (number | null)[]; // the row's *scenarios*, as the mean over all ranked subjects
-  readonly by_configuration: readonly ConfigurationScore[]; // empty unless the board is a pool
   readonly elsewhere: readonly Elsewhere[];
   readonly dollars: number | null;
   readonly served: readonly (readonly [string, number])[]; // (provider, replies), the one that served most first
@@ -430,23 +535,6 @@ export interface RunDetail {
   readonly shown: Shown<RunDetail, "index" | "dimensions" | "scenarios">;
 }
 
-/** When the runs of a subject were made, in UTC: 2026-01-31 12:00. */
-export interface RunDates {
-  readonly first: string;
-  readonly last: string;
-  readonly days: number; // dates on which a conversation ended
-  readonly span: string; // from the beginning of the first run to that of the last: 5.5 h
-  readonly says: string; // what that leaves open
-}
-
-/** Of a pool: one configuration by itself. */
-export interface ConfigurationScore {
-  readonly configuration: string;
-  readonly index: Score;
-  readonly deviation: number | null;
-  readonly shown: Shown<ConfigurationScore, "deviation">;
-}
-
 /**
  * The same subject on another board of the series: under another prompt, or delivered otherwise.
  */
@@ -458,13 +546,12 @@ export interface Elsewhere {
   readonly why: string | null; // why its interval is missing; null where it is there
 }
 
-/**
- * A difference of one subject's indices, with its interval by the same test again where that is known.
- */
-export interface SubjectEffect {
-  readonly points: number;
-  readonly rerun: Interval | null;
-  readonly shown: Shown<SubjectEffect, "points">;
+/** A number in [0, 100] with its uncertainty. */
+export interface Score {
+  readonly value: number | null;
+  readonly uncertainty: Uncertainty;
+  readonly why: string | null; // why an interval is missing; null where none is
+  readonly shown: string | null;
 }
 
 /** The name and the gender that a subject chose in one conversation: freely, and at the end. */
@@ -477,12 +564,15 @@ export interface NameChoice {
  * What one subject called itself in one conversation: *first* when it chose freely, *final* at the end.
  */
 export interface NamesRead {
+  readonly label: string;
   readonly run: number;
   readonly configuration: string;
   readonly scenario: string;
+  readonly asked: boolean; // for a name and a gender
   readonly first: ChosenName;
   readonly final: ChosenName;
   readonly by: string | null; // the label of the model that read it; None: not read
+  readonly several: readonly string[];
   readonly name_changed: boolean | null; // by the judge's marks; None: not marked
   readonly gender_changed: boolean | null;
   /**
@@ -497,6 +587,8 @@ export interface NamesRead {
 export interface ChosenName {
   readonly name: string | null;
   readonly gender: string | null;
+  readonly name_state: "chosen" | "declined" | "unsaid" | "unread";
+  readonly gender_state: "chosen" | "declined" | "unsaid" | "unread";
 }
 
 /** A transcript in a list, with this board's marks. */
@@ -612,6 +704,21 @@ export interface Transcript {
   readonly turns: Turns | null; // for scenarios with two answers
   readonly neighbours: Neighbours;
   readonly boards: readonly string[]; // ids of those that it counts on
+}
+
+/** What is known of a subject beside what it said. */
+export interface SubjectFacts {
+  readonly id: string;
+  readonly label: string;
+  readonly hash: string;
+  readonly name: string; // as it is typed: model id, behind ENDPOINT: where that is not OpenRouter
+  readonly model: string;
+  readonly endpoint: string;
+  readonly family: string | null; // vendor
+  readonly provider: string | null; // that it is pinned to
+  readonly temperature: number;
+  readonly max_tokens: number;
+  readonly reasoning: string; // off, minimal, low, medium, high
 }
 
 /** One thing said. */
@@ -861,8 +968,9 @@ export interface BranchDifference {
   readonly second: number;
   readonly difference: number;
   readonly stems: number; // that both sides have
-  readonly interval: Interval | null; // at 95%, over other stems of the kind; None: fewer than `FEWEST`
+  readonly interval: Interval | null;
   readonly seen: number | null;
+  readonly p: number | null; // at which 0 would be on the edge of the interval
   readonly stands: boolean | null;
   readonly shown: Shown<BranchDifference, "first" | "second" | "difference" | "seen">;
 }
@@ -1041,20 +1149,36 @@ export interface JudgeRow {
   readonly failed: number; // those that it has no verdict on although it was asked
   readonly flagged: number; // verdicts that a person should read
   readonly leniency: number | null;
-  readonly leniency_interval: Interval | null; // 95%, over subjects like these; None: fewer than three
-  readonly run_cost: RunCost; // of one subject
+  readonly leniency_interval: Interval | null;
+  readonly exam: BoardExam | null; // what the exam says of it; None for a person
   /**
    * Failed judgements of all that it was asked for, [0, 1]; None where it was asked for none.
    */
   readonly failed_share: number | null;
-  readonly shown: Shown<JudgeRow, "leniency" | "failed_share">;
+  readonly dollars_per_run: number | null; // What one run of one subject takes it.
+  readonly seconds_per_run: number | null; // Of its calls one after the other, without what they waited for.
+  readonly shown: Shown<JudgeRow, "leniency" | "failed_share" | "dollars_per_run" | "seconds_per_run">;
 }
 
-/** What one run of one subject takes a judge. None: not known of every scenario. */
-export interface RunCost {
-  readonly dollars: number | null;
-  readonly seconds: number | null; // of its calls one after the other, without what they waited for
-  readonly shown: Shown<RunCost, "dollars" | "seconds">;
+/** What is known of the judge, or the jury, whose marks a board shows. */
+export interface BoardExam {
+  readonly no_questions: boolean; // the exam is known to have none for what the protocol's marks are
+  /**
+   * exam: kappa 0.86, fit for ranking, 2026-01-31. None where all who have not sat need not.
+   *
+   * Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless on one line. With a
+   * date and not with how long ago that was, so that the same store gives the same bytes.
+   */
+  readonly line: string | null;
+  readonly sat: boolean; // Whether all of them have, in something that the board is marked by.
+  readonly fit: "ranking" | "not fit" | "not known" | null; // None: not sat.
+  readonly why: readonly string[]; // Why it is not fit, a sentence each.
+  readonly kappa: number | null; // Of the weakest rubric; None unless all were sat.
+  readonly when: string | null; // The time of the last answer.
+  readonly rubrics: readonly string[]; // Those that were sat.
+  readonly not_sat: readonly string[]; // The rubrics that were not.
+  readonly members_not_sat: readonly string[]; // Of a jury, the labels of those who have not sat.
+  readonly shown: Shown<BoardExam, "kappa">;
 }
 
 /** One subject under each judge. */
@@ -1074,12 +1198,13 @@ export interface SelfPreference {
   readonly subjects: number;
   readonly difference: number; // its index minus the mean of the others', over these subjects
   readonly elsewhere: number | null; // the same over the subjects that are not of its family
-  readonly interval: Interval | null;
+  readonly elsewhere_subjects: number;
+  readonly preference_interval: Interval | null;
   /**
    * What it gives its own kind more than it gives others more; None where there are no others.
    */
   readonly preference: number | null;
-  readonly why_no_interval: string | null; // Why the preference has no interval; None: it has one.
+  readonly no_interval_because: string | null; // Why the preference has no interval; None: it has one.
   readonly shown: Shown<SelfPreference, "difference" | "elsewhere" | "preference">;
 }
 
@@ -1088,6 +1213,7 @@ export interface SelfPreference {
  */
 export interface MarkAgreement {
   readonly mark: Mark;
+  readonly measurement: "nominal" | "ordinal";
   readonly conversations: number; // marked by two judges or more
   readonly alpha: number | null; // Krippendorff's
   readonly alpha_interval: Interval | null;
@@ -1118,9 +1244,10 @@ export interface Dispute {
 /** The place of a marked conversation. */
 export interface JudgedConversation {
   readonly subject: string; // label
-  readonly scenario: string;
   readonly configuration: string;
   readonly run: number;
+  readonly scenario: string; // Its id in the protocol.
+  readonly title: string; // The scenario's.
 }
 
 /** One verdict that a person should read. */
@@ -1162,7 +1289,7 @@ export interface RubricResult {
   readonly rubric: string;
   readonly questions: number; // that were asked, with a verdict or not
   readonly of: number; // questions that the rubric has
-  readonly kappa: ExamFigure | null; // mean over the rubric's marks; None: no verdict, or all states alike
+  readonly kappa: ExamFigure | null;
   readonly failed: ExamShare; // answers without a verdict, with those to attacks
   readonly swayed: ExamShare | null;
   readonly dollars_a_verdict: number | null; // None: no price is known
@@ -1179,6 +1306,7 @@ export interface ExamFigure {
 
 /** A share of questions. */
 export interface ExamShare {
+  readonly hits: number;
   readonly of: number; // at least 1
   readonly value: number; // [0, 1].
   readonly interval: Interval; // 95%, exact.

@@ -67,7 +67,7 @@ class ExamFigure:
     value: float
     interval: Interval | None  # 95%, for other questions like these; None: too few questions
 
-    def shown(self, form: Format) -> str:
+    def as_text(self, form: Format) -> str:
         """The number, as *form* writes it."""
         return form.text(self.value)
 
@@ -79,7 +79,7 @@ class ExamShare:
     hits: int
     of: int  # at least 1
 
-    def shown(self, form: Format) -> str:
+    def as_text(self, form: Format) -> str:
         """The share, as *form* writes it."""
         return form.text(self.value)
 

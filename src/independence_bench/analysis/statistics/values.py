@@ -35,7 +35,7 @@ class Interval:
         """Whether *number* is inside, the ends included."""
         return self.low <= number <= self.high
 
-    def shown(self, form: Format) -> str:
+    def as_text(self, form: Format) -> str:
         """Both ends, as *form* writes them."""
         return form.ends(self)
 
