@@ -17,7 +17,6 @@ from viewed import answering, read
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.personas.sheet import EXAMPLES
 from independence_bench.protocol.loader import load
-from independence_bench.report.board_view import exam_line
 from independence_bench.report.transcripts import find_transcripts
 from independence_bench.store.database import open_store
 
@@ -220,11 +219,10 @@ def test_a_gate_and_a_character_have_it(judged: Judged, tmp_path: Path) -> None:
 
 def test_foreign_labels_in_it_are_harmless() -> None:
     """A judge's name comes from a store that a stranger may have made."""
-    said = exam_line(BoardExam(None, ("evil\x1b[31m",), ("evil; rm -rf\x1b[31m",)))
+    said = BoardExam(None, ("evil\x1b[31m",), ("evil; rm -rf\x1b[31m",)).line
 
     assert said == "the judge has not sat the exam: aib exam -j 'evil; rm -rf\\u{1b}[31m'"
-    assert exam_line(None) is None
     assert (
-        exam_line(BoardExam(None, no_questions=True))
+        BoardExam(None, no_questions=True).line
         == "exam: it has no questions for what is marked here"
     )

@@ -203,10 +203,10 @@ def test_providers_of_one_model_are_compared_with_no_pin() -> None:
 
     assert (compared.model, compared.against) == ("acme/one", "not pinned")
     assert [(v.setting, v.index, v.difference, v.served) for v in compared.variants] == [
-        ("not pinned", 80.0, None, (("Acme", 5), ("Other", 2))),
-        ("broken", None, None, ()),
-        ("fast", 83.0, 3.0, ()),
-        ("slow", 74.0, -6.0, ()),
+        ("not pinned", 80.0, None, {"Acme": 5, "Other": 2}),
+        ("broken", None, None, {}),
+        ("fast", 83.0, 3.0, {}),
+        ("slow", 74.0, -6.0, {}),
     ]
 
 

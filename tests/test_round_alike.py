@@ -56,18 +56,21 @@ def test_a_board_reads_alike(folder: Path, page: dict[str, Any]) -> None:
     every subject.
     """
     printed = aib(folder, "leaderboard", "--judge", page["board"]["board"]["judge"]).stdout
-    weighted = [place for place, one in enumerate(page["board"]["dimensions"]) if one["weight"]]
+    weighted = [one["name"] for one in page["board"]["dimensions"] if one["weight"]]
     ranked = [row for row in page["board"]["rows"] if row["rank"] is not None]
     assert ranked
     for row in ranked:
-        line = cells(printed, row["subject"]["label"])
-        standing, rerun = row["standing"], row["index"]["uncertainty"]["rerun"]
+        line = cells(printed, row["label"])
+        standing, rerun = row["ranks"], row["index_interval"]["rerun"]
         shown = [
-            row["index"]["shown"],
-            str(row["runs"]),
-            *(row["dimensions"][place]["shown"] for place in weighted),
+            row["shown"]["index"],
+            row["shown"]["runs"],
+            *(row["shown"]["dimensions"][name] for name in weighted),
         ]
-        shown += [plain(row["health"]["shown"][name]) for name in ("failed_share", "cut_off_share")]
+        shown += [
+            plain(row["health"]["shown"][name])
+            for name in ("share_attempts_failed", "share_cut_off")
+        ]
         shown += [rerun["shown"]] if rerun else []
         if standing and standing["rank_low"] < standing["rank_high"]:
             shown.append(f"{standing['rank_low']}–{standing['rank_high']}")
@@ -129,9 +132,9 @@ def test_judges_read_alike(folder: Path, page: dict[str, Any]) -> None:
         line = cells(printed, judge["label"])
         texts = (f"{judge['judged']:,}", shown["failed_share"], shown["leniency"])
         assert {plain(text) for text in texts if text} <= set(line), line
-        assert {text for text in judge["run_cost"]["shown"].values() if text} <= set(
-            cells(costs, judge["label"])
-        )
+        assert {
+            text for text in (shown["dollars_per_run"], shown["seconds_per_run"]) if text
+        } <= set(cells(costs, judge["label"]))
 
 
 def test_numbers_are_rounded_once() -> None:

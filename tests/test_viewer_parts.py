@@ -17,17 +17,17 @@ from typing import Annotated, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from independence_bench.report.keys import picked
 
 from independence_bench.analysis.costs import RunCost
 from independence_bench.analysis.judge_agreement import JudgeRow
 from independence_bench.analysis.statistics.values import Interval, Uncertainty
 from independence_bench.figures import HUNDREDTHS, POINTS, WHOLE, number, share
+from independence_bench.hashing import slug
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
-from independence_bench.report.encode import Score, csv_bytes, json_bytes, json_text
-from independence_bench.viewer.fragments import ScriptLine
+from independence_bench.report.encode import csv_bytes, json_bytes, json_text, picked
+from independence_bench.viewer.fragments import Score, ScriptLine
 from independence_bench.viewer.routes import ANSWERS
-from independence_bench.viewer.snapshot import scenario_slug, slug, transcript_slug
+from independence_bench.viewer.snapshot import scenario_slug, transcript_slug
 from independence_bench.viewer.spans import Offsets, find_quotes, shared
 from independence_bench.viewer.subjects import RunDetail
 from independence_bench.viewer.transcript import TranscriptJudgement
@@ -127,7 +127,12 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
         "dimensions": ["12", None],
         "scenarios": ["100"],
     }
-    assert sent["shown"] == {"leniency": "−1.2", "failed_share": "<1%"}
+    assert sent["shown"] == {
+        "leniency": "−1.2",
+        "failed_share": "<1%",
+        "dollars_per_run": "$0.0123",
+        "seconds_per_run": "1,235",
+    }
     assert sent["leniency_interval"] == {"low": -3.0, "high": 0.5, "shown": "−3.0 to +0.5"}
     assert sent["run_cost"]["shown"] == {"dollars": "$0.0123", "seconds": "1,235"}
     assert json.loads(json_bytes(judgement))["shown"] == {"marks": {"a": "7", "b": "7.2"}}

@@ -77,6 +77,11 @@ class JudgedConversation:
     run: int
 
     @property
+    def place(self) -> tuple[str, str, Scenario, Configuration, int]:
+        """What tells it from others."""
+        return self.subject, self.subject_hash, self.scenario, self.configuration, self.run
+
+    @property
     def scenario_id(self) -> Annotated[str, Column(key="scenario")]:
         """Its id in the protocol."""
         return self.scenario.id
@@ -123,48 +128,59 @@ class JudgeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class PairKappa:
+    """How far two judges agree on one mark: Cohen's kappa with quadratic weights; names have
+    none.
+    """
+
+    judges: tuple[str, str]
+    kappa: Agreement | None
+
+
+@dataclass(frozen=True, slots=True)
 class MarkAgreement:
     """How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST
     conversations tell.
     """
 
-    mark: Mark
+    mark: Annotated[Mark, HIDDEN]
     measurement: Measurement
     conversations: int  # marked by two judges or more
     alpha: Agreement | None  # Krippendorff's
     # 95%, over subjects like these; None: too few of them, or no alpha
     alpha_interval: Annotated[Interval | None, AGREEMENT]
-    # (label, label, quadratic kappa) of each pair; names have none
-    kappas: tuple[tuple[str, str, Agreement | None], ...]
+    kappas: tuple[PairKappa, ...]  # of each pair
+
+    @property
+    def name(self) -> Annotated[str, Column(key="mark")]:
+        """The mark's."""
+        return self.mark.name
 
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
     """How far two judges agree."""
 
-    one: str
-    other: str
+    judges: tuple[str, str]
     conversations: int  # marked by both
     kappa: Agreement | None  # mean over the marks that have one
 
 
 @dataclass(frozen=True, slots=True)
-class Dispute:
+class Dispute(JudgedConversation):
     """One conversation that the judges mark differently."""
 
-    place: JudgedConversation
     # [0, 1]: mean over marks of highest minus lowest, as a share of the scale; names: same 0, else
     # 1
     spread: Share
-    # mark -> what each judge gave, in the judges' order
-    marks: tuple[tuple[str, tuple[GivenMark | None, ...]], ...]
+    # mark -> what each judge gave, by label, in the judges' order
+    marks: Mapping[str, Mapping[str, GivenMark | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Flagged:
+class Flagged(JudgedConversation):
     """One verdict that a person should read."""
 
-    place: JudgedConversation
     judge: str
     flags: tuple[Flag, ...]
 
@@ -173,18 +189,23 @@ class Flagged:
 class Validation:
     """All judges of one protocol in one configuration (or the pooled default)."""
 
-    protocol: Annotated[Protocol, HIDDEN]
+    protocol: Protocol
     configurations: tuple[Configuration, ...]
     judges: tuple[JudgeRow, ...]
     # label of the main judge, whether it is among those compared or not; None: no run is judged
-    main: str | None
+    main: Annotated[str | None, Column(key="main_judge")]
     conversations: int  # with a verdict of any judge
     subjects: tuple[SubjectRow, ...]
-    favours: tuple[SelfPreference, ...]
+    favours: Annotated[tuple[SelfPreference, ...], Column(key="self_preference")]
     marks: tuple[MarkAgreement, ...]
     pairs: tuple[PairAgreement, ...]
     disputes: tuple[Dispute, ...]  # the worst first; none where all agree
     flagged: tuple[Flagged, ...]
+
+    @property
+    def weighting(self) -> Annotated[str | None, SENT]:
+        """The weighting of the protocol that was asked for; None: its own."""
+        return self.protocol.weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +341,7 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
                 if judgement.reason is None
             }
         ),
-        subjects=subject_rows(material.indices, judges, unique_labels(material.subjects)),
+        subjects=subject_rows(material.indices, material.labels, unique_labels(material.subjects)),
         favours=tuple(
             favour
             for judge, model in models.items()
@@ -395,9 +416,8 @@ def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
             table, [material.places[key].subject_hash for key in keys], alpha, scale.measurement
         ),
         kappas=tuple(
-            (
-                material.labels[a],
-                material.labels[b],
+            PairKappa(
+                (material.labels[a], material.labels[b]),
                 _kappa(given[a], given[b]) if scale.measurement == "ordinal" else None,
             )
             for a, b in combinations(material.labels, 2)
@@ -419,10 +439,10 @@ def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgr
             {key for key, given in material.given[judge].items() if given.reason is None}
             for judge in pair
         ]
-        one, other = (material.labels[judge] for judge in pair)
-        kappas = [kappa for mark in marks for *of, kappa in mark.kappas if of == [one, other]]
+        judges = (material.labels[pair[0]], material.labels[pair[1]])
+        kappas = [one.kappa for mark in marks for one in mark.kappas if one.judges == judges]
         known = [kappa for kappa in kappas if kappa is not None]
-        pairs.append(PairAgreement(one, other, len(set.intersection(*valid)), mean_of(known)))
+        pairs.append(PairAgreement(judges, len(set.intersection(*valid)), mean_of(known)))
     return tuple(pairs)
 
 
@@ -432,22 +452,23 @@ def _disputes(material: _Material) -> tuple[Dispute, ...]:
     """
     disputes = []
     for key, place in material.places.items():
-        marks, spreads = [], []
-        given = [material.given[judge].get(key) for judge in material.labels]
+        marks, spreads = dict[str, dict[str, float | None]](), list[float]()
+        given = {label: material.given[judge].get(key) for judge, label in material.labels.items()}
         for mark in place.scenario.marks:
-            values = [
-                None if judgement is None else judgement.marks.get(mark.name) for judgement in given
-            ]
-            there = [value for value in values if value is not None]
+            values = {
+                label: None if judgement is None else judgement.marks.get(mark.name)
+                for label, judgement in given.items()
+            }
+            there = [value for value in values.values() if value is not None]
             if len(there) > 1:
-                marks.append((mark.name, tuple(values)))
+                marks[mark.name] = values
                 spreads.append(material.scales[mark.name].spread(there))
         if (spread := mean_of(spreads)) is not None and spread > 0:
-            disputes.append(Dispute(place, spread, tuple(marks)))
+            disputes.append(Dispute(*place.place, spread, marks))
     return tuple(
         sorted(
             disputes,
-            key=lambda of: (-of.spread, of.place.subject, of.place.scenario.id, of.place.run),
+            key=lambda of: (-of.spread, of.subject, of.scenario.id, of.run),
         )
     )
 
@@ -466,7 +487,7 @@ def _flagged(connection: Connection, material: _Material) -> tuple[Flagged, ...]
             if flags := flags_of(
                 label, read, material.embedded.get(judgement.about), place.scenario
             ):
-                flagged.append(Flagged(place, label, flags))
+                flagged.append(Flagged(*place.place, label, flags))
     return tuple(sorted(flagged, key=_first_to_read))
 
 
@@ -474,7 +495,7 @@ def _first_to_read(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
     """A verdict that contradicts itself before one that only the embedded judge doubts; the
     furthest first.
     """
-    place, flags = flagged.place, flagged.flags
-    furthest = max(flag.distance for flag in flags)
-    own = any(flag.kind == "reasoning" for flag in flags)
-    return (not own, -furthest, place.subject, place.scenario.id, place.run, flagged.judge)
+    furthest = max(flag.distance for flag in flagged.flags)
+    own = any(flag.kind == "reasoning" for flag in flagged.flags)
+    at = flagged.subject, flagged.scenario.id, flagged.run, flagged.judge
+    return (not own, -furthest, *at)

@@ -30,7 +30,7 @@ class SubjectRow:
     """One subject under each judge."""
 
     label: str
-    indices: tuple[Points | None, ...]  # in the judges' order
+    indices: Mapping[str, Points | None]  # judge's label -> index, in the judges' order
     # over the judges that have an index for most subjects; None where one of them lacks this one
     mean: Points | None
     spread: Points | None  # the highest minus the lowest of the same
@@ -70,12 +70,12 @@ class SelfPreference:
 
 
 def subject_rows(
-    indices: Indices, judges: Sequence[str], labels: Mapping[str, str]
+    indices: Indices, judges: Mapping[str, str], labels: Mapping[str, str]
 ) -> tuple[SubjectRow, ...]:
-    """Every subject that a judge has an index for, the highest mean first; *labels* of subjects by
-    hash.
+    """Every subject that a judge has an index for, the highest mean first; *judges* and *labels* of
+    subjects: hash -> label.
     """
-    panel, rows = _panel(indices, judges), []
+    panel, rows = _panel(indices, tuple(judges)), []
     for subject in {subject: None for of in indices.values() for subject in of}:
         given = {judge: indices.get(judge, {}).get(subject) for judge in judges}
         there = [index for judge in panel if (index := given[judge]) is not None]
@@ -84,7 +84,8 @@ def subject_rows(
             if len(there) == len(panel) > 1
             else (None, None)
         )
-        rows.append(SubjectRow(labels[subject], tuple(given.values()), *both))
+        by_label = {judges[judge]: index for judge, index in given.items()}
+        rows.append(SubjectRow(labels[subject], by_label, *both))
     return tuple(
         sorted(rows, key=lambda row: (-(row.mean if row.mean is not None else -1.0), row.label))
     )

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from independence_bench.analysis.judge_agreement import (
     JudgedConversation,
@@ -28,7 +27,7 @@ from independence_bench.figures import (
 )
 from independence_bench.protocol.definition import mark_words
 from independence_bench.report.board_view import exam_lines
-from independence_bench.report.encode import HEAD, PLACE, json_text, picked
+from independence_bench.report.encode import json_text
 from independence_bench.report.format import scale
 from independence_bench.report.table import (
     Block,
@@ -148,7 +147,7 @@ def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
         return
     yield Title("Index of each subject under each judge")
     rows: list[Cells] = [
-        (Name(row.label), *(number(n, 1) for n in (*row.indices, row.mean, row.spread)))
+        (Name(row.label), *(number(n, 1) for n in (*row.indices.values(), row.mean, row.spread)))
         for row in validation.subjects
     ]
     subject = Column("Subject", words=True, labels=True)
@@ -237,9 +236,9 @@ def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
         brief="alpha: Krippendorff's, of all judges. 1 is perfect, 0 is chance.",
     )
     yield Title("Agreement of each pair: kappa")
-    pairs = [f"{letters[pair.one]} {letters[pair.other]}" for pair in validation.pairs]
+    pairs = [" ".join(letters[one] for one in pair.judges) for pair in validation.pairs]
     rows: list[Cells] = [
-        (Prose(mark_words(row.mark.name)), *(number(kappa, 2) for _, _, kappa in row.kappas))
+        (Prose(mark_words(row.mark.name)), *(number(one.kappa, 2) for one in row.kappas))
         for row in validation.marks
         if row.measurement == "ordinal"
     ]
@@ -255,13 +254,13 @@ def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
 def _disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Title("Where they disagree most")
     for dispute in validation.disputes[:MOST]:
-        yield Note(_at(dispute.place, validation), "")
-        levels = {mark.name: mark.levels for mark in dispute.place.scenario.marks}
-        for mark, values in dispute.marks:
+        yield Note(_at(dispute, validation), "")
+        levels = {mark.name: mark.levels for mark in dispute.scenario.marks}
+        for mark, values in dispute.marks.items():
             names = levels[mark]
             shown = [
                 f"{letter} {names[int(value)] if names else given(value)}"
-                for letter, value in zip(letters.values(), values, strict=True)
+                for letter, value in zip(letters.values(), values.values(), strict=True)
                 if value is not None
             ]
             yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
@@ -289,7 +288,7 @@ def _flagged(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Title("Verdicts to read")
     last = ""
     for flagged in validation.flagged[:MOST]:
-        if (shown := _at(flagged.place, validation)) != last:
+        if (shown := _at(flagged, validation)) != last:
             yield Note(shown, "")
         last = shown
         for flag in flagged.flags:
@@ -314,37 +313,4 @@ def _at(place: JudgedConversation, validation: Validation) -> str:
 
 def validations_json(validated: Sequence[Validation]) -> str:
     """All of it. Indices in [0, 100], shares in [0, 1], marks on their scales."""
-    return json_text({"judges": [_validation(validation) for validation in validated]})
-
-
-def _validation(validation: Validation) -> dict[str, Any]:
-    labels = [row.label for row in validation.judges]
-    return picked(
-        validation,
-        f"{HEAD} main_judge=main conversations judges self_preference=favours",
-    ) | {
-        "flagged": [picked(one, f"{PLACE} judge flags") for one in validation.flagged],
-        "subjects": [
-            picked(row, "label mean spread")
-            | {"indices": dict(zip(labels, row.indices, strict=True))}
-            for row in validation.subjects
-        ],
-        "marks": [
-            picked(row, "mark=mark.name measurement conversations alpha alpha_interval")
-            | {"kappas": [{"judges": [a, b], "kappa": kappa} for a, b, kappa in row.kappas]}
-            for row in validation.marks
-        ],
-        "pairs": [
-            picked(pair, "conversations kappa") | {"judges": [pair.one, pair.other]}
-            for pair in validation.pairs
-        ],
-        "disputes": [
-            picked(dispute, f"{PLACE} spread")
-            | {
-                "marks": {
-                    mark: dict(zip(labels, values, strict=True)) for mark, values in dispute.marks
-                }
-            }
-            for dispute in validation.disputes
-        ],
-    }
+    return json_text({"judges": validated})

@@ -31,8 +31,6 @@ class JudgePanel:
     """All judges of one configuration (or the pooled default)."""
 
     found: Validation  # of its disputes and of the verdicts to be read, the first few hundred
-    # what the exam says, in a line, in the order of the judges; null: nothing
-    exams: tuple[str | None, ...]
     subjects: tuple[str, ...]  # ids, in the order of the subjects that were found
     disputes: tuple[str | None, ...]  # ids of the transcripts, in the order of the disputes
     disputed: int  # all of them
@@ -63,10 +61,9 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
     ids = {label: catalog.subjects[hash_].id for hash_, label in catalog.labels.items()}
 
     def found_at(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
-        places = [dispute.place for dispute in listed[:MOST]]
         return tuple(
             transcripts.get((at.subject_hash, at.scenario.id, at.configuration, at.run))
-            for at in places
+            for at in listed[:MOST]
         )
 
     return JudgesAnswer(
@@ -78,9 +75,6 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
                     validation,
                     disputes=validation.disputes[:MOST],
                     flagged=validation.flagged[:MOST],
-                ),
-                exams=tuple(
-                    (judge.exam.line if judge.exam else None) for judge in validation.judges
                 ),
                 subjects=tuple(ids.get(subject.label, "") for subject in validation.subjects),
                 disputes=found_at(validation.disputes),
@@ -96,10 +90,10 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
 def judges_table(answer: JudgesAnswer) -> bytes:
     """`api/judges/<protocol>.csv`: a line for each subject and judge."""
     lines = [
-        (" + ".join(map(str, found.configurations)), one.label, judge.label, index)
+        (" + ".join(map(str, found.configurations)), one.label, judge, index)
         for found in (panel.found for panel in answer.panels)
         for one in found.subjects
-        for judge, index in zip(found.judges, one.indices, strict=True)
+        for judge, index in one.indices.items()
     ]
     return csv_bytes(["configurations", "subject", "judge", "index"], lines)
 

@@ -153,10 +153,7 @@ class LabelDesk:
         label = self.person.label
         validated = validations(self._store, self._protocol)
         pairs = tuple(
-            pair
-            for validation in validated
-            for pair in validation.pairs
-            if label in (pair.one, pair.other)
+            pair for validation in validated for pair in validation.pairs if label in pair.judges
         )
         return LabelAgreement(label, pairs)
 
