@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import CountedConversation, Results, results_of
-from independence_bench.columns import HIDDEN, SENT
+from independence_bench.columns import HIDDEN, SENT, Column
 from independence_bench.judging.extraction import (
     QUESTIONS,
     UNREAD,
@@ -53,18 +53,19 @@ class NamesRead:
     *final*.
     """
 
-    subject_hash: Annotated[str, HIDDEN]
-    label: str
+    subject_hash: str
+    label: Annotated[str, Column(key="subject")]
     run: int
     configuration: Configuration
     scenario: str
     heard_hash: Annotated[str, HIDDEN]
-    transcript_id: Annotated[str, HIDDEN]
-    asked: bool  # for a name and a gender
+    transcript_id: Annotated[str, Column(key="transcript")]
+    asked: Annotated[bool, HIDDEN]  # for a name and a gender
     first: ChosenName = UNREAD
     final: ChosenName = UNREAD
-    by: str | None = None  # the label of the model that read it; None: not read
-    several: tuple[str, ...] = ()
+    # the label of the model that read it; None: not read
+    by: Annotated[str | None, Column(key="read_by")] = None
+    several: Annotated[tuple[str, ...], HIDDEN] = ()
     name_changed: bool | None = None  # by the judge's marks; None: not marked
     gender_changed: bool | None = None
 
@@ -111,6 +112,11 @@ class Naming:
     def unique(self) -> tuple[NameCount, ...]:
         """The names that one subject alone chose, the most often chosen first."""
         return tuple(count for count in self.counts if len(count.subjects) == 1)
+
+    @property
+    def unique_names(self) -> Annotated[tuple[str, ...], Column(key="unique")]:
+        """The same, as they were written."""
+        return tuple(count.name for count in self.unique)
 
     @property
     def times(self) -> int:

@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.statistics.values import Floats
+from independence_bench.columns import Column
 from independence_bench.figures import Hundredths, Points, Share
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
@@ -73,12 +74,20 @@ class ScenarioFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class SubjectScores:
+    """One subject in every scenario, in the protocol's order."""
+
+    label: str
+    scores: tuple[float | None, ...]  # [0, 1]
+
+
+@dataclass(frozen=True, slots=True)
 class ItemAnalysis:
     """Every scenario, and every subject's score in each of them."""
 
     scenarios: tuple[ScenarioFacts, ...]  # in the protocol's order
-    # (label, [0, 1] by scenario), in the order given
-    scores: tuple[tuple[str, tuple[float | None, ...]], ...]
+    # in the order given
+    scores: Annotated[tuple[SubjectScores, ...], Column(key="scenario_scores")]
 
 
 def measure_board(board: Board) -> ItemAnalysis:
@@ -111,7 +120,8 @@ def measure_scenarios(
     )
     scores = [own.scores.tolist() if own.worths else [None] * len(subjects) for own in given]
     table = tuple(
-        (label, tuple(of_one[n] for of_one in scores)) for n, (label, _) in enumerate(subjects)
+        SubjectScores(label, tuple(of_one[n] for of_one in scores))
+        for n, (label, _) in enumerate(subjects)
     )
     return ItemAnalysis(facts, table)
 

@@ -32,10 +32,8 @@ from independence_bench.analysis.item_analysis import ItemAnalysis, measure_boar
 from independence_bench.errors import WrongUse
 from independence_bench.figures import SHARE
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.encode import json_text
+from independence_bench.report.encode import fields_of, json_text
 from independence_bench.report.leaderboard_view import board_values
-from independence_bench.report.names_view import naming_json
-from independence_bench.report.scenarios_view import scenario_values
 from independence_bench.store import attempts, usage
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import Store
@@ -101,7 +99,9 @@ class Only:
         kept = [n for n, facts in enumerate(analysis.scenarios) if self.has(facts.experiment)]
         return ItemAnalysis(
             tuple(analysis.scenarios[n] for n in kept),
-            tuple((label, tuple(scores[n] for n in kept)) for label, scores in analysis.scores),
+            tuple(
+                replace(one, scores=tuple(one.scores[n] for n in kept)) for one in analysis.scores
+            ),
         )
 
 
@@ -283,8 +283,8 @@ def contents_json(contents: Contents, updated: str | None) -> str:
         "reasoning_efforts": contents.efforts,
         "dollars_a_run": contents.prices,
         "judges": contents.judges,
-        "names": naming_json(contents.naming),
-        **scenario_values(contents.complexity),
+        "names": contents.naming,
+        **fields_of(contents.complexity),
         "subjects": [_detail(detail) for detail in contents.details],
         "cost": {
             "this_command": 0.0,

@@ -16,7 +16,6 @@ from independence_bench.engine.preview import Estimate, Preview
 from independence_bench.figures import money, plural
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.report.encode import picked
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -37,20 +36,31 @@ from independence_bench.report.table import (
 
 def estimate_values(preview: Preview) -> Mapping[str, object]:
     """What a run takes, for `json_text`."""
-    whole = sum(preview.estimates, Estimate())
+    plan, whole = preview.plan, sum(preview.estimates, Estimate())
     subjects = [
-        picked(estimate, "label candidate judge dollars=whole.dollars low high")
-        | {"from": _basis(estimate)}
+        {
+            "label": estimate.label,
+            "candidate": estimate.candidate,
+            "judge": estimate.judge,
+            "dollars": estimate.whole.dollars,
+            "low": estimate.low,
+            "high": estimate.high,
+            "from": _basis(estimate),
+        }
         for estimate in preview.estimates
     ]
     return {
-        **picked(
-            preview,
-            "protocol=plan.protocol.name runs=plan.runs judge=plan.judge.label judge_exam=exam",
-        ),
+        "protocol": plan.protocol.name,
+        "runs": plan.runs,
+        "judge": plan.judge.label if plan.judge else None,
+        "judge_exam": preview.exam,
         "subjects": subjects,
-        **picked(whole, "candidates=candidate judging=judge low high"),
-        **picked(preview, "dollars=forecast.dollars spent_before=spent_before.total"),
+        "candidates": whole.candidate,
+        "judging": whole.judge,
+        "low": whole.low,
+        "high": whole.high,
+        "dollars": preview.forecast.dollars,
+        "spent_before": preview.spent_before.total,
     }
 
 

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
 from independence_bench.escape import label_text
 from independence_bench.figures import plural
 from independence_bench.judging.extraction import ChosenName
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.encode import fields_of, json_text, picked
+from independence_bench.report.encode import json_text
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -30,10 +29,6 @@ from independence_bench.report.table import (
 
 MOST = 10  # names in the summary
 MOST_WHO = 5  # subjects that a report lists after a name
-CHOICE = (
-    "subject=label subject_hash run configuration scenario picks transcript=transcript_id first "
-    "final read_by=by"
-)
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 
 
@@ -179,12 +174,4 @@ def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
     """The same for programs. Where a choice is null, its state says why: declined, unsaid or
     unread.
     """
-    choices = [picked(reading, f"{CHOICE} name_changed gender_changed") for reading in readings]
-    return json_text(
-        {"protocol": protocol, "names": naming_json(naming_of(readings)), "choices": choices}
-    )
-
-
-def naming_json(naming: Naming) -> dict[str, Any]:
-    """The counted names for programs; *unique* are the names that one subject alone chose."""
-    return {**fields_of(naming), "unique": [count.name for count in naming.unique]}
+    return json_text({"protocol": protocol, "names": naming_of(readings), "choices": readings})

@@ -5,14 +5,13 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import FEWEST, ItemAnalysis
 from independence_bench.figures import number, percent, plural
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_view import examined_by, judged_by
-from independence_bench.report.encode import HEAD, json_text, picked
+from independence_bench.report.encode import fields_of, json_text
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 
 
@@ -80,15 +79,15 @@ def difficulty(protocol: Protocol, analysis: ItemAnalysis) -> Table:
 def scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str:
     """All of it. Points in [0, 100], shares and scores in fractions of 1."""
     values = [
-        picked(board, f"{HEAD} judge main_judge")
-        | {"subjects": [label for label, _ in analysis.scores]}
-        | scenario_values(analysis)
+        {
+            "protocol": board.protocol,
+            "weighting": board.weighting,
+            "configurations": board.configurations,
+            "judge": board.judge,
+            "main_judge": board.main_judge,
+            "subjects": [one.label for one in analysis.scores],
+            **fields_of(analysis),
+        }
         for board, analysis in measured
     ]
     return json_text(values)
-
-
-def scenario_values(analysis: ItemAnalysis) -> dict[str, Any]:
-    """Every scenario, and every subject's score in each."""
-    scores = [{"label": label, "scores": scores} for label, scores in analysis.scores]
-    return {"scenarios": analysis.scenarios, "scenario_scores": scores}

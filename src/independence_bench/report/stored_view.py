@@ -24,7 +24,7 @@ from independence_bench.figures import money, plural, signed
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.encode import json_text, picked
+from independence_bench.report.encode import json_text
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -277,9 +277,18 @@ def _effect(effect: IndexChange, name_judge: bool) -> str:
 
 def audit_json(audit: AuditReport, lowest: Severity = "note") -> str:
     """All of it."""
-    # weighting null: its own
-    shown = picked(audit, "protocol weighting=protocol.weights rules conversations")
-    read = picked(audit, "replies judgements=verdicts indices")
     return json_text(
-        shown | {"read_again": read, "errors": audit.errors, "findings": chosen(audit, lowest)}
+        {
+            "protocol": audit.protocol,
+            "weighting": audit.protocol.weights,  # null: its own
+            "rules": audit.rules,
+            "conversations": audit.conversations,
+            "read_again": {
+                "replies": audit.replies,
+                "judgements": audit.verdicts,
+                "indices": audit.indices,
+            },
+            "errors": audit.errors,
+            "findings": chosen(audit, lowest),
+        }
     )

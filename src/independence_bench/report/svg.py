@@ -88,7 +88,7 @@ def scenario_map(complexity: ItemAnalysis) -> str:
     """A row for each ranked subject, a column for each scenario, in every cell the score in
     percent.
     """
-    labels = [shorten(label) for label, _ in complexity.scores]
+    labels = [shorten(one.label) for one in complexity.scores]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
     columns = _columns(complexity, left)
     top = 48 + LEAN * max((cell_len(s.id) for s in complexity.scenarios), default=0)
@@ -97,7 +97,8 @@ def scenario_map(complexity: ItemAnalysis) -> str:
         f'rotate(-45)">{text_at(0, 0, s.id, "start", "name")}</g>'
         for s, x in zip(complexity.scenarios, columns, strict=True)
     ]
-    for n, (label, (name, scores)) in enumerate(zip(labels, complexity.scores, strict=True)):
+    for n, (label, one) in enumerate(zip(labels, complexity.scores, strict=True)):
+        name, scores = one.label, one.scores
         y = top + LINE * n
         drawn.append(text_at(left - 10, y + 14, label, "end", "name"))
         for scenario, x, score in zip(complexity.scenarios, columns, scores, strict=True):

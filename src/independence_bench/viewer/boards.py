@@ -262,7 +262,7 @@ def board_rows(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> tupl
     """
     spent = fragments.costs(catalog, entry, rows)
     prices = {price.label: price for price in price_indices(rows, spent)}
-    scores = dict(catalog.items(entry).scores)
+    scores = {one.label: one.scores for one in catalog.items(entry).scores}
     lengths = fragments.lengths(catalog, entry, rows)
     tokens = fragments.reasoning(catalog, entry, rows)
     unknown = (None,) * len(entry.weighed.scenarios)
