@@ -36,7 +36,7 @@ from independence_bench.report.encode import View, json_text
 from independence_bench.report.leaderboard_view import board_values
 from independence_bench.report.names_view import naming_json
 from independence_bench.report.scenarios_view import scenario_values
-from independence_bench.store import attempts, usage
+from independence_bench.store import attempts, results, usage
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import Store
 
@@ -163,7 +163,7 @@ def read_contents(
         boards = [shown for _, shown in both]
         spent = subject_costs(connection, whole, records)
         spending, imported = attempts.spending(connection), usage.imported(connection)
-        updated = usage.newest(connection)
+        updated = results.newest(connection)
     return Contents(
         protocol=protocol,
         updated=updated,

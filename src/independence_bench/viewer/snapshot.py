@@ -36,10 +36,10 @@ from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import exam_line
 from independence_bench.report.encode import View
-from independence_bench.store import registry, usage
+from independence_bench.store import registry
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of, unique_labels
-from independence_bench.store.results import Told, TranscriptRow, nobody
+from independence_bench.store.results import Told, TranscriptRow, newest, nobody
 
 A = TypeVar("A")
 JudgeKind = Literal["model", "table", "person", "jury"]
@@ -447,7 +447,7 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nob
         return Catalog(
             store=store,
             version=state_of(connection),
-            newest=usage.newest(connection),
+            newest=newest(connection),
             subjects=subjects,
             labels=labels,
             judges=judges,
