@@ -36,7 +36,7 @@ from independence_bench.analysis.statistics.sample_means import (
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.definition import POSITION, Branch, Configuration, Scenario
-from independence_bench.protocol.stem_scoring import (
+from independence_bench.protocol.item_scoring import (
     Ladder,
     branch_worth,
     ladder_of,

@@ -88,10 +88,7 @@ class Only:
     def marks(self, protocol: Protocol) -> frozenset[str]:
         """The marks of the experiments that are shown."""
         return frozenset(
-            mark.name
-            for scenario in protocol.scenarios
-            if self.has(scenario.experiment)
-            for mark in scenario.marks
+            mark.name for item in protocol.items if self.has(item.experiment) for mark in item.marks
         )
 
     def of_board(self, board: Board) -> Board:
@@ -240,10 +237,10 @@ def scored_marks(board: Board, row: Row, only: Only = EVERY) -> dict[str, tuple[
         if name not in shown:
             continue
         slots = [
-            (configuration, scenario.id)
+            (configuration, item.id)
             for configuration in board.configurations
-            for scenario in board.protocol.scenarios
-            if any(mark.name == name for mark in scenario.marks)
+            for item in board.protocol.items
+            if any(mark.name == name for mark in item.marks)
         ]
         there = sum(
             name in row.marks.get(run, {}).get(slot, {}) for run in row.runs for slot in slots

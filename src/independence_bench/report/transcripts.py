@@ -408,7 +408,7 @@ def _weights(protocol: Protocol) -> Table:
     rows: list[Cells] = []
     for d in protocol.dimensions:
         marks = " + ".join(
-            f"{name.replace('_', ' ')} ({scale(protocol.units.mark(name))})" for name in d.marks
+            f"{name.replace('_', ' ')} ({scale(protocol.mark(name))})" for name in d.marks
         )
         weights = [
             d.weight,

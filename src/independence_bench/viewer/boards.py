@@ -318,7 +318,7 @@ def board_rows(
             reply_length=lengths.get(row.subject.hash),
             reasoning_tokens=tokens.get(row.subject.hash),
             scenarios=tuple(
-                map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))
+                map(percent, scores.get(row.label) or (None,) * len(board.protocol.items))
             ),
             missing=row.missing,
             excluded=row.excluded is not None,

@@ -94,7 +94,7 @@ class Answers:
             yield f"{inside}/persona.json"
         for version in other_versions(self.catalog, entry):
             yield from _both(f"{inside}/versions/{version.protocol}")
-        for scenario in entry.edition.units:
+        for scenario in entry.edition.items:
             yield from _both(f"{inside}/scenarios/{scenario}")
         for number, row in enumerate(board.rows):
             subject = subject_id(row.subject)

@@ -30,7 +30,7 @@ from independence_bench.analysis.results import Key, stored_protocol
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import Configuration, Item, Protocol, Scenario
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
@@ -92,11 +92,9 @@ class StoredTranscript(NamedTuple):
     key: Key  # what a judgement of it is of
 
     @property
-    def unit(self) -> str:
-        """The id, in paths, of the scenario of a board that it belongs to: of its stem, or of its
-        own scenario.
-        """
-        return scenario_slug(self.scenario.stem or self.scenario.id)
+    def item(self) -> str:
+        """The id, in paths, of the item that it belongs to: of its stem, or of its own scenario."""
+        return scenario_slug(self.scenario.item)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +142,9 @@ class Edition:
         return len({row.id for results in self.records.every for row in results.transcripts})
 
     @cached_property
-    def units(self) -> Mapping[str, Scenario]:
-        """Every scenario of its boards by its id in paths; a stem is one, and its conversations are
-        its branches.
-        """
-        return {scenario_slug(scenario.id): scenario for scenario in self.protocol.units.scenarios}
+    def items(self) -> Mapping[str, Item]:
+        """Every item of its boards by its id in paths."""
+        return {scenario_slug(item.id): item for item in self.protocol.items}
 
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[StoredTranscript]]:
@@ -165,11 +161,9 @@ class Edition:
         ]
 
     @cached_property
-    def by_unit(self) -> Mapping[str, Sequence[StoredTranscript]]:
-        """The transcripts by the id, in paths, of the scenario of its boards that they belong
-        to.
-        """
-        return self._by(lambda transcript: transcript.unit)
+    def by_item(self) -> Mapping[str, Sequence[StoredTranscript]]:
+        """The transcripts by the id, in paths, of the item that they belong to."""
+        return self._by(lambda transcript: transcript.item)
 
     def _by(self, key: Callable[[StoredTranscript], A]) -> Mapping[A, Sequence[StoredTranscript]]:
         grouped: dict[A, list[StoredTranscript]] = defaultdict(list)
@@ -222,11 +216,6 @@ class BoardEntry:
         """The id of all boards that differ from this one in nothing but their configurations."""
         return board_id(self.edition, None, self.judge, self.rules, self.weights)
 
-    @property
-    def weighed(self) -> Protocol:
-        """The protocol with this board's weights, and what is scored as its scenarios."""
-        return self.edition.protocol.weighed(self.weights).units
-
 
 @dataclass(frozen=True, eq=False)
 class Catalog:
@@ -277,7 +266,10 @@ class Catalog:
 
         def work_out() -> dict[str, Board]:
             made = boards_of(
-                edition.records, edition.protocol.weighed(weights), jury=jury, rules=RULES[rules]
+                edition.records,
+                edition.protocol.with_weights(weights),
+                jury=jury,
+                rules=RULES[rules],
             )
             return {
                 board_id(edition, board.configurations, board.judge, rules, weights): board

@@ -137,7 +137,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     costs = fragments.costs(catalog, entry, [row])
     (shown,) = boards.board_rows(catalog, entry, board, [row], costs)
     spent = costs.get(row.subject.hash, SubjectCost())
-    every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
+    every = {mark.name: mark for item in board.protocol.items for mark in item.marks}
     marks = [
         fragments.scale(board.protocol, mark)
         for mark in every.values()
@@ -215,8 +215,8 @@ def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
     details = []
     for run, score in row.runs.items():
         shares = []
-        for scenario in board.protocol.scenarios:
-            slots = [(configuration, scenario.id) for configuration in board.configurations]
+        for item in board.protocol.items:
+            slots = [(configuration, item.id) for configuration in board.configurations]
             shares.append(mean_of([listed.score(row.subject.hash, run, slot) for slot in slots]))
         dimensions = [score.dimensions[dimension.name] for dimension in board.protocol.dimensions]
         details.append(

@@ -190,7 +190,7 @@ def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> T
         key=stored.row.id,
         protocol=fragments.protocol_entry(catalog, edition),
         subject=fragments.subject_facts(catalog, subject),
-        scenario=stored.unit,
+        scenario=stored.item,
         branch=scenario.branch,
         scenario_title=scenario.title,
         experiment=titles[scenario.experiment],
