@@ -228,8 +228,10 @@ def test_what_is_scored_is_an_item_and_its_branches_are_its_conversations() -> N
         == {scenario.stem for scenario in first.branches}
     )
     assert [(mark.name, mark.low, mark.high) for mark in first.marks] == [(first.experiment, 0, 1)]
-    # what all branches begin with: the opening, and the reply to it
-    assert all(scenario.script[:2] == first.script for scenario in first.branches)
+    # what all branches begin with, the opening and the reply to it, whichever of them is the first
+    turned = replace(PROTOCOL, scenarios=PROTOCOL.scenarios[::-1])
+    for item in (first, turned.item(first.id)):
+        assert [scenario.script[:2] for scenario in item.branches] == [item.script] * 8
 
     v2 = load("v2")
     assert [item.id for item in v2.items] == [scenario.id for scenario in v2.scenarios]
