@@ -33,12 +33,12 @@ from independence_bench.report.encode import (
 )
 from independence_bench.report.format import number, share
 from independence_bench.report.keys import picked
+from independence_bench.viewer.conversation import TranscriptJudgement
 from independence_bench.viewer.fragments import ScriptLine
 from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.snapshot import scenario_slug, slug, transcript_slug
 from independence_bench.viewer.spans import Offsets, find_quotes, shared
 from independence_bench.viewer.subjects import RunDetail
-from independence_bench.viewer.transcript import TranscriptJudgement
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs"))

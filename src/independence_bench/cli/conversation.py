@@ -21,6 +21,7 @@ from rich.styled import Styled
 from rich.table import Table
 from rich.text import Text
 
+from independence_bench.analysis.conversations import find_transcripts, stored_scenarios
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.cli.options import FILLED, configuration_options, err, out, say
 from independence_bench.cli.selection import Selection, selecting
@@ -32,14 +33,9 @@ from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading,
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
 from independence_bench.protocol.plan import every_configuration
+from independence_bench.report.conversation_view import conversation_view, scenarios_view
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
-from independence_bench.report.transcripts import (
-    find_transcripts,
-    scenarios_view,
-    stored_scenarios,
-    transcript_view,
-)
 from independence_bench.store.database import Store
 
 WIDE = 130  # columns from which the rubric stands next to the conversation and not below it
@@ -87,7 +83,7 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
     if others:
         listed = "; ".join(f"{place} · run {', '.join(runs)}" for place, runs in others.items())
         say(f"also stored: {listed} (--run, --variants, --delivery choose)")
-    printed(out(), transcript_view(label, conversations[0], protocol))
+    printed(out(), conversation_view(label, conversations[0], protocol))
 
 
 def _list_scenarios(

@@ -59,8 +59,8 @@ from independence_bench.personas.sheet import (
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.report.format import plural
+from independence_bench.report.protocol_view import protocol_view
 from independence_bench.report.terminal import printed
-from independence_bench.report.transcripts import protocol_view
 from independence_bench.store.database import open_store
 from independence_bench.store.staging import put_in_place, staging
 from independence_bench.yaml_io import file_text

@@ -26,8 +26,8 @@ from independence_bench.report.encode import GivenMark, Whole, csv_bytes
 from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied, script_lines
+from independence_bench.viewer.listing import State, StemEntry, TranscriptEntry, listing
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario_slug, subject_id
-from independence_bench.viewer.transcripts import State, StemEntry, TranscriptEntry, listing
 
 BEGINNING = 400  # characters of an answer: all of it is in its transcript
 GROUP = 20  # answers of a group in one part

@@ -39,6 +39,7 @@ from independence_bench.store.registry import stored_picture
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow, percent
 from independence_bench.viewer.fragments import MarkScale, SubjectFacts, mark_cell
+from independence_bench.viewer.listing import Listing, StemEntry, TranscriptEntry, listing
 from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
@@ -46,7 +47,6 @@ from independence_bench.viewer.snapshot import (
     scenario_slug,
     transcript_slug,
 )
-from independence_bench.viewer.transcripts import Listing, StemEntry, TranscriptEntry, listing
 
 NOT_ON_BOTH = "no interval: it is not ranked on both boards"
 

@@ -1,5 +1,5 @@
-"""Transcripts in lists, with one board's marks: what `subjects` and `scenarios` show a line of
-each.
+"""Conversations in lists, a line each, with one board's marks: what `subjects` and `scenarios`
+show.
 """
 
 from __future__ import annotations
