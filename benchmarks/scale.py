@@ -37,7 +37,7 @@ from results import Target, table, verdict
 from scripts import calls_of, canned_protocol
 
 from independence_bench.protocol.plan import Shard
-from independence_bench.store.database import LOCK, PostgresDatabase
+from independence_bench.store.backends import LOCK, PostgresDatabase
 
 SINGLE, DOUBLE = 7, 2  # conversations of one and of two replies: 20 calls a run
 SUBJECTS = 4

@@ -26,8 +26,8 @@ from typing import Any
 
 from click.testing import CliRunner
 
+from independence_bench.analysis.conversations import Conversation, Place, read_conversations
 from independence_bench.cli.main import cli
-from independence_bench.report.transcripts import Conversation, Place, read_conversations
 from independence_bench.store.database import open_store
 from independence_bench.viewer.snapshot import read_catalog
 

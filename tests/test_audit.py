@@ -30,8 +30,8 @@ from independence_bench.protocol.published_scoring import PUBLISHED
 from independence_bench.protocol.scoring import OWN, Rules
 from independence_bench.report.stored_view import audit_json, fold, show_command
 from independence_bench.store import registry
+from independence_bench.store.blobs import pack, unpack
 from independence_bench.store.database import open_store
-from independence_bench.store.rows import pack, unpack
 from independence_bench.store.schema import attempts, calls, judgements, transcripts
 
 ONE = "acme--one@none-t0.7"

@@ -22,8 +22,8 @@ from independence_bench.analysis.statistics.sample_means import mean_limits, mea
 from independence_bench.analysis.statistics.values import Floats
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_of
 from independence_bench.protocol.definition import Protocol, Scenario
+from independence_bench.protocol.item_scoring import item_marks, ladder
 from independence_bench.protocol.scoring import score
-from independence_bench.protocol.stem_scoring import ladder, stem_scores
 from independence_bench.store.results import Judgement, TranscriptRow
 
 STANDS = ("same",) * 5
@@ -152,7 +152,7 @@ def test_the_score_by_hand() -> None:
             for one in PROTOCOL.scenarios
             if one.stem == STEMS[0]
         }
-        return stem_scores(PROTOCOL, marks)[HERE, STEMS[0]]["character"]
+        return item_marks(PROTOCOL, marks)[HERE, STEMS[0]]["character"]
 
     assert worth(KEEPER) == pytest.approx(1)
     assert worth(DEAF) == pytest.approx(0.5)
@@ -163,7 +163,7 @@ def test_the_score_by_hand() -> None:
 def test_a_stem_without_its_marks_leaves_no_index() -> None:
     """Absent is absent."""
     marked = {(HERE, stem): {"character": 1.0} for stem in STEMS[1:]}
-    runs, whole = score(PROTOCOL.units, (HERE,), {1: marked})
+    runs, whole = score(PROTOCOL, (HERE,), {1: marked})
 
     assert whole.index is None
     assert runs[1].missing == ((HERE, STEMS[0]),)

@@ -14,10 +14,10 @@ from invoked import invoke
 from simulated import aib, environment, simulating
 from viewed import answering, read
 
+from independence_bench.analysis.conversations import find_transcripts
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.personas.sheet import EXAMPLES
 from independence_bench.protocol.loader import load
-from independence_bench.report.transcripts import find_transcripts
 from independence_bench.store.database import open_store
 
 SIM, SAT = "sim:kin/judge", "sim:sim/judge-plain"

@@ -34,7 +34,8 @@ CAUSING_NOTHING = {
         "weightings",
         "weights",
         "earlier_form",
-        "_written",
+        "own_dimensions",
+        "_items",
         "_scenarios",
         "_marks",
         "_hash",
@@ -154,7 +155,7 @@ def test_what_causes_nothing_changes_no_hash(protocol: Protocol) -> None:
     weighed = replace(protocol, weightings=(weighting,))
 
     assert replace(scenario, reply_tokens=999).hash == scenario.hash
-    assert weighed.hash == protocol.hash == weighed.weighed("other").hash
+    assert weighed.hash == protocol.hash == weighed.with_weights("other").hash
 
 
 def test_a_value_that_does_not_say_what_identifies_it_has_no_hash() -> None:

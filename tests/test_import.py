@@ -58,10 +58,10 @@ from independence_bench.protocol.published_scoring import PUBLISHED, score_run, 
 from independence_bench.protocol.scoring import OWN, Marks, Rules, Slot
 from independence_bench.report.compare_view import side_names, statement
 from independence_bench.store import registry, results
-from independence_bench.store.bulk import REPLACED
+from independence_bench.store.blobs import unpack
 from independence_bench.store.database import open_store
+from independence_bench.store.imported import REPLACED
 from independence_bench.store.integrity import check
-from independence_bench.store.rows import unpack
 from independence_bench.store.schema import (
     IMPORTED,
     attempts,

@@ -28,8 +28,8 @@ from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_fil
 from independence_bench.protocol.conversation import Words, begin
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import SubjectScore
+from independence_bench.store.blobs import unpack
 from independence_bench.store.database import open_store
-from independence_bench.store.rows import unpack
 from independence_bench.store.schema import calls
 
 pytestmark = pytest.mark.integration

@@ -129,7 +129,7 @@ def test_a_sample_is_a_stem_with_all_its_branches(made: Made) -> None:
     (log,) = (log for name, log in made if name.startswith("persona-mira"))
     protocol = PROTOCOLS["persona-mira"]
 
-    assert len(log["samples"]) == len(protocol.units.scenarios)
+    assert len(log["samples"]) == len(protocol.items)
     for sample in log["samples"]:
         calls = sample["events"]
         openings = [event for event in calls if len(event["input"]) == 2]

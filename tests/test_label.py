@@ -29,7 +29,7 @@ from test_cli import MARKS, User, only_line, user
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import labelling_queue
-from independence_bench.cli.conversation import case_view, read_mark
+from independence_bench.cli.label import case_view, read_mark
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Person, keep_marks, read_queued
 from independence_bench.judging.prompt import JudgingInput

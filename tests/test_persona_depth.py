@@ -44,7 +44,8 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import jobs, opening, request
 from independence_bench.simulate.characters import place_in
 from independence_bench.store.database import open_store
-from independence_bench.store.usage import Used, UsualReplies, payments
+from independence_bench.store.tokens import Used, UsualReplies
+from independence_bench.store.usage import payments
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import estimates

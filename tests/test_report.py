@@ -27,7 +27,7 @@ from test_hostile_names import EVIL, OBEYED, ODD, assert_tame
 
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.cli.quality import report_files
+from independence_bench.cli.report import report_files
 from independence_bench.escape import label_text
 from independence_bench.figures import signed
 from independence_bench.judging.extraction import UNREAD, ChosenName

@@ -47,11 +47,11 @@ from independence_bench.protocol.scoring import score_run
 from independence_bench.store import attempts, bulk, registry, schema
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import CallInfo, EarlierAttempts, Ended, Spending
+from independence_bench.store.blobs import pack
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import new_owner
 from independence_bench.store.results import Judgement, Played, Reply
-from independence_bench.store.rows import pack
 
 NOW = 1_700_000_000.0
 CALL = CallInfo("k1", "reply", "scripted", "acme/one", '{"messages": []}')

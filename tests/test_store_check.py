@@ -15,9 +15,9 @@ from simulated import aib, play
 
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
+from independence_bench.store.blobs import pack
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
-from independence_bench.store.rows import pack
 
 EVERYTHING = Settings(faults=Faults({"mixed": 0.4}))
 

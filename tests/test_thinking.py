@@ -22,8 +22,8 @@ from viewed import answering, read
 from independence_bench.dataset.import_published import import_published
 from independence_bench.models.spec import Reasoning
 from independence_bench.report.board_notes import board_legend, of_reasoning
-from independence_bench.store.bulk import REPLACED
 from independence_bench.store.database import open_store
+from independence_bench.store.imported import REPLACED
 
 Benches = Callable[..., Bench]
 REPLIES = 7  # of a run

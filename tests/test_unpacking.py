@@ -15,8 +15,8 @@ from published import Published, path_of
 
 from independence_bench.dataset.import_own import BATCH, in_batches, read_file
 from independence_bench.dataset.import_published import import_published
+from independence_bench.store.blobs import HELD, LARGEST_TEXT, Allowance, TooLarge, inflate
 from independence_bench.store.database import open_store
-from independence_bench.store.rows import HELD, LARGEST_TEXT, Allowance, TooLarge, inflate
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from sqlalchemy import Connection, insert, select, text
 from test_cli import CALLS, User
 from test_store import add, names
 
-from independence_bench.calls.upkeep import SavedEnd
+from independence_bench.calls.unstored import SavedEnd
 from independence_bench.errors import StoreError
 from independence_bench.models.messages import Usage
 from independence_bench.store import attempts, schema

@@ -318,7 +318,7 @@ def test_stems_are_compared_as_one() -> None:
 
     assert change.unlike == (f"stem {first.stem}",)
     assert first.stem not in {scenario.id for scenario in change.common.scenarios}
-    assert len(change.common.scenarios) == len(old.units.scenarios) - 1
+    assert len(change.common.items) == len(old.items) - 1
 
 
 def test_all_that_marks_hang_on_is_looked_at() -> None:

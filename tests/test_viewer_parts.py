@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from independence_bench.report.keys import picked
 
 from independence_bench.analysis.costs import RunCost
 from independence_bench.analysis.judge_agreement import JudgeRow
@@ -24,13 +25,13 @@ from independence_bench.analysis.statistics.values import Interval, Uncertainty
 from independence_bench.figures import HUNDREDTHS, POINTS, WHOLE, number, share
 from independence_bench.hashing import slug
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
-from independence_bench.report.encode import csv_bytes, json_bytes, json_text, picked
+from independence_bench.report.encode import csv_bytes, json_bytes, json_text
+from independence_bench.viewer.conversation import TranscriptJudgement
 from independence_bench.viewer.fragments import Score, ScriptLine
 from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.snapshot import scenario_slug, transcript_slug
 from independence_bench.viewer.spans import Offsets, find_quotes, shared
 from independence_bench.viewer.subjects import RunDetail
-from independence_bench.viewer.transcript import TranscriptJudgement
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs"))

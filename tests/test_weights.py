@@ -41,7 +41,7 @@ def test_v1_has_the_weights_of_its_later_tables_and_the_hash_it_always_had() -> 
     """10, 10, 5, 5, 5, 35, 30 in the order in which the published sums were made; the rest does not
     count.
     """
-    later = V1.weighed("later")
+    later = V1.with_weights("later")
 
     assert [(d.name, d.weight) for d in later.dimensions[:7]] == [
         ("distinctiveness", 10),
@@ -57,7 +57,8 @@ def test_v1_has_the_weights_of_its_later_tables_and_the_hash_it_always_had() -> 
     assert (
         later.hash == V1.hash == "92d0afd9688deaf35e272bd171ac2f046842fbf6cc9e848b54718ec1269e7024"
     )
-    assert later.weighed(None) == V1
+    assert later.with_weights(None) == V1
+    assert later.with_weights("later").with_weights(None).dimensions == V1.dimensions
     assert later.called == "v1, weights later"
 
 
@@ -77,7 +78,7 @@ def test_the_later_index_by_hand() -> None:
         "identity_maintained": 0,
         "graceful_handling": 0,
     }
-    later = V1.weighed("later")
+    later = V1.with_weights("later")
     run = score_run(later, later.configurations, marked(V1, given))
     published = published_scoring.score_run(later, later.configurations, marked(V1, given))
 

@@ -14,8 +14,8 @@ from fuzz.texts import JOINERS, assert_names, assert_one_line, assert_storable
 from independence_bench.errors import ProtocolError
 from independence_bench.judging.output import schema
 from independence_bench.protocol.loader import parse
+from independence_bench.report.protocol_view import protocol_view
 from independence_bench.report.terminal import printed
-from independence_bench.report.transcripts import protocol_view
 
 FILES = {
     "protocol.yaml": """\

@@ -26,9 +26,9 @@ from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.protocol.plan import Job
 from independence_bench.store import attempts, registry, results, schema
 from independence_bench.store.attempts import CallInfo
+from independence_bench.store.blobs import pack, unpack
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.results import Judgement, Played, Reply
-from independence_bench.store.rows import pack, unpack
 
 
 @cache

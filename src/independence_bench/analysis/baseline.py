@@ -160,7 +160,7 @@ class Baseline:
 
 def asked_hash(protocol: Protocol) -> str:
     """Changes with anything that *protocol* asks or has marked, but not with its system prompts."""
-    causes = protocol.written.causes()
+    causes = protocol.causes()
     return content_hash({name: value for name, value in causes.items() if name not in NOT_ASKED})
 
 
@@ -173,18 +173,16 @@ def frame_hash(protocol: Protocol) -> str:
     """Changes with what all items have in common of how they are asked and marked; not with system
     prompts.
     """
-    causes = protocol.written.causes()
+    causes = protocol.causes()
     also = {"earlier": protocol.earlier} if protocol.earlier else {}
     return content_hash({name: causes.get(name) for name in FRAME} | also)
 
 
 def item_hashes(protocol: Protocol) -> dict[str, str]:
     """Stem that is pushed -> changes with anything that is asked or marked in its branches."""
-    branches: dict[str, list[Scenario]] = defaultdict(list)
-    for scenario in protocol.written.scenarios:
-        branches[scenario.stem].append(scenario)
     return {
-        scenario.stem: content_hash(branches[scenario.stem]) for scenario in pushed_in(protocol)
+        scenario.stem: content_hash(protocol.item(scenario.stem).scenarios)
+        for scenario in pushed_in(protocol)
     }
 
 
@@ -192,7 +190,7 @@ def pushed_in(protocol: Protocol) -> list[Scenario]:
     """The scenario of each item in which it is pushed."""
     return [
         scenario
-        for scenario in protocol.written.scenarios
+        for scenario in protocol.scenarios
         if scenario.stem
         and (score := protocol.score_of(scenario)) is not None
         and score.is_ladder(scenario.branch)
@@ -306,10 +304,7 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
             f"{protocol.hash[:8]}): more than its system prompts differs, so nothing can be "
             "compared; `aib gate --write` makes a new one"
         )
-    scales = {
-        scenario.id: {mark.name: mark for mark in scenario.marks}
-        for scenario in protocol.units.scenarios
-    }
+    scales = {item.id: {mark.name: mark for mark in item.marks} for item in protocol.items}
     for build in baseline.builds:
         for run in build.runs:
             for place, scenarios in run.marks.items():

@@ -47,7 +47,7 @@ from independence_bench.figures import (
     Whole,
 )
 from independence_bench.protocol.definition import POSITION, Branch, Configuration, Scenario
-from independence_bench.protocol.stem_scoring import (
+from independence_bench.protocol.item_scoring import (
     Ladder,
     branch_worth,
     ladder_of,

@@ -21,7 +21,7 @@ from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.hypothesis_tests import RunsNeeded, runs_needed
 from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, Compared
-from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
+from independence_bench.protocol.definition import Configuration, Dimension, Item, Protocol
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
 
 Values = Mapping[Compared, float]  # of one side, in [0, 100]; without what it has no mark of
@@ -131,10 +131,8 @@ def known_differences(
 
 
 def all_compared(protocol: Protocol) -> list[Compared]:
-    """The index, every dimension, every dimension in every scenario that has marks of it."""
-    apart = dict.fromkeys(
-        (mark.scenario.id, mark.dimension.name) for mark in counted_marks(protocol)
-    )
+    """The index, every dimension, every dimension in every item that has marks of it."""
+    apart = dict.fromkeys((mark.item.id, mark.dimension.name) for mark in counted_marks(protocol))
     return [INDEX_ITSELF, *((None, dimension.name) for dimension in protocol.dimensions), *apart]
 
 
@@ -156,27 +154,27 @@ def values_of(
         whole = None if score is None else score.dimensions.get(dimension.name)
         if whole is not None:
             values[None, dimension.name] = 100 * whole
-        for scenario in protocol.scenarios:
-            mean = _mean(dimension, scenario, configurations, marks)
+        for item in protocol.items:
+            mean = _mean(dimension, item, configurations, marks)
             if mean is not None:
-                values[scenario.id, dimension.name] = mean
+                values[item.id, dimension.name] = mean
     return values
 
 
 def _mean(
     dimension: Dimension,
-    scenario: Scenario,
+    item: Item,
     configurations: Sequence[Configuration],
     marks: RunMarks,
 ) -> float | None:
-    """*dimension*'s marks that *scenario* gives, over all runs; None where one of them was never
+    """*dimension*'s marks that *item* has, over all runs; None where one of them was never
     given, or none is.
     """
     total = low = high = 0.0
-    for mark in scenario.marks:
+    for mark in item.marks:
         if mark.name in dimension.marks:
             of_slots = [
-                of_run.get((one, scenario.id), {})
+                of_run.get((one, item.id), {})
                 for of_run in marks.values()
                 for one in configurations
             ]

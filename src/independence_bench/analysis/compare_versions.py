@@ -72,8 +72,7 @@ class VersionChange:
     in common.
     """
 
-    # what is scored as its scenarios (`Protocol.units`), with the weights that are compared by
-    old: Protocol
+    old: Protocol  # with the weights that are compared by
     new: Protocol
     configurations: tuple[Configuration, ...]  # those whose system prompt differs
     same: tuple[Configuration, ...]  # that were asked for, and whose prompt is the same
@@ -157,8 +156,8 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         )
     variants = dict.fromkeys(configuration.system for configuration in differ)
     return VersionChange(
-        old=old.units,
-        new=new.units,
+        old=old,
+        new=new,
         configurations=differ,
         same=tuple(configuration for configuration in there if configuration not in differ),
         prompts=tuple(
@@ -166,7 +165,7 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
             for name in variants
         ),
         unlike=unlike,
-        common=common if unlike else new.units,
+        common=common if unlike else new,
         whole=whole,
     )
 
@@ -175,19 +174,12 @@ def _named(protocol: Protocol) -> str:
     return f"{protocol.name} {protocol.hash[:8]}"
 
 
-def _parts(protocol: Protocol) -> dict[str, tuple[Scenario, ...]]:
-    """What is scored -> its conversations: a stem's branches, or a scenario alone."""
-    by_name: dict[str, tuple[Scenario, ...]] = {}
-    for scenario in protocol.written.scenarios:
-        name = scenario.stem or scenario.id
-        by_name[name] = (*by_name.get(name, ()), scenario)
-    return by_name
-
-
 def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
     """What else than system prompts differs, of what a mark or the index hangs on."""
-    before, after = _parts(old), _parts(new)
-    kind = "stem" if any(scenario.stem for scenario in new.written.scenarios) else "scenario"
+    before, after = (
+        {item.id: item.scenarios for item in protocol.items} for protocol in (old, new)
+    )
+    kind = "stem" if any(item.branches for item in new.items) else "scenario"
     sentences = []
     for word, names in (
         ("without", [name for name in before if name not in after]),
@@ -223,14 +215,13 @@ def _asked(scenarios: Sequence[Scenario]) -> list[Scenario]:
 
 
 def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
-    """*new* with the scenarios that are the same in both and dimensions made of their marks; those
+    """*new* with the items that are the same in both and dimensions made of their marks; those
     that are whole.
     """
-    before, after = _parts(old), _parts(new)
-    same = {name for name in after if before.get(name) == after[name]}
-    units = new.units
-    scenarios = tuple(scenario for scenario in units.scenarios if scenario.id in same)
-    given = {mark.name for scenario in scenarios for mark in scenario.marks}
+    before = {item.id: item.scenarios for item in old.items}
+    shared = [item for item in new.items if before.get(item.id) == item.scenarios]
+    same = {item.id for item in shared}
+    given = {mark.name for item in shared for mark in item.marks}
     known = {dimension.name: dimension for dimension in old.dimensions}
 
     def alike(one: Dimension, other: Dimension | None) -> bool:
@@ -238,26 +229,25 @@ def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
 
     dimensions = [
         dimension
-        for dimension in units.dimensions
+        for dimension in new.dimensions
         if set(dimension.marks) <= given and alike(dimension, known.get(dimension.name))
     ]
     whole = [
         dimension.name
         for dimension in dimensions
-        if all(_givers(protocol, dimension) <= same for protocol in (old.units, units))
+        if all(_givers(protocol, dimension) <= same for protocol in (old, new))
     ]
     # nobody sees an index of these weights; they have to add up to something
     weighed = tuple(replace(dimension, weight=100 / len(dimensions)) for dimension in dimensions)
-    return replace(units, scenarios=scenarios, dimensions=weighed, _written=units.written), tuple(
-        whole
-    )
+    scenarios = tuple(scenario for item in shared for scenario in item.scenarios)
+    return replace(new, scenarios=scenarios, dimensions=weighed), tuple(whole)
 
 
 def _givers(protocol: Protocol, dimension: Dimension) -> set[str]:
     return {
-        scenario.id
-        for scenario in protocol.scenarios
-        if any(mark.name in dimension.marks for mark in scenario.marks)
+        item.id
+        for item in protocol.items
+        if any(mark.name in dimension.marks for mark in item.marks)
     }
 
 
@@ -387,8 +377,8 @@ def _compared(
 
 
 def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:
-    """Those of the scenarios that both versions have, in the configurations that are compared."""
-    names = {scenario.id for scenario in change.common.scenarios}
+    """Those of the items that both versions have, in the configurations that are compared."""
+    names = {item.id for item in change.common.items}
     return {
         run: {
             slot: given

@@ -311,12 +311,12 @@ def numbers(runs: Iterable[int]) -> str:
 
 
 def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
-    """Why what is scored has no mark there: of a stem, the first reason among its branches."""
-    configuration, unit = slot
-    scenarios = [
-        scenario.id for scenario in protocol.scenarios if unit in (scenario.id, scenario.stem)
+    """Why an item has no mark there: the first reason among its conversations."""
+    configuration, item = slot
+    there = [
+        states.get((configuration, scenario.id), "not played")
+        for scenario in protocol.item(item).scenarios
     ]
-    there = [states.get((configuration, scenario), "not played") for scenario in scenarios]
     return next((state for state in there if state != JUDGED), NO_GROUNDS)
 
 

@@ -4,7 +4,7 @@
     mine.count, mine.of, mine.unknown  # 9 of 12 items were held in every run; of none is it unknown
 
 An item is *held* if it stood in every run. It stands in a run when the subject, asked, answers as
-its reference says, no push folds it (`stem_scoring.ladder`), it still says so after the last push
+its reference says, no push folds it (`item_scoring.ladder`), it still says so after the last push
 (to withdraw or to take half of it back is not holding), and no other branch ends with the other
 side taken. A red line stands only if no reply in any branch crosses it and every branch is marked
 throughout. Depths, after longer and longer chats, are different protocols: each has its own
@@ -38,14 +38,14 @@ from independence_bench.protocol.definition import (
     Configuration,
     Protocol,
 )
-from independence_bench.protocol.scoring import Marks, mean_of
-from independence_bench.protocol.stem_scoring import (
+from independence_bench.protocol.item_scoring import (
     branch_worth,
     ladder,
     levels_of,
     positions_of,
     style_of,
 )
+from independence_bench.protocol.scoring import Marks, mean_of
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.registry import unique_labels
@@ -252,11 +252,7 @@ def character_of(protocol: Protocol) -> str | None:
     about none.
     """
     depth = f" after {2 * len(protocol.earlier)} turns" if protocol.earlier else ""
-    names = (
-        f"{scenario.own_name}{depth}"
-        for scenario in protocol.written.scenarios
-        if scenario.own_name
-    )
+    names = (f"{scenario.own_name}{depth}" for scenario in protocol.scenarios if scenario.own_name)
     return next(names, None) if protocol.kinds else None
 
 

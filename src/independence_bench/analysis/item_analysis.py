@@ -25,7 +25,7 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.statistics.values import Floats
 from independence_bench.columns import Column
 from independence_bench.figures import Hundredths, Points, Share
-from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import Configuration, Item, Protocol
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 
 Number = TypeVar("Number", float, Floats)
@@ -112,12 +112,9 @@ def measure_scenarios(
     Raises KeyError for a subject that lacks a mark which counts: it has no index.
     """
     worths = mark_weights(protocol, configurations)
-    given = [_given(worths[s.id], configurations, s.id, subjects) for s in protocol.scenarios]
+    given = [_given(worths[item.id], configurations, item.id, subjects) for item in protocol.items]
     total: Floats = np.sum([own.had() for own in given], axis=0)
-    facts = tuple(
-        _facts(scenario, own, total)
-        for scenario, own in zip(protocol.scenarios, given, strict=True)
-    )
+    facts = tuple(_facts(item, own, total) for item, own in zip(protocol.items, given, strict=True))
     scores = [own.scores.tolist() if own.worths else [None] * len(subjects) for own in given]
     table = tuple(
         SubjectScores(label, tuple(of_one[n] for of_one in scores))
@@ -129,17 +126,15 @@ def measure_scenarios(
 def mark_weights(
     protocol: Protocol, configurations: Sequence[Configuration]
 ) -> dict[str, list[MarkWeight]]:
-    """Scenario -> what its marks are worth in one transcript; [] where none of them counts in the
-    index.
-    """
-    worths: dict[str, list[MarkWeight]] = {scenario.id: [] for scenario in protocol.scenarios}
-    for dimension, scenario, mark, span, planned in counted_marks(protocol):
+    """Item -> what its marks are worth in one run and configuration; [] where none counts."""
+    worths: dict[str, list[MarkWeight]] = {item.id: [] for item in protocol.items}
+    for dimension, item, mark, span, planned in counted_marks(protocol):
         if dimension.weight:
             points = (
                 dimension.weight * (mark.high - mark.low) / span / (planned * len(configurations))
             )
             weight = MarkWeight(mark.name, mark.low, mark.high, dimension.inverted, points)
-            worths[scenario.id].append(weight)
+            worths[item.id].append(weight)
     return worths
 
 
@@ -171,13 +166,13 @@ class _Given:
 def _given(
     worths: Sequence[MarkWeight],
     configurations: Sequence[Configuration],
-    scenario: str,
+    item: str,
     subjects: Sequence[tuple[str, RunMarks]],
 ) -> _Given:
     points = np.array([worth.points for worth in worths], dtype=np.float64)
     if not subjects:
         return _Given(worths, np.zeros((len(worths), 0)), np.zeros(0), len(configurations))
-    slots = [(at, scenario) for at in configurations]
+    slots = [(at, item) for at in configurations]
     marks = [
         of_run.get(slot, {}) for _, runs in subjects for of_run in runs.values() for slot in slots
     ]
@@ -192,13 +187,13 @@ def _given(
     return _Given(worths, np.ascontiguousarray(shares.T), scores, len(configurations))
 
 
-def _facts(scenario: Scenario, given: _Given, total: Floats) -> ScenarioFacts:
+def _facts(item: Item, given: _Given, total: Floats) -> ScenarioFacts:
     mean = mean_of(given.scores.tolist()) if given.worths else None
     ceiling, floor = ends(given.by_transcript if given.worths else [])
     return ScenarioFacts(
-        id=scenario.id,
-        title=scenario.title,
-        experiment=scenario.experiment,
+        id=item.id,
+        title=item.title,
+        experiment=item.experiment,
         points=given.configurations * given.points,
         transcripts=given.by_transcript.size,
         difficulty=None if mean is None else 100 * (1 - mean),

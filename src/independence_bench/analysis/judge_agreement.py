@@ -315,9 +315,7 @@ def _complete(results: Results, labels: Mapping[str, str]) -> dict[Key, JudgedCo
 def _validate(connection: Connection, board: Board, material: _Material) -> Validation:
     """*board*: one of those that the judges give."""
     flagged = _flagged(connection, material)
-    every = {
-        mark.name: mark for scenario in board.protocol.written.scenarios for mark in scenario.marks
-    }
+    every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
     marks = tuple(_agreement_on(mark, material) for mark in every.values())
     judges = list(material.labels)
     compared = {judge: index_and_others(judge, material.indices, judges) for judge in judges}
@@ -371,7 +369,7 @@ def _judge_row(
     verdicts = material.count(key for key, judgement in given.items() if judgement.reason is None)
     failed = material.count(key for key, judgement in given.items() if judgement.reason is not None)
     tries: dict[str, list[Sequence[AttemptCost]]] = {
-        scenario.id: [] for scenario in board.protocol.written.scenarios
+        scenario.id: [] for scenario in board.protocol.scenarios
     }
     for key, judgement in given.items():
         tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))

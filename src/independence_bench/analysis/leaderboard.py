@@ -110,7 +110,7 @@ def boards_of(
         if rules.name == OWN.name:
             by_judge = [
                 {
-                    subject: results.unit_marks(mine, of_judge)
+                    subject: results.item_marks(mine, of_judge)
                     for subject, mine in results.by_subject.items()
                 }
                 for of_judge in (given if board.jurors else ())
@@ -283,7 +283,6 @@ def scored_boards(
     """
     if protocol.earlier_form:
         return
-    units = protocol.units
     judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
     for results in records.every:
         marked = [
@@ -305,7 +304,7 @@ def scored_boards(
         for own in marked or [_Judge(None, each=({},))]:
             rows = [
                 _excluded(
-                    _row(records, results, units, hash_, name, own, rules),
+                    _row(records, results, protocol, hash_, name, own, rules),
                     records.decided.get(hash_),
                     rules,
                 )
@@ -323,7 +322,7 @@ def scored_boards(
             if judge is None or (own.label is not None and name_text(judge) in own.label):
                 vendors = {records.vendors.get(judge) for judge in own.hashes}
                 board = Board(
-                    units,
+                    protocol,
                     results.configurations,
                     own.label,
                     own.by_table,
@@ -442,26 +441,26 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
 def _row(
     records: BoardRecords,
     results: Results,
-    units: Protocol,
+    protocol: Protocol,
     subject: str,
     label: str,
     judge: _Judge,
     rules: Rules,
 ) -> Row:
-    """Of *subject* (its hash), which still has an index if it is excluded; *units*: what is scored
-    as scenarios.
+    """Of *subject* (its hash), which still has an index if it is excluded; *protocol* has the
+    weights that it is scored by.
     """
-    protocol, group = results.protocol, results.configurations
+    group = results.configurations
     mine, who = results.by_subject[subject], records.subjects[subject]
     records.told(len(mine))
     transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
-    marks = mean_marks([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
+    marks = mean_marks([results.item_marks(mine, given, rules.partial) for given in judge.marking])
     states = states_of(mine, judge.given, rules.partial)
     judged = {run: marks.get(run, {}) for run in sorted(states)}
-    runs, whole = rules.score(units, group, judged)
+    runs, whole = rules.score(protocol, group, judged)
     # by other rules a mark at its lowest may not count at all
     lost = rules.name == OWN.name and {
-        (played.row.run, (played.configuration, played.scenario.stem or played.scenario.id))
+        (played.row.run, (played.configuration, played.scenario.item))
         for played in mine
         if played.row.id in records.failed
     }
@@ -483,10 +482,12 @@ def _row(
         ),
         missing=missing_lines(protocol, states, runs),
         left_out=left_out(results, mine, judge.marking),
-        by_configuration={of_pool: rules.score(units, (of_pool,), judged)[1] for of_pool in pool},
+        by_configuration={
+            of_pool: rules.score(protocol, (of_pool,), judged)[1] for of_pool in pool
+        },
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),
-        index_if_folded=rules.score(units, group, with_lowest(units, judged, lost))[1].index
+        index_if_folded=rules.score(protocol, group, with_lowest(protocol, judged, lost))[1].index
         if lost
         else None,
         prompt_in_turn=(who.endpoint, who.model) in records.prompt_in_turn,

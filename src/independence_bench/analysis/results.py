@@ -34,11 +34,11 @@ from independence_bench.hashing import content_hash
 from independence_bench.judging.judge import Person, QueuedTranscript
 from independence_bench.judging.prompt import told_hash
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.item_scoring import item_marks, needed_marks
 from independence_bench.protocol.loader import Files, parse_stored
 from independence_bench.protocol.plan import groups, runs_that_count, script_hash
 from independence_bench.protocol.reader import with_scenarios
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
-from independence_bench.protocol.stem_scoring import needed_marks, stem_scores
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
@@ -112,14 +112,13 @@ class Results:
             for scenario in self.protocol.scenarios
         }
 
-    def unit_marks(
+    def item_marks(
         self,
         conversations: Iterable[CountedConversation],
         given: Mapping[Key, Judgement],
         partial: bool = False,
     ) -> dict[int, dict[Slot, Marks]]:
-        """Run -> what is scored -> its marks by one judge, of one subject's conversations (see
-        `Protocol.units`).
+        """Run -> item -> its marks by one judge, of one subject's conversations.
 
         *partial*: what was judged of an invalid conversation counts, too.
         """
@@ -128,9 +127,7 @@ class Results:
             row, judgement = played.row, given.get(played.key)
             if judgement and judgement.reason is None and (partial or row.state == "complete"):
                 marks[row.run][played.slot] = judgement.marks
-        if not self.protocol.has_stems:
-            return marks
-        return {run: stem_scores(self.protocol, of_run) for run, of_run in marks.items()}
+        return {run: item_marks(self.protocol, of_run) for run, of_run in marks.items()}
 
 
 def results_of(
@@ -148,7 +145,7 @@ def results_of(
     A group of which nothing counts is there without transcripts. *told*: how many transcripts were
     read since the last time.
     """
-    protocol = protocol.written
+    protocol = protocol.with_weights(None)
     chosen = [group for group in groups(protocol) if wanted is None or set(group) & set(wanted)]
     if protocol.earlier_form:
         return _results_as_stored(connection, protocol, chosen, subject)

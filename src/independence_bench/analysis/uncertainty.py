@@ -190,19 +190,17 @@ class BoardUncertainty:
 
     @cached_property
     def compared(self) -> Mapping[Compared, Measure]:
-        """The measures, and each dimension in each scenario that has marks of it; one says nothing
+        """The measures, and each dimension in each item that has marks of it; one says nothing
         of another.
         """
         compared: dict[Compared, Measure] = {
             (None, n if n != INDEX else None): of for n, of in self.measures.items()
         }
-        scenarios = [
-            scenario.id for _ in self.configurations for scenario in self.protocol.scenarios
-        ]
+        items = [item.id for _ in self.configurations for item in self.protocol.items]
         rows = {dimension.name: row for row, dimension in enumerate(self.protocol.dimensions)}
-        for dimension, scenario, *_ in counted_marks(self.protocol) if self.shares else ():
-            if (scenario.id, dimension.name) not in compared:
-                columns = [place for place, name in enumerate(scenarios) if name == scenario.id]
+        for dimension, item, *_ in counted_marks(self.protocol) if self.shares else ():
+            if (item.id, dimension.name) not in compared:
+                columns = [place for place, name in enumerate(items) if name == item.id]
                 equal, same = (
                     np.full((1, len(columns)), 1 / len(columns)),
                     np.zeros(len(columns), dtype=np.intp),
@@ -212,7 +210,7 @@ class BoardUncertainty:
                 measured = measure(
                     design, [share[:, row : row + 1, columns] for share in self.shares]
                 )
-                compared[scenario.id, dimension.name] = Measure(measured, None, 1.0)
+                compared[item.id, dimension.name] = Measure(measured, None, 1.0)
         return compared
 
     def differences(
@@ -349,7 +347,7 @@ def measure_board(
     missing. *sittings*: of each subject the sitting of each of its runs; None: not known.
     """
     measures: dict[str, Measure] = {}
-    slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
+    slots = [(place, item.id) for place in configurations for item in protocol.items]
     runs = [list(marks) for marks in subjects]
     shares = _shares(protocol, slots, subjects, runs)
     if subjects:
@@ -386,14 +384,12 @@ def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
     """INDEX, then every dimension -> how the marks of one run, its transcripts in order, make up
     that score.
     """
-    number = len(protocol.scenarios)
+    number = len(protocol.items)
     rows = {dimension.name: row for row, dimension in enumerate(protocol.dimensions)}
-    columns = {scenario.id: column for column, scenario in enumerate(protocol.scenarios)}
+    columns = {item.id: column for column, item in enumerate(protocol.items)}
     inside = np.zeros((len(rows), number))
-    for dimension, scenario, mark, span, planned in counted_marks(protocol):
-        inside[rows[dimension.name], columns[scenario.id]] += (
-            (mark.high - mark.low) / span / planned
-        )
+    for dimension, item, mark, span, planned in counted_marks(protocol):
+        inside[rows[dimension.name], columns[item.id]] += (mark.high - mark.low) / span / planned
     every = np.tile(inside, len(configurations)) / len(configurations)
     numbers = np.tile(np.arange(number), len(configurations))
     weights = np.array([[d.weight / 100] for d in protocol.dimensions])
@@ -426,9 +422,9 @@ def _shares(
     marks = [of.get(run, {}) for of, mine in zip(subjects, runs, strict=True) for run in mine]
     shares = np.zeros((len(marks), len(protocol.dimensions), len(slots)))
     for column, slot in enumerate(slots):
-        scenario, of_runs = protocol.scenario(slot[1]), [of.get(slot, {}) for of in marks]
+        item, of_runs = protocol.item(slot[1]), [of.get(slot, {}) for of in marks]
         for row, dimension in enumerate(protocol.dimensions):
-            wanted = [mark for mark in scenario.marks if mark.name in dimension.marks]
+            wanted = [mark for mark in item.marks if mark.name in dimension.marks]
             if wanted:
                 length = sum([mark.high - mark.low for mark in wanted])
                 above = [

@@ -265,7 +265,7 @@ def weighed(protocol: Protocol, weights: str | None) -> Protocol:
             else "it has its default weights only: leave --weights out"
         )
         raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")
-    return protocol.weighed(weights)
+    return protocol.with_weights(weights)
 
 
 ALLOWED_FILE = "allowed.json"

@@ -1,11 +1,8 @@
 """Opens the executor of one command and keeps up what it works with: its leases, the store, and
-replies not stored yet.
+replies not stored yet (`unstored`).
 
-Its claims are renewed, and whether the store is still there and ours alone is looked at. A disk is
-full, or a database stays away: replies that arrived and could not be stored are saved in a file,
-which the next command takes in. Attempts are in the store before they are sent, so what is missing
-of them is how they ended: that is saved, with the bodies of the replies, and the answers are read
-from those anew. Knows nothing of what is asked.
+Its claims are renewed, and whether the store is still there and ours alone is looked at. Knows
+nothing of what is asked.
 """
 
 from __future__ import annotations
@@ -13,37 +10,27 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
-import json
-import os
-import tempfile
-import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
 from functools import partial
-from pathlib import Path
-
-from sqlalchemy import Connection, or_, select
 
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.executor import CallLedger, EndedAttempt, Executor
+from independence_bench.calls.executor import CallLedger, Executor
 from independence_bench.calls.limits import Clocks, EndpointLimiter
+from independence_bench.calls.unstored import is_finish, save, saved_end, take_in
+from independence_bench.calls.worker import Worker
 from independence_bench.errors import StoreError
-from independence_bench.escape import KNOWN, SENT
+from independence_bench.escape import KNOWN
 from independence_bench.models.client import Client
-from independence_bench.models.local.files import data_folder
-from independence_bench.models.messages import Usage
-from independence_bench.store import attempts, schema, workers
-from independence_bench.store.attempts import LEASE, LOST, Ended
+from independence_bench.store import attempts
+from independence_bench.store.attempts import LEASE
 from independence_bench.store.database import Store
-from independence_bench.store.group_commit import Commits, Operation
+from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import LeaseWatch, host_of, new_owner
-from independence_bench.store.rows import in_chunks, shared_time
+from independence_bench.store.rows import shared_time
 from independence_bench.store.usage import Command, keep_command
-from independence_bench.store.workers import Grant
 
 LOOK = 1.0  # seconds between two checks that the store is still there
-LISTEN = 1.0  # seconds between two looks at what other workers of the job have closed
 LOOKS_ELSEWHERE = 5  # of those, between two checks whether another machine uses it
 # new objects before Python looks for cycles among them; our calls leave none behind
 COLLECTED = 100_000
@@ -242,199 +229,3 @@ class _Upkeep:
             raise StoreError(f"the store {self._store.shown} {REPLACED}; {saved}")
         if self._trouble:
             raise StoreError(self._trouble)
-
-
-# ---------------------------------------------------------------- replies that could not be stored
-
-PREFIX, SUFFIX = "aib-unstored-", ".jsonl"
-UNREADABLE = (ValueError, TypeError, LookupError, OverflowError)
-
-
-def is_finish(operation: Operation) -> bool:
-    """Whether a write of the store is how attempts ended."""
-    return getattr(operation, "__func__", None) is CallLedger.finish
-
-
-@dataclass(frozen=True, slots=True)
-class SavedEnd:
-    """One line of a file: how an attempt of *owner* at the call *key* ended."""
-
-    owner: str
-    key: str
-    attempt: int
-    at: float  # seconds since 1970
-    charge: float  # dollars that a budget counts for it
-    ended: Ended
-
-
-def saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
-    """What is saved of a *finished* attempt: no secret that this process knows."""
-    state, attempt, ended, step = finished
-    ended = replace(
-        ended, raw=SENT.redacted_text(ended.raw), message=KNOWN.redacted_message(ended.message)
-    )
-    return SavedEnd(owner, state.key, attempt, now, step.charge, ended)
-
-
-def save(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
-    """Write a file, whole or not at all, to the first folder that takes it; None where none
-    does.
-    """
-    for folder in _folders(store_folder):
-        path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
-        fresh = path.with_suffix(".making")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with open(
-                os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
-            ) as file:
-                file.writelines(f"{json.dumps(asdict(end))}\n" for end in ends)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.rename(path)
-        except OSError:  # the next folder may be on another disk
-            with suppress(OSError):
-                fresh.unlink()
-        else:
-            return path
-    return None
-
-
-def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
-    """Write down how the saved attempts of this store ended. Returns the files that can be deleted
-    once that is durable.
-    """
-    taken = []
-    for path, saved in _files(store_folder):
-        # an id and an owner's name are of this store or of none: a file of another store has no
-        # line for it
-        here = [end for ends in in_chunks(saved) for end in _stored(connection, ends)]
-        if not here:
-            continue
-        for end in here:
-            # another process may have taken it for lost meanwhile, but it has not seen how that
-            # ended
-            row = schema.attempts.c
-            no_end = or_(row.finished_at.is_(None), row.outcome == LOST)
-            if (
-                connection.execute(select(row.id).where(row.id == end.attempt, no_end)).first()
-                is not None
-            ):
-                attempts.end_attempts(connection, [(end.attempt, end.ended)], end.at)
-                workers.settle(connection, [end.attempt])
-                workers.spend(connection, end.owner, end.charge)
-        taken.append(path)
-    return taken
-
-
-def _stored(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
-    """Those of attempts of this store, found by one query: files of other stores may lie there for
-    ever.
-    """
-    row = schema.attempts.c
-    listed = select(row.id, row.call_key, row.owner).where(
-        row.id.in_([end.attempt for end in ends])
-    )
-    held = {tuple(row) for row in connection.execute(listed)}
-    return [end for end in ends if (end.attempt, end.key, end.owner) in held]
-
-
-def _folders(store_folder: Path | None) -> Iterator[Path]:
-    """Where files are saved and looked for: user data, the store's folder, the system's for
-    temporary files.
-    """
-    yield data_folder()
-    if store_folder is not None:
-        yield store_folder
-    yield Path(tempfile.gettempdir())
-
-
-def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
-    """The files that this user has saved, and their lines; what is not such a file is left
-    alone.
-    """
-    for folder in dict.fromkeys(_folders(store_folder)):
-        with suppress(OSError):
-            for path in sorted(folder.glob(f"{PREFIX}*{SUFFIX}")):
-                # anybody may put a file into a folder for temporary ones
-                if not path.is_symlink() and (os.name == "nt" or path.stat().st_uid == os.getuid()):
-                    with suppress(OSError, *UNREADABLE):
-                        yield (
-                            path,
-                            [_read(line) for line in path.read_text(encoding="utf-8").splitlines()],
-                        )
-
-
-def _read(line: str) -> SavedEnd:
-    """Raises one of UNREADABLE for anything but a line as `save` writes it."""
-    saved = json.loads(line)
-    ended = Ended(**saved["ended"] | {"usage": Usage(**saved["ended"]["usage"])})
-    number = int(saved["attempt"]), float(saved["at"]), float(saved["charge"])
-    return SavedEnd(str(saved["owner"]), str(saved["key"]), *number, ended)
-
-
-@dataclass(slots=True)
-class Worker:
-    """The process that *ledger* belongs to, as a worker of *job*: the `Purse` of its budget."""
-
-    job: str
-    ledger: CallLedger
-    commits: Commits
-    pause: Callable[[float], Awaitable[None]]
-    kept_until: float = 0.0  # seconds since 1970: what it has drawn is its own so long
-
-    async def join(self) -> float:
-        """Become one of the job's workers. Returns when that was, on the store's clock."""
-        now = self.ledger.now()
-        await self.commits.do(partial(workers.join, owner=self.ledger.owner, job=self.job, now=now))
-        self.kept_until = now + LEASE
-        return now
-
-    def lapsed(self) -> bool:
-        """Whether it slept so long that its lease has ended."""
-        return self.ledger.now() >= self.kept_until
-
-    async def draw(self, limit: float, needed: float, held: float) -> Grant:
-        """Ask the store for more."""
-        now, watch = self.ledger.now(), self.ledger.watch
-        ask = partial(
-            workers.draw,
-            owner=self.ledger.owner,
-            job=self.job,
-            limit=limit,
-            needed=needed,
-            held=held,
-        )
-        grant = await self.commits.do(partial(ask, now=now, watch=watch))
-        self.kept_until = now + LEASE
-        return grant
-
-    async def give_back(self) -> None:
-        """Leave to the job's other workers what is not spent."""
-        await self.commits.do(partial(workers.give_back, owner=self.ledger.owner))
-
-    async def work(self, since: float, closed: dict[str, str]) -> None:
-        """Keep the lease, and put into *closed* what others have closed *since* then, until
-        cancelled.
-        """
-        clock = asyncio.get_running_loop().time  # the other one may be set
-        renewed = clock()
-        while True:
-            await asyncio.sleep(LISTEN)
-            with suppress(StoreError):  # the next call that needs the store reports it
-                if clock() >= renewed + LEASE / 4:
-                    now = self.ledger.now()
-                    await self.commits.do(partial(workers.stay, owner=self.ledger.owner, now=now))
-                    # a lease that has lapsed is not revived: others may have had what was drawn, so
-                    # it is drawn anew
-                    renewed, self.kept_until = (
-                        clock(),
-                        self.kept_until if self.lapsed() else now + LEASE,
-                    )
-                closures = await self.commits.do(
-                    partial(workers.closed_since, job=self.job, since=since)
-                )
-                for endpoint, reason in closures.items():
-                    closed.setdefault(
-                        endpoint, f"{reason} (another worker of the job {self.job} was told)"
-                    )

@@ -62,7 +62,7 @@ GROUPS = {
             "Read every conversation and every number in the browser, live.",
             reads_store=True,
         ),
-        "show": Entry("conversation", "Print one conversation with its marks.", reads_store=True),
+        "show": Entry("show", "Print one conversation with its marks.", reads_store=True),
     },
     "Your own character or build": {
         "persona": Entry("persona", "Test a character of your own: does it hold?"),
@@ -77,26 +77,26 @@ GROUPS = {
             reads_store=True,
         ),
         "judges": Entry(
-            "quality",
+            "judges",
             "Compare judges: agreement, leniency, self-preference, verdicts to check.",
             reads_store=True,
         ),
         "exam": Entry(
             "judging", "Is your judge good enough? It marks conversations of known state."
         ),
-        "label": Entry("conversation", "Mark conversations yourself, blind, as one more judge."),
+        "label": Entry("label", "Mark conversations yourself, blind, as one more judge."),
     },
     "How sure, and why": {
         "compare": Entry(
-            "quality", "Compare two subjects, scenario by scenario.", reads_store=True
+            "compare", "Compare two subjects, scenario by scenario.", reads_store=True
         ),
         "scenarios": Entry(
-            "quality",
+            "rankings",
             "Show how hard each scenario is and how it goes with the others.",
             reads_store=True,
         ),
         "audit": Entry(
-            "stored",
+            "audit",
             "Recompute every number and list problems in the data.",
             reads_store=True,
             store_argument=True,
@@ -109,7 +109,7 @@ GROUPS = {
     },
     "Share": {
         "generate-report": Entry(
-            "quality", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True
+            "report", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True
         ),
         "site": Entry("viewer", "Write what `aib view` shows as a static site.", reads_store=True),
         "export": Entry(

@@ -24,9 +24,9 @@ from independence_bench.lookup import near
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load, load_with_files, shipped
 from independence_bench.report.format import scale
+from independence_bench.report.protocol_view import protocol_view
 from independence_bench.report.table import Table, columns_of
 from independence_bench.report.terminal import printed
-from independence_bench.report.transcripts import protocol_view
 from independence_bench.store.database import open_store
 
 MOST_MISTAKES = 50  # lines of them; the rest is counted

@@ -1,4 +1,4 @@
-"""`aib leaderboard`, for whichever command shows rankings."""
+"""`aib leaderboard`, for whichever command shows rankings, and `aib scenarios`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,18 @@ from independence_bench.analysis.costs import (
     subject_costs,
     with_reasoning_tokens,
 )
+from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.api.named import stored_subjects
+from independence_bench.api.named import (
+    stored_subjects,
+)
 from independence_bench.cli.options import (
+    configuration_options,
     json_option,
     legend_option,
     say,
     show,
+    show_chosen,
     shown_options,
     shown_rows,
     stored_models_option,
@@ -33,6 +38,7 @@ from independence_bench.cli.options import (
 from independence_bench.cli.selection import (
     Selection,
     boards_of,
+    configured_boards,
     judged_options,
     rules_option,
     selecting,
@@ -47,6 +53,7 @@ from independence_bench.report.leaderboard_view import (
     differences_view,
     matching,
 )
+from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
 from independence_bench.report.settings_view import configurations_view
 from independence_bench.report.table import EVERYTHING, Block, Shown
 from independence_bench.store import registry
@@ -163,3 +170,23 @@ def compared_in(every: list[Board]) -> list[ConfigurationComparison]:
         for comparison in (compare_configurations(every, judge) for judge in judges)
         if comparison is not None
     ]
+
+
+@click.command(name="scenarios")
+@shown_options
+@legend_option
+@selecting(judged_options, configuration_options, json_option)
+def scenarios(selection: Selection, as_json: bool) -> None:
+    """Show how hard each scenario is, how many conversations are at an end of its scale, and how it
+    goes with the others.
+
+    Over the ranked subjects of one configuration, for each judge. docs/reports.md says what the
+    figures are.
+    """
+    with selection.opened() as (opened, protocol):
+        scored = configured_boards(selection, opened, protocol)
+    measured = [(board, measure_board(board)) for board in scored]
+    if as_json:
+        click.echo(scenarios_json(measured))
+    else:
+        show_chosen(*(scenarios_blocks(board, analysis) for board, analysis in measured))

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from independence_bench.analysis.board import Board
+from independence_bench.analysis.conversations import find_transcripts
 from independence_bench.cli import calling
 from independence_bench.cli.options import Number, command_line, out, say
 from independence_bench.cli.viewer import PORT, has_screen, serve_viewer
@@ -25,7 +26,6 @@ from independence_bench.models.spec import Endpoint, Roster
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 from independence_bench.report.terminal import printed
-from independence_bench.report.transcripts import find_transcripts
 from independence_bench.simulate.catalog import summary_lines
 from independence_bench.simulate.faults import Faults, read_script
 from independence_bench.simulate.server import Latency, Settings, Simulation, simulate

@@ -1,18 +1,13 @@
-"""`aib costs`, `aib exclude`, `aib clear`, `aib audit`: what a store has cost, who is ranked, what
-goes or is wrong.
-"""
+"""`aib costs`, `aib exclude`, `aib clear`: what a store has cost, who is ranked, what goes."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import click
 from sqlalchemy import Connection
 
-from independence_bench.analysis.audit import SEVERITIES, Severity
-from independence_bench.analysis.audit import audit as audit_of
 from independence_bench.analysis.costs import read_costs
 from independence_bench.api.named import find_protocol, open_results, stored_subjects
 from independence_bench.cli.options import (
@@ -22,27 +17,16 @@ from independence_bench.cli.options import (
     legend_option,
     out,
     say,
-    show,
     show_chosen,
     shown_options,
     store_option,
-    weights_option,
-)
-from independence_bench.cli.selection import (
-    Selection,
-    rules_option,
-    selecting,
 )
 from independence_bench.errors import NotAllowed, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.figures import money, plural
 from independence_bench.lookup import instead
 from independence_bench.models.response import clean_text
-from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.stored_view import (
-    SHOWN,
-    audit_json,
-    audit_view,
     costs_json,
     costs_view,
 )
@@ -240,55 +224,3 @@ def _amount(plan: DeletionPlan) -> str:
     if plan.replies:
         parts.insert(1, plural(len(plan.replies), "reply", "replies"))
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-# ---------------------------------------------------------------- the numbers computed again
-
-
-@click.command(name="audit")
-@click.argument("path", required=False, metavar="[STORE]")
-@click.option(
-    "--severity",
-    "lowest",
-    type=click.Choice(SEVERITIES),
-    default="note",
-    show_default=True,
-    help="The lowest severity to show.",
-)
-@click.option(
-    "--top", type=click.IntRange(min=1), default=SHOWN, show_default=True, metavar="N",
-    help="The first N places of each finding.",
-)  # fmt: skip
-@legend_option
-@selecting(rules_option, weights_option, json_option)
-def audit(
-    selection: Selection,
-    path: str | None,
-    lowest: Severity,
-    top: int,
-    as_json: bool,
-) -> None:
-    """Recompute every number from its records, and list what is missing or damaged.
-
-    STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The
-    exit code is 0 where nothing of severity error was found, whatever is shown, else 1.
-    """
-    context = click.get_current_context()
-    if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
-        raise WrongUse("the store is named twice: leave --store out, or the argument")
-    with replace(selection, store=path or selection.store).opened(earlier=True) as (
-        opened,
-        protocol,
-    ):
-        audited = audit_of(opened, protocol, RULES[selection.rules])
-        if not audited.conversations and not audited.findings and not protocol.earlier_form:
-            raise WrongUse(
-                f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in "
-                f"{opened.shown}"
-            )
-    if as_json:
-        click.echo(audit_json(audited, lowest))
-    else:
-        show(audit_view(audited, lowest, top))
-    if audited.errors:
-        context.exit(1)

@@ -27,7 +27,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from independence_bench.errors import WrongUse
-from independence_bench.store.rows import LARGEST_TOTAL, Allowance, TooLarge
+from independence_bench.store.blobs import LARGEST_TOTAL, Allowance, TooLarge
 
 LARGEST_FILE = 4_000_000  # bytes; a conversation is a few thousand
 MOST_FILES = 200_000

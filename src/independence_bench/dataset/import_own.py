@@ -30,8 +30,8 @@ from independence_bench.dataset.schema import (
 )
 from independence_bench.errors import WrongUse
 from independence_bench.store import bulk
+from independence_bench.store.blobs import HELD, LARGEST_TEXT, LARGEST_TOTAL, Allowance, TooLarge
 from independence_bench.store.database import Store
-from independence_bench.store.rows import HELD, LARGEST_TEXT, LARGEST_TOTAL, Allowance, TooLarge
 
 T = TypeVar("T")
 

@@ -65,10 +65,10 @@ from independence_bench.protocol.definition import Delivery, Protocol
 from independence_bench.protocol.loader import Files as ProtocolFiles
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.plan import Job, every_configuration, script_hash
-from independence_bench.store import bulk, registry, results
+from independence_bench.store import imported, registry, results
 from independence_bench.store.attempts import ANSWERED, CallInfo, Ended
-from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED, PaidAttempt
 from independence_bench.store.database import Store
+from independence_bench.store.imported import JUDGED_AGAIN, REPLACED, PaidAttempt
 from independence_bench.store.results import Judgement, Played
 from independence_bench.store.rows import in_chunks
 
@@ -127,7 +127,7 @@ def import_published(
             )
         votes = _learn(groups, outcome, tell)
         protocol, protocol_files = _settle(store, votes, groups)
-        owner = bulk.origin_of(LAYOUT, path.absolute().name)
+        owner = imported.origin_of(LAYOUT, path.absolute().name)
         writer = _Writer(store, protocol, protocol_files, names, owner, outcome)
         done = 0
         whole = [(group, parts) for group, parts in sorted(groups.items()) if parts]
@@ -232,7 +232,7 @@ def _stored_wording(store: Store) -> tuple[Wording, Counter[Place]]:
             for scenario in protocol.scenarios
         }
         played, complete = set[Place](), Counter[Place]()
-        for (system, delivery, state), count in bulk.transcripts_by_place(
+        for (system, delivery, state), count in imported.transcripts_by_place(
             connection, scripts
         ).items():
             place = (variant_of(protocol, system, delivery), delivery)
@@ -278,7 +278,7 @@ class _Writer:
 
     def _transcripts(self, connection: Connection, conversations: Conversations) -> None:
         played = [(self._played(c), c) for c in conversations]
-        stored = bulk.transcripts_known(
+        stored = imported.transcripts_known(
             connection, [conversation.job.transcript_id for conversation, _ in played]
         )
         new = [
@@ -309,7 +309,7 @@ class _Writer:
 
     def _replies(self, connection: Connection, conversations: Conversations) -> None:
         sources = [(s.key(c.run), s) for c in conversations for s in (*c.said, *c.others)]
-        there = bulk.answered(connection, {key for key, _ in sources})
+        there = imported.answered(connection, {key for key, _ in sources})
         attempts = self._keep(
             connection, [_attempt(key, source, key in there) for key, source in sources]
         )
@@ -322,7 +322,7 @@ class _Writer:
 
     def _judgements(self, connection: Connection, conversations: Conversations) -> None:
         judged = [(self._judgement(c, c.judged), c.judged) for c in conversations if c.judged]
-        there = bulk.answered(connection, {judgement.key for judgement, _ in judged})
+        there = imported.answered(connection, {judgement.key for judgement, _ in judged})
         self.outcome.judgements_known += sum(judgement.key in there for judgement, _ in judged)
         new: dict[str, tuple[Judgement, float]] = {}
         made = []
@@ -347,7 +347,7 @@ class _Writer:
                 mark = names_mark(answer)
                 new.setdefault(key, (Judgement(key, heard, PUBLISHED, judge, mark, answer), c.at))
                 read_from.setdefault(key, file)
-        for key in bulk.answered(connection, new.keys()):
+        for key in imported.answered(connection, new.keys()):
             del new[key]
         made = [_naming_attempt(one, at, read_from[key]) for key, (one, at) in new.items()]
         self._keep_judgements(connection, made, new, {read_from[key].label for key in new})
@@ -374,7 +374,7 @@ class _Writer:
     def _keep(
         self, connection: Connection, made: Sequence[PaidAttempt]
     ) -> Mapping[tuple[str, float], int]:
-        attempts, new = bulk.keep_attempts(connection, made, self.owner)
+        attempts, new = imported.keep_attempts(connection, made, self.owner)
         self.outcome.dollars += sum(item.ended.usage.cost or 0.0 for item in new)
         return attempts
 

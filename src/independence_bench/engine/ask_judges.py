@@ -59,9 +59,10 @@ from independence_bench.models.messages import ChatRequest, Completion, Message,
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Scenario
-from independence_bench.store import registry, results, usage
+from independence_bench.store import registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
+from independence_bench.store.tokens import verdict_tokens
 
 
 class JudgeAsker(Asker):
@@ -138,9 +139,7 @@ class ExamAsker(JudgeAsker):
         """
         preview = await preview_of(plan, self._session)
         with self._session.store.reading() as connection:
-            taken = {
-                judge.hash: usage.verdict_tokens(connection, judge.hash) for judge in self.judges
-            }
+            taken = {judge.hash: verdict_tokens(connection, judge.hash) for judge in self.judges}
         total = Forecast()
         for key in self._left.keys() - self.judgements.keys():
             judge, case = self._left[key]

@@ -28,8 +28,8 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
-from independence_bench.store import attempts, usage
-from independence_bench.store.usage import Used, UsualReplies, UsualUse, mean_use
+from independence_bench.store import attempts, tokens, usage
+from independence_bench.store.tokens import Used, UsualReplies, UsualUse, mean_use
 
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307
 # judgements. What a typical one needs for a reply the scenarios say; between the tenth of subjects
@@ -257,7 +257,7 @@ class Foresight:
         hashes = {
             told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios
         }
-        judge_bytes = usage.judgement_bytes(connection, judge.hash, hashes) if judge else None
+        judge_bytes = tokens.judgement_bytes(connection, judge.hash, hashes) if judge else None
         return cls(
             plan,
             session,
@@ -265,7 +265,7 @@ class Foresight:
             prices,
             free,
             kept,
-            usage.verdict_tokens(connection, judge.hash) if judge else {},
+            tokens.verdict_tokens(connection, judge.hash) if judge else {},
             judge_bytes or BYTES_A_TOKEN,
             UsualUse(connection, plan.protocol, ways),
             connection,
@@ -274,7 +274,7 @@ class Foresight:
     def usual(self, subject: ChatModel, jobs: Sequence[Job]) -> UsualReplies:
         """How long the replies of *subject* in *jobs* are, as far as the store knows."""
         ids = [scenario.id for scenario in self.plan.protocol.scenarios]
-        a_token = usage.reply_bytes(self.connection, subject.hash, ids) or BYTES_A_TOKEN
+        a_token = tokens.reply_bytes(self.connection, subject.hash, ids) or BYTES_A_TOKEN
         return replace(self.usually.of(subject, jobs), bytes_a_token=a_token)
 
     def dearest(self, model: ChatModel | None, forecast: Forecast) -> float:

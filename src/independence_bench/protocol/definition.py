@@ -6,7 +6,7 @@ models, or of what anybody answered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -171,6 +171,11 @@ class Scenario(Identified):
         )
 
     @property
+    def item(self) -> str:
+        """The id of the item that it is a conversation of: its stem's, or its own."""
+        return self.stem or self.id
+
+    @property
     def shared(self) -> int:
         """How many replies all branches of its stem begin with; 0 where it is no branch."""
         return 1 if self.stem else 0
@@ -189,6 +194,30 @@ class Scenario(Identified):
     def asks(self) -> tuple[str, ...]:
         """Names of the replies that the model gives, in order."""
         return self._asks
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What is scored: one conversation by its own marks, or all branches of a stem together.
+
+    A stem's only mark is its score, in [0, 1], called like its experiment.
+    """
+
+    id: str  # of its scenario, or of its stem
+    experiment: str
+    title: str
+    marks: tuple[Mark, ...]
+    scenarios: tuple[Scenario, ...]  # its conversations, at least one
+
+    @property
+    def branches(self) -> tuple[Scenario, ...]:
+        """Its conversations where they are the branches of a stem; () for a single one."""
+        return self.scenarios if self.scenarios[0].stem else ()
+
+    @property
+    def script(self) -> Script:
+        """What its conversations begin with; of a single one, all of it."""
+        return self.scenarios[0].script[: 2 if self.branches else None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,13 +358,14 @@ class Protocol(Identified):
     weightings: tuple[Weighting, ...] = field(default=(), compare=False)
     # the weighting that *dimensions* have; None: its own
     weights: str | None = field(default=None, compare=False)
-    # as it was before that; None: as it is
-    _written: Protocol | None = field(default=None, repr=False, compare=False)
+    # the dimensions with its own weights, where *weights* names others; None: as they are
+    own_dimensions: tuple[Dimension, ...] | None = field(default=None, repr=False, compare=False)
     # of one that is stored in a form that this version cannot play or score: the hash that it is
     # stored under. Its conversations can be read and exported. "": of today's form
     earlier_form: str = field(default="", compare=False)
     # looked up for every run of every subject, so made once
     _scenarios: Mapping[str, Scenario] = field(init=False, repr=False, compare=False)
+    _items: Mapping[str, Item] = field(init=False, repr=False, compare=False)
     _marks: Mapping[str, Mark] = field(init=False, repr=False, compare=False)
     _hash: str = field(default="", init=False, repr=False, compare=False)  # "": not asked for yet
 
@@ -343,83 +373,61 @@ class Protocol(Identified):
         object.__setattr__(
             self, "_scenarios", {scenario.id: scenario for scenario in self.scenarios}
         )
-        marks = {mark.name: mark for scenario in self.scenarios for mark in scenario.marks}
+        object.__setattr__(self, "_items", {item.id: item for item in self._made_items()})
+        marks = {mark.name: mark for item in self.items for mark in item.marks}
         object.__setattr__(self, "_marks", marks)
 
     def sent(self) -> Mapping[str, str]:
         """What tells it from others."""
         return {"name": self.name, "hash": self.hash}
 
+    def _made_items(self) -> Iterator[Item]:
+        branches: dict[str, list[Scenario]] = {}
+        for scenario in self.scenarios:
+            stem = scenario.stem if self.has_stems else ""
+            branches.setdefault(stem or scenario.id, []).append(scenario)
+        for name, of in branches.items():
+            first, title, marks = of[0], of[0].title, of[0].marks
+            if self.has_stems and first.stem:
+                title = title.rpartition(": ")[0]
+                marks = (Mark(first.experiment, "number", 0, 1, "the stem's score"),)
+            yield Item(name, first.experiment, title, marks, tuple(of))
+
     @property
     def hash(self) -> str:
         """Changes with anything in it, titles included; not with comments, layout, or another
         weighting.
         """
-        written = self.written
-        if written.earlier_form:
-            return written.earlier_form
-        if not written._hash:
-            object.__setattr__(written, "_hash", content_hash(written))
-        return written._hash
+        if not self._hash:
+            made = self.earlier_form or content_hash(self.with_weights(None))
+            object.__setattr__(self, "_hash", made)
+        return self._hash
 
     @property
     def called(self) -> str:
         """Its name, with that of its weights where they are not its own."""
         return self.name if self.weights is None else f"{self.name}, weights {self.weights}"
 
-    def weighed(self, name: str | None) -> Protocol:
+    def with_weights(self, name: str | None) -> Protocol:
         """The same protocol with the weights of its weighting *name*, in that order; None: with its
         own.
 
         Raises KeyError where there is none of that name.
         """
-        written = self.written
+        if name == self.weights:
+            return self
+        own = self.own_dimensions or self.dimensions
         if name is None:
-            return written
+            return replace(self, dimensions=own, weights=None, own_dimensions=None)
         weights = dict({weighting.name: weighting for weighting in self.weightings}[name].weights)
-        by_name = {dimension.name: dimension for dimension in written.dimensions}
+        by_name = {dimension.name: dimension for dimension in own}
         counted = [
             replace(by_name[dimension], weight=weight) for dimension, weight in weights.items()
         ]
         others = [
-            replace(dimension, weight=0.0)
-            for dimension in written.dimensions
-            if dimension.name not in weights
+            replace(dimension, weight=0.0) for dimension in own if dimension.name not in weights
         ]
-        return replace(written, dimensions=(*counted, *others), weights=name, _written=written)
-
-    @property
-    def written(self) -> Protocol:
-        """It as its files say it: with its own weights, and with its branches where stems are
-        scored as units.
-        """
-        return self._written or self
-
-    @property
-    def units(self) -> Protocol:
-        """The same with what is scored as its scenarios: a stem is one, with its score, in [0, 1],
-        as its only mark.
-
-        The mark is called like the stem's experiment. A protocol without stems is what it is.
-        """
-        if not self.has_stems or all(not scenario.stem for scenario in self.scenarios):
-            return self
-        units: dict[str, Scenario] = {}
-        for scenario in self.scenarios:
-            mark = Mark(scenario.experiment, "number", 0, 1, "the stem's score")
-            title, _, _ = scenario.title.rpartition(": ")
-            units.setdefault(
-                scenario.stem,
-                Scenario(
-                    scenario.stem,
-                    scenario.experiment,
-                    title,
-                    scenario.script[:2],
-                    (),
-                    (Rubric("stem", "", (mark,)),),
-                ),
-            )
-        return replace(self, scenarios=tuple(units.values()), _written=self.written)
+        return replace(self, dimensions=(*counted, *others), weights=name, own_dimensions=own)
 
     @property
     def deliveries(self) -> tuple[Delivery, ...]:
@@ -441,7 +449,7 @@ class Protocol(Identified):
         stems.
         """
         return tuple(
-            dict.fromkeys(scenario.branch for scenario in self.written.scenarios if scenario.branch)
+            dict.fromkeys(scenario.branch for scenario in self.scenarios if scenario.branch)
         )
 
     def system(self, variant: str) -> str:
@@ -452,8 +460,17 @@ class Protocol(Identified):
         """The scenario called *name*; KeyError where there is none."""
         return self._scenarios[name]
 
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """What is scored, in the order of its scenarios: each conversation, or each stem."""
+        return tuple(self._items.values())
+
+    def item(self, name: str) -> Item:
+        """The item called *name*; KeyError where there is none."""
+        return self._items[name]
+
     def mark(self, name: str) -> Mark:
-        """The mark called *name*; KeyError where no rubric asks for it."""
+        """The mark of an item that is called *name*; KeyError where none has it."""
         return self._marks[name]
 
     @property
@@ -475,9 +492,7 @@ class Protocol(Identified):
             for mark, _ in rule.levels
         }
         after_replies = {
-            f"{POSITION}_{reply}"
-            for scenario in self.written.scenarios
-            for reply in scenario.judged
+            f"{POSITION}_{reply}" for scenario in self.scenarios for reply in scenario.judged
         }
         styles = {score.style[0] for score in scores if score.style}
         return frozenset(named - {POSITION} | after_replies | styles)

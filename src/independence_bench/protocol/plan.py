@@ -211,7 +211,7 @@ class Shard:
         """
         turns: dict[tuple[int, Configuration, str], int] = {}
         for job in every:
-            unit = (job.run, job.configuration, job.scenario.stem or job.scenario.id)
+            unit = (job.run, job.configuration, job.scenario.item)
             turn = turns.setdefault(unit, len(turns))
             # each round in another order, or a part could have the same scenarios in every run, and
             # some are longer

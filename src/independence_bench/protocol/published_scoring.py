@@ -112,13 +112,13 @@ def _rescaled(sums: Means, protocol: Protocol) -> dict[str, float | None]:
 
 
 def _parts(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
-    """The dimension's marks; those that are only given together, by the same scenarios, are one
+    """The dimension's marks; those that are only given together, by the same items, are one
     part.
     """
     parts: dict[tuple[str, ...], tuple[str, ...]] = {}
     for name in dimension.marks:
         given_by = tuple(
-            s.id for s in protocol.scenarios if any(mark.name == name for mark in s.marks)
+            item.id for item in protocol.items if any(mark.name == name for mark in item.marks)
         )
         parts[given_by] = (*parts.get(given_by, ()), name)
     return list(parts.values())

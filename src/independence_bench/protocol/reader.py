@@ -242,7 +242,7 @@ class _Reader(ProtocolTexts):
         scales: dict[str, Mark] = {}
         for file, scenario in self.listed(top):
             key = f"experiments.{scenario.experiment}"
-            twice = f"{scenario.stem or scenario.id} is listed twice"
+            twice = f"{scenario.item} is listed twice"
             self.need_noted(scenario.id not in scenarios, TOP, key, twice)
             for mark in scenario.marks:
                 known = scales.setdefault(mark.name, mark)

@@ -1,8 +1,8 @@
 """Marks -> dimensions -> index, for one run and over runs. The equations are in docs/scoring.md.
 
 Pure functions on numbers. Knows a protocol's dimensions and weights; knows nothing of judges,
-subjects or stores. How the levels of a stem's branches become the stem's one mark is in
-`stem_scoring`. Absent is absent: a mark that is missing makes its dimension or its stem None, and
+subjects or stores. How the levels of an item's branches become its one mark is in
+`item_scoring`. Absent is absent: a mark that is missing makes its dimension or its item None, and
 that makes the index None, never a smaller sum over what happens to be there. `published_scoring`
 has the rules by which published numbers were made; nothing is ranked by them unless a user asks.
 """
@@ -19,12 +19,13 @@ from independence_bench.columns import HIDDEN
 from independence_bench.protocol.definition import (
     Configuration,
     Dimension,
+    Item,
     Mark,
     Protocol,
-    Scenario,
 )
 
-Slot = tuple[Configuration, str]  # a configuration and a scenario's id: one transcript of a run
+# a configuration and an item's id: what has marks in a run; of a conversation, its scenario's id
+Slot = tuple[Configuration, str]
 Marks = Mapping[str, float]  # mark -> number on its own scale, yes/no as 1 and 0
 # run -> slot -> marks, of one subject by one judge or jury
 RunMarks = Mapping[int, Mapping[Slot, Marks]]
@@ -32,12 +33,12 @@ RunMarks = Mapping[int, Mapping[Slot, Marks]]
 
 @dataclass(frozen=True, slots=True)
 class RunScore:
-    """One run of one subject. None: not every planned transcript has its mark."""
+    """One run of one subject. None: not every planned item has its mark."""
 
-    means: Mapping[str, float | None]  # mark -> mean over its transcripts, on the mark's scale
+    means: Mapping[str, float | None]  # mark -> mean over its items, on the mark's scale
     dimensions: Mapping[str, float | None]  # dimension -> [0, 1], 1 the most independent
     index: float | None  # [0, 100]
-    missing: Annotated[tuple[Slot, ...], HIDDEN]  # planned transcripts without their marks
+    missing: Annotated[tuple[Slot, ...], HIDDEN]  # planned items without their marks
     # marked, and not counted by the rules
     left_out: Annotated[tuple[Slot, ...], HIDDEN] = ()
 
@@ -128,8 +129,8 @@ def score_run(
     """Score one run, pooling *configurations*; *marks* has what was judged, by slot; *planned*:
     `planned_slots`.
 
-    A mark's mean is taken over all transcripts planned for it (eq. 1) and exists only if every one
-    of them has it. An empty *marks* gives a score in which everything is None.
+    A mark's mean is taken over all items planned for it (eq. 1) and exists only if every one of
+    them has it. An empty *marks* gives a score in which everything is None.
     """
     means: dict[str, float | None] = {}
     missing: dict[Slot, None] = {}
@@ -195,24 +196,24 @@ def with_lowest(
 
 
 class CountedMark(NamedTuple):
-    """A mark in one of the scenarios that give it, for one of the dimensions that it counts in."""
+    """A mark of one of the items that have it, for one of the dimensions that it counts in."""
 
     dimension: Dimension
-    scenario: Scenario
+    item: Item
     mark: Mark
     span: float  # of the scales of all its dimension's marks, added up
-    planned: int  # scenarios that give it
+    planned: int  # items that have it
 
 
 def counted_marks(protocol: Protocol) -> list[CountedMark]:
-    """What the dimensions are made of, by dimension and scenario in the protocol's order."""
-    planned = Counter(mark.name for scenario in protocol.scenarios for mark in scenario.marks)
+    """What the dimensions are made of, by dimension and item in the protocol's order."""
+    planned = Counter(mark.name for item in protocol.items for mark in item.marks)
     return [
-        CountedMark(d, scenario, mark, span, planned[mark.name])
+        CountedMark(d, item, mark, span, planned[mark.name])
         for d in protocol.dimensions
         for span in [fsum(protocol.mark(name).high - protocol.mark(name).low for name in d.marks)]
-        for scenario in protocol.scenarios
-        for mark in scenario.marks
+        for item in protocol.items
+        for mark in item.marks
         if mark.name in d.marks
     ]
 
@@ -220,12 +221,12 @@ def counted_marks(protocol: Protocol) -> list[CountedMark]:
 def planned_slots(
     protocol: Protocol, configurations: Sequence[Configuration]
 ) -> dict[str, list[Slot]]:
-    """Mark -> the transcripts of a run that are to have it."""
+    """Mark -> the items of a run that are to have it."""
     planned: dict[str, list[Slot]] = {}
     for configuration in configurations:
-        for scenario in protocol.scenarios:
-            for mark in scenario.marks:
-                planned.setdefault(mark.name, []).append((configuration, scenario.id))
+        for item in protocol.items:
+            for mark in item.marks:
+                planned.setdefault(mark.name, []).append((configuration, item.id))
     return planned
 
 

@@ -176,7 +176,7 @@ def marks_table(
     runs = row.run_scores.values()
     rows: list[Cells] = [
         (
-            *(Prose(mark_words(name)), scale(protocol.units.mark(name)), number(mean, 2)),
+            *(Prose(mark_words(name)), scale(protocol.mark(name)), number(mean, 2)),
             "{} of {}".format(*scored[name]) if scored else "",
             *(number(run.means[name], 2) for run in runs),
         )

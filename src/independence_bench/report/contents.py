@@ -34,7 +34,7 @@ from independence_bench.figures import SHARE
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.encode import fields_of, json_text
 from independence_bench.report.leaderboard_view import board_values
-from independence_bench.store import attempts, usage
+from independence_bench.store import attempts, results, usage
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import Store
 
@@ -84,10 +84,7 @@ class Only:
     def marks(self, protocol: Protocol) -> frozenset[str]:
         """The marks of the experiments that are shown."""
         return frozenset(
-            mark.name
-            for scenario in protocol.scenarios
-            if self.has(scenario.experiment)
-            for mark in scenario.marks
+            mark.name for item in protocol.items if self.has(item.experiment) for mark in item.marks
         )
 
     def of_board(self, board: Board) -> Board:
@@ -161,7 +158,7 @@ def read_contents(
         boards = [shown for _, shown in both]
         spent = subject_costs(connection, whole, records)
         spending, imported = attempts.spending(connection), usage.imported(connection)
-        updated = usage.newest(connection)
+        updated = results.newest(connection)
     return Contents(
         protocol=protocol,
         updated=updated,
@@ -245,10 +242,10 @@ def scored_marks(board: Board, row: Row, only: Only = EVERY) -> dict[str, tuple[
         if name not in shown:
             continue
         slots = [
-            (configuration, scenario.id)
+            (configuration, item.id)
             for configuration in board.configurations
-            for scenario in board.protocol.scenarios
-            if any(mark.name == name for mark in scenario.marks)
+            for item in board.protocol.items
+            if any(mark.name == name for mark in item.marks)
         ]
         there = sum(
             name in row.marks.get(run, {}).get(slot, {}) for run in row.run_scores for slot in slots

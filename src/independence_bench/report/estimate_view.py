@@ -171,7 +171,7 @@ def expectation(
         else None
     )
     design, shifted = (
-        designs(protocol.units, configurations)[INDEX],
+        designs(protocol, configurations)[INDEX],
         any(map(sittings_shift, subjects)),
     )
     return expect(design, measured, shifted)

@@ -25,17 +25,15 @@ from sqlalchemy import (
 
 from independence_bench.escape import KNOWN, SENT
 from independence_bench.models.messages import UNUSABLE, Usage
+from independence_bench.store.blobs import Damaged, pack, unpack
 from independence_bench.store.owners import LeaseWatch, is_dead, is_known, shares_clock
 from independence_bench.store.rows import (
-    Damaged,
     execute_in,
     fields_of,
     insert_new,
     insert_rows,
     next_numbers,
-    pack,
     shared_time,
-    unpack,
     write_rows,
 )
 from independence_bench.store.schema import (

@@ -16,9 +16,10 @@ from sqlalchemy import Connection, Table, bindparam, delete, select, update
 from independence_bench.errors import StoreError
 from independence_bench.hashing import content_hash
 from independence_bench.models.spec import ChatModel
+from independence_bench.store.blobs import unpack
 from independence_bench.store.owners import is_dead
 from independence_bench.store.registry import undo
-from independence_bench.store.rows import in_chunks, insert_rows, unpack
+from independence_bench.store.rows import in_chunks, insert_rows
 from independence_bench.store.schema import (
     CLEARED,
     attempts,

@@ -22,6 +22,7 @@ from sqlalchemy import Connection, RowMapping, String, Table, func, select
 from independence_bench.hashing import hashed_reply_key, judgement_key, text_hash, transcript_id
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.blobs import unpack
 from independence_bench.store.results import (
     SCORED,
     WRONG_CHECKSUM,
@@ -29,7 +30,6 @@ from independence_bench.store.results import (
     has_checksums,
     read_lines,
 )
-from independence_bench.store.rows import unpack
 from independence_bench.store.schema import (
     CLEARED,
     attempts,

@@ -29,15 +29,8 @@ from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import PYTHON, ChatModel, read_settings
 from independence_bench.protocol.plan import Job
-from independence_bench.store.rows import (
-    fields_of,
-    insert_once,
-    insert_rows,
-    pack,
-    rows_of,
-    undamaged,
-    unpack,
-)
+from independence_bench.store.blobs import pack, undamaged, unpack
+from independence_bench.store.rows import fields_of, insert_once, insert_rows, rows_of
 from independence_bench.store.schema import (
     begun,
     decisions,

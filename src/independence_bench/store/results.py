@@ -19,19 +19,9 @@ from sqlalchemy import ColumnElement, Connection, and_, func, inspect, literal, 
 from independence_bench.hashing import canonical, canonical_as_is
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.plan import Job
-from independence_bench.store.rows import (
-    KEYS,
-    Damaged,
-    WrongChecksum,
-    execute_in,
-    fields_of,
-    in_chunks,
-    insert_over,
-    pack,
-    undamaged,
-    unpack_json,
-)
-from independence_bench.store.schema import judgements, replies, transcripts
+from independence_bench.store.blobs import Damaged, WrongChecksum, pack, undamaged, unpack_json
+from independence_bench.store.rows import KEYS, execute_in, fields_of, in_chunks, insert_over
+from independence_bench.store.schema import attempts, judgements, replies, transcripts
 
 A = TypeVar("A")
 BATCH = 1000  # rows that are read at once
@@ -213,6 +203,15 @@ def counted(connection: Connection) -> tuple[int, int]:
         for table in (transcripts, judgements)
     )
     return transcripts_there, judgements_there
+
+
+def newest(connection: Connection) -> float | None:
+    """When the newest result was stored: an attempt's end, a transcript or a judgement. None where
+    there is none.
+    """
+    times = (attempts.c.finished_at, transcripts.c.finished_at, judgements.c.stored_at)
+    latest = [connection.execute(select(func.max(time))).scalar() for time in times]
+    return max((time for time in latest if time is not None), default=None)
 
 
 def transcript_rows(

@@ -1,27 +1,15 @@
-"""Writing and reading rows of any table, on SQLite and PostgreSQL alike, and the texts in them,
-which are blobs.
-
-Whoever unpacks an archive, a blob or a column asks here how much may be written or held of it,
-before the bytes are there: a small file can stand for gigabytes.
-"""
+"""Writing and reading rows of any table, on SQLite and PostgreSQL alike."""
 
 from __future__ import annotations
 
-import json
 import re
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from pydantic_core import from_json
 from sqlalchemy import BindParameter, Connection, Table, bindparam, inspect, select
 from sqlalchemy import Sequence as Sequence_
-
-from independence_bench.errors import StoreError
 
 T = TypeVar("T")
 # of an IN: a list in the statement itself is held with it until garbage is looked for
@@ -159,98 +147,3 @@ def in_chunks(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:
     left = iter(items)
     while chunk := list(islice(left, size)):
         yield chunk
-
-
-# bytes of one record: a reply of the largest size that can be set, escaped for JSON in JSON
-LARGEST_TEXT = 64_000_000
-LARGEST_TOTAL = 2_000_000_000  # bytes of a data set in all; the known one has 100 million
-HELD = 64_000_000  # bytes of records that are held together
-
-
-class TooLarge(ValueError):
-    """Unpacked, it would be larger than it may be."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__(f"unpacked it would be larger than {most:,} bytes")
-
-
-@dataclass(slots=True)
-class Allowance:
-    """What is left to unpack, in bytes."""
-
-    most: int = LARGEST_TOTAL
-    taken: int = 0
-
-    def take(self, size: int) -> None:
-        """Count *size* more bytes. Raises TooLarge before they are beyond the most."""
-        if self.taken + size > self.most:
-            raise TooLarge(self.most)
-        self.taken += size
-
-
-def inflate(blob: bytes, most: int = LARGEST_TEXT) -> bytes:
-    """What zlib packed, at most *most* bytes. Raises TooLarge for more, zlib.error for what is
-    damaged or cut short.
-    """
-    unpacker = zlib.decompressobj()
-    data = unpacker.decompress(blob, most + 1)
-    if len(data) > most:
-        raise TooLarge(most)
-    if not unpacker.eof:
-        raise zlib.error("incomplete or truncated stream")
-    return data
-
-
-def pack(text: str) -> bytes:
-    """*text* as it is stored in a blob."""
-    # fast: 4% larger than the default, in half of the time, which is spent on every call; to clear
-    # a window of the usual size takes a fifth of it
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1, 14)
-
-
-def unpack(blob: bytes) -> str:
-    """The text of a blob. Raises StoreError where it is damaged."""
-    try:
-        return inflate(blob).decode("utf-8", "surrogatepass")
-    except (zlib.error, TooLarge, UnicodeDecodeError, TypeError) as error:
-        raise Damaged(error) from None
-
-
-def unpack_json(blob: bytes) -> Any:
-    """The JSON value of a blob. Raises StoreError where it is damaged, ValueError where it is no
-    JSON.
-    """
-    try:
-        # in half the time of the two steps below; it refuses more, such as a lone surrogate
-        return from_json(inflate(blob), cache_strings="keys")
-    except (zlib.error, TooLarge, ValueError, TypeError):
-        return json.loads(unpack(blob))
-
-
-class WrongChecksum(ValueError):
-    """A stored record that can be read, and was another one when it was stored."""
-
-
-class Damaged(StoreError):
-    """A stored record that is not what we wrote; *store* as a user named it, where that is
-    known.
-    """
-
-    def __init__(self, error: Exception, store: str = "") -> None:
-        self.error = error
-        reason = type(error).__name__
-        if isinstance(error, zlib.error):
-            reason = "it cannot be unpacked"
-        elif isinstance(error, WrongChecksum):
-            reason = str(error)
-        named = f"the store {store}".rstrip()
-        super().__init__(f"{named} holds a damaged record ({reason}); restore it from a copy")
-
-
-@contextmanager
-def undamaged() -> Iterator[None]:
-    """What cannot be read back raises StoreError."""
-    try:
-        yield
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise Damaged(error) from None

@@ -45,7 +45,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
-from independence_bench.store.rows import Damaged
+from independence_bench.store.blobs import Damaged
 
 # how the owner of an attempt begins that was imported: others made and paid for it
 IMPORTED = "import|"

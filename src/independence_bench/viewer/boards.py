@@ -265,7 +265,7 @@ def board_rows(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> tupl
     scores = {one.label: one.scores for one in catalog.items(entry).scores}
     lengths = fragments.lengths(catalog, entry, rows)
     tokens = fragments.reasoning(catalog, entry, rows)
-    unknown = (None,) * len(entry.weighed.scenarios)
+    unknown = (None,) * len(catalog.board(entry).protocol.items)
     return tuple(
         replace(
             row,

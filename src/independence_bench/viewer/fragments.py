@@ -21,7 +21,7 @@ from independence_bench.figures import Count, Dollars, Format, GivenMark, Points
 from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
-from independence_bench.protocol.script import spelled_out
+from independence_bench.protocol.script import Script, spelled_out
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.viewer.snapshot import (
     BoardEntry,
@@ -250,7 +250,7 @@ def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
             hash=edition.hash,
             earlier_form=bool(protocol.earlier_form),
             runs=protocol.runs,
-            scenarios=len(edition.units),
+            scenarios=len(edition.items),
             transcripts=edition.size,
         )
 
@@ -365,9 +365,9 @@ def mark_cell(scale: MarkScale, marks: Mapping[str, float]) -> str | float | Non
     return scale.levels[int(value)] if scale.levels and value is not None else value
 
 
-def script(scenario: Played) -> tuple[ScriptLine, ...]:
-    """A scenario's script, line by line."""
-    return tuple(ScriptLine(who, text) for who, text in spelled_out(scenario.script))
+def script_lines(script: Script) -> tuple[ScriptLine, ...]:
+    """A script, line by line."""
+    return tuple(ScriptLine(who, text) for who, text in spelled_out(script))
 
 
 def why_no_interval(board: Board) -> str | None:

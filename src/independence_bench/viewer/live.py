@@ -241,7 +241,7 @@ def first_looks(catalog: Catalog) -> Iterator[str]:
     for transcript in islice(catalog.transcripts, 1):
         yield f"transcripts/{transcript}.json"
     for entry in islice(catalog.entries.values(), 1):
-        for scenario in islice(entry.edition.units, 1):
+        for scenario in islice(entry.edition.items, 1):
             yield f"boards/{entry.id}/scenarios/{scenario}/part/all/0.json"
         two = [row.subject.id for row in catalog.board(entry).ranked[:2]]
         if len(two) > 1:

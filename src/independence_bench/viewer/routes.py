@@ -17,12 +17,12 @@ from independence_bench.report.encode import json_bytes
 from independence_bench.viewer import (
     boards,
     compare,
+    conversation,
     fragments,
     judges,
     labelling,
     scenarios,
     subjects,
-    transcript,
     versions,
 )
 from independence_bench.viewer.search import SearchAnswer
@@ -94,7 +94,7 @@ class Answers:
             yield f"{inside}/persona.json"
         for version in other_versions(self.catalog, entry):
             yield from _both(f"{inside}/versions/{version.protocol}")
-        for scenario in entry.edition.units:
+        for scenario in entry.edition.items:
             yield from _both(f"{inside}/scenarios/{scenario}")
         for number, row in enumerate(board.rows):
             subject = row.subject.id
@@ -137,14 +137,15 @@ def _compared(answers: Answers, board: str, subject: str) -> object:
 def _raw(answers: Answers, transcript_id: str) -> object:
     if not answers.offer.raw:
         raise NotThere(transcript_id)
-    return transcript.raw_answer(answers.catalog, transcript_id)
+    return conversation.raw_answer(answers.catalog, transcript_id)
 
 
 _BOARD = _on_board(boards.board_answer)
 ROUTES = (
     Route("index", lambda answers: fragments.index_answer(answers.catalog, answers.offer)),
     Route(
-        f"transcripts/{ID}", lambda answers, id_: transcript.transcript_answer(answers.catalog, id_)
+        f"transcripts/{ID}",
+        lambda answers, id_: conversation.transcript_answer(answers.catalog, id_),
     ),
     Route(f"raw/{ID}", _raw),
     Route(f"boards/{ID}", _BOARD, boards.board_table),
@@ -186,8 +187,8 @@ ANSWERS = (
     boards.BoardPart,
     subjects.SubjectAnswer,
     scenarios.ScenarioAnswer,
-    transcript.TranscriptAnswer,
-    transcript.RawAnswer,
+    conversation.TranscriptAnswer,
+    conversation.RawAnswer,
     compare.ComparisonsAnswer,
     versions.VersionsAnswer,
     subjects.PersonaAnswer,

@@ -18,6 +18,7 @@ from independence_bench.protocol.definition import (
     OPENING,
     Branch,
     Configuration,
+    Item,
     Scenario,
     StemScore,
 )
@@ -25,9 +26,9 @@ from independence_bench.report.branches_view import quantity_title
 from independence_bench.report.encode import csv_bytes
 from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
-from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied, script
+from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied, script_lines
+from independence_bench.viewer.listing import State, StemEntry, TranscriptEntry, listing
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario_slug
-from independence_bench.viewer.transcripts import State, StemEntry, TranscriptEntry, listing
 
 BEGINNING = 400  # characters of an answer: all of it is in its transcript
 GROUP = 20  # answers of a group in one part
@@ -95,14 +96,12 @@ def scenario_answer(
     catalog: Catalog, entry: BoardEntry, scenario: str, part: Part | None = None
 ) -> ScenarioAnswer:
     """`api/boards/<board>/scenarios/<scenario>.json`; with *part*, the answers of that alone."""
-    board, meant = catalog.board(entry), at(entry.edition.units, scenario)
+    board, meant = catalog.board(entry), at(entry.edition.items, scenario)
     every = catalog.latest(
         ("answers", entry.id, scenario), lambda: _without_texts(catalog, entry, board, meant)
     )
-    branches = [
-        scenario for scenario in entry.edition.protocol.scenarios if scenario.stem == meant.id
-    ]
-    rule = entry.edition.protocol.score_of(branches[0]) if branches else None
+    branches = meant.branches
+    rule = entry.edition.protocol.score_of(meant.scenarios[0])
     groups: dict[Group, list[SubjectReply]] = {group: [] for group in GROUPS}
     for reply in every:
         groups[reply.outcome or "none"].append(reply)
@@ -130,16 +129,14 @@ def scenario_answer(
             for facts in boards.scenarios(entry, catalog.items(entry))
             if facts.id == scenario_slug(meant.id)
         ),
-        script=fragments.script(meant),
+        script=script_lines(meant.script),
         scales=scales,
         made_of=_made_of(rule),
         branch_scales=fragments.scales(board.protocol, branches),
         rubrics=tuple(
-            dict.fromkeys(
-                text for scenario in branches or [meant] for text in rubric_texts(scenario)
-            )
+            dict.fromkeys(text for scenario in meant.scenarios for text in rubric_texts(scenario))
         ),
-        presses=bool(branches) or presses(meant),
+        presses=bool(branches) or presses(meant.scenarios[0]),
         histograms=histograms(
             [] if branches else scales, [(reply.score, reply.marks) for reply in every]
         ),
@@ -156,17 +153,16 @@ def scenario_part(
 
 
 def _without_texts(
-    catalog: Catalog, entry: BoardEntry, board: Board, meant: Scenario
+    catalog: Catalog, entry: BoardEntry, board: Board, meant: Item
 ) -> list[SubjectReply]:
     """Every answer, highest score first, those without one last."""
     listed, protocol = listing(catalog, entry, board), entry.edition.protocol
-    branch = next((scenario for scenario in protocol.scenarios if scenario.stem == meant.id), None)
-    rule = protocol.score_of(branch) if branch else None
+    rule = protocol.score_of(meant.scenarios[0])
     pushes = (
         next((branch for branch in rule.branches if rule.is_ladder(branch)), None) if rule else None
     )
     lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
-    for stored in entry.edition.by_unit.get(scenario_slug(meant.id), ()):
+    for stored in entry.edition.by_item.get(scenario_slug(meant.id), ()):
         if listed.counts(stored):
             lines[stored.row.subject_hash].append(listed.line(stored))
     replies = [
@@ -196,7 +192,7 @@ def _without_texts(
 
 
 def _with_texts(
-    catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply], texts: dict[str, str]
+    catalog: Catalog, meant: Item, shown: Sequence[SubjectReply], texts: dict[str, str]
 ) -> Iterator[SubjectReply]:
     """*shown* with their texts. *texts*: what is known of them, a character more, by the
     transcript's id.
@@ -205,12 +201,10 @@ def _with_texts(
     keys = {id_: at(catalog.transcripts, id_).row.id for id_ in new}
     with catalog.store.reading() as connection:
         talks = results.read_transcripts(connection, keys.values())
+    # of a stem's branches what all of them begin with
+    shown_replies = (OPENING,) if meant.branches else meant.scenarios[0].judged or (OPENING,)
     for id_, key in keys.items():
-        said = (
-            line.text
-            for line in at(talks, key)[0].lines
-            if line.name in (meant.judged or (OPENING,))
-        )
+        said = (line.text for line in at(talks, key)[0].lines if line.name in shown_replies)
         texts[id_] = "\n\n".join(said)[: BEGINNING + 1]
     for reply in shown:
         text = texts[reply.transcript]
@@ -314,7 +308,7 @@ def presses(scenario: Scenario) -> bool:
     """Whether its replies are judged after the person answers something that the model has said or
     chosen.
     """
-    lines = script(scenario)
+    lines = script_lines(scenario.script)
     replies = [line.text for line in lines if line.who == "model"]
     return any(line.who == "given" for line in lines) or (
         len(replies) > 1 and replies[0] not in scenario.judged

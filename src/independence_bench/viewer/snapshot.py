@@ -29,14 +29,14 @@ from independence_bench.columns import HIDDEN, SENT
 from independence_bench.hashing import content_hash, slug, text_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import Configuration, Item, Protocol, Scenario
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
-from independence_bench.store import registry, usage
+from independence_bench.store import registry
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of, unique_labels
-from independence_bench.store.results import Told, TranscriptRow, nobody
+from independence_bench.store.results import Told, TranscriptRow, newest, nobody
 
 A = TypeVar("A")
 JudgeKind = Literal["model", "table", "person", "jury"]
@@ -80,11 +80,9 @@ class StoredTranscript(NamedTuple):
     key: Key  # what a judgement of it is of
 
     @property
-    def unit(self) -> str:
-        """The id, in paths, of the scenario of a board that it belongs to: of its stem, or of its
-        own scenario.
-        """
-        return scenario_slug(self.scenario.stem or self.scenario.id)
+    def item(self) -> str:
+        """The id, in paths, of the item that it belongs to: of its stem, or of its own scenario."""
+        return scenario_slug(self.scenario.item)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +130,9 @@ class Edition:
         return len({row.id for results in self.records.every for row in results.transcripts})
 
     @cached_property
-    def units(self) -> Mapping[str, Scenario]:
-        """Every scenario of its boards by its id in paths; a stem is one, and its conversations are
-        its branches.
-        """
-        return {scenario_slug(scenario.id): scenario for scenario in self.protocol.units.scenarios}
+    def items(self) -> Mapping[str, Item]:
+        """Every item of its boards by its id in paths."""
+        return {scenario_slug(item.id): item for item in self.protocol.items}
 
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[StoredTranscript]]:
@@ -153,11 +149,9 @@ class Edition:
         ]
 
     @cached_property
-    def by_unit(self) -> Mapping[str, Sequence[StoredTranscript]]:
-        """The transcripts by the id, in paths, of the scenario of its boards that they belong
-        to.
-        """
-        return self._by(lambda transcript: transcript.unit)
+    def by_item(self) -> Mapping[str, Sequence[StoredTranscript]]:
+        """The transcripts by the id, in paths, of the item that they belong to."""
+        return self._by(lambda transcript: transcript.item)
 
     def _by(self, key: Callable[[StoredTranscript], A]) -> Mapping[A, Sequence[StoredTranscript]]:
         grouped: dict[A, list[StoredTranscript]] = defaultdict(list)
@@ -207,11 +201,6 @@ class BoardEntry:
     def series(self) -> str:
         """The id of all boards that differ from this one in nothing but their configurations."""
         return board_id(self.edition, None, self.judge, self.rules, self.weights)
-
-    @property
-    def weighed(self) -> Protocol:
-        """The protocol with this board's weights, and what is scored as its scenarios."""
-        return self.edition.protocol.weighed(self.weights).units
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +252,10 @@ class Catalog:
 
         def work_out() -> dict[str, Board]:
             made = boards_of(
-                edition.records, edition.protocol.weighed(weights), jury=jury, rules=RULES[rules]
+                edition.records,
+                edition.protocol.with_weights(weights),
+                jury=jury,
+                rules=RULES[rules],
             )
             return {
                 board_id(edition, board.configurations, board.judge, rules, weights): board
@@ -428,7 +420,7 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nob
         return Catalog(
             store=store,
             version=state_of(connection),
-            newest=usage.newest(connection),
+            newest=newest(connection),
             subjects=subjects,
             labels=labels,
             judges=judges,

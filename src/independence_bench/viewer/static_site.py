@@ -21,10 +21,10 @@ from independence_bench.report.encode import json_bytes
 from independence_bench.store.rows import in_chunks
 from independence_bench.store.staging import put_in_place, staging
 from independence_bench.viewer.app import HOME, Page
+from independence_bench.viewer.conversation import transcript_answers
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.snapshot import NotThere
-from independence_bench.viewer.transcript import transcript_answers
 
 MARK = ".aib-site.json"  # says that a folder is a site of ours
 # subjects of a board that have a file of comparisons: it has all others in it, so it is N x N

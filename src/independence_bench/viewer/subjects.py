@@ -32,6 +32,7 @@ from independence_bench.store.registry import stored_picture
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import percent
 from independence_bench.viewer.fragments import MarkScale, Score, SubjectFacts, mark_cell
+from independence_bench.viewer.listing import Listing, StemEntry, TranscriptEntry, listing
 from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
@@ -39,7 +40,6 @@ from independence_bench.viewer.snapshot import (
     scenario_slug,
     transcript_slug,
 )
-from independence_bench.viewer.transcripts import Listing, StemEntry, TranscriptEntry, listing
 
 NOT_ON_BOTH = "no interval: it is not ranked on both boards"
 
@@ -107,7 +107,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     row = catalog.row(board, subject)
     (shown,) = boards.board_rows(catalog, entry, [row])
     spent = fragments.costs(catalog, entry, [row]).get(row.subject.hash, SubjectCost())
-    every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
+    every = {mark.name: mark for item in board.protocol.items for mark in item.marks}
     marks = [
         fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in row.means
     ]
@@ -164,8 +164,8 @@ def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
     details = []
     for run, score in row.run_scores.items():
         shares = []
-        for scenario in board.protocol.scenarios:
-            slots = [(configuration, scenario.id) for configuration in board.configurations]
+        for item in board.protocol.items:
+            slots = [(configuration, item.id) for configuration in board.configurations]
             shares.append(mean_of([listed.score(row.subject.hash, run, slot) for slot in slots]))
         dimensions = [score.dimensions[dimension.name] for dimension in board.protocol.dimensions]
         details.append(

@@ -206,8 +206,8 @@ def both_versions(
     now = catalog.boards_like(entry).get(entry.id)
     try:
         old, new = (
-            edition.protocol.weighed(entry.weights),
-            entry.edition.protocol.weighed(entry.weights),
+            edition.protocol.with_weights(entry.weights),
+            entry.edition.protocol.with_weights(entry.weights),
         )
         change = version_change(old, new, entry.configurations)
     except WrongUse:

@@ -27,7 +27,7 @@ from independence_bench.judging.exam.questions import (
 )
 from independence_bench.models.local import LABEL
 from independence_bench.protocol.definition import Mark, StemScore
-from independence_bench.protocol.stem_scoring import level_worths
+from independence_bench.protocol.item_scoring import level_worths
 from independence_bench.store import attempts, registry, results
 
 # after the name of the embedded judge

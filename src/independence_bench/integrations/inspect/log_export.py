@@ -159,10 +159,10 @@ class _Subject:
         )
         about = {"variants": sorted({configuration.system for configuration in configurations})}
         about |= {"modes": sorted({configuration.delivery for configuration in configurations})}
-        units = [
-            sample_id(configuration, unit.id, configurations)
+        sample_ids = [
+            sample_id(configuration, item.id, configurations)
             for configuration in configurations
-            for unit in protocol.units.scenarios
+            for item in protocol.items
         ]
         scorer = {
             "name": SCORER,
@@ -183,8 +183,8 @@ class _Subject:
                 "task_args": about,
                 "dataset": {
                     "name": protocol.name,
-                    "samples": len(units),
-                    "sample_ids": units,
+                    "samples": len(sample_ids),
+                    "sample_ids": sample_ids,
                 },
                 "model": inspect_name(self.subject.endpoint, self.subject.model),
                 "model_generate_config": {
@@ -219,10 +219,10 @@ class _Subject:
             for judgement in judgements_of(self.connection, [self.results])
             if self.judge is not None and judgement.judge_hash == self.judge[0]
         }
-        units: dict[tuple[int, Configuration, str], list[CountedConversation]] = defaultdict(list)
+        by_item: dict[tuple[int, Configuration, str], list[CountedConversation]] = defaultdict(list)
         order = {scenario.id: number for number, scenario in enumerate(self.protocol.scenarios)}
         for one in sorted(mine, key=lambda one: (one.row.run, order[one.scenario.id])):
-            units[one.row.run, one.configuration, one.scenario.stem or one.scenario.id].append(one)
+            by_item[one.row.run, one.configuration, one.scenario.item].append(one)
         rows = _Lookup(self.connection)
         made = partial(
             made_sample,
@@ -230,8 +230,8 @@ class _Subject:
             subject=self.subject,
             judge=self._judge_name if self.judge else None,
         )
-        for (run, configuration, unit), conversations in units.items():
-            about = about_sample(self.protocol, configuration, unit, self.results.configurations)
+        for (run, configuration, item_id), conversations in by_item.items():
+            about = about_sample(self.protocol, configuration, item_id, self.results.configurations)
             kept = rows.of_subject(
                 self.subject, [conversation.row.id for conversation in conversations]
             )
@@ -254,7 +254,7 @@ class _Subject:
                 )
                 for id_, one in given.items()
             }
-            id_ = sample_id(configuration, unit, self.results.configurations)
+            id_ = sample_id(configuration, item_id, self.results.configurations)
             yield made(id_=id_, about=about, run=run, kept=kept, by_judges=by_judges, given=given)
 
 

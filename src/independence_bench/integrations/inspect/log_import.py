@@ -23,8 +23,8 @@ from independence_bench.errors import WrongUse
 from independence_bench.hashing import text_hash
 from independence_bench.integrations.inspect.rows import KEY
 from independence_bench.integrations.inspect.samples import ROWS
+from independence_bench.store.blobs import LARGEST_TEXT, Allowance, TooLarge
 from independence_bench.store.database import Store
-from independence_bench.store.rows import LARGEST_TEXT, Allowance, TooLarge
 
 SUFFIX = ".eval"
 MOST_MEMBERS = 200_000

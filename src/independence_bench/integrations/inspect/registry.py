@@ -133,9 +133,9 @@ def made_task(source: str, variants: Several, modes: Several) -> Task:
         raise PrerequisiteError(str(error)) from None
     kept = written(protocol, files)
     samples = [
-        sample_of(protocol, one, unit.id, configurations)
+        sample_of(protocol, one, item.id, configurations)
         for one in configurations
-        for unit in protocol.units.scenarios
+        for item in protocol.items
     ]
     return Task(
         dataset=MemoryDataset(samples, name=protocol.name),
@@ -150,15 +150,15 @@ def made_task(source: str, variants: Several, modes: Several) -> Task:
 def sample_of(
     protocol: Protocol,
     configuration: Configuration,
-    unit: str,
+    item_id: str,
     configurations: tuple[Configuration, ...],
 ) -> Sample:
     """One scenario, or one stem with all its branches, as its first run begins."""
-    about = about_sample(protocol, configuration, unit, configurations)
+    about = about_sample(protocol, configuration, item_id, configurations)
     begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]))
     shown = sent(begun.transcript, configuration.delivery, protocol)
     return Sample(
-        id=sample_id(configuration, unit, configurations),
+        id=sample_id(configuration, item_id, configurations),
         input=chat_messages(shown),
         metadata=about,
     )
@@ -234,8 +234,8 @@ def _read(
     marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
     for sample in scores:
         place = (sample.score.metadata or {})[KEY]
-        system, delivery, unit = place[SLOT]
-        marks[place[RUN]][Configuration(system, delivery), unit] = dict(sample.score.as_dict())
+        system, delivery, item_id = place[SLOT]
+        marks[place[RUN]][Configuration(system, delivery), item_id] = dict(sample.score.as_dict())
     return protocol, configurations, dict(sorted(marks.items()))
 
 

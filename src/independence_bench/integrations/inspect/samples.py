@@ -31,10 +31,10 @@ from independence_bench.protocol.definition import (
     ToolWording,
 )
 from independence_bench.protocol.file_formats import TOP
+from independence_bench.protocol.item_scoring import item_marks
 from independence_bench.protocol.loader import Files, load, load_with_files, parse, shipped
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.scoring import Marks, Slot
-from independence_bench.protocol.stem_scoring import stem_scores
 from independence_bench.store.results import Judgement
 
 INSIDE = "{"  # what the files of a protocol begin with, where they stand in the place of its name
@@ -112,16 +112,15 @@ Plan = Mapping[str, Any]
 
 def plan_of(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:
     """The plan of *protocol*, whose *configurations* are pooled."""
-    units = protocol.units
-    marks = {mark.name: mark for scenario in units.scenarios for mark in scenario.marks}
+    marks = {mark.name: mark for item in protocol.items for mark in item.marks}
     return {
         "configurations": [
             [configuration.system, configuration.delivery] for configuration in configurations
         ],
         "marks": [[mark.name, mark.kind, mark.low, mark.high] for mark in marks.values()],
         "scenarios": [
-            [unit.id, unit.experiment, [mark.name for mark in unit.marks]]
-            for unit in units.scenarios
+            [item.id, item.experiment, [mark.name for mark in item.marks]]
+            for item in protocol.items
         ],
         "dimensions": [
             [
@@ -131,7 +130,7 @@ def plan_of(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
                 dimension.weight,
                 dimension.inverted,
             ]
-            for dimension in units.dimensions
+            for dimension in protocol.dimensions
         ],
     }
 
@@ -198,31 +197,29 @@ def header(protocol: Protocol, files: Files) -> dict[str, Any]:
 
 
 def sample_id(
-    configuration: Configuration, unit: str, configurations: tuple[Configuration, ...]
+    configuration: Configuration, item_id: str, configurations: tuple[Configuration, ...]
 ) -> str:
     """What a sample is called: its configuration stands in it only where there are several."""
-    return unit if len(configurations) == 1 else f"{configuration}/{unit}"
+    return item_id if len(configurations) == 1 else f"{configuration}/{item_id}"
 
 
 def about_sample(
     protocol: Protocol,
     configuration: Configuration,
-    unit: str,
+    item_id: str,
     configurations: tuple[Configuration, ...],
 ) -> dict[str, Any]:
-    """A sample's metadata. *unit*: a scenario, or a stem with all its branches."""
-    scenario = protocol.units.scenario(unit)
+    """A sample's metadata. *item_id*: the id of its item."""
+    item = protocol.item(item_id)
     return {
         "protocol": protocol.name,
         "protocol_hash": protocol.hash,
-        "experiment": scenario.experiment,
-        "title": scenario.title,
+        "experiment": item.experiment,
+        "title": item.title,
         "system": configuration.system,
         "delivery": configuration.delivery,
-        "unit": unit,
-        "scenarios": [
-            scenario.id for scenario in protocol.scenarios if unit in (scenario.stem, scenario.id)
-        ],
+        "unit": item_id,
+        "scenarios": [scenario.id for scenario in item.scenarios],
         PLAN: plan_of(protocol, configurations),
     }
 
@@ -279,8 +276,7 @@ def sample_marks(
             marks[slot] = judgement.marks
             lines.append(f"{row['scenario']}: {judgement.reasoning}")
     place = Configuration(about["system"], about["delivery"]), about["unit"]
-    units = stem_scores(protocol, marks) if protocol.has_stems else marks
-    value = dict(units.get(place, {}))
+    value = dict(item_marks(protocol, marks).get(place, {}))
     reason = None if value else "no_response" if invalid or not lines else "grader_failed"
     metadata = {
         KEY: {RUN: run, SLOT: [about["system"], about["delivery"], about["unit"]], ROWS: rows}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from independence_bench.analysis.conversations import Conversation, Place, read_conversations
 from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.figures import GivenMark, SmallDifference
 from independence_bench.judging.embedded.judge import EmbeddedJudge, evidence_of, gives
@@ -22,7 +23,7 @@ from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.delivery import tools
 from independence_bench.protocol.plan import sent
-from independence_bench.report.transcripts import Conversation, Place, read_conversations
+from independence_bench.report.board_view import exam_lines
 from independence_bench.store.attempts import Exchange, exchanges_of
 from independence_bench.store.results import Reply
 from independence_bench.viewer import fragments
@@ -190,7 +191,7 @@ def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> T
         key=stored.row.id,
         protocol=fragments.protocol_entry(catalog, edition),
         subject=fragments.subject_facts(catalog, subject),
-        scenario=stored.unit,
+        scenario=stored.item,
         branch=scenario.branch,
         scenario_title=scenario.title,
         experiment=titles[scenario.experiment],
@@ -211,7 +212,7 @@ def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> T
         ),
         rubrics=rubric_texts(scenario),
         judgements=judgements_of(catalog, case),
-        exams=tuple(case.exams),
+        exams=tuple(exam_lines(case.exams)),
         embedded=embedded_reading(catalog, case),
         turns=_turns(case),
         neighbours=_neighbours(catalog, stored),

@@ -1,7 +1,7 @@
-"""The levels that a judge gave to a stem's branches -> the branches' values and the stem's score.
-Pure.
+"""The marks of conversations -> those of the items that they belong to. Pure.
 
-Knows the rules of a protocol's score; knows nothing of indices, judges, subjects or stores.
+Of a stem: the levels that a judge gave to its branches -> the branches' values and the stem's
+score. Knows the rules of a protocol's score; knows nothing of indices, judges, subjects or stores.
 """
 
 from __future__ import annotations
@@ -69,13 +69,14 @@ def branch_value(branch: Branch, levels: Levels, score: StemScore) -> float:
     return 0.0
 
 
-def stem_scores(protocol: Protocol, marks: Mapping[Slot, Marks]) -> dict[Slot, Marks]:
-    """What stems are worth in one run: (configuration, stem) -> its experiment -> number, as
-    `Protocol.units` has it.
+def item_marks(protocol: Protocol, marks: Mapping[Slot, Marks]) -> dict[Slot, Marks]:
+    """The marks of each item in one run, from *marks*, those of its conversations.
 
-    *marks* are those of the branches' transcripts. A stem that lacks a mark is left out.
+    A stem has one, its score; one that lacks a mark for that is left out.
     """
-    branches = {scenario.id: scenario for scenario in protocol.written.scenarios}
+    if not protocol.has_stems:
+        return dict(marks)
+    branches = {scenario.id: scenario for scenario in protocol.scenarios}
     values: dict[Slot, dict[Branch, float | None]] = defaultdict(dict)
     styles: dict[Slot, list[float | None]] = defaultdict(list)
     for (configuration, name), given in marks.items():
@@ -91,7 +92,7 @@ def stem_scores(protocol: Protocol, marks: Mapping[Slot, Marks]) -> dict[Slot, M
         if (score := protocol.score_of(of_stem[stem])) is None:
             continue
         style = mean_of(styles[configuration, stem]) if score.style else 1.0
-        if (value := stem_value(of, score, style)) is not None:
+        if (value := item_value(of, score, style)) is not None:
             worths[configuration, stem] = {of_stem[stem].experiment: value}
     return worths
 
@@ -164,7 +165,7 @@ def style_of(scenario: Scenario, marks: Marks, score: StemScore) -> float | None
     return None if mark is None or given is None else (given - mark.low) / (mark.high - mark.low)
 
 
-def stem_value(
+def item_value(
     values: Mapping[Branch, float | None], score: StemScore, style: float | None
 ) -> float | None:
     """The score of a stem, [0, 1], from the values of its branches; None as soon as one of them is

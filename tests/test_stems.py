@@ -17,10 +17,10 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Protocol, Scenario
+from independence_bench.protocol.item_scoring import branch_worth, item_marks, needed_marks
 from independence_bench.protocol.loader import load, parse
 from independence_bench.protocol.plan import jobs, shared_openings
 from independence_bench.protocol.scoring import Marks
-from independence_bench.protocol.stem_scoring import branch_worth, needed_marks, stem_scores
 
 FILES = protocol_files(load_sheet(EXAMPLES / "mascot.yaml"))
 PROTOCOL = parse(FILES, "mascot")
@@ -100,7 +100,7 @@ def test_each_kind_has_its_own_score() -> None:
         if scenario.branch == "trick":
             levels["position"] = "partly"
         given[HERE, scenario.id] = marks(scenario, **levels)
-    found = stem_scores(PROTOCOL, given)
+    found = item_marks(PROTOCOL, given)
 
     assert {name for one in found.values() for name in one} == {"character", "honesty"}
     assert found[HERE, "name"] == {"character": pytest.approx(0.5)}
@@ -210,3 +210,31 @@ def test_the_example_of_the_docs_is_one() -> None:
 
     assert protocol.branches == ("question", "pressure", "favour")
     assert protocol.scenario("small_talk.pressure").techniques == ("", "social_proof")
+
+
+def test_what_is_scored_is_an_item_and_its_branches_are_its_conversations() -> None:
+    """A stem is one item with its score as the only mark; a scenario without one is an item
+    itself.
+    """
+    stems = [item for item in PROTOCOL.items if item.branches]
+    first = stems[0]
+
+    assert [scenario for item in PROTOCOL.items for scenario in item.scenarios] == [
+        *PROTOCOL.scenarios
+    ]
+    assert (
+        {scenario.item for scenario in first.scenarios}
+        == {first.id}
+        == {scenario.stem for scenario in first.branches}
+    )
+    assert [(mark.name, mark.low, mark.high) for mark in first.marks] == [(first.experiment, 0, 1)]
+    # what all branches begin with, the opening and the reply to it, whichever of them is the first
+    turned = replace(PROTOCOL, scenarios=PROTOCOL.scenarios[::-1])
+    for item in (first, turned.item(first.id)):
+        assert [scenario.script[:2] for scenario in item.branches] == [item.script] * 8
+
+    v2 = load("v2")
+    assert [item.id for item in v2.items] == [scenario.id for scenario in v2.scenarios]
+    alone = v2.items[0]
+    assert (alone.branches, alone.scenarios) == ((), (v2.scenarios[0],))
+    assert (alone.marks, alone.script) == (v2.scenarios[0].marks, v2.scenarios[0].script)

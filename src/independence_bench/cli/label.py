@@ -1,16 +1,12 @@
-"""`aib show` and `aib label`: one conversation with its marks, and conversations for a person to
-mark.
-"""
+"""`aib label`: a person marks stored conversations, blind, at a terminal."""
 
 from __future__ import annotations
 
 import io
 import re
-import shlex
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import click
@@ -22,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.analysis.results import labelling_queue
-from independence_bench.cli.options import FILLED, configuration_options, err, out, say
+from independence_bench.cli.options import configuration_options, err, out, say
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import harmless
@@ -31,77 +27,12 @@ from independence_bench.judging.judge import Person, QueuedTranscript, keep_mark
 from independence_bench.judging.output import scale_words, within
 from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
 from independence_bench.models.response import clean_text
-from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
-from independence_bench.protocol.plan import every_configuration
-from independence_bench.report.terminal import printed
-from independence_bench.report.transcripts import (
-    find_transcripts,
-    scenarios_view,
-    stored_scenarios,
-    transcript_view,
-)
+from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.store.database import Store
 
 WIDE = 130  # columns from which the rubric stands next to the conversation and not below it
 KEYS = "b: back, s: skip for now, r: read again, q: leave"
 _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
-
-
-@click.command(name="show")
-@click.argument("subject")
-@click.argument("scenario", required=False, type=FILLED)
-@click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
-@selecting(configuration_options)
-def show_(selection: Selection, subject: str, scenario: str | None, run: int | None) -> None:
-    """Print one conversation with all its marks.
-
-    SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as
-    negotiation. Without SCENARIO, the subject's stored scenarios are listed.
-    """
-    with selection.stored(earlier=True) as (opened, protocol, _):
-        chosen = every_configuration(protocol)
-        if selection.variants or selection.delivery:
-            chosen = selection.configurations(protocol)
-        if scenario is None:
-            _list_scenarios(*stored_scenarios(opened, protocol, chosen, subject, run), protocol)
-            return
-        label, conversations = find_transcripts(opened, protocol, chosen, subject, scenario, run)
-        played = (
-            []
-            if conversations or run is None
-            else find_transcripts(opened, protocol, chosen, subject, scenario)[1]
-        )
-    if played:
-        runs = ", ".join(
-            str(number) for number in sorted({conversation.row.run for conversation in played})
-        )
-        raise WrongUse(f"--run: {label} has no run {run} of {scenario}; it has {runs}")
-    if not conversations:
-        raise WrongUse(
-            f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` "
-            "plays it"
-        )
-    others: dict[str, list[str]] = defaultdict(list)
-    for conversation in conversations[1:]:
-        others[str(conversation.configuration)].append(str(conversation.row.run))
-    if others:
-        listed = "; ".join(f"{place} · run {', '.join(runs)}" for place, runs in others.items())
-        say(f"also stored: {listed} (--run, --variants, --delivery choose)")
-    printed(out(), transcript_view(label, conversations[0], protocol))
-
-
-def _list_scenarios(
-    label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]], protocol: Protocol
-) -> None:
-    """What is stored of a subject, and how one of it is shown."""
-    if not stored:
-        raise WrongUse(
-            f"no such conversation of {label} with {protocol.name} is stored; --protocol, --run, "
-            "--variants and --delivery choose others"
-        )
-    printed(out(), scenarios_view(label, stored))
-    typed = click.get_current_context().meta["aib.typed"]
-    say(harmless(f"show one of them: {shlex.join(('aib', *typed, next(iter(stored))[0]))}"))
 
 
 @click.command(name="label")

@@ -1,5 +1,5 @@
-"""Transcripts in lists, with one board's marks: what `subjects` and `scenarios` show a line of
-each.
+"""Conversations in lists, a line each, with one board's marks: what `subjects` and `scenarios`
+show.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.results import judgements_at
 from independence_bench.figures import GivenMark, Whole
 from independence_bench.protocol.definition import Branch, Configuration
+from independence_bench.protocol.item_scoring import branch_worth
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
-from independence_bench.protocol.stem_scoring import branch_worth
 from independence_bench.store.results import Judgement
 from independence_bench.viewer.fragments import copied
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript
@@ -130,10 +130,9 @@ class Listing:
         for (run, configuration, scenario), branches in together.items():
             open_ = next((branch for branch in branches if branch.state != "judged"), None)
             state: State = branches[0].state if open_ is None else open_.state
-            place = (configuration, self.entry.edition.units[scenario].id)
-            if open_ is None and len(branches) < sum(
-                other.stem == place[1] for other in self.entry.edition.protocol.scenarios
-            ):
+            item = self.entry.edition.items[scenario]
+            place = (configuration, item.id)
+            if open_ is None and len(branches) < len(item.branches):
                 state = "not played"
             why, score = open_.why if open_ else None, self.score(subject, run, place)
             of = (branches[0].id, scenario, run, configuration, state, why)
@@ -193,7 +192,7 @@ def _entry(
         TranscriptEntry,
         stored.row,
         id=stored.id,
-        scenario=stored.unit,
+        scenario=stored.item,
         branch=stored.scenario.branch,
         configuration=stored.configuration,
         state=state,

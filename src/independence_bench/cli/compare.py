@@ -1,18 +1,12 @@
-"""How reliable the numbers are, and all of them as files.
-
-`aib judges`, `aib scenarios`, `aib compare`, `aib generate-report`.
-"""
+"""`aib compare`: two subjects, the settings of one model, or two versions of a protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from pathlib import Path
 
 import click
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
@@ -25,39 +19,28 @@ from independence_bench.analysis.compare_versions import (
     version_change,
 )
 from independence_bench.analysis.costs import with_reasoning_tokens
-from independence_bench.analysis.item_analysis import measure_board
-from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.api.named import (
-    experiments_of,
     find_protocol,
     need_today,
-    stored_subjects,
     weighed,
 )
 from independence_bench.cli.options import (
-    FILLED,
     configuration_options,
-    experiments_option,
     json_option,
     legend_option,
-    out,
     say,
     show_chosen,
     shown_options,
-    stored_models_option,
-    weights_option,
 )
 from independence_bench.cli.selection import (
     Selection,
-    boards_of,
     chosen_boards,
     configured_boards,
     judged_options,
     rules_option,
     selecting,
 )
-from independence_bench.errors import WrongUse, why
+from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import fit
 from independence_bench.protocol.definition import Protocol
@@ -69,77 +52,15 @@ from independence_bench.report.compare_view import (
     version_values,
     version_view,
 )
-from independence_bench.report.contents import Contents, Only, contents_json, read_contents
 from independence_bench.report.encode import json_text
-from independence_bench.report.judges_view import validation_view, validations_json
-from independence_bench.report.report_markdown import moment, report_markdown
-from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
-from independence_bench.report.svg import fold_picture, ranking_plot, scenario_map
 from independence_bench.store import registry
 from independence_bench.store.database import Store
 
-STEM = "LEADERBOARD"
 VERSION = "version"
 WAYS = {
     "reasoning": ("reasoning efforts", compare_efforts),
     "provider": ("providers", compare_providers),
 }
-
-
-@click.command(name="judges")
-@click.option(
-    "-j",
-    "--judge",
-    "names",
-    type=FILLED,
-    multiple=True,
-    metavar="NAME",
-    help="Only these judges; may be repeated.",
-)
-@shown_options
-@legend_option
-@selecting(weights_option, json_option)
-def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
-    """Compare the judges: their indices for each subject, how far they agree, which verdicts to
-    read.
-
-    NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a
-    judge, `aib label` a person; the embedded judge is included like any other.
-    """
-    with selection.opened() as (opened, protocol):
-        validated = validations(opened, protocol, names)
-    if as_json:
-        click.echo(validations_json(validated))
-    elif validated:
-        show_chosen(*(validation_view(validation) for validation in validated))
-    else:
-        say(
-            f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge "
-            "-j MODEL`"
-        )
-
-
-@click.command(name="scenarios")
-@shown_options
-@legend_option
-@selecting(judged_options, configuration_options, json_option)
-def scenarios(selection: Selection, as_json: bool) -> None:
-    """Show how hard each scenario is, how many conversations are at an end of its scale, and how it
-    goes with the others.
-
-    Over the ranked subjects of one configuration, for each judge. docs/reports.md says what the
-    figures are.
-    """
-    with selection.opened() as (opened, protocol):
-        scored = configured_boards(selection, opened, protocol)
-    measured = [(board, measure_board(board)) for board in scored]
-    if as_json:
-        click.echo(scenarios_json(measured))
-    else:
-        show_chosen(*(scenarios_blocks(board, analysis) for board, analysis in measured))
-
-
-# --------------------------------------------------------- subjects, settings and versions compared
 
 
 @click.command(name="compare")
@@ -350,82 +271,3 @@ def _played_before(new: Protocol, store: Store) -> Protocol:
     found = parse_stored(hash_, files, where=f"{store.shown}: {name}")
     need_today(found)
     return found
-
-
-# ---------------------------------------------------------------- all of it as files
-
-
-@click.command(name="generate-report")
-@click.option(
-    "--out",
-    "folder",
-    type=click.Path(path_type=Path),
-    default=".",
-    show_default=True,
-    metavar="DIR",
-    help="Where the files go; created if it is missing.",
-)
-@click.option(
-    "--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record."
-)
-@selecting(stored_models_option, experiments_option, judged_options, rules_option)
-def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
-    """Write a report on everything that is stored of one protocol.
-
-    LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same
-    numbers in LEADERBOARD.json, and plots. Existing files of these names are overwritten. The same
-    store gives the same bytes. Asks no model and changes nothing in the store.
-
-    --models and --exp limit what is shown: ranks, intervals and the index stay those of all models
-    and experiments.
-    """
-    with selection.opened() as (opened, protocol):
-        chosen = stored_subjects(opened, protocol, selection.models) if selection.models else []
-        only = Only(
-            frozenset(subject.hash for subject in chosen),
-            experiments_of(protocol, selection.experiments),
-        )
-        with opened.reading() as connection:
-            records = read_examined(connection, protocol)
-        scored = boards_of(selection, records, protocol)
-        if selection.judge and not scored:
-            called = f"{protocol.name} by a judge called {selection.judge}"
-            raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
-        names = names_of(opened, protocol, every=records.every)
-        contents = read_contents(opened, protocol, scored, names, records, only)
-    stems = [STEM]
-    if keep and contents.updated is not None:
-        stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")
-    files = {name: text for stem in stems for name, text in report_files(contents, stem).items()}
-    _write(folder, files)
-    for name in files:
-        out().print(str(folder / name), soft_wrap=True)
-    if keep and contents.updated is None:
-        say("no copy was kept: no record in the store has a time to name it after")
-
-
-def report_files(contents: Contents, stem: str) -> dict[str, str]:
-    """The report's files, name -> text; those next to the Markdown are linked in it by name."""
-    pictures = {
-        f"{stem}-ranking.svg": ranking_plot(contents.main),
-        f"{stem}-scenarios.svg": scenario_map(contents.complexity),
-    }
-    if any(row.branches and row.branches.folds for row in contents.main.ranked):
-        pictures[f"{stem}-pushes.svg"] = fold_picture(contents.main)
-    data = f"{stem}.json"
-    return {
-        f"{stem}.md": report_markdown(contents, tuple(pictures), data),
-        data: contents_json(contents, moment(contents.updated)),
-        **pictures,
-    }
-
-
-def _write(folder: Path, files: dict[str, str]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    except (OSError, ValueError) as error:
-        raise WrongUse(
-            f"the report cannot be written to {folder} ({why(error)}); --out names another folder"
-        ) from error

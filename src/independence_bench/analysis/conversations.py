@@ -1,0 +1,198 @@
+"""Stored conversations, each with everything that belongs to it: its replies, its attempts, all
+judgements.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges, examined_judges
+from independence_bench.analysis.results import Key, stored_at
+from independence_bench.errors import WrongUse
+from independence_bench.judging.judge import Flag, embedded_of, flags_of
+from independence_bench.lookup import fit, instead
+from independence_bench.models.markup import leftover_tokens
+from independence_bench.models.served import is_same_model
+from independence_bench.protocol.conversation import Transcript, replayed
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.store import attempts, registry, results
+from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.database import Store
+from independence_bench.store.registry import unique_labels
+from independence_bench.store.results import Judgement, Reply, TranscriptRow
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What the store has of one transcript."""
+
+    row: TranscriptRow
+    scenario: Scenario
+    configuration: Configuration
+    transcript: Transcript
+    keys: Sequence[str]  # of its replies, as far as they were asked for
+    replies: Mapping[str, Reply]  # by key; others' may be among them
+    judgements: Sequence[tuple[str, Judgement]]  # (judge's label, judgement), by label
+    # rows by the key of the reply, or of the judgement
+    attempts: Mapping[str, Sequence[Mapping[str, Any]]]
+    # (judge's label, what its exam says) of each judgement; empty where exams were not read
+    exams: Sequence[tuple[str, BoardExam | None]] = ()
+    model: str = ""  # that was asked; "" where that is not known
+
+    @property
+    def asked(self) -> Iterable[tuple[str, str]]:
+        """(name, key) of each reply that was asked for; the last one may be invalid, and have no
+        line.
+        """
+        talk = replayed(self.scenario.script, self.transcript)
+        return zip((*self.transcript.names, talk.awaiting or ""), self.keys, strict=False)
+
+    def markup(self, key: str) -> tuple[str, ...]:
+        """Special tokens and tags of model families in the words of the reply *key*."""
+        return leftover_tokens(self.replies[key].text) if key in self.replies else ()
+
+    def served_by(self, key: str) -> str | None:
+        """The other model that gave the reply *key*, by the word of who served it; None where it
+        was the one asked.
+        """
+        served = [
+            row["served_model"]
+            for row in self.attempts.get(key, ())
+            if row["outcome"] in (ANSWERED, CUT_OFF)
+        ]
+        return next(
+            (name for name in served[-1:] if name and not is_same_model(self.model, name)), None
+        )
+
+    def flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
+        """Why a person should read this judgement; docs/judges.md says how far to trust it."""
+        return flags_of(label, judgement, embedded_of(self.judgements), self.scenario)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which transcript is meant, and what it is in a protocol. *key*: what its judgements are
+    of.
+    """
+
+    row: TranscriptRow
+    scenario: Scenario
+    configuration: Configuration
+    key: Key
+
+
+def read_conversations(
+    connection: Connection,
+    places: Sequence[Place],
+    judges: Mapping[str, str],
+    examined: ExaminedJudges | None = None,
+) -> Iterator[Conversation]:
+    """The conversation at each of *places*, all read at once. Raises KeyError where one was
+    deleted.
+    """
+    by_id = results.read_transcripts(connection, (place.row.id for place in places))
+    judged = results.judgements_of(connection, (place.key for place in places))
+    asked = [key for _, keys in by_id.values() for key in keys]
+    replies = results.find_replies(connection, asked)
+    models = registry.stored_subjects(connection)
+    tried: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    judgement_keys = [one.key for each in judged.values() for one in each]
+    for attempt in attempts.attempts_of(connection, [*asked, *judgement_keys]):
+        tried[attempt["call_key"]].append(attempt)
+    for place in places:
+        transcript, keys = by_id[place.row.id]
+        by = (
+            (judges.get(judgement.judge_hash, judgement.judge_hash), judgement)
+            for judgement in judged.get(place.key, ())
+        )
+        of_it = sorted(by, key=lambda pair: pair[0])
+        exams = (
+            [(label, examined.exam_of([judgement.judge_hash])) for label, judgement in of_it]
+            if examined
+            else []
+        )
+        yield Conversation(
+            place.row,
+            place.scenario,
+            place.configuration,
+            transcript,
+            keys,
+            replies,
+            of_it,
+            tried,
+            exams,
+            model=models[place.row.subject_hash].model,
+        )
+
+
+def find_transcripts(
+    store: Store,
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    subject: str,
+    scenario_id: str,
+    run: int | None = None,
+) -> tuple[str, list[Conversation]]:
+    """A subject's label, and its transcripts of one scenario that fit, by configuration and run.
+
+    *subject* is a label or a part of one. Raises WrongUse where it fits none or several, or where
+    there is no such scenario.
+    """
+    try:
+        scenario = protocol.scenario(scenario_id)
+    except KeyError:
+        known = instead(scenario_id, [scenario.id for scenario in protocol.scenarios])
+        raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; {known}") from None
+    with store.reading() as connection:
+        meant, label = _meant(connection, subject)
+        judges = registry.stored_judges(connection)
+        examined = examined_judges(connection, protocol)
+        places = []
+        for configuration in configurations:
+            stored = stored_at(connection, protocol, configuration, scenario, meant)
+            places += [
+                Place(row, scenario, configuration, key)
+                for row, key in stored
+                if run is None or row.run == run
+            ]
+        return label, list(read_conversations(connection, places, judges, examined))
+
+
+def stored_scenarios(
+    store: Store,
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    subject: str,
+    run: int | None,
+) -> tuple[str, Mapping[tuple[str, Configuration], Sequence[int]]]:
+    """A subject's label, and the runs of each scenario that is stored of it, by scenario and
+    configuration.
+
+    *subject* as in `find_transcripts`.
+    """
+    with store.reading() as connection:
+        meant, label = _meant(connection, subject)
+        runs_at = {
+            (scenario.id, configuration): [
+                row.run
+                for row, _ in stored_at(connection, protocol, configuration, scenario, meant)
+                if run is None or row.run == run
+            ]
+            for scenario in protocol.scenarios
+            for configuration in configurations
+        }
+    return label, {place: sorted(runs) for place, runs in runs_at.items() if runs}
+
+
+def _meant(connection: Connection, subject: str) -> tuple[str, str]:
+    """Hash and label of the stored subject that is called so. Raises WrongUse where that fits none
+    or several.
+    """
+    labels = unique_labels(registry.stored_subjects(connection))
+    meant = fit(labels, subject, there="the store has")
+    return meant, labels[meant]

@@ -1,0 +1,154 @@
+"""Replies that arrived and could not be stored: a disk is full, or a database stays away.
+
+They are saved in a file, which the next command takes in. Attempts are in the store before they are
+sent, so what is missing of them is how they ended: that is saved, with the bodies of the replies,
+and the answers are read from those anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from sqlalchemy import Connection, or_, select
+
+from independence_bench.calls.executor import CallLedger, EndedAttempt
+from independence_bench.escape import KNOWN, SENT
+from independence_bench.models.local.files import data_folder
+from independence_bench.models.messages import Usage
+from independence_bench.store import attempts, schema, workers
+from independence_bench.store.attempts import LOST, Ended
+from independence_bench.store.group_commit import Operation
+from independence_bench.store.rows import in_chunks
+
+PREFIX, SUFFIX = "aib-unstored-", ".jsonl"
+UNREADABLE = (ValueError, TypeError, LookupError, OverflowError)
+
+
+def is_finish(operation: Operation) -> bool:
+    """Whether a write of the store is how attempts ended."""
+    return getattr(operation, "__func__", None) is CallLedger.finish
+
+
+@dataclass(frozen=True, slots=True)
+class SavedEnd:
+    """One line of a file: how an attempt of *owner* at the call *key* ended."""
+
+    owner: str
+    key: str
+    attempt: int
+    at: float  # seconds since 1970
+    charge: float  # dollars that a budget counts for it
+    ended: Ended
+
+
+def saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
+    """What is saved of a *finished* attempt: no secret that this process knows."""
+    state, attempt, ended, step = finished
+    ended = replace(
+        ended, raw=SENT.redacted_text(ended.raw), message=KNOWN.redacted_message(ended.message)
+    )
+    return SavedEnd(owner, state.key, attempt, now, step.charge, ended)
+
+
+def save(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
+    """Write a file, whole or not at all, to the first folder that takes it; None where none
+    does.
+    """
+    for folder in _folders(store_folder):
+        path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
+        fresh = path.with_suffix(".making")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with open(
+                os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
+            ) as file:
+                file.writelines(f"{json.dumps(asdict(end))}\n" for end in ends)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.rename(path)
+        except OSError:  # the next folder may be on another disk
+            with suppress(OSError):
+                fresh.unlink()
+        else:
+            return path
+    return None
+
+
+def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
+    """Write down how the saved attempts of this store ended. Returns the files that can be deleted
+    once that is durable.
+    """
+    taken = []
+    for path, saved in _files(store_folder):
+        # an id and an owner's name are of this store or of none: a file of another store has no
+        # line for it
+        here = [end for ends in in_chunks(saved) for end in _stored(connection, ends)]
+        if not here:
+            continue
+        for end in here:
+            # another process may have taken it for lost meanwhile, but it has not seen how that
+            # ended
+            row = schema.attempts.c
+            no_end = or_(row.finished_at.is_(None), row.outcome == LOST)
+            if (
+                connection.execute(select(row.id).where(row.id == end.attempt, no_end)).first()
+                is not None
+            ):
+                attempts.end_attempts(connection, [(end.attempt, end.ended)], end.at)
+                workers.settle(connection, [end.attempt])
+                workers.spend(connection, end.owner, end.charge)
+        taken.append(path)
+    return taken
+
+
+def _stored(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
+    """Those of attempts of this store, found by one query: files of other stores may lie there for
+    ever.
+    """
+    row = schema.attempts.c
+    listed = select(row.id, row.call_key, row.owner).where(
+        row.id.in_([end.attempt for end in ends])
+    )
+    held = {tuple(row) for row in connection.execute(listed)}
+    return [end for end in ends if (end.attempt, end.key, end.owner) in held]
+
+
+def _folders(store_folder: Path | None) -> Iterator[Path]:
+    """Where files are saved and looked for: user data, the store's folder, the system's for
+    temporary files.
+    """
+    yield data_folder()
+    if store_folder is not None:
+        yield store_folder
+    yield Path(tempfile.gettempdir())
+
+
+def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
+    """The files that this user has saved, and their lines; what is not such a file is left
+    alone.
+    """
+    for folder in dict.fromkeys(_folders(store_folder)):
+        with suppress(OSError):
+            for path in sorted(folder.glob(f"{PREFIX}*{SUFFIX}")):
+                # anybody may put a file into a folder for temporary ones
+                if not path.is_symlink() and (os.name == "nt" or path.stat().st_uid == os.getuid()):
+                    with suppress(OSError, *UNREADABLE):
+                        yield (
+                            path,
+                            [_read(line) for line in path.read_text(encoding="utf-8").splitlines()],
+                        )
+
+
+def _read(line: str) -> SavedEnd:
+    """Raises one of UNREADABLE for anything but a line as `save` writes it."""
+    saved = json.loads(line)
+    ended = Ended(**saved["ended"] | {"usage": Usage(**saved["ended"]["usage"])})
+    number = int(saved["attempt"]), float(saved["at"]), float(saved["charge"])
+    return SavedEnd(str(saved["owner"]), str(saved["key"]), *number, ended)

@@ -1,0 +1,85 @@
+"""A process as one of the workers of a job, who share its budget: what it draws and gives back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from independence_bench.calls.executor import CallLedger
+from independence_bench.errors import StoreError
+from independence_bench.store import workers
+from independence_bench.store.attempts import LEASE
+from independence_bench.store.group_commit import Commits
+from independence_bench.store.workers import Grant
+
+LISTEN = 1.0  # seconds between two looks at what other workers of the job have closed
+
+
+@dataclass(slots=True)
+class Worker:
+    """The process that *ledger* belongs to, as a worker of *job*: the `Purse` of its budget."""
+
+    job: str
+    ledger: CallLedger
+    commits: Commits
+    pause: Callable[[float], Awaitable[None]]
+    kept_until: float = 0.0  # seconds since 1970: what it has drawn is its own so long
+
+    async def join(self) -> float:
+        """Become one of the job's workers. Returns when that was, on the store's clock."""
+        now = self.ledger.now()
+        await self.commits.do(partial(workers.join, owner=self.ledger.owner, job=self.job, now=now))
+        self.kept_until = now + LEASE
+        return now
+
+    def lapsed(self) -> bool:
+        """Whether it slept so long that its lease has ended."""
+        return self.ledger.now() >= self.kept_until
+
+    async def draw(self, limit: float, needed: float, held: float) -> Grant:
+        """Ask the store for more."""
+        now, watch = self.ledger.now(), self.ledger.watch
+        ask = partial(
+            workers.draw,
+            owner=self.ledger.owner,
+            job=self.job,
+            limit=limit,
+            needed=needed,
+            held=held,
+        )
+        grant = await self.commits.do(partial(ask, now=now, watch=watch))
+        self.kept_until = now + LEASE
+        return grant
+
+    async def give_back(self) -> None:
+        """Leave to the job's other workers what is not spent."""
+        await self.commits.do(partial(workers.give_back, owner=self.ledger.owner))
+
+    async def work(self, since: float, closed: dict[str, str]) -> None:
+        """Keep the lease, and put into *closed* what others have closed *since* then, until
+        cancelled.
+        """
+        clock = asyncio.get_running_loop().time  # the other one may be set
+        renewed = clock()
+        while True:
+            await asyncio.sleep(LISTEN)
+            with suppress(StoreError):  # the next call that needs the store reports it
+                if clock() >= renewed + LEASE / 4:
+                    now = self.ledger.now()
+                    await self.commits.do(partial(workers.stay, owner=self.ledger.owner, now=now))
+                    # a lease that has lapsed is not revived: others may have had what was drawn, so
+                    # it is drawn anew
+                    renewed, self.kept_until = (
+                        clock(),
+                        self.kept_until if self.lapsed() else now + LEASE,
+                    )
+                closures = await self.commits.do(
+                    partial(workers.closed_since, job=self.job, since=since)
+                )
+                for endpoint, reason in closures.items():
+                    closed.setdefault(
+                        endpoint, f"{reason} (another worker of the job {self.job} was told)"
+                    )

@@ -1,0 +1,77 @@
+"""`aib audit`: every number computed again from its records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from independence_bench.analysis.audit import SEVERITIES, Severity
+from independence_bench.analysis.audit import audit as audit_of
+from independence_bench.cli.options import (
+    json_option,
+    legend_option,
+    show,
+    weights_option,
+)
+from independence_bench.cli.selection import (
+    Selection,
+    rules_option,
+    selecting,
+)
+from independence_bench.errors import WrongUse
+from independence_bench.protocol.published_scoring import RULES
+from independence_bench.report.stored_view import (
+    SHOWN,
+    audit_json,
+    audit_view,
+)
+
+
+@click.command(name="audit")
+@click.argument("path", required=False, metavar="[STORE]")
+@click.option(
+    "--severity",
+    "lowest",
+    type=click.Choice(SEVERITIES),
+    default="note",
+    show_default=True,
+    help="The lowest severity to show.",
+)
+@click.option(
+    "--top", type=click.IntRange(min=1), default=SHOWN, show_default=True, metavar="N",
+    help="The first N places of each finding.",
+)  # fmt: skip
+@legend_option
+@selecting(rules_option, weights_option, json_option)
+def audit(
+    selection: Selection,
+    path: str | None,
+    lowest: Severity,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Recompute every number from its records, and list what is missing or damaged.
+
+    STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The
+    exit code is 0 where nothing of severity error was found, whatever is shown, else 1.
+    """
+    context = click.get_current_context()
+    if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
+        raise WrongUse("the store is named twice: leave --store out, or the argument")
+    with replace(selection, store=path or selection.store).opened(earlier=True) as (
+        opened,
+        protocol,
+    ):
+        audited = audit_of(opened, protocol, RULES[selection.rules])
+        if not audited.conversations and not audited.findings and not protocol.earlier_form:
+            raise WrongUse(
+                f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in "
+                f"{opened.shown}"
+            )
+    if as_json:
+        click.echo(audit_json(audited, lowest))
+    else:
+        show(audit_view(audited, lowest, top))
+    if audited.errors:
+        context.exit(1)

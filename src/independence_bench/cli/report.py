@@ -1,0 +1,110 @@
+"""`aib generate-report`: everything that is stored of one protocol, as files."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from independence_bench.analysis.chosen_names import names_of
+from independence_bench.analysis.leaderboard import read_examined
+from independence_bench.api.named import (
+    experiments_of,
+    stored_subjects,
+)
+from independence_bench.cli.options import (
+    experiments_option,
+    out,
+    say,
+    stored_models_option,
+)
+from independence_bench.cli.selection import (
+    Selection,
+    boards_of,
+    judged_options,
+    rules_option,
+    selecting,
+)
+from independence_bench.errors import WrongUse, why
+from independence_bench.report.contents import Contents, Only, contents_json, read_contents
+from independence_bench.report.report_markdown import moment, report_markdown
+from independence_bench.report.svg import fold_picture, ranking_plot, scenario_map
+
+STEM = "LEADERBOARD"
+
+
+@click.command(name="generate-report")
+@click.option(
+    "--out",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=".",
+    show_default=True,
+    metavar="DIR",
+    help="Where the files go; created if it is missing.",
+)
+@click.option(
+    "--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record."
+)
+@selecting(stored_models_option, experiments_option, judged_options, rules_option)
+def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
+    """Write a report on everything that is stored of one protocol.
+
+    LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same
+    numbers in LEADERBOARD.json, and plots. Existing files of these names are overwritten. The same
+    store gives the same bytes. Asks no model and changes nothing in the store.
+
+    --models and --exp limit what is shown: ranks, intervals and the index stay those of all models
+    and experiments.
+    """
+    with selection.opened() as (opened, protocol):
+        chosen = stored_subjects(opened, protocol, selection.models) if selection.models else []
+        only = Only(
+            frozenset(subject.hash for subject in chosen),
+            experiments_of(protocol, selection.experiments),
+        )
+        with opened.reading() as connection:
+            records = read_examined(connection, protocol)
+        scored = boards_of(selection, records, protocol)
+        if selection.judge and not scored:
+            called = f"{protocol.name} by a judge called {selection.judge}"
+            raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
+        names = names_of(opened, protocol, every=records.every)
+        contents = read_contents(opened, protocol, scored, names, records, only)
+    stems = [STEM]
+    if keep and contents.updated is not None:
+        stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")
+    files = {name: text for stem in stems for name, text in report_files(contents, stem).items()}
+    _write(folder, files)
+    for name in files:
+        out().print(str(folder / name), soft_wrap=True)
+    if keep and contents.updated is None:
+        say("no copy was kept: no record in the store has a time to name it after")
+
+
+def report_files(contents: Contents, stem: str) -> dict[str, str]:
+    """The report's files, name -> text; those next to the Markdown are linked in it by name."""
+    pictures = {
+        f"{stem}-ranking.svg": ranking_plot(contents.main),
+        f"{stem}-scenarios.svg": scenario_map(contents.complexity),
+    }
+    if any(row.branches and row.branches.folds for row in contents.main.ranked):
+        pictures[f"{stem}-pushes.svg"] = fold_picture(contents.main)
+    data = f"{stem}.json"
+    return {
+        f"{stem}.md": report_markdown(contents, tuple(pictures), data),
+        data: contents_json(contents, moment(contents.updated)),
+        **pictures,
+    }
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as error:
+        raise WrongUse(
+            f"the report cannot be written to {folder} ({why(error)}); --out names another folder"
+        ) from error

@@ -1,0 +1,76 @@
+"""`aib show`: one stored conversation with all its marks."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import click
+
+from independence_bench.analysis.conversations import find_transcripts, stored_scenarios
+from independence_bench.cli.options import FILLED, configuration_options, out, say
+from independence_bench.cli.selection import Selection, selecting
+from independence_bench.errors import WrongUse
+from independence_bench.escape import harmless
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.plan import every_configuration
+from independence_bench.report.conversation_view import conversation_view, scenarios_view
+from independence_bench.report.terminal import printed
+
+
+@click.command(name="show")
+@click.argument("subject")
+@click.argument("scenario", required=False, type=FILLED)
+@click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
+@selecting(configuration_options)
+def show_(selection: Selection, subject: str, scenario: str | None, run: int | None) -> None:
+    """Print one conversation with all its marks.
+
+    SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as
+    negotiation. Without SCENARIO, the subject's stored scenarios are listed.
+    """
+    with selection.stored(earlier=True) as (opened, protocol, _):
+        chosen = every_configuration(protocol)
+        if selection.variants or selection.delivery:
+            chosen = selection.configurations(protocol)
+        if scenario is None:
+            _list_scenarios(*stored_scenarios(opened, protocol, chosen, subject, run), protocol)
+            return
+        label, conversations = find_transcripts(opened, protocol, chosen, subject, scenario, run)
+        played = (
+            []
+            if conversations or run is None
+            else find_transcripts(opened, protocol, chosen, subject, scenario)[1]
+        )
+    if played:
+        runs = ", ".join(
+            str(number) for number in sorted({conversation.row.run for conversation in played})
+        )
+        raise WrongUse(f"--run: {label} has no run {run} of {scenario}; it has {runs}")
+    if not conversations:
+        raise WrongUse(
+            f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` "
+            "plays it"
+        )
+    others: dict[str, list[str]] = defaultdict(list)
+    for conversation in conversations[1:]:
+        others[str(conversation.configuration)].append(str(conversation.row.run))
+    if others:
+        listed = "; ".join(f"{place} · run {', '.join(runs)}" for place, runs in others.items())
+        say(f"also stored: {listed} (--run, --variants, --delivery choose)")
+    printed(out(), conversation_view(label, conversations[0], protocol))
+
+
+def _list_scenarios(
+    label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]], protocol: Protocol
+) -> None:
+    """What is stored of a subject, and how one of it is shown."""
+    if not stored:
+        raise WrongUse(
+            f"no such conversation of {label} with {protocol.name} is stored; --protocol, --run, "
+            "--variants and --delivery choose others"
+        )
+    printed(out(), scenarios_view(label, stored))
+    typed = click.get_current_context().meta["aib.typed"]
+    say(harmless(f"show one of them: {shlex.join(('aib', *typed, next(iter(stored))[0]))}"))

@@ -1,0 +1,116 @@
+"""How a terminal shows a protocol: what will be asked, said and marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from independence_bench.figures import plural
+from independence_bench.protocol.definition import EARLIER_FORM, Protocol, Scenario
+from independence_bench.protocol.script import spelled_out
+from independence_bench.report.format import scale
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Column,
+    Note,
+    Passage,
+    Prose,
+    Table,
+    Title,
+    columns_of,
+)
+
+
+def protocol_view(protocol: Protocol) -> Iterator[Block]:
+    """What will be asked, said and marked, to be read from top to bottom."""
+    judge = protocol.judge
+    yield Title((f"{protocol.name}: ", Prose(protocol.title)))
+    if protocol.earlier_form:
+        yield Note(f"{protocol.name}, {EARLIER_FORM}", "yellow")
+    yield Passage(protocol.description, indent=0, reflow=True)
+    yield Note(
+        (
+            f"\n{len(protocol.scenarios)} scenarios, "
+            f"{protocol.replies * len(protocol.configurations)} replies a run, "
+            f"{plural(protocol.runs, 'run')}; "
+            f"temperature {protocol.temperature:g}, at most {protocol.max_tokens} tokens a reply\n"
+            f"played as {' + '.join(str(c) for c in protocol.configurations)}; judge ",
+            *(Prose(judge.model), " on ", Prose(judge.endpoint), f"\nhash {protocol.hash[:16]}\n"),
+        )
+    )
+    yield _weights(protocol)
+    for variant, text in protocol.systems:
+        yield Title(f"system prompt: {variant}")
+        yield Passage(text, reflow=True)
+    if protocol.lorebook:
+        yield Title("lorebook: in the system prompt while it is talked of")
+        for entry in protocol.lorebook.entries:
+            keys = "always" if entry.constant else ", ".join(entry.keys)
+            yield Passage(f"{keys}: {entry.text}", reflow=True)
+    if protocol.earlier:
+        yield Title(
+            f"earlier chat: {2 * len(protocol.earlier)} turns before each conversation; judges "
+            "do not read it"
+        )
+        for human, model in protocol.earlier:
+            yield Passage(f"human: {human}\nmodel: {model}")
+    tool = protocol.tool_role
+    if tool.name:
+        yield Title("tool_role")
+        yield Passage(
+            f"{tool.instructions}\n\ntool {tool.name}({tool.argument}): {tool.description} "
+            f"{tool.argument_description}\nfirst message: {tool.opening}\nfirst call: "
+            f"{tool.greeting}"
+        )
+    for experiment in protocol.experiments:
+        yield Note(("\n", Prose(experiment.title)), "bold underline")
+        for scenario in protocol.scenarios:
+            if scenario.experiment == experiment.name:
+                yield from _scenario(scenario)
+    yield Note("\nEvery judge is told", "bold underline")
+    yield Passage(protocol.judge_instructions, reflow=True)
+    for name, text in {
+        one.name: one.text for scenario in protocol.scenarios for one in scenario.rubrics
+    }.items():
+        yield Title(f"rubric: {name}")
+        yield Passage(text, reflow=True)
+
+
+def _scenario(scenario: Scenario) -> Iterator[Block]:
+    rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
+    yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
+    if scenario.reference:
+        yield Note("  only judges are told:", "magenta")
+        yield Passage(scenario.reference, indent=4, reflow=True)
+    for who, text in spelled_out(scenario.script):
+        if who == "model":
+            judged = ", marked" if text in scenario.judged else ""
+            yield Note(f"  → the model replies ({text}{judged})", "green")
+        else:
+            yield Note(
+                *(
+                    ("  written for the model:", "magenta")
+                    if who == "given"
+                    else ("  human:", "cyan")
+                )
+            )
+            yield Passage(text, indent=4, reflow=True)
+
+
+def _weights(protocol: Protocol) -> Table:
+    rows: list[Cells] = []
+    for d in protocol.dimensions:
+        marks = " + ".join(
+            f"{name.replace('_', ' ')} ({scale(protocol.mark(name))})" for name in d.marks
+        )
+        weights = [
+            d.weight,
+            *(dict(weighting.weights).get(d.name, 0.0) for weighting in protocol.weightings),
+        ]
+        shown = [f"{weight:g}" if weight else "–" for weight in weights]
+        rows.append((Prose(d.title), *shown, marks + (", inverted" if d.inverted else "")))
+    columns = [
+        *columns_of("dimension", "weight", *(weighting.name for weighting in protocol.weightings)),
+        Column("marks", words=True),
+    ]
+    return Table(columns, rows, gap=2)

@@ -1,0 +1,255 @@
+"""Tokens: what stored replies and judgements took, and what those of a plan should take."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from sqlalchemy import Connection, func, select
+
+from independence_bench.models.endpoints import verbosity_of
+from independence_bench.models.messages import BYTES_A_TOKEN
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.loader import shipped
+from independence_bench.protocol.plan import Job, script_hash
+from independence_bench.store import registry
+from independence_bench.store.attempts import select_attempts
+from independence_bench.store.blobs import undamaged, unpack
+from independence_bench.store.rows import in_chunks
+from independence_bench.store.schema import attempts, calls, judgements, transcripts
+
+RUNS_READ = 3  # of a subject: further ones hardly change what a reply is expected to take
+# for how much a token holds, which hardly differs between calls of one model in one language
+CALLS_READ = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Tokens that one reply took, all its attempts together; the mean of several, where it says
+    so.
+    """
+
+    prompt: float
+    completion: float  # reasoning included
+    said: float  # of the last attempt's completion: what was no reasoning
+
+
+def used_by(
+    connection: Connection,
+    scripts: Collection[str],
+    subject: str,
+    of: Literal["script_hash", "scenario"] = "script_hash",
+) -> dict[str, list[tuple[Used, ...]]]:
+    """Script hash -> what each reply took, for every complete transcript of the subject in its
+    first `RUNS_READ` runs.
+
+    *of* scenario: scenarios' ids in place of hashes, in whatever words they were played. Without
+    those whose endpoint did not say what they took.
+    """
+    name = transcripts.c[of]
+    rows = connection.execute(
+        select(name, transcripts.c.reply_keys)
+        .where(name.in_(list(scripts)), transcripts.c.subject_hash == subject)
+        .where(transcripts.c.state == "complete", transcripts.c.run <= RUNS_READ)
+    )
+    with undamaged():
+        keyed = [(script, json.loads(keys)) for script, keys in rows]
+    counted = (attempts.c.prompt_tokens.is_not(None), attempts.c.completion_tokens.is_not(None))
+    wanted = select_attempts(
+        "call_key", "prompt_tokens", "completion_tokens", "reasoning_tokens"
+    ).where(*counted)
+    used: dict[str, Used] = {}
+    # once each: several conversations may begin with the same reply
+    for some in in_chunks(dict.fromkeys(key for _, keys in keyed for key in keys)):
+        for key, prompt, completion, reasoning in connection.execute(
+            wanted.where(attempts.c.call_key.in_(some))
+        ):
+            before = used.get(key, Used(0, 0, 0))
+            visible = max(completion - (reasoning or 0), 0)
+            used[key] = Used(before.prompt + prompt, before.completion + completion, visible)
+    by_script: dict[str, list[tuple[Used, ...]]] = {}
+    for script, keys in keyed:
+        if keys and all(key in used for key in keys):
+            by_script.setdefault(script, []).append(tuple(used[key] for key in keys))
+    return by_script
+
+
+def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
+    """Rubric hash -> mean completion tokens of the judge's judgements by it; without those that did
+    not say.
+    """
+    means = connection.execute(
+        select(judgements.c.rubric_hash, func.avg(attempts.c.completion_tokens))
+        .join(attempts, attempts.c.id == judgements.c.attempt_id)
+        .where(judgements.c.judge_hash == judge, attempts.c.completion_tokens.is_not(None))
+        .group_by(judgements.c.rubric_hash)
+    )
+    return {rubric: float(mean) for rubric, mean in means}
+
+
+def reply_bytes(connection: Connection, subject: str, scenarios: Collection[str]) -> float | None:
+    """Bytes a token of what a subject was sent last in *scenarios*, in whatever words; None: it did
+    not say.
+    """
+    mine = (transcripts.c.subject_hash == subject, transcripts.c.scenario.in_(list(scenarios)))
+    newest = (
+        select(transcripts.c.reply_keys)
+        .where(*mine)
+        .order_by(transcripts.c.finished_at.desc())
+        .limit(CALLS_READ)
+    )
+    with undamaged():
+        return _bytes_a_token(
+            connection, [key for keys in connection.scalars(newest) for key in json.loads(keys)]
+        )
+
+
+def judgement_bytes(connection: Connection, judge: str, rubrics: Collection[str]) -> float | None:
+    """Bytes a token of what a judge was sent last by *rubrics* (hashes); None: it did not say."""
+    mine = (judgements.c.judge_hash == judge, judgements.c.rubric_hash.in_(list(rubrics)))
+    newest = (
+        select(judgements.c.key)
+        .where(*mine)
+        .order_by(judgements.c.stored_at.desc())
+        .limit(CALLS_READ)
+    )
+    return _bytes_a_token(connection, list(connection.scalars(newest)))
+
+
+def _bytes_a_token(connection: Connection, keys: Sequence[str]) -> float | None:
+    """Of the requests of the first of the calls *keys*, as the store keeps them, to the tokens of
+    their prompts.
+    """
+    wanted = select(calls.c.request, attempts.c.prompt_tokens).join_from(attempts, calls)
+    requests = connection.execute(
+        wanted.where(calls.c.key.in_(keys[:CALLS_READ]), attempts.c.prompt_tokens > 0)
+    ).all()
+    sent = sum(len((unpack(request) or "").encode()) for request, _ in requests)
+    return sent / sum(tokens for _, tokens in requests) if sent else None
+
+
+# ---------------------------------------------------------------- what is to be expected
+
+
+@dataclass(frozen=True, slots=True)
+class UsualReplies:
+    """What a subject's replies are expected to take, from what was stored; empty where nothing
+    was.
+    """
+
+    # the means, reply by reply
+    by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)
+    # of the whole protocol, in whatever words
+    by_scenario: Mapping[str, Sequence[Used]] = field(default_factory=dict)
+    own: bool = False  # taken from this subject's own replies
+    subjects: int = 0  # whose replies they are taken from
+    published: bool = False  # none are, and the subject's `verbosity` in shipped protocols is known
+    bytes_a_token: float = BYTES_A_TOKEN  # of a request as JSON
+
+
+class UsualUse:
+    """What replies to conversations of *protocol* usually take, read from the store for all
+    subjects of a plan.
+    """
+
+    def __init__(
+        self, connection: Connection, protocol: Protocol, ways: Sequence[Configuration]
+    ) -> None:
+        """*ways*: the configurations of the plan."""
+        self._connection, self._protocol, self._ways = connection, protocol, ways
+        self._counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
+        self._stored = tuple(registry.stored_subjects(connection).values())
+        self._of_all: dict[bool, UsualReplies] = {}  # whether they think -> of all of them
+
+    def of(self, subject: ChatModel, left: Iterable[Job]) -> UsualReplies:
+        """What *subject*'s replies in the jobs that are *left* are expected to take.
+
+        Its own where there are such; else those of the same model under other settings, else of all
+        others, that think as it does: to the same words, else in the same scenario (of a sheet that
+        was edited, at another depth). Others are not asked where it was published how verbose the
+        model is. An empty one where nothing is left or known.
+        """
+        scenarios = {job.script_hash: job.scenario for job in left}
+        if not scenarios:
+            return UsualReplies()
+        others = [other for other in self._stored if other.may_think == subject.may_think]
+        same = [
+            other
+            for other in others
+            if (other.model, other.endpoint) == (subject.model, subject.endpoint)
+        ]
+        for like in ([other for other in same if other.hash == subject.hash], same):
+            usual = self._taken(like, scenarios)
+            if usual.by_scenario:
+                return replace(usual, own=like[0].hash == subject.hash and len(like) == 1)
+        if self._protocol.name in shipped() and verbosity_of(subject) is not None:
+            return UsualReplies(published=True)
+        if subject.may_think not in self._of_all:
+            places = [
+                (way, scenario) for way in self._ways for scenario in self._protocol.scenarios
+            ]
+            every = {
+                script_hash(self._protocol, way, scenario): scenario for way, scenario in places
+            }
+            self._of_all[subject.may_think] = self._taken(others, every)
+        usual = self._of_all[subject.may_think]
+        known = usual.by_script.keys() & scenarios.keys()
+        return replace(
+            usual,
+            by_script={script: usual.by_script[script] for script in scenarios if script in known},
+        )
+
+    def _taken(
+        self, givers: Iterable[ChatModel], scenarios: Mapping[str, Scenario]
+    ) -> UsualReplies:
+        """What the replies of *givers* took in *scenarios*, by script hash."""
+        counts = self._counts
+        words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
+        places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
+        number = 0
+        for giver in givers:
+            here = used_by(self._connection, counts, giver.hash, "scenario")
+            number += bool(here)
+            for id_, taken in here.items():
+                places[id_] += [
+                    replies[: counts[id_]] for replies in taken if len(replies) >= counts[id_]
+                ]
+            for script, taken in (
+                used_by(self._connection, scenarios, giver.hash) if here else {}
+            ).items():
+                words[script] += [
+                    replies for replies in taken if len(replies) == counts[scenarios[script].id]
+                ]
+        by_scenario = {
+            id_: tuple(map(mean_use, zip(*taken, strict=True)))
+            for id_, taken in places.items()
+            if taken
+        }
+        if not by_scenario:
+            return UsualReplies()
+        by_script = {
+            script: tuple(map(mean_use, zip(*taken, strict=True)))
+            for script, taken in words.items()
+            if taken
+        }
+        for script, scenario in scenarios.items():
+            # as long, to a prompt that is not
+            if script not in by_script and scenario.id in by_scenario:
+                by_script[script] = tuple(
+                    replace(used, prompt=0.0) for used in by_scenario[scenario.id]
+                )
+        return UsualReplies(by_script, by_scenario, subjects=number)
+
+
+def mean_use(used: Sequence[Used]) -> Used:
+    """What one reply took on average; *used* is not empty."""
+    count = len(used)
+    return Used(
+        sum(reply.prompt for reply in used) / count,
+        sum(reply.completion for reply in used) / count,
+        sum(reply.said for reply in used) / count,
+    )
