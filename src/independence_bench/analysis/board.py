@@ -18,7 +18,7 @@ from independence_bench.analysis.health import (
     RunTimes,
 )
 from independence_bench.analysis.lookalikes import LabelDoubt
-from independence_bench.analysis.results import Key, ReasoningTokens, Results
+from independence_bench.analysis.results import Counted, Key, ReasoningTokens, Results
 from independence_bench.analysis.statistics.values import (
     NO_UNCERTAINTY,
     Interval,
@@ -141,6 +141,9 @@ class Board:
     by_table: bool  # the judge is the embedded one, or a jury that includes it
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]  # and the excluded
+    # the conversations that its rows are made of; judgements by its judge, or each of its jury
+    results: Results = field(kw_only=True, repr=False, compare=False)
+    given: tuple[Mapping[Key, Judgement], ...] = field(default=(), repr=False, compare=False)
     rules: str = OWN.name  # by which marks became indices
     # of the ranked, in their order; None: not by our own rules
     uncertainty: BoardUncertainty | None = None
@@ -227,9 +230,7 @@ class BoardRecords:
 
     subjects: Mapping[str, ChatModel]  # by hash
     labels: Mapping[str, str]  # of judges, by hash
-    every: Sequence[Results]
-    # judge's hash -> what it judged -> its judgement, if it counts
-    given: Mapping[str, Mapping[Key, Judgement]]
+    counted: Counted
     failed: Mapping[str, int]  # transcript's id -> how many attempts at its replies have failed
     # transcript's id -> how many of its replies hold marks of a template
     with_markup: Mapping[str, int]
@@ -241,9 +242,8 @@ class BoardRecords:
     decided: Mapping[str, Decision]  # by subject's hash
     people: frozenset[str]  # hashes of judges that are people
     vendors: Mapping[str, str | None]  # by judge's hash: who made it
-    elsewhere: frozenset[str]  # those that were asked of other protocols alone (`asked_elsewhere`)
-    published: Mapping[str, PublishedRow] = field(default_factory=dict)  # by subject's hash
-    examined: ExaminedJudges | None = None  # None: the exams were not read
+    published: Mapping[str, PublishedRow]  # by subject's hash
+    examined: ExaminedJudges
     told: Told = nobody  # how many conversations were scored or measured since it was told last
 
 

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import click
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import forecast_line, lines_before
 from independence_bench.cli.options import (
@@ -250,10 +250,8 @@ def asked_boards(options: RunOptions, store: Store, judges: Collection[str | Non
     """The rankings of what *options* asked for, by judges of those labels; by others where they
     rank a subject.
     """
-    played = set(options.configurations)
-    scored = [
-        board for board in boards(store, options.protocol) if played & set(board.configurations)
-    ]
+    wanted = Wanted(configurations=options.configurations)
+    scored = boards(store, options.protocol, wanted)
     return [
         board for board in scored if board.judge is None or board.judge in judges or board.ranked
     ]

@@ -19,7 +19,7 @@ from independence_bench.analysis.chosen_names import (
 )
 from independence_bench.analysis.exam.answers import exam_papers
 from independence_bench.analysis.exam.result import jury_paper
-from independence_bench.analysis.leaderboard import read_records, scored_boards
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.commands import look_up, take_turns
 from independence_bench.api.named import stored_subjects
 from independence_bench.api.orders import forecast_line, judge_options
@@ -205,12 +205,7 @@ def extract_names(
             options = RunOptions(protocol, files, roster, asked, limits=limits, allow=permissions())
             complete = ask(options, unread(readings), opened, yes)
             readings = names_of_some(opened, protocol, chosen)
-        with opened.reading() as connection:
-            boards = [
-                scored.board
-                for scored in scored_boards(read_records(connection, protocol), protocol)
-            ]
-        readings = with_changes(readings, boards)
+        readings = with_changes(readings, boards(opened, protocol))
     if as_json:
         click.echo(names_json(protocol, readings))
     elif readings:

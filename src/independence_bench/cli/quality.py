@@ -27,7 +27,7 @@ from independence_bench.analysis.compare_versions import (
 from independence_bench.analysis.costs import with_reasoning_tokens
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.leaderboard import read_examined
+from independence_bench.analysis.leaderboard import boards, read_records
 from independence_bench.api.named import (
     experiments_of,
     find_protocol,
@@ -50,8 +50,6 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.selection import (
     Selection,
-    boards_of,
-    chosen_boards,
     configured_boards,
     judged_options,
     rules_option,
@@ -302,7 +300,7 @@ def _versions(
             selection.weights,
         )
         change = version_change(old, new, selection.configurations(new))
-        before, after = (chosen_boards(selection, opened, version) for version in (old, new))
+        before, after = (boards(opened, version, selection.wanted) for version in (old, new))
     wanted = set(change.configurations)
     new_boards = [board for board in after if wanted <= set(board.configurations)]
     for now in new_boards:
@@ -386,13 +384,13 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
             experiments_of(protocol, selection.experiments),
         )
         with opened.reading() as connection:
-            records = read_examined(connection, protocol)
-        scored = boards_of(selection, records, protocol)
+            records = read_records(connection, protocol)
+        scored = boards(records, protocol, selection.wanted)
         if selection.judge and not scored:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
-        names = names_of(opened, protocol, every=records.every)
-        contents = read_contents(opened, protocol, scored, names, records, only)
+        names = names_of(opened, protocol, every=records.counted.groups)
+        contents = read_contents(opened, protocol, scored, names, only)
     stems = [STEM]
     if keep and contents.updated is not None:
         stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")
