@@ -163,10 +163,11 @@ class Board:
     exam: BoardExam | None = None
     # who made the judge, or every judge of the jury; None: not known, or several
     vendor: str | None = None
-    hidden: int = 0  # ranked subjects that are not shown, on request
+    unshown: tuple[Row, ...] = ()  # ranked ones that were left out, on request (`only`)
 
     def only(self, subjects: Collection[str]) -> Board:
-        """This board with the rows of *subjects*, by hash: ranks and intervals stay those of all.
+        """This board with the rows of *subjects*, by hash: ranks, intervals and `kin` stay those of
+        all.
 
         `uncertainty` stays that of all, too, so compare rows before.
         """
@@ -174,8 +175,20 @@ class Board:
             tuple(row for row in rows if row.subject.hash in subjects)
             for rows in (self.ranked, self.incomplete)
         )
-        hidden = self.hidden + len(self.ranked) - len(ranked)
-        return replace(self, ranked=ranked, incomplete=incomplete, hidden=hidden)
+        others = tuple(row for row in self.ranked if row.subject.hash not in subjects)
+        unshown = (*self.unshown, *others)
+        return replace(self, ranked=ranked, incomplete=incomplete, unshown=unshown)
+
+    def near(self, subjects: Collection[str], places: int) -> Board:
+        """This board with the rows of *subjects*, by hash, and of so many ranked ones above and
+        below each, as `only` has them.
+        """
+        shown = set(subjects)
+        for place, row in enumerate(self.ranked):
+            if row.subject.hash in subjects:
+                beside = self.ranked[max(place - places, 0) : place + places + 1]
+                shown.update(neighbour.subject.hash for neighbour in beside)
+        return self.only(shown)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -187,14 +200,15 @@ class Board:
         """What the judge gives subjects of its own vendor; None where none is ranked, or all are
         simulated.
         """
-        mine = [row for row in self.ranked if vendor_of(row.subject.model) == self.vendor]
+        rows = (*self.ranked, *self.unshown)
+        mine = [row for row in rows if vendor_of(row.subject.model) == self.vendor]
         index = mean_of([row.score.index for row in mine])
         if self.vendor in (None, SIMULATED) or index is None:
             return None
         others = mean_of(
-            [row.score.index for row in self.ranked if vendor_of(row.subject.model) != self.vendor]
+            [row.score.index for row in rows if vendor_of(row.subject.model) != self.vendor]
         )
-        return JudgesKin(self.vendor, len(mine), len(self.ranked), index, others)
+        return JudgesKin(self.vendor, len(mine), len(rows), index, others)
 
     @property
     def protocol_name(self) -> str:

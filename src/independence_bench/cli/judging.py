@@ -136,18 +136,18 @@ def judge_in_turn(
         asyncio.run(_judging_in_all(options, judges, store)), answered
     ):
         return False
-    labels: list[str | None] = []
+    reports: list[Report] = []
 
     async def turn(name: str, limits: Limits) -> Report | None:
         now = replace(options, judge=name, limits=limits)
         report = await calling.carry_out(now, store, ask=False, cluster=cluster, yes=True)
-        labels.extend([report.judge] if report else [])
+        reports.extend([report] if report else [])
         return report
 
     complete = calling.to_the_end(take_turns(options.limits, judges, turn, say))
     if complete is None:
         return False
-    calling.print_asked(options, store, labels)
+    calling.print_asked(options, store, reports)
     say(f"compare the judges: aib judges{at_store(store)}")
     return complete
 
