@@ -352,6 +352,32 @@ def test_after_a_command_a_long_leaderboard_shows_its_models_and_their_neighbour
     assert "Incomplete" not in other.stdout, "what the second judge did not mark"
 
 
+def test_every_difference_of_two_named_models_is_the_first_minus_the_second(
+    folder: Path, store: str
+) -> None:
+    """In every table, whoever is ahead; programs get the second minus the first, as ever."""
+    for first, second, sign in (("rock", "mirror", "+"), ("mirror", "rock", "-")):
+        asked = ("compare", f"sim/{first}", f"sim/{second}", "--store", store)
+        text = aib(folder, *asked).stdout
+        assert "rock would be ahead" in text
+        assert text.count(f"{first} −") == 2, "the heads of both tables"
+        rows = re.findall(r" (\d+(?:\.\d)?) +(\d+(?:\.\d)?) +([+-]\d\S*)(.*)", text)
+        assert len(rows) > 20, "index, dimensions, and dimensions in scenarios"
+        for one, other, difference, sure in rows:
+            assert float(difference) == pytest.approx(float(one) - float(other), abs=1.01)
+            assert difference.startswith(sign)
+            for low, high in re.findall(r"([+-]?\d\S*) to ([+-]?\d[\d.]*)", sure):
+                assert float(low) <= float(difference) <= float(high)
+        assert " to " in rows[0][-1], "of the index there is an interval"
+        (values,) = json.loads(aib(folder, *asked, "--json").stdout)
+        assert values["a"]["label"] == f"sim:sim/{first}@none-t0.7"
+        assert values["index"]["difference"] == values["b"]["index"] - values["a"]["index"]
+        assert all(
+            one["difference"] == one["second"] - one["first"]
+            for one in (*values["dimensions"], *values["scenarios"])
+        )
+
+
 # ---------------------------------------------------------------- rerun
 
 

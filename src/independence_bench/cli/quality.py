@@ -166,8 +166,8 @@ def compare(
 
     By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
 
-    Each difference has two intervals (rerun: the same test again; new scenarios: another test like
-    it), and the smallest difference that such a comparison would detect.
+    Each difference, A - B, has two intervals (rerun: the same test again; new scenarios: another
+    test like it), and the smallest difference that such a comparison would detect.
 
     A and B are labels, or parts of one that fit a single subject. With --by reasoning (or provider)
     A is a model and is compared with itself: the lowest complete effort (or the unpinned subject)
@@ -193,7 +193,8 @@ def compare(
             scored = configured_boards(selection, opened, protocol)
             pairs = _by(by, scored, subjects) if by else _two(scored, *subjects)
             compared = compare_pairs(*_with_reasoning_tokens(opened, *pairs))
-        values, views = [*map(paired_values, compared)], [*map(paired_view, compared)]
+        values = [*map(paired_values, compared)]
+        views = [paired_view(comparison, named=not by) for comparison in compared]
     if as_json:
         click.echo(json_text(values))
     else:
