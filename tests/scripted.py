@@ -30,7 +30,7 @@ import pytest
 from aiohttp import web
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.api.named import ALLOWED_FILE, remember
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
@@ -462,7 +462,7 @@ class Bench:
     def boards(self, judge: str | None = None) -> list[Board]:
         """What `aib leaderboard` would show."""
         with open_store(self.store) as store:
-            return boards(store, self.protocol, judge)
+            return boards(store, self.protocol, Wanted(judge))
 
     def rows(self, query: str, *values: object) -> list[Any]:
         """What a SQL *query* finds in the store."""

@@ -310,6 +310,74 @@ def test_a_board_of_a_judge_that_nobody_asked_for_is_printed_only_where_it_ranks
     assert done.stdout.count("Independence Index") == 2, done.stdout
 
 
+def test_after_a_command_a_long_leaderboard_shows_its_models_and_their_neighbours(
+    folder: Path, empty: str
+) -> None:
+    """Thirteen models, three of them by the judge's vendor and one told to reason; then one more
+    model. Ranks and limits are those of the whole leaderboard, signs those of the rows shown.
+    """
+    lite = ("--protocol", "lite", "--judge", "sim:kin/judge", "--runs", "1", "--store", empty)
+    cast = named(*(f"slow-caver-{pushes}" for pushes in range(1, 6)), "rock", "mirror", "random")
+    cast += [*named("verbose"), "sim:kin/rock", "sim:kin/mirror", "sim:kin/evader"]
+    assert aib(folder, "run", *cast, *lite).returncode == 0
+    assert aib(folder, "run", *named("terse"), "-r", "low", *lite).returncode == 0
+
+    done = aib(folder, "run", *named("evader"), *lite)
+
+    assert done.returncode == 0, done.stderr
+    (board,) = json.loads(
+        aib(folder, "leaderboard", "--protocol", "lite", "--store", empty, "--json").stdout
+    )["boards"]
+    ranked = [(str(row["rank"]), row["label"]) for row in board["ranked"]]
+    place = [label for _, label in ranked].index("sim:sim/evader@none-t0.7")
+    assert 2 <= place < len(ranked) - 2, "it has all four neighbours"
+    assert (
+        re.findall(r"^ *(\d+) (sim:\S+)", done.stdout, re.MULTILINE)
+        == (ranked[place - 2 : place + 3])
+    )
+    assert "Shown: 5 of 14 ranked subjects." in done.stdout
+    assert "judge and 3 of 14 subjects by kin" in done.stdout
+    assert "†" not in done.stdout, "of terse, which is not shown"
+    assert done.stdout.count(f"aib leaderboard --protocol lite --store {empty}\n") == 1
+    assert len(done.stdout.splitlines()) < 20
+
+    whole = aib(folder, "run", *cast, *named("evader"), *lite)
+    assert "Shown: 14 of" not in whole.stdout
+    assert whole.stdout.count("@none-t0.7") == 13, "every model of the command, and no other"
+    other = aib(
+        folder, "judge", "-j", "sim:sim/judge", "-m", "sim/evader", *lite[:2], "--store", empty
+    )
+    assert other.stdout.count("Independence Index") == 2, "by both judges"
+    assert other.stdout.count("sim/evader@none") == 2
+    assert "Incomplete" not in other.stdout, "what the second judge did not mark"
+
+
+def test_every_difference_of_two_named_models_is_the_first_minus_the_second(
+    folder: Path, store: str
+) -> None:
+    """In every table, whoever is ahead; programs get the second minus the first, as ever."""
+    for first, second, sign in (("rock", "mirror", "+"), ("mirror", "rock", "-")):
+        asked = ("compare", f"sim/{first}", f"sim/{second}", "--store", store)
+        text = aib(folder, *asked).stdout
+        assert "rock would be ahead" in text
+        assert text.count(f"{first} −") == 2, "the heads of both tables"
+        rows = re.findall(r" (\d+(?:\.\d)?) +(\d+(?:\.\d)?) +([+-]\d\S*)(.*)", text)
+        assert len(rows) > 20, "index, dimensions, and dimensions in scenarios"
+        for one, other, difference, sure in rows:
+            assert float(difference) == pytest.approx(float(one) - float(other), abs=1.01)
+            assert difference.startswith(sign)
+            for low, high in re.findall(r"([+-]?\d\S*) to ([+-]?\d[\d.]*)", sure):
+                assert float(low) <= float(difference) <= float(high)
+        assert " to " in rows[0][-1], "of the index there is an interval"
+        (values,) = json.loads(aib(folder, *asked, "--json").stdout)
+        assert values["a"]["label"] == f"sim:sim/{first}@none-t0.7"
+        assert values["index"]["difference"] == values["b"]["index"] - values["a"]["index"]
+        assert all(
+            one["difference"] == one["second"] - one["first"]
+            for one in (*values["dimensions"], *values["scenarios"])
+        )
+
+
 # ---------------------------------------------------------------- rerun
 
 

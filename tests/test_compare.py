@@ -23,6 +23,7 @@ from independence_bench.analysis.compare_subjects import (
     compare_pairs,
 )
 from independence_bench.analysis.health import Health
+from independence_bench.analysis.results import Results
 from independence_bench.analysis.statistics.generalization import holm, standing_out
 from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.statistics.values import ScoreDifference
@@ -106,7 +107,14 @@ def board_of(protocol: Protocol, *rows: Row) -> Board:
     incomplete = tuple(row for row in rows if row.index is None)
     configurations = protocol.configurations
     found = Board(
-        protocol, configurations, "judge/a", False, tuple(sure), incomplete, uncertainty=whole_board
+        protocol,
+        configurations,
+        "judge/a",
+        False,
+        tuple(sure),
+        incomplete,
+        results=Results(protocol, configurations, {}, {}, ()),
+        uncertainty=whole_board,
     )
     return replace(found, uncertainty_by_configuration=by_configuration)
 

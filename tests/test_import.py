@@ -38,7 +38,7 @@ from independence_bench.analysis.audit import audit
 from independence_bench.analysis.board import Board, Row, rule_differences
 from independence_bench.analysis.chosen_names import names_of, with_changes
 from independence_bench.analysis.compare_subjects import compare_pairs
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import PublishedImport, import_published
@@ -101,7 +101,7 @@ def stored_protocol(store: Path | str) -> Protocol:
 def board(store: Path | str, rules: Rules = OWN) -> Board:
     """The only ranking."""
     with open_store(store) as opened:
-        (found,) = boards(opened, stored_protocol(store), rules=rules)
+        (found,) = boards(opened, stored_protocol(store), Wanted(rules=rules))
     return found
 
 

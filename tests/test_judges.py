@@ -23,7 +23,7 @@ from independence_bench.analysis.costs import RunCost, judging_cost
 from independence_bench.analysis.exam.answers import mark_order_of
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.judge_leniency import base_model
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import (
     embedded_of,
@@ -91,7 +91,7 @@ def validated(made: Bench, *names: str) -> Validation:
 def jury(made: Bench, *names: str) -> Board:
     """The jury's board."""
     with open_store(made.store) as store:
-        (board,) = boards(store, made.protocol, jury=names)
+        (board,) = boards(store, made.protocol, Wanted(jury=names))
     return board
 
 
@@ -143,7 +143,7 @@ def test_a_judge_of_a_subjects_own_vendor_is_said(bench: Benches) -> None:
 
     with open_store(made.store) as store:
         alone = {board.judge_hashes: board.kin for board in boards(store, made.protocol)}
-        (one,) = (board for board in boards(store, made.protocol, judge="acme/a"))
+        (one,) = (board for board in boards(store, made.protocol, Wanted("acme/a")))
     of_one, mixed = jury(made, "acme/a", "ACME/b"), jury(made, "acme/a", "judge/c")
 
     assert sorted(kin is None for kin in alone.values()) == [False, False, True]

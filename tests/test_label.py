@@ -27,7 +27,7 @@ from scripted import Bench, ScriptedModel, says, steady, verdict
 from test_cli import MARKS, User, only_line, user
 
 from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.cli.label import case_view, read_mark
 from independence_bench.errors import WrongUse
@@ -417,7 +417,7 @@ def test_people_and_juries_work_in_either_database(
                 1.0,
             )
         (found,) = validations(store, made.protocol)
-        (board,) = boards(store, made.protocol, jury=["anna", "judge/one"])
+        (board,) = boards(store, made.protocol, Wanted(jury=("anna", "judge/one")))
 
     assert [(judge.kind, judge.judged, judge.flagged) for judge in found.judges] == [
         ("person", 4, 2),

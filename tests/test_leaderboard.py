@@ -18,6 +18,7 @@ from terminals import displayed
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import numbers
+from independence_bench.errors import WrongUse
 from independence_bench.figures import between, money
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
@@ -243,7 +244,8 @@ def test_every_judge_has_a_board_of_its_own(bench: Benches) -> None:
         ("scripted:judge/two@none-t0.0", pytest.approx(INDEX - 30)),
     ]
     assert [b.judge for b in made.boards(judge="judge/two")] == ["scripted:judge/two@none-t0.0"]
-    assert made.boards(judge="nobody") == []
+    with pytest.raises(WrongUse, match="no judge is called nobody"):
+        made.boards(judge="nobody")
 
 
 def test_every_configuration_has_a_board_of_its_own(bench: Benches) -> None:

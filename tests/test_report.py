@@ -26,7 +26,7 @@ from simulated import environment
 from test_hostile_names import EVIL, OBEYED, ODD, assert_tame
 
 from independence_bench.analysis.chosen_names import NamesRead
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.cli.report import report_files
 from independence_bench.escape import label_text
 from independence_bench.figures import signed
@@ -543,7 +543,7 @@ def test_a_report_can_be_about_a_jury(made: Bench) -> None:
     text = (folder / "LEADERBOARD.md").read_text(encoding="utf-8")
     told = json.loads((folder / "LEADERBOARD.json").read_text(encoding="utf-8"))
     with open_store(made.store) as store:
-        shown = boards(store, made.protocol, jury=["judge/one", "judge/another"])
+        shown = boards(store, made.protocol, Wanted(jury=("judge/one", "judge/another")))
     assert "jury of 2" in text
     assert [board["judge"] for board in told["boards"]] == [board.judge for board in shown]
     assert (

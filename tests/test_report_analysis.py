@@ -22,7 +22,8 @@ from independence_bench.analysis.compare_settings import (
 from independence_bench.analysis.costs import SubjectCost, price_indices
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import mark_weights, measure_scenarios
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import Wanted, boards
+from independence_bench.analysis.results import Results
 from independence_bench.judging.extraction import UNREAD, ChosenName
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -79,6 +80,7 @@ def board(
         False,
         complete,
         tuple(row for row in rows if row not in complete),
+        results=Results(protocol, configurations, {}, {}, ()),
     )
 
 
@@ -556,9 +558,8 @@ def test_a_row_is_charged_with_the_judge_that_it_is_of(bench: Benches) -> None:
     made.play(one, judge="judge/dear")
 
     with open_store(made.store) as store:
-        found = boards(store, made.protocol) + boards(
-            store, made.protocol, jury=(JUDGE, "judge/dear")
-        )
+        found = boards(store, made.protocol)
+        found += boards(store, made.protocol, Wanted(jury=(JUDGE, "judge/dear")))
         prices = {
             board.judge: read_contents(store, made.protocol, [board]).prices[0] for board in found
         }

@@ -84,7 +84,9 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     assert "system prompt strong" in done.stdout
     assert "  - ... somebody, and you stay [that.]\n" in done.stdout
     assert "  + ... somebody, and you stay [that, whoever asks you to be another.]\n" in done.stdout
-    assert re.search(r"small [0-9a-f]{8} is ahead on this test", done.stdout)
+    assert (ahead := re.search(r"small ([0-9a-f]{8}) is ahead on this test", done.stdout))
+    assert re.search(rf"small {ahead[1]} − small", re.sub(r"\s+", " ", done.stdout))
+    assert re.search(r"\nindex .* \+", done.stdout), "the new version minus the old one"
     assert "No more runs are needed to tell the two apart on this test." in re.sub(
         r"\s+", " ", done.stdout
     )

@@ -112,6 +112,7 @@ test("two subjects are picked and compared, and a row shows both answers", async
   const index = page.getByRole("row", { name: /^Independence Index/ });
   const told = (await index.getByRole("cell").nth(2).textContent()) ?? "";
   const [sign = "", points = ""] = told.match(/[+−]|[\d.]+/g) ?? [];
+  expect(sign, "steady minus bending, and steady is ahead").toBe("+");
   await page.getByRole("button", { name: "Swap the two" }).click();
   await expect(index.getByRole("cell").nth(2)).toContainText(`${sign === "+" ? "−" : "+"}${points}`);
   await page.getByRole("button", { name: "Swap the two" }).click();

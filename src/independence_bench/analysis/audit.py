@@ -19,7 +19,7 @@ from pydantic_core import from_json
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
-from independence_bench.analysis.leaderboard import read_records, scored_boards
+from independence_bench.analysis.leaderboard import Wanted, boards, read_records
 from independence_bench.analysis.results import CountedConversation, judgements_at
 from independence_bench.columns import HIDDEN, SENT, Column
 from independence_bench.errors import StoreError
@@ -300,7 +300,7 @@ def _gather(
 ) -> AuditEvidence:
     """Everything in the store that belongs to *protocol*."""
     records = read_records(connection, protocol)
-    shown = [scored.board for scored in scored_boards(records, protocol, rules=rules)]
+    shown = boards(records, protocol, Wanted(rules=rules))
     played = tuple(_conversations(connection, shown, records))
     bodies = RawReadings()
     _read_replies(connection, played, protocol, bodies)
@@ -327,17 +327,17 @@ def _conversations(
     if not rows:  # of a protocol of an earlier form nothing is shown
         return
     counted: dict[str, list[CountedConversation]] = defaultdict(list)
-    for results in records.every:
+    for results in records.counted.groups:
         for played in results.conversations:
             counted[played.row.id].append(played)
-    scripts = {script for of in records.every for script in of.slots}
+    scripts = {script for of in records.counted.groups for script in of.slots}
     for transcript_id, transcript, keys in stored_results.words_of(
         connection, scripts, skipping=True
     ):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
         for played in counted[transcript_id]:
             row = rows[played.configuration, played.row.subject_hash]
-            verdicts = judgements_at(records.given, played.key)
+            verdicts = judgements_at(records.counted.given, played.key)
             yield AuditedConversation(*played[:3], row.subject, row.label, keys, replies, verdicts)
 
 
@@ -386,10 +386,12 @@ def _read_verdicts(
     """Read every judgement of the protocol again from the judge's raw reply."""
     scenarios = {
         rubric: protocol.scenario(name)
-        for results in records.every
+        for results in records.counted.groups
         for (_, name), rubric in results.rubrics.items()
     }
-    given = {one.key: one for of_judge in records.given.values() for one in of_judge.values()}
+    given = {
+        one.key: one for of_judge in records.counted.given.values() for one in of_judge.values()
+    }
     for body in raw_attempts(connection, "judgement"):
         stored = given.get(body.key)
         if body.raw is None:

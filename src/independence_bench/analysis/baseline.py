@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, ConfigDict, Field
-from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import time_text
 from independence_bench.analysis.held_stems import HeldStems
-from independence_bench.analysis.results import results_of
 from independence_bench.errors import NotComplete, WrongUse
 from independence_bench.hashing import content_hash
 from independence_bench.lookup import fit
@@ -206,13 +204,10 @@ def same_items(baseline: Baseline, protocol: Protocol) -> list[str]:
 # ---------------------------------------------------------------- from a board
 
 
-def build_of(
-    connection: Connection, board: Board, row: Row, held: HeldStems | None
-) -> BaselineBuild:
+def build_of(board: Board, row: Row, held: HeldStems | None) -> BaselineBuild:
     """What *board* has of *row*. *held*: the items of a character."""
     said: dict[int, list[list[object]]] = defaultdict(list)
-    (results,) = results_of(connection, board.protocol, board.configurations)
-    for transcript in results.transcripts:
+    for transcript in board.results.transcripts:
         if transcript.subject_hash == row.subject.hash:
             said[transcript.run].append(
                 [transcript.script_hash, transcript.heard_hash, transcript.finished_at]
@@ -249,11 +244,9 @@ def _replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
     return replays
 
 
-def baseline_of(
-    connection: Connection, board: Board, judge_hash: str, row: Row, held: HeldStems | None
-) -> Baseline:
+def baseline_of(board: Board, judge_hash: str, row: Row, held: HeldStems | None) -> Baseline:
     """A baseline of *row*. Raises NotComplete if it is not ranked and none of its items is read."""
-    build = build_of(connection, board, row, held)
+    build = build_of(board, row, held)
     if not any(run.items for run in build.runs):
         check_complete(row)
     protocol = board.protocol

@@ -17,7 +17,7 @@ from independence_bench.analysis.costs import IndexPrice
 from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges
 from independence_bench.analysis.health import Health, RunTimes
 from independence_bench.analysis.lookalikes import LabelDoubt
-from independence_bench.analysis.results import Key, ReasoningTokens, Results
+from independence_bench.analysis.results import Counted, Key, ReasoningTokens, Results
 from independence_bench.analysis.statistics.shared_effects import RunEffects
 from independence_bench.analysis.statistics.values import (
     NO_UNCERTAINTY,
@@ -282,6 +282,11 @@ class Board:
     by_table: Annotated[bool, Column(key="judge_is_embedded")]
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]  # and the excluded
+    # the conversations that its rows are made of; judgements by its judge, or each of its jury
+    results: Annotated[Results, HIDDEN] = field(kw_only=True, repr=False, compare=False)
+    given: Annotated[tuple[Mapping[Key, Judgement], ...], HIDDEN] = field(
+        default=(), repr=False, compare=False
+    )
     rules: str = OWN.name  # by which marks became indices
     # of the ranked, in their order; None: not by our own rules
     uncertainty: Annotated[BoardUncertainty | None, HIDDEN] = None
@@ -302,10 +307,12 @@ class Board:
     exam: Annotated[BoardExam | None, Column(key="judge_exam")] = None
     # who made the judge, or every judge of the jury; None: not known, or several
     vendor: Annotated[str | None, HIDDEN] = None
-    hidden: Annotated[int, HIDDEN] = 0  # ranked subjects that are not shown, on request
+    # ranked ones that were left out, on request (`only`)
+    unshown: Annotated[tuple[Row, ...], HIDDEN] = ()
 
     def only(self, subjects: Collection[str]) -> Board:
-        """This board with the rows of *subjects*, by hash: ranks and intervals stay those of all.
+        """This board with the rows of *subjects*, by hash: ranks, intervals and `kin` stay those of
+        all.
 
         `uncertainty` stays that of all, too, so compare rows before.
         """
@@ -313,8 +320,20 @@ class Board:
             tuple(row for row in rows if row.subject.hash in subjects)
             for rows in (self.ranked, self.incomplete)
         )
-        hidden = self.hidden + len(self.ranked) - len(ranked)
-        return replace(self, ranked=ranked, incomplete=incomplete, hidden=hidden)
+        others = tuple(row for row in self.ranked if row.subject.hash not in subjects)
+        unshown = (*self.unshown, *others)
+        return replace(self, ranked=ranked, incomplete=incomplete, unshown=unshown)
+
+    def near(self, subjects: Collection[str], places: int) -> Board:
+        """This board with the rows of *subjects*, by hash, and of so many ranked ones above and
+        below each, as `only` has them.
+        """
+        shown = set(subjects)
+        for place, row in enumerate(self.ranked):
+            if row.subject.hash in subjects:
+                beside = self.ranked[max(place - places, 0) : place + places + 1]
+                shown.update(neighbour.subject.hash for neighbour in beside)
+        return self.only(shown)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -378,14 +397,13 @@ class Board:
         """What the judge gives subjects of its own vendor; None where none is ranked, or all are
         simulated.
         """
-        mine = [row for row in self.ranked if vendor_of(row.subject.model) == self.vendor]
+        rows = (*self.ranked, *self.unshown)
+        mine = [row for row in rows if vendor_of(row.subject.model) == self.vendor]
         index = mean_of([row.index for row in mine])
         if self.vendor in (None, SIMULATED) or index is None:
             return None
-        others = mean_of(
-            [row.index for row in self.ranked if vendor_of(row.subject.model) != self.vendor]
-        )
-        return JudgesKin(self.vendor, len(mine), len(self.ranked), index, others)
+        others = mean_of([row.index for row in rows if vendor_of(row.subject.model) != self.vendor])
+        return JudgesKin(self.vendor, len(mine), len(rows), index, others)
 
     @property
     def protocol_name(self) -> str:
@@ -421,9 +439,7 @@ class BoardRecords:
 
     subjects: Mapping[str, ChatModel]  # by hash
     labels: Mapping[str, str]  # of judges, by hash
-    every: Sequence[Results]
-    # judge's hash -> what it judged -> its judgement, if it counts
-    given: Mapping[str, Mapping[Key, Judgement]]
+    counted: Counted
     failed: Mapping[str, int]  # transcript's id -> how many attempts at its replies have failed
     # transcript's id -> how many of its replies hold marks of a template
     with_markup: Mapping[str, int]
@@ -435,9 +451,8 @@ class BoardRecords:
     decided: Mapping[str, Decision]  # by subject's hash
     people: frozenset[str]  # hashes of judges that are people
     vendors: Mapping[str, str | None]  # by judge's hash: who made it
-    elsewhere: frozenset[str]  # those that were asked of other protocols alone (`asked_elsewhere`)
-    published: Mapping[str, PublishedRow] = field(default_factory=dict)  # by subject's hash
-    examined: ExaminedJudges | None = None  # None: the exams were not read
+    published: Mapping[str, PublishedRow]  # by subject's hash
+    examined: ExaminedJudges
     told: Told = nobody  # how many conversations were scored or measured since it was told last
 
 

@@ -22,12 +22,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.results import (
     Key,
     ReasoningTokens,
-    Results,
-    by_judge,
-    judgements_at,
-    judgements_of,
     reasoning_tokens,
-    results_of,
 )
 from independence_bench.columns import SENT, Column
 from independence_bench.figures import DOLLARS, WHOLE, Count, Dollars
@@ -39,11 +34,10 @@ from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
 from independence_bench.store.registry import unique_labels
-from independence_bench.store.results import Judgement
 from independence_bench.store.usage import AttemptCost, Command, ListPrice
 
 if TYPE_CHECKING:  # what a store has cost is told without making a board
-    from independence_bench.analysis.board import Board, BoardRecords, Row
+    from independence_bench.analysis.board import Board, Row
 
 # outcomes of a call that may have cost something though no cost was reported
 MAY_COST = (
@@ -252,33 +246,21 @@ class SubjectCost:
         return None if self.dollars is None or self.judging is None else self.dollars + self.judging
 
 
-def results_behind(board: Board, records: BoardRecords) -> Results:
-    """The conversations that the rows of *board* are made of."""
-    return next(group for group in records.every if group.configurations == board.configurations)
-
-
 def subject_costs(
-    connection: Connection,
-    board: Board,
-    records: BoardRecords | None = None,
-    subjects: Collection[str] | None = None,
+    connection: Connection, board: Board, subjects: Collection[str] | None = None
 ) -> dict[str, SubjectCost]:
     """Subject hash -> what its row cost; a reply or a judgement that several transcripts share
     counts once.
 
-    *records*: what the board was made of, if at hand. *subjects*: of these alone; None: of all.
+    *subjects*: of these alone; None: of all.
     """
-    given_by: Mapping[str, Mapping[Key, Judgement]]
-    if records is None:
-        (results,) = results_of(connection, board.protocol, board.configurations)
-        given_by = by_judge(judgements_of(connection, [results]), [results])
-    else:
-        results, given_by = results_behind(board, records), records.given
     wanted = {
-        of: mine for of, mine in results.by_subject.items() if subjects is None or of in subjects
+        of: mine
+        for of, mine in board.results.by_subject.items()
+        if subjects is None or of in subjects
     }
     about = dict.fromkeys(played.key for mine in wanted.values() for played in mine)
-    judged = [judgement for key in about for judgement in judgements_at(given_by, key)]
+    judged = [of_judge[key] for key in about for of_judge in board.given if key in of_judge]
     keys = stored_results.reply_keys_of(
         connection, (played.row.id for mine in wanted.values() for played in mine)
     )
@@ -292,10 +274,9 @@ def subject_costs(
     given: dict[Key, list[str]] = defaultdict(list)
     bought = set()  # of those keys
     for judgement in judged:
-        if judgement.judge_hash in board.judge_hashes:
-            given[judgement.about].append(judgement.key)
-            if specs.get(judgement.judge_hash, {}).get("kind") not in NOT_BOUGHT:
-                bought.add(judgement.key)
+        given[judgement.about].append(judgement.key)
+        if specs.get(judgement.judge_hash, {}).get("kind") not in NOT_BOUGHT:
+            bought.add(judgement.key)
     costs = {}
     for subject, mine in wanted.items():
         asked_for = dict.fromkeys(key for played in mine for key in keys.get(played.row.id, ()))
@@ -314,25 +295,18 @@ def subject_costs(
 
 
 def with_reasoning_tokens(
-    connection: Connection,
-    boards: Sequence[Board],
-    records: BoardRecords | None = None,
-    subjects: Collection[str] | None = None,
+    connection: Connection, boards: Sequence[Board], subjects: Collection[str] | None = None
 ) -> list[Board]:
     """*boards* of one protocol, whose rows know how much reasoning their replies came with.
 
-    *records*, *subjects*: as for `subject_costs`.
+    *subjects*: as for `subject_costs`.
     """
     read: dict[tuple[Configuration, ...], Mapping[str, ReasoningTokens]] = {}
     made = []
     for board in boards:
         if board.configurations not in read:
-            if records is None:
-                (results,) = results_of(connection, board.protocol, board.configurations)
-            else:
-                results = results_behind(board, records)
-            wanted = results.by_subject.keys() if subjects is None else subjects
-            read[board.configurations] = reasoning_tokens(connection, results, wanted)
+            wanted = board.results.by_subject.keys() if subjects is None else subjects
+            read[board.configurations] = reasoning_tokens(connection, board.results, wanted)
         found = read[board.configurations]
         ranked, incomplete = (
             tuple(replace(row, reasoning_tokens=found.get(row.subject.hash)) for row in rows)

@@ -28,8 +28,8 @@ from independence_bench.analysis.judge_leniency import (
     self_preferences,
     subject_rows,
 )
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.results import Key, Results, judgements_of, results_of
+from independence_bench.analysis.leaderboard import boards, read_records
+from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.statistics.agreement import (
     Measurement,
     alpha_interval,
@@ -237,31 +237,30 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
     *names* are labels, or parts that fit one each; none means all judges. Raises WrongUse for a
     name that fits none.
     """
-    every_board = boards(store, protocol)
     compared_in = []
     with store.reading() as connection:
-        labels = registry.stored_judges(connection)
+        records = read_records(connection, protocol)
+        every_board = boards(records, protocol)
+        labels = records.labels
         chosen = {find_judge(labels, name) for name in names} or labels.keys()
         compared = {judge: labels[judge] for judge in sorted(chosen, key=labels.__getitem__)}
-        every = results_of(connection, protocol)
-        judgements = judgements_of(connection, every)
-        specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
+        specs, subjects = registry.judge_specs(connection), records.subjects
         tries = usage.attempt_costs(connection, "judgement")
         scales = {
             mark.name: mark_order_of(mark, protocol.score_of(scenario))
             for scenario in protocol.scenarios
             for mark in scenario.marks
         }
-        for results in every:
+        for results in records.counted.groups:
             places = _complete(results, unique_labels(subjects))
             given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
             by_anybody: dict[Key, list[tuple[str, Judgement]]] = defaultdict(list)
-            for judgement in judgements:
-                if judgement.about in places:
-                    label = labels[judgement.judge_hash]
-                    by_anybody[judgement.about].append((label, judgement))
-                    if judgement.judge_hash in compared:
-                        given[judgement.judge_hash][judgement.about] = judgement
+            for judge, of_judge in records.counted.given.items():
+                for about, judgement in of_judge.items():
+                    if about in places:
+                        by_anybody[about].append((labels[judge], judgement))
+                        if judge in compared:
+                            given[judge][about] = judgement
             if not given:
                 continue
             mine = [

@@ -1,16 +1,19 @@
 """The leaderboard: every ranking of a protocol, from what is stored, with how sure it is and what
 its judge is fit for.
 
-Which conversations count is decided in `results`; here they are scored, ranked and measured.
-Numbers of two configurations or of two judges never stand in one ranking. Everything that is shown
-is decided here; formats nothing.
+    for board in boards(store, protocol, Wanted(judge="gemini")):
+        for row in board.ranked:
+            ...
+
+`boards` alone makes them. Which conversations count, and whose judgements, is decided in `results`;
+here they are scored, ranked and measured. Numbers of two configurations or of two judges never
+stand in one ranking. Everything that is shown is decided here; formats nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -28,23 +31,21 @@ from independence_bench.analysis.lookalikes import label_doubts
 from independence_bench.analysis.results import (
     Key,
     Results,
-    asked_elsewhere,
-    by_judge,
-    has_a_run,
-    judgements_of,
-    results_of,
+    what_counts,
 )
 from independence_bench.analysis.statistics.sample_means import bootstrap_interval
 from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
+from independence_bench.errors import WrongUse
 from independence_bench.escape import name_text
 from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
+from independence_bench.lookup import instead
 from independence_bench.models.abilities import Part
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
 from independence_bench.models.spec import PYTHON, ChatModel, vendor_of
-from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.scoring import OWN, Rules, RunMarks, mean_marks, with_lowest
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.scoring import OWN, Rules, mean_marks, with_lowest
 from independence_bench.store import registry
 from independence_bench.store.database import Store
 from independence_bench.store.registry import Decision, PublishedRow, unique_labels
@@ -61,69 +62,48 @@ FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}
 MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
 
 
-def boards(
-    store: Store,
-    protocol: Protocol,
-    judge: str | None = None,
-    jury: Sequence[str] = (),
-    rules: Rules = OWN,
-) -> list[Board]:
-    """Every ranking that the store holds for *protocol*: the default configuration first, then the
-    others.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which leaderboards of a protocol; by default all, each judge's by itself."""
 
-    In each configuration the main judge's board comes first: a judge that ranks a subject before
-    one that ranks none, a model before the embedded judge and that before a person, then who ranks
-    most subjects, then who judged first.
-    *judge* keeps the boards of judges whose label contains it. *jury* (labels, or parts that fit
-    one each) gives the mean of those judges in their place. *rules* say how marks become an index.
-    An empty list: nothing was played. Raises WrongUse for a jury that is none.
+    judge: str | None = None  # of judges whose label contains it
+    # labels, or parts that fit one each: the mean of these judges, in the place of each by itself
+    jury: tuple[str, ...] = ()
+    rules: Rules = OWN  # how marks become an index
+    weights: str | None = None  # of a weighting of the protocol; None: those that it has
+    configurations: Collection[Configuration] = ()  # with one of these; (): in any
+
+
+ALL = Wanted()
+
+
+def boards(of: Store | BoardRecords, protocol: Protocol, wanted: Wanted = ALL) -> list[Board]:
+    """The leaderboards of *protocol* that are *wanted*, from a store or from what was read of it
+    (`read_records`): the default configuration first, then the others.
+
+    In each configuration the main judge's comes first: a judge that ranks a subject before one that
+    ranks none, a model before the embedded judge and that before a person, then who ranks most
+    subjects, then who judged first. An empty list: nothing was played, or the protocol is of an
+    earlier form. Raises WrongUse for a judge that is not there, and for a jury that is none.
     """
-    with store.reading() as connection:
-        records = read_examined(connection, protocol)
-    return boards_of(records, protocol, judge, jury, rules)
-
-
-def read_examined(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
-    """What the store has of *protocol*, and of its judges' exams; *told*: of what is read, and
-    scored, and measured.
-    """
-    return replace(
-        read_records(connection, protocol, told),
-        examined=examined_judges(connection, protocol),
-        told=told,
-    )
-
-
-def boards_of(
-    records: BoardRecords,
-    protocol: Protocol,
-    judge: str | None = None,
-    jury: Sequence[str] = (),
-    rules: Rules = OWN,
-) -> list[Board]:
-    """The same as `boards` of what was read before."""
+    if isinstance(of, Store):
+        with of.reading() as connection:
+            of = read_records(connection, protocol)
+    labels, judge = of.labels.values(), wanted.judge
+    if judge and labels and not any(name_text(judge) in label for label in labels):
+        raise WrongUse(f"no judge is called {judge}; {instead(judge, labels, 'there are')}")
+    if protocol.earlier_form:
+        return []
+    if wanted.weights is not None:
+        protocol = protocol.with_weights(wanted.weights)
     made = []
-    for board, results, given in scored_boards(records, protocol, judge, jury, rules):
-        if records.examined is not None:
-            board = replace(board, exam=records.examined.exam_of(board.judge_hashes))
-        made.append(board)
-        if rules.name == OWN.name:
-            by_judge = [
-                {
-                    subject: results.item_marks(mine, of_judge)
-                    for subject, mine in results.by_subject.items()
-                }
-                for of_judge in (given if board.jurors else ())
-            ]
-            made[-1] = _with_branches(_measured(board, by_judge), results, given)
-            records.told(len(results.conversations))
+    for board in _scored_boards(of, protocol, wanted):
+        if wanted.rules.name == OWN.name:
+            made.append(_with_branches(_measured(board)))
+            of.told(len(board.results.conversations))
         else:
-            made[-1] = replace(
-                board,
-                ranked=tuple(
-                    _over_runs(row, board.protocol, records.published) for row in board.ranked
-                ),
-            )
+            ranked = (_over_runs(row, board.protocol, of.published) for row in board.ranked)
+            made.append(replace(board, ranked=tuple(ranked)))
     return made
 
 
@@ -149,13 +129,15 @@ def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRo
     )
 
 
-def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board:
-    """The board with how sure its scores are. *by_judge*: of each judge of a jury, subject hash ->
-    its marks.
-    """
-    rows = board.ranked
+def _measured(board: Board) -> Board:
+    """The board with how sure its scores are."""
+    rows, results = board.ranked, board.results
     marks = [row.marks for row in rows]
-    judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
+    of_jurors = [  # subject's hash -> its marks by this judge
+        {hash_: results.item_marks(mine, given) for hash_, mine in results.by_subject.items()}
+        for given in (board.given if board.jurors else ())
+    ]
+    judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in of_jurors]
     sittings = [sittings_of_marks(row) for row in rows]
     whole = measure_board(board.protocol, board.configurations, marks, judged, sittings)
     pooled = board.configurations if len(board.configurations) > 1 else ()
@@ -206,17 +188,16 @@ def sittings_of_marks(row: Row) -> tuple[int, ...]:
     )
 
 
-def _with_branches(
-    board: Board, results: Results, judges: Sequence[Mapping[Key, Judgement]]
-) -> Board:
+def _with_branches(board: Board) -> Board:
     """The board with what each subject did in its branches, where the protocol has stems."""
-    if not results.protocol.has_stems:
+    if not board.results.protocol.has_stems:
         return board
 
     def with_branches(row: Row) -> Row:
         if row.excluded:
             return row
-        return replace(row, branches=branch_statistics(results, row.subject.hash, judges))
+        found = branch_statistics(board.results, row.subject.hash, board.given)
+        return replace(row, branches=found)
 
     ranked, incomplete = (
         tuple(map(with_branches, rows)) for rows in (board.ranked, board.incomplete)
@@ -228,17 +209,15 @@ def _with_branches(
 
 
 def read_records(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
-    """What the store has of *protocol*; *told*: how many transcripts or judgements were read since
-    it was told last.
+    """What the store has of *protocol*, and of its judges' exams; *told*: how many transcripts or
+    judgements were read, scored or measured since it was told last.
     """
-    every = results_of(connection, protocol, told=told)
-    scripts = {script for of in every for script in of.slots}
-    given = by_judge(judgements_of(connection, every, told), every)
+    counted = what_counts(connection, protocol, told)
+    scripts = {script for of in counted.groups for script in of.slots}
     return BoardRecords(
         subjects=registry.stored_subjects(connection),
         labels=registry.stored_judges(connection),
-        every=every,
-        given=given,
+        counted=counted,
         failed=count_by_transcript(connection, failed_attempts(connection, FAILED), scripts),
         with_markup=count_by_transcript(connection, replies_with_markup(connection), scripts),
         by_others=count_by_transcript(connection, replies_by_others(connection), scripts),
@@ -249,59 +228,37 @@ def read_records(connection: Connection, protocol: Protocol, told: Told = nobody
             if not abilities.takes(Part.SYSTEM)
         ),
         # of a single judge nobody asks
-        since=registry.judging_since(connection) if len(given) > 1 else {},
+        since=registry.judging_since(connection) if len(counted.given) > 1 else {},
         decided=registry.decided(connection),
         people=registry.people_judging(connection),
         vendors={
             judge: vendor_of(str(spec.get("model")))
             for judge, spec in registry.judge_specs(connection).items()
         },
-        elsewhere=asked_elsewhere(connection, protocol, every, given),
         published=registry.published_rows(connection),
+        examined=examined_judges(connection, protocol),
+        told=told,
     )
 
 
-class ScoredBoard(NamedTuple):
-    """A board before it is known how sure its scores are, and what they were made of."""
-
-    board: Board
-    results: Results
-    given: tuple[Mapping[Key, Judgement], ...]  # by its judge, or by each judge of its jury
-
-
-def scored_boards(
-    records: BoardRecords,
-    protocol: Protocol,
-    judge: str | None = None,
-    jury: Sequence[str] = (),
-    rules: Rules = OWN,
-) -> Iterator[ScoredBoard]:
-    """Every ranking of *protocol* that the records hold; its order, *judge*, *jury* and *rules* as
-    in `boards`.
-
-    There is none of a protocol of an earlier form. Raises WrongUse for a jury that is none.
-    """
-    if protocol.earlier_form:
-        return
-    judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
-    for results in records.every:
-        marked = [
-            own
-            for own in judges
-            if any(played.key in own.given for played in results.conversations)
-        ]
-        if not jury:
-            marked = [
-                own
-                for own in marked
-                if records.elsewhere.isdisjoint(own.hashes) or has_a_run(results, own.given)
-            ]
+def _scored_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> Iterator[Board]:
+    """The leaderboards before it is known how sure their scores are; as in `boards`."""
+    rules, chosen = wanted.rules, set(wanted.configurations)
+    jury = _jury(records, wanted.jury, apart=protocol.has_stems) if wanted.jury else None
+    for results in records.counted.groups:
+        if not results.transcripts or (chosen and chosen.isdisjoint(results.configurations)):
+            continue
+        if jury is None:
+            judges = [_judge(records, judge) for judge in records.counted.judges_in(results)]
+        else:
+            keys = {played.key for played in results.conversations}
+            judges = [] if keys.isdisjoint(jury.given) else [jury]
         shown = unique_labels({run: records.subjects[run] for run in results.runs})
         doubts = label_doubts(
             {records.subjects[hash_].label: name for hash_, name in shown.items()}
         )
         ranked_by = []
-        for own in marked or [_Judge(None, each=({},))]:
+        for own in judges or [_Judge(None, each=({},))]:
             rows = [
                 _excluded(
                     _row(records, results, protocol, hash_, name, own, rules),
@@ -318,23 +275,26 @@ def scored_boards(
             ranked_by.append((own, *_in_order(rows, with_ranks=not own.by_table)))
         ranked_by.sort(key=lambda ranking: ranking[0].order(len(ranking[1])))
         ordered = () if jury else tuple(own.label for own, *_ in ranked_by if own.label is not None)
-        for own, ranked, incomplete in ranked_by if results.transcripts else ():
-            if judge is None or (own.label is not None and name_text(judge) in own.label):
-                vendors = {records.vendors.get(judge) for judge in own.hashes}
-                board = Board(
-                    protocol,
-                    results.configurations,
-                    own.label,
-                    own.by_table,
-                    ranked,
-                    incomplete,
-                    rules.name,
-                    judge_hashes=own.hashes,
-                    jurors=own.jurors,
-                    judges=ordered,
-                    vendor=vendors.pop() if len(vendors) == 1 else None,
-                )
-                yield ScoredBoard(board, results, own.each)
+        for own, ranked, incomplete in ranked_by:
+            if wanted.judge is not None and name_text(wanted.judge) not in (own.label or ""):
+                continue
+            vendors = {records.vendors.get(judge) for judge in own.hashes}
+            yield Board(
+                protocol,
+                results.configurations,
+                own.label,
+                own.by_table,
+                ranked,
+                incomplete,
+                results=results,
+                given=own.each,
+                rules=rules.name,
+                judge_hashes=own.hashes,
+                jurors=own.jurors,
+                judges=ordered,
+                exam=records.examined.exam_of(own.hashes),
+                vendor=vendors.pop() if len(vendors) == 1 else None,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,25 +323,23 @@ class _Judge:
         return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
 
 
-def _judges(records: BoardRecords) -> list[_Judge]:
-    """Each judge by itself."""
-    return [
-        _Judge(
-            label := records.labels[judge],
-            hashes=(judge,),
-            given=given,
-            each=(given,),
-            by_table=is_table_judge(label),
-            is_person=judge in records.people,
-            since=records.since.get(judge, 0.0),
-        )
-        for judge, given in records.given.items()
-    ]
+def _judge(records: BoardRecords, judge: str) -> _Judge:
+    """A judge, by its hash, by itself."""
+    given, label = records.counted.given[judge], records.labels[judge]
+    return _Judge(
+        label,
+        hashes=(judge,),
+        given=given,
+        each=(given,),
+        by_table=is_table_judge(label),
+        is_person=judge in records.people,
+        since=records.since.get(judge, 0.0),
+    )
 
 
 def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
     """The judges that are *named*, together; *apart*: the mean of two levels is no level."""
-    given, labels = records.given, records.labels
+    given, labels = records.counted.given, records.labels
     # an exam leaves judges that judged nothing here: they must not make a name mean several
     chosen = tuple(find_jury({judge: labels[judge] for judge in given} or labels, named))
     jurors, each = (

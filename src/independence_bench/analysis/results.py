@@ -5,12 +5,14 @@ and nowhere else.
         for results in results_of(connection, protocol):
             for one in results.conversations:  # one.row, one.configuration, one.scenario, one.key
                 ...
+        counted = what_counts(connection, protocol)  # and the judgements of all of them, by judge
 
 A transcript counts in a group of configurations that are ranked together where the protocol has its
 script and where its run counts: protocols share scenarios, so a store may hold a transcript of the
 protocol's words in a run that was never begun for it (`plan.runs_that_count`). A judgement counts
 where its `Conversation.key` is one of them: of what was heard there, by the protocol's rubric for
-that scenario (`judgements_of`).
+that scenario (`judgements_of`). A judge has a leaderboard where it judged something and was asked
+about the protocol (`Counted.judges_in`).
 
 Whoever scores, lists, counts, labels or prints the conversations of a protocol asks here. Knows no
 marks and no ranks: what a subject said counts whether or not it is ranked.
@@ -352,6 +354,90 @@ def _counted_replies(
     }
 
 
+# ---------------------------------------------------------------- all of it
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """All that counts of a protocol."""
+
+    groups: tuple[Results, ...]  # in the order of `results_of`
+    # judge's hash -> what it judged -> its judgement, failed ones included
+    given: Mapping[str, Mapping[Key, Judgement]]
+    elsewhere: frozenset[str]  # judges, by hash, that were asked about other protocols alone
+
+    def judges_in(self, results: Results) -> list[str]:
+        """The judges, by hash, that have a leaderboard of *results*: they judged some of it, and
+        were asked about this protocol or have judged a whole run of a subject.
+        """
+        keys = {played.key for played in results.conversations}
+        return [
+            judge
+            for judge, mine in self.given.items()
+            if not keys.isdisjoint(mine)
+            and (judge not in self.elsewhere or _has_a_run(results, mine))
+        ]
+
+
+def what_counts(connection: Connection, protocol: Protocol, told: Told = nobody) -> Counted:
+    """All that counts of *protocol*; *told*: how many transcripts or judgements were read since the
+    last time.
+    """
+    groups = tuple(results_of(connection, protocol, told=told))
+    given = by_judge(judgements_of(connection, groups, told), groups)
+    return Counted(groups, given, _asked_elsewhere(connection, protocol, groups, given))
+
+
+def _asked_elsewhere(
+    connection: Connection,
+    protocol: Protocol,
+    every: Sequence[Results],
+    given: Mapping[str, Mapping[Key, Judgement]],
+) -> frozenset[str]:
+    """The judges, by hash, that were not asked about *protocol*: what they marked of it, they
+    marked for others.
+
+    Protocols share conversations, and no store keeps for which of them a judge was asked. One was
+    asked about another protocol that has judged what only that one has; where all of its judgements
+    here belong to such protocols, it was not asked about this one. Who has judged everything here
+    is not looked at: that is a board whatever it was for.
+    """
+    others = [row for row in registry.stored_protocols(connection) if row[1] != protocol.name]
+    if not others:
+        return frozenset()
+    to_judge = {
+        played.key for of in every for played in of.conversations if played.row.state == "complete"
+    }
+    left = {judge: mine.keys() for judge, mine in given.items() if not to_judge <= mine.keys()}
+    explained: dict[str, set[Key]] = defaultdict(set)
+    for hash_, name, files in others if left else ():
+        with suppress(ProtocolError):  # of an older version: it explains nothing
+            there: dict[str, set[Key]] = defaultdict(set)
+            other = stored_protocol(connection, hash_, files, where=name)
+            for judgement in judgements_of(connection, results_of(connection, other)):
+                there[judgement.judge_hash].add(judgement.about)
+            for judge, mine in left.items():
+                if there[judge] - mine:
+                    explained[judge] |= there[judge]
+    return frozenset(judge for judge, mine in left.items() if mine <= explained[judge])
+
+
+def _has_a_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
+    """Whether who has *given* these has judged all of a run of some subject, whatever rules score
+    it.
+    """
+    judged: dict[tuple[str, int], set[Slot]] = defaultdict(set)
+    for played in results.conversations:
+        judgement = given.get(played.key)
+        row, marked = played.row, judgement is not None and judgement.reason is None
+        if marked and row.state == "complete":
+            judged[row.subject_hash, row.run].add((played.configuration, played.scenario.id))
+    return any(
+        len(slots) == len(results.configurations) * len(results.protocol.scenarios)
+        for slots in judged.values()
+    )
+
+
 # ---------------------------------------------------------------- what a person labels
 
 
@@ -394,53 +480,3 @@ def labelling_queue(
     taken = sorted(every, key=lambda text: content_hash(["sample", text]))[:sample]
     own = sorted(taken, key=lambda text: content_hash(["order", person.name, text]))
     return LabellingQueue(len(taken), tuple(every[text] for text in own if text not in marked))
-
-
-def asked_elsewhere(
-    connection: Connection,
-    protocol: Protocol,
-    every: Sequence[Results],
-    given: Mapping[str, Mapping[Key, Judgement]],
-) -> frozenset[str]:
-    """The judges, by hash, that were not asked about *protocol*: what they marked of it, they
-    marked for others.
-
-    Protocols share conversations, and no store keeps for which of them a judge was asked. One was
-    asked about another protocol that has judged what only that one has; where all of its judgements
-    here belong to such protocols, it was not asked about this one. Who has judged everything here
-    is not looked at: that is a board whatever it was for.
-    """
-    others = [row for row in registry.stored_protocols(connection) if row[1] != protocol.name]
-    if not others:
-        return frozenset()
-    to_judge = {
-        played.key for of in every for played in of.conversations if played.row.state == "complete"
-    }
-    left = {judge: mine.keys() for judge, mine in given.items() if not to_judge <= mine.keys()}
-    explained: dict[str, set[Key]] = defaultdict(set)
-    for hash_, name, files in others if left else ():
-        with suppress(ProtocolError):  # of an older version: it explains nothing
-            there: dict[str, set[Key]] = defaultdict(set)
-            other = stored_protocol(connection, hash_, files, where=name)
-            for judgement in judgements_of(connection, results_of(connection, other)):
-                there[judgement.judge_hash].add(judgement.about)
-            for judge, mine in left.items():
-                if there[judge] - mine:
-                    explained[judge] |= there[judge]
-    return frozenset(judge for judge, mine in left.items() if mine <= explained[judge])
-
-
-def has_a_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
-    """Whether who has *given* these has judged all of a run of some subject, whatever rules score
-    it.
-    """
-    judged: dict[tuple[str, int], set[Slot]] = defaultdict(set)
-    for played in results.conversations:
-        judgement = given.get(played.key)
-        row, marked = played.row, judgement is not None and judgement.reason is None
-        if marked and row.state == "complete":
-            judged[row.subject_hash, row.run].add((played.configuration, played.scenario.id))
-    return any(
-        len(slots) == len(results.configurations) * len(results.protocol.scenarios)
-        for slots in judged.values()
-    )

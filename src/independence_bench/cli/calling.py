@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 
 import click
 
-from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import forecast_line, lines_before
 from independence_bench.cli.options import (
@@ -36,6 +35,7 @@ from independence_bench.cli.options import (
     gathering,
     models_file_option,
     say,
+    show,
     together,
 )
 from independence_bench.cli.progress import ProgressDisplay
@@ -49,11 +49,15 @@ from independence_bench.escape import label_text, name_text
 from independence_bench.figures import money, plural
 from independence_bench.integrations.ray_cluster import Cluster, run_on_ray
 from independence_bench.protocol.plan import Shard
+from independence_bench.report.leaderboard_view import board_view
+from independence_bench.report.table import Note, Prose
 from independence_bench.store import attempts
 from independence_bench.store.database import Store
 from independence_bench.store.workers import spent_by
 
 A = TypeVar("A")
+SHORT = 10  # rows of a leaderboard that is shown whole after a command
+NEIGHBOURS = 2  # rows above, and below, each of its subjects on a longer one
 MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 MOST_SHARDS = 10_000
 LONGEST_JOB = 100  # characters of a name
@@ -221,12 +225,12 @@ async def carry_out(
 
 
 def print_outcome(options: RunOptions, store: Store, report: Report | None) -> bool:
-    """Print the ranking after *report*, and how to read one of its conversations; whether all was
-    completed.
+    """Print the leaderboard after *report*, and how to read one of its conversations; whether all
+    was completed.
     """
     if report is None:
         return False
-    print_asked(options, store, [report.judge])
+    print_asked(options, store, [report])
     played = next((progress for progress in report.subjects if progress.done), None)
     if played is not None:
         protocol = options.protocol
@@ -239,24 +243,34 @@ def print_outcome(options: RunOptions, store: Store, report: Report | None) -> b
     return report.complete
 
 
-def print_asked(options: RunOptions, store: Store, judges: Collection[str | None]) -> None:
-    """Print `asked_boards`."""
-    keep_exclusions(store, options.roster)
-    if asked := asked_boards(options, store, judges):
-        print_boards(asked, at=at_store(store))
+def print_asked(options: RunOptions, store: Store, reports: Sequence[Report]) -> None:
+    """Print the leaderboards of what *options* asked for, by the judges of *reports*; by others if
+    they rank a subject.
 
-
-def asked_boards(options: RunOptions, store: Store, judges: Collection[str | None]) -> list[Board]:
-    """The rankings of what *options* asked for, by judges of those labels; by others where they
-    rank a subject.
+    Of a long one only the subjects of *reports* and their neighbours, and where the rest is.
     """
-    played = set(options.configurations)
-    scored = [
-        board for board in boards(store, options.protocol) if played & set(board.configurations)
-    ]
-    return [
-        board for board in scored if board.judge is None or board.judge in judges or board.ranked
-    ]
+    keep_exclusions(store, options.roster)
+    judges = {None, *(report.judge for report in reports)}
+    played = {progress.label for report in reports for progress in report.subjects}
+    whole, shown = True, []
+    for board in boards(store, options.protocol, Wanted(configurations=options.configurations)):
+        ranked = board.ranked
+        if len(board.rows) > SHORT:
+            whole = False
+            mine = {row.subject.hash for row in board.rows if row.subject.label in played}
+            ranked = tuple(row for row in ranked if row.subject.hash in mine)
+            board = board.near(mine, NEIGHBOURS)
+        if ranked or (board.judge in judges and board.rows):
+            shown.append(board)
+    if whole and shown:
+        print_boards(shown, at=at_store(store))
+    elif not whole:
+        name = f"aib leaderboard --protocol {shlex.quote(options.protocol.name)}"
+        if options.protocol.weights is not None:
+            name += f" --weights {shlex.quote(options.protocol.weights)}"
+        command = f"{name}{at_store(store)}"
+        rest = Note(Prose(f"The whole leaderboard: {command}"))
+        show(*map(board_view, shown), [rest], command=command)
 
 
 def say_end(report: Report, store: Store, *before: str) -> None:

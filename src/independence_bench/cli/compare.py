@@ -19,6 +19,7 @@ from independence_bench.analysis.compare_versions import (
     version_change,
 )
 from independence_bench.analysis.costs import with_reasoning_tokens
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import (
     find_protocol,
     need_today,
@@ -34,7 +35,6 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.selection import (
     Selection,
-    chosen_boards,
     configured_boards,
     judged_options,
     rules_option,
@@ -89,8 +89,8 @@ def compare(
 
     By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
 
-    Each difference has two intervals (rerun: the same test again; new scenarios: another test like
-    it), and the smallest difference that such a comparison would detect.
+    Each difference, A - B, has two intervals (rerun: the same test again; new scenarios: another
+    test like it), and the smallest difference that such a comparison would detect.
 
     A and B are labels, or parts of one that fit a single subject. With --by reasoning (or provider)
     A is a model and is compared with itself: the lowest complete effort (or the unpinned subject)
@@ -116,7 +116,8 @@ def compare(
             scored = configured_boards(selection, opened, protocol)
             pairs = _by(by, scored, subjects) if by else _two(scored, *subjects)
             compared = compare_pairs(*_with_reasoning_tokens(opened, *pairs))
-        values, views = [*map(paired_values, compared)], [*map(paired_view, compared)]
+        values = [*map(paired_values, compared)]
+        views = [paired_view(comparison, named=not by) for comparison in compared]
     if as_json:
         click.echo(json_text(values))
     else:
@@ -223,7 +224,7 @@ def _versions(
             selection.weights,
         )
         change = version_change(old, new, selection.configurations(new))
-        before, after = (chosen_boards(selection, opened, version) for version in (old, new))
+        before, after = (boards(opened, version, selection.wanted) for version in (old, new))
     wanted = set(change.configurations)
     new_boards = [board for board in after if wanted <= set(board.configurations)]
     for now in new_boards:

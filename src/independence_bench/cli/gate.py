@@ -190,8 +190,8 @@ def _write(selection: Selection, file: Path, model: str | None) -> None:
             )
         row = chosen_row(board, board.ranked or board.rows, model)
         items = _items_of(store, board).get(row.label)
+        made = baseline_of(board, board.judge_hashes[0], row, items)
         with store.reading() as connection:
-            made = baseline_of(connection, board, board.judge_hashes[0], row, items)
             costs = subject_costs(connection, board, subjects=[row.subject.hash])
     write_baseline(file, made)
     (build,) = made.builds
@@ -240,8 +240,8 @@ def _look(
     board = _same_board(baseline, store, protocol)
     row = chosen_row(board, board.rows, model)
     items = _items_of(store, board).get(row.label)
+    now = build_of(board, row, items)
     with store.reading() as connection:
-        now = build_of(connection, board, row, items)
         cost = subject_costs(connection, board, subjects=[row.subject.hash]).get(row.subject.hash)
     dollars = None if cost is None or cost.total is None else cost.total / len(row.run_scores)
     crossings = items.crossings if items else ()

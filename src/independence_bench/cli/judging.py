@@ -19,7 +19,7 @@ from independence_bench.analysis.chosen_names import (
 )
 from independence_bench.analysis.exam.answers import exam_papers
 from independence_bench.analysis.exam.result import jury_paper
-from independence_bench.analysis.leaderboard import read_records, scored_boards
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.commands import look_up, take_turns
 from independence_bench.api.named import stored_subjects
 from independence_bench.api.orders import forecast_line, judge_options
@@ -136,18 +136,18 @@ def judge_in_turn(
         asyncio.run(_judging_in_all(options, judges, store)), answered
     ):
         return False
-    labels: list[str | None] = []
+    reports: list[Report] = []
 
     async def turn(name: str, limits: Limits) -> Report | None:
         now = replace(options, judge=name, limits=limits)
         report = await calling.carry_out(now, store, ask=False, cluster=cluster, yes=True)
-        labels.extend([report.judge] if report else [])
+        reports.extend([report] if report else [])
         return report
 
     complete = calling.to_the_end(take_turns(options.limits, judges, turn, say))
     if complete is None:
         return False
-    calling.print_asked(options, store, labels)
+    calling.print_asked(options, store, reports)
     say(f"compare the judges: aib judges{at_store(store)}")
     return complete
 
@@ -205,12 +205,7 @@ def extract_names(
             options = RunOptions(protocol, files, roster, asked, limits=limits, allow=permissions())
             complete = ask(options, unread(readings), opened, yes)
             readings = names_of_some(opened, protocol, chosen)
-        with opened.reading() as connection:
-            boards = [
-                scored.board
-                for scored in scored_boards(read_records(connection, protocol), protocol)
-            ]
-        readings = with_changes(readings, boards)
+        readings = with_changes(readings, boards(opened, protocol))
     if as_json:
         click.echo(names_json(protocol, readings))
     elif readings:

@@ -20,7 +20,7 @@ from independence_bench.analysis.costs import (
     with_reasoning_tokens,
 )
 from independence_bench.analysis.item_analysis import measure_board
-from independence_bench.analysis.leaderboard import read_examined
+from independence_bench.analysis.leaderboard import boards, read_records
 from independence_bench.api.named import (
     stored_subjects,
 )
@@ -37,7 +37,6 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.selection import (
     Selection,
-    boards_of,
     configured_boards,
     judged_options,
     rules_option,
@@ -86,16 +85,13 @@ def leaderboard(selection: Selection, detailed: bool, wide: bool, as_json: bool)
     own_rules = selection.rules == OWN.name
     with selection.opened(earlier=True) as (opened, protocol):
         with opened.reading() as connection:
-            records = read_examined(connection, protocol)
+            records = read_records(connection, protocol)
             stored = [
                 f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)
             ]
-        scored = boards_of(selection, records, protocol)
-        own = (
-            scored
-            if own_rules
-            else boards_of(replace(selection, rules=OWN.name), records, protocol)
-        )
+        wanted = selection.wanted
+        scored = boards(records, protocol, wanted)
+        own = scored if own_rules else boards(records, protocol, replace(wanted, rules=OWN))
         if selection.models:
             chosen = {one.hash for one in stored_subjects(opened, protocol, selection.models)}
             scored, own = (
@@ -104,9 +100,9 @@ def leaderboard(selection: Selection, detailed: bool, wide: bool, as_json: bool)
             )
         with opened.reading() as connection:
             more = detailed or wide
-            costs = [subject_costs(connection, board, records) for board in scored if more]
+            costs = [subject_costs(connection, board) for board in scored if more]
             if more or as_json:
-                scored = with_reasoning_tokens(connection, scored, records)
+                scored = with_reasoning_tokens(connection, scored)
         priced = [
             price_indices(board.ranked, spent) for board, spent in zip(scored, costs, strict=False)
         ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from independence_bench.analysis.chosen_names import names_of
-from independence_bench.analysis.leaderboard import read_examined
+from independence_bench.analysis.leaderboard import boards, read_records
 from independence_bench.api.named import (
     experiments_of,
     stored_subjects,
@@ -21,7 +21,6 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.selection import (
     Selection,
-    boards_of,
     judged_options,
     rules_option,
     selecting,
@@ -65,13 +64,13 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
             experiments_of(protocol, selection.experiments),
         )
         with opened.reading() as connection:
-            records = read_examined(connection, protocol)
-        scored = boards_of(selection, records, protocol)
+            records = read_records(connection, protocol)
+        scored = boards(records, protocol, selection.wanted)
         if selection.judge and not scored:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
-        names = names_of(opened, protocol, every=records.every)
-        contents = read_contents(opened, protocol, scored, names, records, only)
+        names = names_of(opened, protocol, every=records.counted.groups)
+        contents = read_contents(opened, protocol, scored, names, only)
     stems = [STEM]
     if keep and contents.updated is not None:
         stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")

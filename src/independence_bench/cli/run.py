@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import click
 
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.api.named import find_protocol, stored_subjects
 from independence_bench.api.orders import EFFORTS, RunOrder, lines_before, run_options
 from independence_bench.cli import calling
@@ -421,10 +421,11 @@ async def _foresee(options: RunOptions, store: Store) -> tuple[Preview, Detectab
         preview = await preview_of(plan, session)
         if options.experiments:
             return preview, None
+        played = set(plan.configurations)
         same = [
             board
-            for board in boards(store, plan.protocol)
-            if set(board.configurations) == set(plan.configurations)
+            for board in boards(store, plan.protocol, Wanted(configurations=plan.configurations))
+            if set(board.configurations) == played
         ]
         judge = (plan.judge.hash,) if plan.judge else ()
         board = max(

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import click
 
-from independence_bench.analysis import leaderboard
-from independence_bench.analysis.board import Board, BoardRecords
-from independence_bench.analysis.leaderboard import read_examined
+from independence_bench.analysis.board import Board
+from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.api.named import (
     configurations,
     find_protocol,
@@ -33,7 +32,6 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.lookup import instead
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES
@@ -83,6 +81,12 @@ class Selection:
         """Those of *protocol* that were asked for."""
         return configurations(protocol, self.variants, self.delivery)
 
+    @property
+    def wanted(self) -> Wanted:
+        """The leaderboards that were asked for, in all configurations."""
+        jury = tuple(jurors(self.judge, self.jury))
+        return Wanted(self.judge, jury, RULES[self.rules], self.weights)
+
 
 judge_option = click.option(
     "--judge", type=FILLED, metavar="NAME", help="Only judges whose label contains NAME."
@@ -121,31 +125,12 @@ def selecting(*options: Callable[[Command], Command]) -> Callable[[Command], Com
     return gathering(Selection, "selection", *options, stored_protocol_option, store_option)
 
 
-# ---------------------------------------------------------------- the boards that were asked for
-
-
-def chosen_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:
-    """Every board, by the judges and rules that were asked for. Raises WrongUse for a judge that is
-    not there.
-    """
-    with store.reading() as connection:
-        records = read_examined(connection, protocol)
-    return boards_of(selection, records, protocol)
-
-
-def boards_of(selection: Selection, records: BoardRecords, protocol: Protocol) -> list[Board]:
-    """The same of what was read before."""
-    judge, labels = selection.judge, records.labels.values()
-    if judge is not None and labels and not any(judge in label for label in labels):
-        raise WrongUse(f"no judge is called {judge}; {instead(judge, labels, 'there are')}")
-    jury = jurors(judge, selection.jury)
-    return leaderboard.boards_of(records, protocol, judge, jury, RULES[selection.rules])
-
-
 def configured_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:
-    """Those of the configurations that were asked for. Raises WrongUse where there is none."""
+    """The leaderboards of the configurations that were asked for. Raises WrongUse if there is
+    none.
+    """
     chosen = selection.configurations(protocol)
-    every = chosen_boards(selection, store, protocol)
+    every = boards(store, protocol, selection.wanted)
     if found := [board for board in every if board.configurations == chosen]:
         return found
     others = dict.fromkeys(one for board in every for one in board.configurations)

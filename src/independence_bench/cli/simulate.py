@@ -15,6 +15,7 @@ import click
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.conversations import find_transcripts
+from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.cli import calling
 from independence_bench.cli.options import Number, command_line, out, say
 from independence_bench.cli.viewer import PORT, has_screen, serve_viewer
@@ -236,7 +237,7 @@ def demo(store: str, open_it: bool | None) -> None:
         report = calling.to_the_end(_played(options, opened))
         if report is None or not calling.print_outcome(options, opened, report):
             raise SystemExit(1)
-        (board,) = calling.asked_boards(options, opened, [report.judge])
+        board, *_ = boards(opened, options.protocol, Wanted(configurations=options.configurations))
         printed(out(), chain(dialogue(options, opened), explained(board)))
         at = f"--store {shlex.quote(store)}"
         say(

@@ -134,9 +134,14 @@ def no_index(board: Board) -> list[str]:
 
 
 def branches_compared(
-    differences: Sequence[BranchDifference], names: Sequence[str], stands: str, none_stands: str
+    differences: Sequence[BranchDifference],
+    headings: Sequence[str],
+    factor: int,
+    stands: str,
+    none_stands: str,
 ) -> Table:
-    """Two sides with these *names*, the second minus the first.
+    """Two sides under these *headings*, and their differences, the second minus the first times
+    *factor*.
 
     *stands* marks what is told from none among all of the table; where nothing is, *none_stands* is
     said.
@@ -147,9 +152,10 @@ def branches_compared(
                 quantity_title(difference.quantity),
                 number(difference.first, 2),
                 number(difference.second, 2),
-                signed(difference.difference, 2),
+                signed(factor * difference.difference, 2),
             ),
-            from_to(difference.interval, 2) + (stands if difference.stands else ""),
+            from_to(difference.interval and difference.interval.scaled(factor), 2)
+            + (stands if difference.stands else ""),
             *(number(difference.seen, 2), str(difference.stems)),
         )
         for difference in differences
@@ -167,7 +173,7 @@ def branches_compared(
         "Branches from 0 to 1."
     )
     return Table(
-        columns_of("branch", *names, "difference", "95% CI", "detects", "stems"),
+        columns_of("branch", *headings, "95% CI", "detects", "stems"),
         rows,
         legend,
         brief=sentence,

@@ -6,6 +6,7 @@ The tables and values of comparisons of subjects and of versions; values of buil
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from independence_bench.analysis.board import Row
@@ -48,6 +49,41 @@ from independence_bench.report.table import (
 from independence_bench.report.terminal import stacked
 
 STANDS = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The names of two sides, and which way round a screen shows their differences: what is
+    computed, and what programs get, is always the second minus the first.
+    """
+
+    first: str
+    second: str
+    first_minus_second: bool
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Both, as their columns stand."""
+        return self.first, self.second
+
+    @property
+    def head(self) -> str:
+        """The heading of a column of differences."""
+        more, less = self.names if self.first_minus_second else (self.second, self.first)
+        return f"{more} − {less}"
+
+    @property
+    def factor(self) -> int:
+        """What turns the second minus the first into what is shown."""
+        return -1 if self.first_minus_second else 1
+
+    def shown(self, points: float | None, digits: int) -> str:
+        """A difference, the second minus the first, as it is shown."""
+        return signed(None if points is None else self.factor * points, digits)
+
+    def interval_shown(self, interval: Interval | None, digits: int) -> str:
+        """An interval of such a difference."""
+        return from_to(None if interval is None else interval.scaled(self.factor), digits)
 
 
 def side_names(first: Row, second: Row) -> tuple[str, str]:
@@ -202,8 +238,10 @@ def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
 # ---------------------------------------------------------------- a terminal
 
 
-def paired_view(comparison: SubjectComparison) -> Iterator[Block]:
-    """The two subjects, what can be said of them, and their differences, the largest first."""
+def paired_view(comparison: SubjectComparison, named: bool = True) -> Iterator[Block]:
+    """The two subjects, what can be said of them, and their differences, the largest first: A - B
+    of two that were *named* in that order, else what the second setting does to the first.
+    """
     names = side_names(comparison.first, comparison.second)
     yield from _sides_view(comparison, names, label_text(comparison.board.protocol_name))
     yield Note(("\n", Prose(statement(comparison))), "bold")
@@ -212,7 +250,7 @@ def paired_view(comparison: SubjectComparison) -> Iterator[Block]:
     if thinking := what_thinking_did(comparison):
         yield Note(Prose(thinking))
     yield Note("")
-    yield from _differences_view(comparison, names)
+    yield from _differences_view(comparison, Sides(*names, first_minus_second=named))
 
 
 def _sides_view(comparison: SubjectComparison, names: Sequence[str], *told: str) -> Iterator[Block]:
@@ -226,7 +264,7 @@ def _sides_view(comparison: SubjectComparison, names: Sequence[str], *told: str)
     yield from examined_by(board)
 
 
-def _differences_view(comparison: SubjectComparison, names: Sequence[str]) -> Iterator[Block]:
+def _differences_view(comparison: SubjectComparison, sides: Sides) -> Iterator[Block]:
     """Overall, branch by branch where there are stems, and in each scenario; nothing where all of
     that is the same.
     """
@@ -237,14 +275,15 @@ def _differences_view(comparison: SubjectComparison, names: Sequence[str]) -> It
         index
         and (told_apart(index.uncertainty.rerun) or told_apart(index.uncertainty.new_scenarios))
     )
-    yield _whole_table(comparison, names, decided)
+    yield _whole_table(comparison, sides, decided)
     yield Note("")
     if branches := comparison.branches:
+        headings = [*map(stacked, (*sides.names, sides.head))]
         yield branches_compared(
-            branches, [*map(stacked, names)], STANDS, _none_stands(len(branches), decided)
+            branches, headings, sides.factor, STANDS, _none_stands(len(branches), decided)
         )
         yield Note("")
-    yield from _scenario_tables(comparison.scores.in_scenarios, names, decided)
+    yield from _scenario_tables(comparison.scores.in_scenarios, sides, decided)
 
 
 def _side_line(name: str, row: Row) -> Sequence[Text]:
@@ -259,23 +298,24 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
     return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({facts})"
 
 
-def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: bool) -> Table:
+def _whole_table(comparison: SubjectComparison, sides: Sides, decided: bool) -> Table:
     """The index and each dimension, with both intervals."""
     one, other = comparison.first.index, comparison.second.index
-    difference = signed(None if one is None or other is None else other - one)
+    difference = sides.shown(None if one is None or other is None else other - one, 1)
     shown = (
         "index",
         number(one, 1),
         number(other, 1),
         difference,
-        *_sure(comparison.scores.index, 1),
+        *_sure(comparison.scores.index, sides, 1),
     )
     rows: list[Cells] = [[Strong(cell) for cell in shown]]
     for score in comparison.scores.whole:
-        rerun, new_scenarios, seen = _sure(score.apart, 0)
+        rerun, new_scenarios, seen = _sure(score.apart, sides, 0)
         rerun += STANDS if score.stands else ""
         new_scenarios += STANDS if score.stands_new_scenarios else ""
-        rows.append((score_title(score), *values_of_both(score, 0), rerun, new_scenarios, seen))
+        shown = (score_title(score), number(score.first, 0), number(score.second, 0))
+        rows.append((*shown, sides.shown(score.difference, 0), rerun, new_scenarios, seen))
     standing, reasons = (
         _standing(comparison.scores.whole, decided),
         comparison.scores.why_no_interval,
@@ -283,9 +323,8 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: b
     sureness = " ".join(of_judges(comparison.board))
     legend = (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} "
-        "Difference: the second less the first. Detects: the smallest true difference that each "
-        "of the two detects in 80 of 100 repetitions. Dimensions from 0 to 100, the independent "
-        f"end. {sureness}"
+        "Detects: the smallest true difference that each of the two detects in 80 of 100 "
+        f"repetitions. Dimensions from 0 to 100, the independent end. {sureness}"
     )
     brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {sureness}"
     sure = comparison.scores.index is not None
@@ -294,8 +333,7 @@ def _whole_table(comparison: SubjectComparison, names: Sequence[str], decided: b
     columns = [
         *(
             Column("", words=True),
-            *(Column(Name(name), short=stacked(name)) for name in names),
-            Column("Difference"),
+            *(Column(Name(name), short=stacked(name)) for name in (*sides.names, sides.head)),
         ),
         Column("Rerun CI", short="rerun\nCI"),
         *(
@@ -330,16 +368,23 @@ def _none_stands(count: int, decided: bool) -> str:
     return f"None of these {count} is significant either (Holm): the largest may be chance."
 
 
-def _scenario_tables(
-    pairs: Sequence[ScorePair], names: Sequence[str], decided: bool
-) -> Iterator[Block]:
+def _scenario_tables(pairs: Sequence[ScorePair], sides: Sides, decided: bool) -> Iterator[Block]:
     """Each dimension in each scenario in which it differs."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     if shown:
-        columns = columns_of(
-            "scenario", "dimension", *map(stacked, names), "difference", "rerun CI", "", words=2
-        )
-        yield Table(columns, [score_cells(score_pair) for score_pair in shown], long=True)
+        headings = map(stacked, (*sides.names, sides.head))
+        columns = columns_of("scenario", "dimension", *headings, "rerun CI", "", words=2)
+        cells = [
+            (
+                *(Name(score.scenario or ""), score_title(score)),
+                *(number(score.first, 0), number(score.second, 0)),
+                sides.shown(score.difference, 0),
+                sides.interval_shown(score.apart.uncertainty.rerun if score.apart else None, 0),
+                STANDS if score.stands else "",
+            )
+            for score in shown
+        ]
+        yield Table(columns, cells, long=True)
     if same := len(pairs) - len(shown):
         yield Note(f"{'and ' * bool(shown)}{same} without a difference")
     if shown:
@@ -356,29 +401,13 @@ def score_title(score: ScorePair) -> Text:
     return Prose(score.dimension.title) if score.dimension else "index"
 
 
-def values_of_both(score: ScorePair, digits: int) -> tuple[str, str, str]:
-    """Both values and their difference."""
-    return (
-        number(score.first, digits),
-        number(score.second, digits),
-        signed(score.difference, digits),
-    )
-
-
-def score_cells(score: ScorePair) -> Cells:
-    """The scenario and the dimension; both values, the difference, its rerun CI, if it stands."""
-    interval = from_to(score.apart.uncertainty.rerun if score.apart else None, 0)
-    named = (Name(score.scenario or ""), score_title(score))
-    return (*named, *values_of_both(score, 0), interval, STANDS if score.stands else "")
-
-
-def _sure(apart: ScoreDifference | None, digits: int) -> tuple[str, str, str]:
+def _sure(apart: ScoreDifference | None, sides: Sides, digits: int) -> tuple[str, str, str]:
     if apart is None:
         return "–", "–", "–"
     seen = "/".join(number(one, digits) for one in (apart.seen_rerun, apart.seen_new_scenarios))
     return (
-        from_to(apart.uncertainty.rerun, digits),
-        from_to(apart.uncertainty.new_scenarios, digits),
+        sides.interval_shown(apart.uncertainty.rerun, digits),
+        sides.interval_shown(apart.uncertainty.new_scenarios, digits),
         seen,
     )
 
@@ -552,7 +581,7 @@ def version_view(version: VersionComparison) -> Iterator[Block]:
     for sentence in of_runs(version.found.board):
         yield Note(sentence)
     yield Note("")
-    yield from _differences_view(version.found, names)
+    yield from _differences_view(version.found, Sides(*names, first_minus_second=False))
 
 
 def version_values(version: VersionComparison) -> dict[str, Any]:

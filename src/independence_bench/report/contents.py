@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from independence_bench.analysis.board import Board, BoardRecords, Row
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
@@ -134,7 +134,6 @@ def read_contents(
     protocol: Protocol,
     boards: Sequence[Board],
     readings: Sequence[NamesRead] = (),
-    records: BoardRecords | None = None,
     only: Only = EVERY,
 ) -> Contents:
     """The report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse
@@ -142,8 +141,6 @@ def read_contents(
 
     *only*: what of it is shown; ranks, intervals and indices stay those of all.
     *readings*: what is known of the names that subjects chose; those of the main board count.
-    *records*: what the boards were made of, where it is at hand; without it what a character held
-    is not read.
     """
     if not boards:
         raise WrongUse(
@@ -151,12 +148,12 @@ def read_contents(
             "and judges"
         )
     with store.reading() as connection:
-        boards = with_reasoning_tokens(connection, boards, records)
+        boards = with_reasoning_tokens(connection, boards)
         both = [(board, only.of_board(board)) for board in boards]
         # a model that was played in other configurations alone is on their boards
         whole, main = next((pair for pair in both if pair[1].rows), both[0])
         boards = [shown for _, shown in both]
-        spent = subject_costs(connection, whole, records)
+        spent = subject_costs(connection, whole)
         spending, imported = attempts.spending(connection), usage.imported(connection)
         updated = results.newest(connection)
     return Contents(
@@ -186,7 +183,7 @@ def read_contents(
             for row in main.rows
         ),
         spending=spending,
-        held=held(store, protocol, main.judge) if records and character_of(protocol) else {},
+        held=held(store, protocol, main.judge) if character_of(protocol) else {},
         imported=imported,
         only=only,
         of_subjects=len(whole.rows),

@@ -15,7 +15,7 @@ from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
 from independence_bench.figures import from_to, money, number, plural, signed
 from independence_bench.report.board_view import examined_by
-from independence_bench.report.compare_view import score_title, score_values, values_of_both
+from independence_bench.report.compare_view import score_title, score_values
 from independence_bench.report.encode import picked
 from independence_bench.report.persona_view import crossed, quoted
 from independence_bench.report.table import (
@@ -106,7 +106,10 @@ def _moved_scores(gate: Gate) -> Iterator[Block]:
         yield Table(
             columns_of("scenario", "dimension", "before", "now", "difference", words=2),
             [
-                (Name(pair.scenario or ""), score_title(pair), *values_of_both(pair, 1))
+                (
+                    *(Name(pair.scenario or ""), score_title(pair)),
+                    *(number(pair.first, 1), number(pair.second, 1), signed(pair.difference, 1)),
+                )
                 for pair in moved[:SHOWN]
             ],
             _cut(len(moved)),

@@ -73,7 +73,7 @@ def board_view(
     rows = matching(board.ranked, shown)[: shown.top]
     if rows:
         yield ranking(board, rows)
-        if len(rows) < (of := len(board.ranked) + board.hidden):
+        if len(rows) < (of := len(board.ranked) + len(board.unshown)):
             yield Note(f"Shown: {len(rows)} of {plural(of, 'ranked subject')}.")
         yield board_legend(board)
         if len(board.configurations) > 1:

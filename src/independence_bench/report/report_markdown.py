@@ -191,7 +191,7 @@ def _ranking(contents: Contents, picture: str) -> Iterator[Block]:
             Prose(f"{said[0].upper()}{said[1:]}" + (f": `aib {judges}`." if command else "."))
         )
     if not board.ranked:
-        none = "None of these subjects" if board.hidden else "No subject"
+        none = "None of these subjects" if board.unshown else "No subject"
         yield Note(f"{none} is complete yet, so none is ranked.")
         return
     yield Note(f"![The index of every ranked subject as a dot on a line from 0 to 100]({picture})")

@@ -148,7 +148,9 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
         providers=tuple(providers),
         efforts=tuple(efforts),
         why=fragments.why_no_interval(board),
-        configurations=compare_configurations(catalog.series(entry), entry.judge),
+        configurations=compare_configurations(
+            [*catalog.boards(entry.edition, entry.wanted).values()], entry.judge
+        ),
         versions=tuple(other_versions(catalog, entry)),
         remarks=tuple(_remarks(board)),
         citation=fragments.citation(catalog, entry),

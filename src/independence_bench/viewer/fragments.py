@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from independence_bench import __version__
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.costs import SubjectCost, results_behind, subject_costs
+from independence_bench.analysis.costs import SubjectCost, subject_costs
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.analysis.results import ReasoningTokens, reasoning_tokens, reply_lengths
 from independence_bench.analysis.statistics.values import Uncertainty
@@ -302,7 +302,7 @@ def costs(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[s
     """What each of *rows* cost, by the subject's hash."""
 
     def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, SubjectCost]:
-        return subject_costs(connection, board, entry.edition.records, new)
+        return subject_costs(connection, board, new)
 
     return _of_subjects(catalog, entry, rows, ("costs", *entry.judges), found)
 
@@ -311,7 +311,7 @@ def lengths(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping
     """Of each of *rows*, how long its replies are, as `reply_lengths`."""
 
     def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, float]:
-        return reply_lengths(connection, results_behind(board, entry.edition.records), new)
+        return reply_lengths(connection, board.results, new)
 
     return _of_subjects(catalog, entry, rows, ("lengths",), found)
 
@@ -322,7 +322,7 @@ def reasoning(
     """Of each of *rows*, how much reasoning its replies came with, as `reasoning_tokens`."""
 
     def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, ReasoningTokens]:
-        return reasoning_tokens(connection, results_behind(board, entry.edition.records), new)
+        return reasoning_tokens(connection, board.results, new)
 
     return _of_subjects(catalog, entry, rows, ("reasoning",), found)
 

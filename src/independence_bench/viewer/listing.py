@@ -169,7 +169,7 @@ class Listing:
         return _entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
 
     def _judgements(self, stored: StoredTranscript) -> Sequence[Judgement]:
-        return judgements_at(stored.edition.records.given, stored.key)
+        return judgements_at(stored.edition.records.counted.given, stored.key)
 
     def _why_unmarked(self, stored: StoredTranscript) -> tuple[State, str | None]:
         if stored.row.state == "invalid":

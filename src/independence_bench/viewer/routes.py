@@ -84,7 +84,7 @@ class Answers:
                 yield f"raw/{key}.json"
 
     def _of_board(self, entry: BoardEntry) -> Iterator[str]:
-        board = self.catalog.boards_like(entry).get(entry.id)
+        board = self.catalog.boards(entry.edition, entry.wanted).get(entry.id)
         if board is None:
             return
         inside = f"boards/{entry.id}"

@@ -204,7 +204,7 @@ def _said(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[
 def _judged(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
     """Of each conversation what the judges wrote about it."""
     given = [
-        [judgement.key for judgement in judgements_at(one.edition.records.given, one.key)]
+        [judgement.key for judgement in judgements_at(one.edition.records.counted.given, one.key)]
         for one in some
     ]
     stored = results.find_judgements(connection, [key for keys in given for key in keys])

@@ -23,7 +23,7 @@ from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.judge_agreement import Validation, validations
-from independence_bench.analysis.leaderboard import boards_of, read_examined
+from independence_bench.analysis.leaderboard import ALL, Wanted, boards, read_records
 from independence_bench.analysis.results import Key, stored_protocol
 from independence_bench.columns import HIDDEN, SENT
 from independence_bench.hashing import content_hash, slug, text_hash
@@ -104,7 +104,7 @@ class Edition:
             for number, (configuration, scenario) in enumerate(places)
         }
         by_id: dict[str, StoredTranscript] = {}
-        for results in self.records.every:
+        for results in self.records.counted.groups:
             # the first of the places that it fills
             for row, configuration, scenario, key, _ in results.conversations:
                 if row.id not in by_id:
@@ -127,7 +127,8 @@ class Edition:
     @cached_property
     def size(self) -> int:
         """How many transcripts count."""
-        return len({row.id for results in self.records.every for row in results.transcripts})
+        groups = self.records.counted.groups
+        return len({row.id for results in groups for row in results.transcripts})
 
     @cached_property
     def items(self) -> Mapping[str, Item]:
@@ -202,6 +203,14 @@ class BoardEntry:
         """The id of all boards that differ from this one in nothing but their configurations."""
         return board_id(self.edition, None, self.judge, self.rules, self.weights)
 
+    @property
+    def wanted(self) -> Wanted:
+        """The boards of its edition that this one is among: by the same rules and weights, of this
+        jury or of each judge.
+        """
+        jury = self.judges if self.judge_kind == "jury" else ()
+        return Wanted(jury=jury, rules=RULES[self.rules], weights=self.weights)
+
 
 @dataclass(frozen=True, eq=False)
 class Catalog:
@@ -237,45 +246,19 @@ class Catalog:
         """The board behind *entry*. Raises NotThere where the store has changed so that there is
         none any more.
         """
-        return at(self.boards_like(entry), entry.id)
+        return at(self.boards(entry.edition, entry.wanted), entry.id)
 
-    def boards(
-        self,
-        edition: Edition,
-        rules: str = OWN.name,
-        jury: tuple[str, ...] = (),
-        weights: str | None = None,
-    ) -> Mapping[str, Board]:
-        """Every board of *edition* by *rules* and *weights*, of each of its judges or of one
-        *jury*: by its id.
-        """
+    def boards(self, edition: Edition, wanted: Wanted = ALL) -> Mapping[str, Board]:
+        """The boards of *edition* that are *wanted*, by their ids."""
 
         def work_out() -> dict[str, Board]:
-            made = boards_of(
-                edition.records,
-                edition.protocol.with_weights(weights),
-                jury=jury,
-                rules=RULES[rules],
-            )
+            by = wanted.rules.name, wanted.weights
             return {
-                board_id(edition, board.configurations, board.judge, rules, weights): board
-                for board in made
+                board_id(edition, board.configurations, board.judge, *by): board
+                for board in boards(edition.records, edition.protocol, wanted)
             }
 
-        return self.kept(("boards", edition.id, rules, weights, *jury), work_out)
-
-    def series(self, entry: BoardEntry) -> Sequence[Board]:
-        """Every board by the judge or jury, the rules and the weights of *entry*, in whatever
-        configuration.
-        """
-        return [board for board in self.boards_like(entry).values() if board.judge == entry.judge]
-
-    def boards_like(self, entry: BoardEntry) -> Mapping[str, Board]:
-        """Every board by the rules, the weights and the judges (its jury, or each of all) of
-        *entry*, by its id.
-        """
-        jury = entry.judges if entry.judge_kind == "jury" else ()
-        return self.boards(entry.edition, entry.rules, jury, entry.weights)
+        return self.kept(("boards", edition.id, wanted), work_out)
 
     def jury(self, edition: Edition) -> tuple[str, ...]:
         """The labels of the edition's judges that rank enough subjects, the embedded one apart; ()
@@ -296,7 +279,7 @@ class Catalog:
 
     def examined(self, edition: Edition) -> ExaminedJudges:
         """What the exam says of judges on the edition's boards."""
-        return cast(ExaminedJudges, edition.records.examined)  # `read_examined` has it
+        return edition.records.examined
 
     def items(self, entry: BoardEntry) -> ItemAnalysis:
         """The scenarios of the board behind *entry*."""
@@ -356,7 +339,7 @@ class Catalog:
                     OWN.name,
                     exam=board.exam_line,
                 )
-                for id_, board in self.boards(edition, OWN.name, jury).items()
+                for id_, board in self.boards(edition, Wanted(jury=jury)).items()
             ]
         # by other rules and weights there are the same boards; which rows they have is worked out
         # when somebody asks
@@ -398,7 +381,7 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nob
     """The catalog of *store*: of the protocols *wanted*, or of all that are stored, the one played
     last first.
 
-    Those of which nothing is stored are left out. *told* as in `read_examined`.
+    Those of which nothing is stored are left out. *told* as in `read_records`.
     """
     with store.reading() as connection:
         subjects = registry.stored_subjects(connection)
@@ -410,7 +393,7 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nob
         ]
         editions = {}
         for hash_, protocol in {p.hash: p for p in protocols}.items():
-            records = read_examined(connection, protocol, told)
+            records = read_records(connection, protocol, told)
             id_ = slug(protocol.name, hash_)
             edition = Edition(id_, protocol, hash_, records, labels)
             if edition.size:

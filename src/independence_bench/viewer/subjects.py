@@ -187,7 +187,7 @@ def _elsewhere(
         board = (
             None
             if other is entry or other.series != entry.series
-            else catalog.boards_like(other).get(other.id)
+            else catalog.boards(other.edition, other.wanted).get(other.id)
         )
         for there in board.rows if board else ():
             if board and there.subject.hash == row.subject.hash:
@@ -217,7 +217,11 @@ def _change(here: Row, there: Row) -> SubjectEffect | None:
 def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple[NameChoice, ...]:
     edition = entry.edition
     readings = names_of(
-        catalog.store, edition.protocol, row.subject.hash, edition.records.every, catalog.labels
+        catalog.store,
+        edition.protocol,
+        row.subject.hash,
+        edition.records.counted.groups,
+        catalog.labels,
     )
     return tuple(
         NameChoice(

@@ -203,7 +203,7 @@ def both_versions(
         or (entry.weights is not None and entry.weights not in names)
     ):
         return None
-    now = catalog.boards_like(entry).get(entry.id)
+    now = catalog.boards(entry.edition, entry.wanted).get(entry.id)
     try:
         old, new = (
             edition.protocol.with_weights(entry.weights),
@@ -212,9 +212,8 @@ def both_versions(
         change = version_change(old, new, entry.configurations)
     except WrongUse:
         return None
-    jury = entry.judges if entry.judge_kind == "jury" else ()
     try:
-        there = catalog.boards(edition, entry.rules, jury, entry.weights).values()
+        there = catalog.boards(edition, entry.wanted).values()
     except WrongUse:  # a jury of judges who have not judged it
         return None
     if now is None:

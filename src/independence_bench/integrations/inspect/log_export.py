@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,12 +21,12 @@ from typing import Any
 from sqlalchemy import Connection
 
 from independence_bench import __version__
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import (
     CountedConversation,
     Results,
     judgements_of,
-    results_of,
 )
 from independence_bench.dataset.export import whole_folder
 from independence_bench.dataset.row_checks import StoreLookups
@@ -100,9 +100,9 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
                 protocol = parse(files, where=name)
             except ProtocolError:
                 continue  # of another version: it has no board either
-            judges = _main_judges(store, connection, protocol)
-            for results in results_of(connection, protocol):
-                judge = judges.get(results.configurations)
+            for board in _main_boards(store, protocol):
+                results = board.results
+                judge = None if board.judge is None else (board.judge_hashes[0], board.judge)
                 for subject, mine in results.by_subject.items():
                     of = _Subject(connection, protocol, files, results, models[subject], judge)
                     place = "+".join(
@@ -116,17 +116,12 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
                     yield f"{called}{SUFFIX}", of.log(mine)
 
 
-def _main_judges(
-    store: Store, connection: Connection, protocol: Protocol
-) -> dict[tuple[Configuration, ...], tuple[str, str]]:
-    """Configurations that are ranked together -> (hash, label) of the main judge there."""
-    # each label is there once
-    hashes = {label: hash_ for hash_, label in registry.stored_judges(connection).items()}
-    judges: dict[tuple[Configuration, ...], tuple[str, str]] = {}
+def _main_boards(store: Store, protocol: Protocol) -> Iterable[Board]:
+    """The main judge's board of each group of configurations."""
+    main: dict[tuple[Configuration, ...], Board] = {}
     for board in boards(store, protocol):  # the main judge's before those of others
-        if board.judge in hashes:
-            judges.setdefault(board.configurations, (hashes[board.judge], board.judge))
-    return judges
+        main.setdefault(board.configurations, board)
+    return main.values()
 
 
 @dataclass(frozen=True)

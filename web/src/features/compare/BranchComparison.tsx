@@ -45,7 +45,7 @@ function differenceColumns([first, second]: readonly [string, string]): readonly
     shownColumn("second", <SideName name={second} />),
     {
       id: "difference",
-      title: "Difference",
+      title: <SideName name={`${first} − ${second}`} />,
       numeric: true,
       cellClass: "whitespace-nowrap",
       cell: ({ shown, stands, interval }) => (

@@ -177,16 +177,17 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
             </p>
             {pair.thinking ? <p className="text-soft">{pair.thinking}</p> : null}
             <Downloads files={csvAndJson(path)} citation={board.citation} />
-            {value.subject === first ? null : (
+            {value.subject === first ? (
               <p className="text-sm text-soft">
-                The files are of <Label text={pair.names[1]} />, so differences have the other sign there.
+                The files have <Label text={pair.names[1]} /> minus <Label text={pair.names[0]} />, the other sign.
               </p>
-            )}
+            ) : null}
             <Comparison
               board={board}
               compared={value.compared}
               sides={[side(first, pair.names[0], pair.sides[0]), side(second, pair.names[1], pair.sides[1])]}
               differences={pair.apart}
+              less={1}
               openRow={address.scenario}
               kind={address.interval}
             >

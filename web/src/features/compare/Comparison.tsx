@@ -22,7 +22,8 @@ interface Props {
   board: Board;
   compared: readonly ComparedScore[];
   sides: readonly [Side, Side];
-  differences: Differences; // the second minus the first
+  differences: Differences;
+  less: 0 | 1; // the place of the side that is subtracted from the other one
   openRow: string; // scenario.dimension
   kind: SharedParams["interval"];
   children?: ReactNode; // between what is said of all scenarios and of each
@@ -31,7 +32,7 @@ interface Props {
 const FEW = 12; // scenarios listed before somebody asks for all
 
 /** Index and dimensions with paired differences; then the scenarios, those with opposite outcomes first. */
-export function Comparison({ board, compared, sides, differences, openRow, kind, children }: Props) {
+export function Comparison({ board, compared, sides, differences, less, openRow, kind, children }: Props) {
   const [all, setAll] = useState(false);
   const isScenario = (index: number) => compared[index]?.scenario != null;
   const rest = differences.order.filter(isScenario);
@@ -40,7 +41,7 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
   const list = { board, compared, sides, differences, openRow };
   return (
     <>
-      <Overall {...list} kind={kind} />
+      <Overall {...list} less={less} kind={kind} />
       {children}
       <ScenarioList
         {...list}
@@ -65,7 +66,7 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
 }
 
 /** The index and its dimensions; *compared* has them without a scenario. */
-function Overall({ board, compared, sides, differences, kind }: Omit<Props, "openRow" | "children">) {
+function Overall({ board, compared, sides, differences, less, kind }: Omit<Props, "openRow" | "children">) {
   const rows = overallFirst(compared, differences);
   const significant = kind === "like" ? differences.stand_new_scenarios : differences.stand;
   const reach = reachOf(
@@ -73,6 +74,8 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
     rows.map((row) => row.index),
   );
   const [first, second] = sides;
+  const subtracted = sides[less];
+  const other = less === 0 ? second : first;
   const interval = (index: number) => intervalOf(differences, index, kind);
   const columns: Column<(typeof rows)[number]>[] = [
     {
@@ -88,7 +91,7 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
     numberColumn("second", <SideName name={second.name} />, ({ index }) => orDash(second.shown[index]), {
       hint: second.label,
     }),
-    numberColumn("difference", "Difference", ({ index }) => (
+    numberColumn("difference", <SideName name={`${other.name} − ${subtracted.name}`} />, ({ index }) => (
       <>
         {significant.includes(index) ? <SignificanceMark /> : null} {orDash(differences.shown[index])}
         <span className="block text-sm font-normal text-soft sm:hidden">{interval(index)?.shown}</span>
@@ -106,8 +109,8 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
       id: "bar",
       title: (
         <span className="flex justify-between gap-4 text-xs font-normal text-faint">
-          <bdi className="label">← {first.name} is higher</bdi>
-          <bdi className="label text-right">{second.name} is higher →</bdi>
+          <bdi className="label">← {subtracted.name} is higher</bdi>
+          <bdi className="label text-right">{other.name} is higher →</bdi>
         </span>
       ),
       className: "w-1/3 max-md:hidden",
@@ -151,7 +154,7 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
   );
 }
 
-interface ListProps extends Omit<Props, "kind" | "children"> {
+interface ListProps extends Omit<Props, "kind" | "less" | "children"> {
   title: string;
   description?: string;
   none: string; // said where there is nothing to list

@@ -138,6 +138,7 @@ function OfSubject({ board, value, compared, address }: OfSubjectProps) {
           side(now ?? "", value.board, compared.now, compared.now_shown),
         ]}
         differences={apart}
+        less={0}
         openRow={address.scenario}
         kind={address.interval}
       />

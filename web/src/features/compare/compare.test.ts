@@ -47,18 +47,10 @@ describe("a pair in the file of the one that comes first", () => {
     ],
   } as unknown as Comparisons;
 
-  it("is as it stands there", () => {
+  it("has the first minus the second, in numbers and texts: the file has the other sign", () => {
     const pair = pairIn(file, "a", "b");
+    expect(pair?.names).toEqual(["A", "B"]);
     expect(pair?.sides.map(({ shown }) => shown[0])).toEqual(["80.0", "60.5"]);
-    expect(pair?.apart).toBe(file.others[0]?.apart);
-  });
-
-  it("is turned round, numbers and texts, for who asks about the other one first", () => {
-    const pair = pairIn(file, "b", "a");
-    expect(pair?.names).toEqual(["B", "A"]);
-    expect(pair?.subject).toBe("a");
-    expect(pair?.thinking).toBe(file.others[0]?.thinking);
-    expect(pair?.sides.map(({ shown }) => shown[0])).toEqual(["60.5", "80.0"]);
     expect(pair?.apart.points).toEqual([19.5, 0, null]);
     expect(pair?.apart.shown).toEqual(["+19.5", "0", null]);
     expect(pair?.apart.rerun).toEqual(
@@ -68,11 +60,26 @@ describe("a pair in the file of the one that comes first", () => {
     expect(pair?.branches).toEqual([
       {
         ...branch,
-        first: 0.7,
-        second: 0.9,
         difference: 0.2,
         interval: { low: 0, high: 0.3, shown: "0.00 to +0.30" },
-        shown: { first: "0.70", second: "0.90", difference: "+0.20", seen: "0.10" },
+        shown: { first: "0.90", second: "0.70", difference: "+0.20", seen: "0.10" },
+      },
+    ]);
+  });
+
+  it("has both sides exchanged for who asks about the other one first", () => {
+    const pair = pairIn(file, "b", "a");
+    expect(pair?.names).toEqual(["B", "A"]);
+    expect(pair?.subject).toBe("a");
+    expect(pair?.thinking).toBe(file.others[0]?.thinking);
+    expect(pair?.sides.map(({ shown }) => shown[0])).toEqual(["60.5", "80.0"]);
+    expect(pair?.apart).toBe(file.others[0]?.apart);
+    expect(pair?.branches).toEqual([
+      {
+        ...branch,
+        first: 0.7,
+        second: 0.9,
+        shown: { first: "0.70", second: "0.90", difference: "−0.20", seen: "0.10" },
       },
     ]);
   });

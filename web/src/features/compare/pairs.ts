@@ -1,6 +1,6 @@
 import type { BranchDifference, ComparedSubject, Comparisons, Differences, WordedIntervals } from "../../api/types";
 
-/** What is said of two subjects beside each other. */
+/** What is said of two subjects beside each other. Differences are the first minus the second. */
 export interface Pair extends Pick<ComparedSubject, "names" | "says" | "thinking" | "apart" | "branches"> {
   subject: string; // id of the second
   sides: readonly [Values, Values]; // in the order of *compared*
@@ -8,12 +8,21 @@ export interface Pair extends Pick<ComparedSubject, "names" | "says" | "thinking
 
 type Values = Pick<ComparedSubject, "values" | "shown">;
 
-/** *second* beside *first*, whichever of the two *file* is of; undefined: they are not in it. */
+/**
+ * *second* beside *first*, whichever of the two *file* is of; undefined: they are not in it. A file has the other minus
+ * its own.
+ */
 export function pairIn(file: Comparisons, first: string, second: string): Pair | undefined {
   const turn = file.subject !== first;
   const other = file.others.find(({ subject }) => subject === (turn ? first : second));
   if (!other || file.subject !== (turn ? second : first)) return undefined;
-  if (!turn) return { ...other, sides: [file, other] };
+  if (!turn)
+    return {
+      ...other,
+      sides: [file, other],
+      apart: turned(other.apart),
+      branches: other.branches.map(turnedDifference),
+    };
   const [one, two] = other.names;
   return {
     subject: second,
@@ -21,12 +30,12 @@ export function pairIn(file: Comparisons, first: string, second: string): Pair |
     names: [two, one],
     says: other.says, // it names both
     thinking: other.thinking, // from the lower effort to the higher, whichever is first
-    apart: turned(other.apart),
-    branches: other.branches.map(turnedBranch),
+    apart: other.apart,
+    branches: other.branches.map(turnedSides),
   };
 }
 
-/** The first minus the second. */
+/** The same differences with the other sign. */
 function turned(apart: Differences): Differences {
   return {
     ...apart,
@@ -41,16 +50,19 @@ function turnedIntervals({ low, high, shown }: WordedIntervals): WordedIntervals
   return { low: high.map(negative), high: low.map(negative), shown: shown.map(otherEnds) };
 }
 
-function turnedBranch(one: BranchDifference): BranchDifference {
-  const { first, second, difference, interval, shown } = one;
+function turnedDifference(one: BranchDifference): BranchDifference {
+  const { difference, interval, shown } = one;
   return {
     ...one,
-    first: second,
-    second: first,
     difference: 0 - difference,
     interval: interval && { low: 0 - interval.high, high: 0 - interval.low, shown: otherEnds(interval.shown) },
-    shown: { ...shown, first: shown.second, second: shown.first, difference: otherSign(shown.difference) },
+    shown: { ...shown, difference: otherSign(shown.difference) },
   };
+}
+
+function turnedSides(one: BranchDifference): BranchDifference {
+  const { first, second, shown } = one;
+  return { ...one, first: second, second: first, shown: { ...shown, first: shown.second, second: shown.first } };
 }
 
 function negative(number: number | null): number | null {
