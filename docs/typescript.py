@@ -19,7 +19,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from independence_bench.columns import TEXTS, parts
+from independence_bench.columns import TEXTS, Part, parts
 
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 WIDTH = 120  # as of all of the page's code
@@ -69,10 +69,15 @@ def _collect(hint: Any, found: dict[str, type]) -> None:
                 )
             return
         found[name_of(hint)] = hint
-        for one in parts(hint):
+        for one in sent_to_page(hint):
             _collect(one.hint, found)
     for part in get_args(hint):
         _collect(part, found)
+
+
+def sent_to_page(shape: type) -> list[Part]:
+    """What the page is sent of it."""
+    return [part for part in parts(shape) if part.on_page]
 
 
 def as_sent(shape: Any) -> Any:
@@ -89,7 +94,7 @@ def _interface(shape: type) -> Iterator[str]:
     said = _comments(shape)
     yield _comment((inspect.getdoc(shape) or "").split("\n\n")[0], "")
     yield f"export interface {name_of(shape)} {{"
-    every = parts(shape)
+    every = sent_to_page(shape)
     for one in every:
         yield from _with_comment(f"  readonly {one.key}: {written(one.hint)};", said.get(one.name))
     texts = [f'"{one.key}"' for one in every if one.worded]

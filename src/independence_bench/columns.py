@@ -54,6 +54,7 @@ class Sign:
 
 HIDDEN: Final = Sign("HIDDEN")  # nothing is sent of it
 INSIDE: Final = Sign("INSIDE")  # its own columns are columns of the class that it is a field of
+IN_FULL: Final = Sign("IN_FULL")  # sent to programs, which are sent everything, and not to the page
 SENT: Final = Sign("SENT")  # of a property: it is sent, and has no numbers
 # numbers that have eight digits or fewer and no text: a comparison has a million of them
 ROUNDED: Final = Sign("ROUNDED")
@@ -77,6 +78,7 @@ class Part(NamedTuple):
     worded: bool  # whether its numbers stand under *shown*, too
     as_it_is: bool  # whether it has no numbers but rounded ones, and nothing else but texts
     inside: bool
+    on_page: bool
 
 
 @cache
@@ -115,6 +117,7 @@ def _part(name: str, hint: Any) -> Part:
         form is not None and _is_number(hint),
         _is_rounded(hint),
         INSIDE in extras,
+        IN_FULL not in extras,
     )
 
 

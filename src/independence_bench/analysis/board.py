@@ -28,7 +28,7 @@ from independence_bench.analysis.statistics.values import (
     Uncertainty,
 )
 from independence_bench.analysis.uncertainty import BoardUncertainty, SittingsAllowance
-from independence_bench.columns import HIDDEN, INSIDE, SENT, Column
+from independence_bench.columns import HIDDEN, IN_FULL, INSIDE, SENT, Column
 from independence_bench.figures import COUNT, HUNDRED, POINTS, Points, Whole, share
 from independence_bench.models.spec import SIMULATED, ChatModel, vendor_of
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -66,7 +66,7 @@ class Row:
     subject: ChatModel
     label: str
     score: Annotated[SubjectScore, HIDDEN]
-    run_scores: Mapping[int, RunScore]
+    run_scores: Annotated[Mapping[int, RunScore], IN_FULL]
     health: Annotated[Health, INSIDE]
     # marks that are not there, a line each; why it is excluded before them
     missing: tuple[str, ...]
@@ -196,7 +196,7 @@ class Row:
         return self.uncertainty.dimensions
 
     @property
-    def means(self) -> Annotated[Mapping[str, float | None], SENT]:
+    def means(self) -> Annotated[Mapping[str, float | None], IN_FULL]:
         """Mark -> its mean, on the mark's scale."""
         return self.score.means
 

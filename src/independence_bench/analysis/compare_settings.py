@@ -36,7 +36,7 @@ from independence_bench.analysis.statistics.values import (
 )
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.columns import HIDDEN, SENT
-from independence_bench.figures import DIFFERENCE, Difference, Points
+from independence_bench.figures import DIFFERENCE, POINTS, Difference, Points
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import DELIVERIES, Configuration
 from independence_bench.protocol.plan import every_configuration
@@ -88,8 +88,9 @@ class SubjectIndices:
     """
 
     label: str
-    indices: tuple[float | None, ...]
-    intervals: tuple[Interval | None, ...]  # of the indices, by the same test again
+    indices: tuple[Points | None, ...]
+    # of the indices, by the same test again
+    intervals: Annotated[tuple[Interval | None, ...], POINTS]
     changes: tuple[SubjectEffect | None, ...]  # minus the first configuration's; None for itself
 
 

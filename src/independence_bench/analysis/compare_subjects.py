@@ -14,13 +14,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branches import BranchDifference, branch_differences
 from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.hypothesis_tests import RunsNeeded, runs_needed
-from independence_bench.analysis.statistics.values import ScoreDifference
+from independence_bench.analysis.statistics.values import ByQuestion, ScoreDifference, Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, Compared
+from independence_bench.columns import HIDDEN, SENT, Column
+from independence_bench.figures import DIFFERENCE, Points
 from independence_bench.protocol.definition import Configuration, Dimension, Item, Protocol
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
 
@@ -36,18 +39,38 @@ class ScorePair:
     """
 
     scenario: str | None
-    dimension: Dimension | None
-    first: float  # [0, 100]
-    second: float
+    dimension: Annotated[Dimension | None, HIDDEN]
+    first: Points  # [0, 100]
+    second: Points
     # the second minus the first, in the same unit; None: nothing says how sure it is
-    apart: ScoreDifference | None
+    apart: Annotated[ScoreDifference | None, HIDDEN]
     stands: bool | None = None  # told from 0 on a rerun though so many are looked at; None: unknown
     stands_new_scenarios: bool | None = None  # the same with new scenarios; None in a scenario
 
     @property
-    def difference(self) -> float:
+    def dimension_name(self) -> Annotated[str | None, Column(key="dimension")]:
+        """None: the index."""
+        return self.dimension.name if self.dimension else None
+
+    @property
+    def difference(self) -> Annotated[float, DIFFERENCE]:
         """The second minus the first."""
         return self.second - self.first
+
+    @property
+    def interval(self) -> Annotated[Uncertainty | None, DIFFERENCE]:
+        """Of the difference."""
+        return self.apart.uncertainty if self.apart else None
+
+    @property
+    def smallest_seen(self) -> Annotated[ByQuestion | None, SENT]:
+        """The smallest true difference that 80 of 100 repetitions would tell from none."""
+        return self.apart.smallest_seen if self.apart else None
+
+    @property
+    def p(self) -> Annotated[ByQuestion | None, SENT]:
+        """The p at which 0 would be on the edge of the interval."""
+        return self.apart.p if self.apart else None
 
 
 @dataclass(frozen=True, slots=True)

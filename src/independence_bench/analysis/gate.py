@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Annotated
 
 from independence_bench.analysis.baseline import (
     Baseline,
@@ -49,6 +50,7 @@ from independence_bench.analysis.statistics.hypothesis_tests import (
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, measure_board
+from independence_bench.columns import HIDDEN, SENT
 from independence_bench.errors import NotComplete
 from independence_bench.protocol.scoring import OWN, RunMarks
 
@@ -76,12 +78,12 @@ class ItemTest:
     level: float  # at which *p* is a verdict
     power: float  # how often one push earlier in a third of the items fails, [0, 1]
     needed: RunsNeeded | None = None  # of what is undecided: how many runs make that `POWER`
-    runs: int = 0  # new replays of the item that has fewest
+    runs: Annotated[int, HIDDEN] = 0  # new replays of the item that has fewest
     # in how many items one push earlier is found so often; None: not even in all of them
     resolves: int | None = None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Annotated[Verdict, SENT]:
         """It fails if the test says so, and passes if the test does not and would have seen the
         drop that it should.
         """

@@ -30,7 +30,6 @@ from independence_bench.report.board_view import (
     of_runs,
 )
 from independence_bench.report.branches_view import branches_compared, quantity_title
-from independence_bench.report.encode import fields_of, picked
 from independence_bench.report.format import short_names
 from independence_bench.report.table import (
     Block,
@@ -418,22 +417,27 @@ def _sure(apart: ScoreDifference | None, sides: Sides, digits: int) -> tuple[str
 def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
     """All of it; points of 100."""
 
-    def side(row: Row) -> dict[str, Any]:
-        return {
+    board, names = comparison.board, side_names(comparison.first, comparison.second)
+    first, second = (
+        {
             "label": row.label,
             "index": row.index,
             "runs": row.runs,
             "thinks": row.thinks,
             "reasoning_tokens": row.reasoning_tokens,
         }
-
-    board, names = comparison.board, side_names(comparison.first, comparison.second)
+        for row in (comparison.first, comparison.second)
+    )
     return {
         "protocol": board.protocol_name,
-        **picked(board, "configurations judge main_judge rules judge_exam=exam"),
+        "configurations": board.configurations,
+        "judge": board.judge,
+        "main_judge": board.main_judge,
+        "rules": board.rules,
+        "judge_exam": board.exam,
         "judges_in_intervals": board.judges_in_intervals,
-        "a": side(comparison.first),
-        "b": side(comparison.second),
+        "a": first,
+        "b": second,
         "names": names,
         "statement": statement(comparison),
         "runs_needed": comparison.needed,
@@ -441,29 +445,9 @@ def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
         "thinking": what_thinking_did(comparison) or None,
         "index": comparison.scores.index,
         "no_intervals_because": comparison.scores.why_no_interval,
-        "dimensions": [
-            score_values(p) | picked(p, "stands stands_new_scenarios")
-            for p in comparison.scores.whole
-        ],
-        "scenarios": [
-            score_values(pair) | picked(pair, "stands") for pair in comparison.scores.in_scenarios
-        ],
+        "dimensions": comparison.scores.whole,
+        "scenarios": comparison.scores.in_scenarios,
     } | ({"branches": comparison.branches} if comparison.branches else {})
-
-
-def score_values(score: ScorePair, first: str = "first", second: str = "second") -> dict[str, Any]:
-    """One score of both sides, which are called so."""
-    return {
-        "scenario": score.scenario,
-        "dimension": score.dimension.name if score.dimension else None,
-        first: score.first,
-        second: score.second,
-        "difference": score.difference,
-    } | (
-        fields_of(score.apart)
-        if score.apart
-        else {"interval": None, "smallest_seen": None, "p": None}
-    )
 
 
 # ---------------------------------------------------------------- versions of a protocol
@@ -588,7 +572,7 @@ def version_values(version: VersionComparison) -> dict[str, Any]:
     """All of it; points of 100."""
     change = version.change
     return paired_values(version.found) | {
-        "versions": [picked(protocol, "name hash") for protocol in (change.old, change.new)],
+        "versions": (change.old, change.new),
         "prompts": change.prompts,
         "names": version_names(version),
         "left_out": change.same,

@@ -30,13 +30,6 @@ OFTEN = {one.encode(): json.dumps(one)[1:-1].encode() for one in "−–—’�
 # another cell
 FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
 
-# of an analysis; weighting null: the protocol's own
-HEAD = "protocol weighting=protocol.weights configurations"
-PLACE = (
-    "subject=place.subject scenario=place.scenario.id configuration=place.configuration "
-    "run=place.run"
-)
-
 Cell = str | float | int | bool | None
 Worded = str | None | list["Worded"] | dict[str, "Worded"]
 
@@ -58,21 +51,6 @@ def fields_of(value: Any) -> Any:
     if hasattr(value, "sent"):
         return value.sent()
     return {part.key: getattr(value, part.name) for part in parts(shape)}
-
-
-def picked(value: object, names: str) -> dict[str, Any]:
-    """The attributes of *value* that are called *names*, which spaces separate.
-
-    `key=name.name` has another key, and goes on from one attribute to the next; null where one of
-    them is None.
-    """
-    parts = {}
-    for key, _, path in (name.rpartition("=") for name in names.split()):
-        part = value
-        for name in path.split("."):
-            part = None if part is None else getattr(part, name)
-        parts[key or path] = part
-    return parts
 
 
 def json_bytes(answer: object) -> bytes:
@@ -157,6 +135,8 @@ def _plain(value: Any, form: Format | None = None) -> Any:
         return value if isinstance(value, str | int) else [_plain(item, form) for item in value]
     plain, shown = dict[str, Any](), dict[str, Any]()
     for sent in parts(shape):
+        if not sent.on_page:
+            continue
         part, own = getattr(value, sent.name), sent.format
         plain[sent.key] = (
             part if sent.as_it_is or type(part) in AS_IT_IS else _plain(part, own or form)

@@ -9,14 +9,15 @@ from statistics import fmean
 from typing import Any
 from xml.etree import ElementTree
 
+from independence_bench.analysis.compare_subjects import ScorePair
 from independence_bench.analysis.gate import Gate, ItemTest, Outcome, Resolution
 from independence_bench.analysis.statistics.hypothesis_tests import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
 from independence_bench.figures import from_to, money, number, plural, signed
 from independence_bench.report.board_view import examined_by
-from independence_bench.report.compare_view import score_title, score_values
-from independence_bench.report.encode import picked
+from independence_bench.report.compare_view import score_title
+from independence_bench.report.encode import fields_of
 from independence_bench.report.persona_view import crossed, quoted
 from independence_bench.report.table import (
     Block,
@@ -274,16 +275,21 @@ def gate_values(gate: Gate) -> dict[str, Any]:
     decided, details = gate.decided, gate.details
     index = items = None
     if isinstance(decided, ItemTest):
-        items = picked(decided, "items left_out pushes p level power verdict needed resolves")
-        items |= {"statement": statement(gate)}
+        items = fields_of(decided) | {"statement": statement(gate)}
     else:
-        index = {"score": INDEX, "title": INDEX}
-        index |= picked(
-            decided,
-            "before=pair.first now=pair.second difference=pair.difference verdict interval "
-            "over_scenarios smallest_drop needed",
-        )
-        index |= {"statement": statement(gate)}
+        index = {
+            "score": INDEX,
+            "title": INDEX,
+            "before": decided.pair.first,
+            "now": decided.pair.second,
+            "difference": decided.pair.difference,
+            "verdict": decided.verdict,
+            "interval": decided.interval,
+            "over_scenarios": decided.over_scenarios,
+            "smallest_drop": decided.smallest_drop,
+            "needed": decided.needed,
+            "statement": statement(gate),
+        }
     build = {
         "label": gate.row.label,
         "hash": gate.row.subject.hash,
@@ -299,25 +305,31 @@ def gate_values(gate: Gate) -> dict[str, Any]:
         "scores": [index] if index else [],
         "items": items,
         "no_interval_because": _why_no_interval(gate),
-        "dimensions": [score_values(pair, "before", "now") for pair in details.whole]
-        if details
-        else [],
-        "scenarios": [score_values(pair, "before", "now") for pair in details.in_scenarios]
-        if details
-        else [],
+        "dimensions": list(map(_before_and_now, details.whole)) if details else [],
+        "scenarios": list(map(_before_and_now, details.in_scenarios)) if details else [],
     }
     return {
         "verdict": gate.verdict,
         "exit": exit_code(gate),
-        "protocol": picked(gate.board.protocol, "name hash")
-        | {"baseline_hash": gate.baseline.protocol.hash},
-        **picked(
-            gate,
-            "configurations=board.configurations judge=baseline.judge.label "
-            "judge_exam=board.exam margin level looks chosen_of=baseline.chosen_of",
-        ),
+        "protocol": {
+            **gate.board.protocol.sent(),
+            "baseline_hash": gate.baseline.protocol.hash,
+        },
+        "configurations": gate.board.configurations,
+        "judge": gate.baseline.judge.label,
+        "judge_exam": gate.board.exam,
+        "margin": gate.margin,
+        "level": gate.level,
+        "looks": gate.looks,
+        "chosen_of": gate.baseline.chosen_of,
         "builds": [build],
     }
+
+
+def _before_and_now(pair: ScorePair) -> dict[str, Any]:
+    """Both sides by what they are here."""
+    names = {"first": "before", "second": "now"}
+    return {names.get(name, name): value for name, value in fields_of(pair).items()}
 
 
 def junit(gate: Gate) -> str:

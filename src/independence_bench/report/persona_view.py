@@ -24,7 +24,7 @@ from independence_bench.analysis.statistics.values import Interval
 from independence_bench.figures import between, number, plural
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.report.board_view import examined_by
-from independence_bench.report.encode import json_text, picked
+from independence_bench.report.encode import json_text
 from independence_bench.report.format import short_names
 from independence_bench.report.table import (
     Block,
@@ -310,7 +310,9 @@ def persona_values(
     character: str, board: Board | None, sides: Sequence[Side], judge: str | None
 ) -> dict[str, Any]:
     """What `persona_json` writes."""
-    about = picked(board, "protocol=protocol.name hash=protocol.hash") if board else {}
+    about: dict[str, Any] = (
+        {"protocol": board.protocol.name, "hash": board.protocol.hash} if board else {}
+    )
     about |= {"judge": judge, "judge_exam": board.exam if board else None}
     return {"persona": character, **about, "subjects": [_subject(side) for side in sides]}
 
@@ -321,7 +323,13 @@ def _subject(side: Side) -> dict[str, Any]:
     return {
         "subject": side.label,
         "says": headline(side.held, side.by_rule),
-        **picked(side.held, "held=count of not_judged=unknown runs crossings items voice=style"),
+        "held": side.held.count,
+        "of": side.held.of,
+        "not_judged": side.held.unknown,
+        "runs": side.held.runs,
+        "crossings": side.held.crossings,
+        "items": side.held.items,
+        "voice": side.held.style,
         "done": {title: side.held.done(branch) for branch, title in BESIDES.items()},
         "index": index_of(side),
         "interval": interval_of(side),
