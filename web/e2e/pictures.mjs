@@ -18,12 +18,12 @@ if (!demo) throw new Error("say two addresses: node e2e/pictures.mjs PUBLISHED D
 const browser = await chromium.launch(launchOptions);
 
 const results = await opened(published);
-const pair = PAIR.map((label) => results.rows.find((row) => row.subject.label.endsWith(label)).subject.id);
+const pair = PAIR.map((label) => results.rows.find((row) => row.label.endsWith(label)).subject.id);
 await taken(results, "/", "viewer-leaderboard");
 await taken(results, `/compare?picked=${pair.join(",")}`, "viewer-compare");
 
 const characters = await opened(demo);
-const { id } = characters.rows.find((row) => row.subject.label.includes(SUBJECT)).subject;
+const { id } = characters.rows.find((row) => row.label.includes(SUBJECT)).subject;
 const { transcripts } = await characters.answer(`boards/${characters.board}/subjects/${id}.json`);
 const conversation = transcripts.find((one) => one.scenario === SCENARIO);
 await taken(characters, `/transcript/${conversation.id}`, "viewer-conversation");

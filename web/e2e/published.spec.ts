@@ -9,7 +9,7 @@ test("from the leaderboard of a hundred published subjects to one marked phrase"
   const row = board.rows[0];
   await page
     .locator("tbody")
-    .getByRole("link", { name: row?.subject.label ?? "", exact: true })
+    .getByRole("link", { name: row?.label ?? "", exact: true })
     .click();
   await settled(page);
   // from conversation to conversation until a judge has quoted something

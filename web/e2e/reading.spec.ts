@@ -4,6 +4,7 @@ import {
   answer,
   boardOf,
   expect,
+  expectNoSideways,
   hits,
   open,
   PAGE_ONLY,
@@ -62,6 +63,28 @@ test(
     await page.getByRole("button", { name: "Filters (1)" }).click();
     await expect(page.getByRole("button", { name: "new scenarios" })).toHaveAttribute("aria-pressed", "true");
     await expect(page.getByLabel("Find a subject")).toHaveValue("bending");
+  },
+);
+
+test(
+  "the table has every column that a row says it has, and the page is no wider for it",
+  PAGE_ONLY,
+  async ({ page }) => {
+    const { board } = await boardOf(page);
+    await open(page, "/?view=table");
+    const ranked = page.getByRole("table", { name: "Ranked subjects" });
+    await expect(ranked.getByRole("columnheader", { name: "Index" })).toBeVisible();
+    await expect(ranked.getByRole("columnheader", { name: "Template tokens" })).toHaveCount(0);
+    await page.getByRole("button", { name: "Filters" }).click();
+    await page.getByLabel("all columns").check();
+    const always = board.columns.filter(({ path }) => path[0] === "health" || path[0] === "runs");
+    expect(always.length).toBeGreaterThan(5);
+    for (const { title } of always)
+      await expect(ranked.getByRole("columnheader", { name: title, exact: true })).toBeVisible();
+    await expectNoSideways(page);
+    await ranked.getByRole("button", { name: "Replies" }).click();
+    await expect(ranked.getByRole("columnheader", { name: "Replies" })).toHaveAttribute("aria-sort", "descending");
+    expect(page.url()).toContain("sort=-health.replies");
   },
 );
 

@@ -7,7 +7,7 @@ test.use({ store: "stems" });
 /** A frozen site with a character (stems.py): what was played is known, and so is what must be shown. */
 async function board(page: Page) {
   const { index, board: found } = await boardOf(page, "persona-mira");
-  const subject = (name: string) => found.rows.find((row) => row.subject.label.includes(`/${name}@`))?.subject.id ?? "";
+  const subject = (name: string) => found.rows.find((row) => row.label.includes(`/${name}@`))?.subject.id ?? "";
   return { index, found, subject, at: `board=${found.board.id}` };
 }
 

@@ -59,7 +59,7 @@ export function Layout({ children }: { children: ReactNode }) {
     return () => window.removeEventListener("keydown", handleShortcut);
   }, []);
   return (
-    <div className="mx-auto flex min-h-screen max-w-[92rem] flex-col px-4 sm:px-6">
+    <div className="mx-auto flex min-h-screen max-w-[96rem] flex-col px-4 sm:px-6">
       <Button
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50"
         onClick={() => main.current?.focus()}

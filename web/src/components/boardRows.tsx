@@ -1,106 +1,144 @@
-import type { Health, BoardRow } from "../api/types";
-import { count, plural, orDash } from "../lib/format";
-import { numberColumn, type Column } from "./tables";
+import type { PageColumn, Row } from "../api/types";
+import { count, orDash, sentence } from "../lib/format";
+import { columnId, valueIn } from "../lib/rows";
+import type { Column } from "./tables";
 
-/** What is wrong with a row's data, the worst first; empty where nothing is. */
-export function dataProblems(health: Health): string[] {
-  const problems: string[] = [];
-  if (health.invalid) problems.push(`${health.shown.invalid_share} invalid`);
-  if (health.judge_failed) problems.push(`${plural(health.judge_failed, "verdict")} missing`);
-  if (health.failed) problems.push(`${health.shown.failed_share} of attempts failed`);
-  if (health.cut_off) problems.push(`${health.shown.cut_off_share} cut off`);
-  if (health.by_others) problems.push(`${plural(health.by_others, "reply", "replies")} by another model`);
-  if (health.with_markup) problems.push(`${plural(health.with_markup, "reply", "replies")} with template tokens`);
-  if (health.plain_text) problems.push(`${health.shown.plain_text_share} without the tool call`);
-  return problems;
+const HEALTH = "health"; // what a row says of its data
+
+/** Numbers of a row's data that are no problem. */
+const NO_PROBLEM = ["transcripts_judged", "replies", "share_with_reasoning"];
+
+/** From where on a problem makes a row doubtful; others are only said. */
+const DOUBTFUL: Readonly<Record<string, number>> = {
+  share_invalid: 0,
+  judgements_failed: 0,
+  share_attempts_failed: 0.05,
+  share_cut_off: 0.05,
+  replies_by_another_model: 0,
+};
+
+interface Found {
+  name: string; // of its number
+  value: number;
+  says: string;
 }
 
-/** One line on a row's data, with all figures as a tooltip. */
-export function DataHealth({ health, short = false }: { health: Health; short?: boolean }) {
-  const problems = dataProblems(health);
-  const serious =
-    health.invalid + health.judge_failed + health.by_others > 0 ||
-    health.failed_share > 0.05 ||
-    health.cut_off_share > 0.05;
+/** What a row's data come to: every number that is not 0. */
+function healthOf(row: Row, columns: readonly PageColumn[]): Found[] {
+  return columns.flatMap((column) => {
+    const [of, name = ""] = column.path;
+    const { value, text } = valueIn(row, column);
+    if (of !== HEALTH || typeof value !== "number" || value === 0) return [];
+    return [{ name, value, says: `${column.title.toLowerCase()} ${orDash(text)}` }];
+  });
+}
+
+const isDoubtful = ({ name, value }: Found) => value > (DOUBTFUL[name] ?? Infinity);
+
+function problemsOf(row: Row, columns: readonly PageColumn[]): Found[] {
+  const found = healthOf(row, columns).filter(({ name }) => !NO_PROBLEM.includes(name));
+  return [...found.filter(isDoubtful), ...found.filter((one) => !isDoubtful(one))];
+}
+
+/** What is wrong with a row's data, what makes it doubtful first; empty where nothing is. */
+export function dataProblems(row: Row, columns: readonly PageColumn[]): string[] {
+  return problemsOf(row, columns).map(({ says }) => says);
+}
+
+/** The worse the data, the higher. */
+export function severity(row: Row, columns: readonly PageColumn[]): number {
+  const { health } = row;
+  const worst = health.share_attempts_failed + health.share_cut_off + health.judgements_failed;
+  return worst + problemsOf(row, columns).length / 1e6;
+}
+
+interface HealthProps {
+  row: Row;
+  columns: readonly PageColumn[];
+}
+
+/** What is wrong with a row's data, the worst of it alone, with all figures as a tooltip. */
+export function DataHealth({ row, columns }: HealthProps) {
+  const problems = problemsOf(row, columns);
+  const doubtful = problems.some(isDoubtful);
   return (
-    <span title={healthDetails(health)} className={`text-sm ${serious ? "text-warn" : "text-soft"}`}>
-      <span aria-hidden="true" className={serious ? "text-warn" : problems.length ? "text-faint" : "text-good"}>
-        {serious ? "▲ " : problems.length ? "• " : "✓ "}
+    <span title={healthDetails(row, columns)} className={`text-sm ${doubtful ? "text-warn" : "text-soft"}`}>
+      <span aria-hidden="true" className={doubtful ? "text-warn" : problems.length ? "text-faint" : "text-good"}>
+        {doubtful ? "▲ " : problems.length ? "• " : "✓ "}
       </span>
-      {problems.length
-        ? short
-          ? `${problems[0] ?? ""}${problems.length > 1 ? " …" : ""}`
-          : problems.join(", ")
-        : "clean"}
+      {problems[0] ? `${problems[0].says}${problems.length > 1 ? " …" : ""}` : "clean"}
     </span>
   );
 }
 
-export function healthDetails(health: Health): string {
-  return [
-    `${count(health.judged)} of ${count(health.transcripts)} conversations judged`,
-    ...(health.invalid ? [`${count(health.invalid)} invalid`] : []),
-    ...(health.judge_failed ? [`${count(health.judge_failed)} without a verdict`] : []),
-    plural(health.replies, "reply", "replies"),
-    ...(health.cut_off ? [`${count(health.cut_off)} cut off by the token limit`] : []),
-    ...(health.failed ? [plural(health.failed, "failed attempt")] : []),
-    ...(health.plain_text ? [`${count(health.plain_text)} without calling the tool`] : []),
-    ...(health.with_markup ? [`${count(health.with_markup)} with chat-template tokens`] : []),
-    ...(health.repeated ? [`${count(health.repeated)} word for word as in an earlier run`] : []),
-    ...(health.by_others ? [`${count(health.by_others)} by another model than was asked`] : []),
-    ...(health.reasoned ? [`${count(health.reasoned)} with reasoning`] : []),
-  ].join("; ");
+/** How many conversations of a row are judged, of those that were planned. */
+export function judgedOf({ health }: Row): string {
+  return `${count(health.transcripts_judged)} of ${count(health.transcripts_planned)}`;
+}
+
+/** All figures of a row's data. */
+export function healthDetails(row: Row, columns: readonly PageColumn[]): string {
+  const others = healthOf(row, columns).filter(({ name }) => name !== "transcripts_judged");
+  return [`${judgedOf(row)} conversations judged`, ...others.map(({ says }) => says)].join("; ");
 }
 
 /** Dollars of a run as text, with its judge; null: not known. */
-export function costOf({ price }: Pick<BoardRow, "price">): string | null {
+export function costOf({ price }: Row): string | null {
   return price?.free ? "free" : (price?.shown.dollars_per_run ?? null);
 }
 
 /** What the replies and the judge cost a run, as far as that is known; "": nothing is. */
-export function priceInParts(price: BoardRow["price"]): string {
+export function priceInParts(price: Row["price"]): string {
   const { replies_per_run: replies, judging_per_run: judge } = price?.shown ?? {};
   return [replies && `replies ${replies}`, judge && `judge ${judge}`].filter(Boolean).join(", ");
 }
 
-export const COST: Column<BoardRow> = numberColumn("cost", "$ a run", (row) => orDash(costOf(row)), {
-  hint: "Dollars for one run: the replies, and this judge",
-  ascendingFirst: true,
-  sortValue: (row) => row.price?.dollars_per_run,
-});
-
-export const LENGTH: Column<BoardRow> = numberColumn("length", "Length", (row) => orDash(row.shown.reply_length), {
-  hint: "Mean characters of a reply",
-  sortValue: (row) => row.reply_length,
-});
-
 /** How much reasoning the replies of a row came with, and whether that is what its label says, in words. */
-export function reasoningInWords({ reasoning_tokens: tokens, reasoning_doubt: doubt, health }: BoardRow): string {
+export function reasoningInWords({ reasoning_tokens: tokens, reasoning_doubt: doubt, health }: Row): string {
   return [
-    doubt ?? (health.reasoned ? `in ${health.shown.reasoned_share} of its replies` : ""),
+    doubt ?? (health.replies_with_reasoning ? `in ${health.shown.share_with_reasoning} of its replies` : ""),
     tokens ? `${tokens.shown} reasoning tokens a reply` : "",
   ]
     .filter(Boolean)
     .join("; ");
 }
 
-export const REASONING: Column<BoardRow> = numberColumn(
-  "reasoning",
-  "Reasoning",
-  ({ reasoning_tokens: tokens, reasoning_doubt: doubt }) => (
-    <span className={doubt === null ? "" : "text-warn"}>
-      {doubt === null ? null : (
-        <>
-          <span aria-hidden="true">▲ </span>
-          <span className="sr-only">{doubt}: </span>
-        </>
-      )}
-      {orDash(tokens?.shown)}
-    </span>
-  ),
-  {
-    hint: "Mean reasoning tokens of a reply; about: counted from the text of the reasoning",
-    sortValue: (row) => row.reasoning_tokens?.mean,
+/** A column of a row as its class describes it; in some of them more is said than the number. */
+export function describedColumn(described: PageColumn): Column<Row> {
+  const id = columnId(described);
+  return {
+    id,
+    title: <span className="inline-block max-w-20 whitespace-normal">{described.title}</span>,
+    hint: described.meaning ? sentence(described.meaning) : undefined,
+    numeric: true,
+    sortValue: (row) => valueIn(row, described).value,
+    cell: (row) => orDash(valueIn(row, described).text),
+    ...SAYS_MORE[id],
+  };
+}
+
+export const COST = "price.dollars_per_run";
+export const LENGTH = "reply_length";
+export const REASONING = "reasoning_tokens";
+
+const SAYS_MORE: Readonly<Record<string, Partial<Column<Row>>>> = {
+  [COST]: {
+    ascendingFirst: true,
+    cell: (row) => orDash(costOf(row)),
+    cellHint: ({ price }) => priceInParts(price) || undefined,
+  },
+  [REASONING]: {
+    cell: ({ reasoning_tokens: tokens, reasoning_doubt: doubt }) => (
+      <span className={doubt === null ? "" : "text-warn"}>
+        {doubt === null ? null : (
+          <>
+            <span aria-hidden="true">▲ </span>
+            <span className="sr-only">{doubt}: </span>
+          </>
+        )}
+        {orDash(tokens?.shown)}
+      </span>
+    ),
     cellHint: (row) => reasoningInWords(row) || undefined,
   },
-);
+};

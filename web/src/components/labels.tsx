@@ -1,5 +1,5 @@
 import { Fragment } from "react";
-import type { SubjectFacts, BoardRow, Standing } from "../api/types";
+import type { LabelDoubt as Doubt, Row, Standing } from "../api/types";
 import { nameText, span } from "../lib/format";
 import type { SharedParams } from "../routes";
 
@@ -20,8 +20,7 @@ export function Label({ text, className = "" }: { text: string; className?: stri
 }
 
 /** A subject's label: the model's name, its vendor and settings in a fainter colour. */
-export function SubjectLabel({ subject }: { subject: SubjectFacts }) {
-  const { label, name } = subject;
+export function SubjectLabel({ label, name }: { label: string; name: string }) {
   const end = label.startsWith(name) ? name.length : label.length;
   const start = label.slice(0, end).lastIndexOf("/") + 1;
   return (
@@ -36,12 +35,12 @@ export function SubjectLabel({ subject }: { subject: SubjectFacts }) {
 }
 
 /** The sign behind a label that may be taken for another one of its board; nothing behind others. */
-export function LabelDoubt({ doubt }: { doubt: string | null }) {
+export function LabelDoubt({ doubt }: { doubt: Doubt | null }) {
   if (doubt === null) return null;
   return (
-    <span className="chip chip-warn" title={doubt}>
+    <span className="chip chip-warn" title={doubt.says}>
       <span aria-hidden="true">!</span>
-      <span className="sr-only">this label may be taken for another: {doubt}</span>
+      <span className="sr-only">this label may be taken for another: {doubt.says}</span>
     </span>
   );
 }
@@ -49,12 +48,12 @@ export function LabelDoubt({ doubt }: { doubt: string | null }) {
 type Kind = SharedParams["interval"];
 
 /** A row's possible ranks for the chosen kind of interval; null where they are not known. */
-function standingOf(row: BoardRow, kind: Kind): Standing | null {
-  return kind === "like" ? row.standing_new_scenarios : row.standing;
+function standingOf(row: Row, kind: Kind): Standing | null {
+  return kind === "like" ? row.ranks_new_scenarios : row.ranks;
 }
 
 /** The ranks that a row may have; its place where nothing is known of that. */
-export function PossibleRanks({ row, kind }: { row: BoardRow; kind: Kind }) {
+export function PossibleRanks({ row, kind }: { row: Row; kind: Kind }) {
   const standing = standingOf(row, kind);
   if (row.rank === null || !standing) return <span className="text-faint">{row.rank ?? "–"}</span>;
   const { rank_low, rank_high, tied_with_best } = standing;

@@ -24,7 +24,12 @@ interface ScrollAreaProps {
   children: ReactNode;
 }
 
-/** Content that may be wider than the page scrolls by itself, by keyboard too; the page never does. */
+const SLACK = 8; // pixels that may stand over the edge, as the end of a scale does
+
+/**
+ * Content that is wider than the page scrolls by itself, by keyboard too; the page never does. What fits does not, so
+ * that the head of a long table stays in sight.
+ */
 export function ScrollArea({ className = "", label = "a table that scrolls sideways", children }: ScrollAreaProps) {
   const ref = useRef<HTMLDivElement>(null);
   const [scrolls, setScrolls] = useState(false);
@@ -32,7 +37,7 @@ export function ScrollArea({ className = "", label = "a table that scrolls sidew
     const box = ref.current;
     if (!box) return;
     const measure = () => {
-      setScrolls(box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible");
+      setScrolls(box.scrollWidth > box.clientWidth + SLACK);
     };
     measure();
     const observer = new ResizeObserver(measure);
@@ -43,7 +48,7 @@ export function ScrollArea({ className = "", label = "a table that scrolls sidew
   return (
     <div
       ref={ref}
-      className={`scroll-area ${className}`}
+      className={`${scrolls ? "scroll-area" : ""} ${className}`}
       tabIndex={scrolls ? 0 : undefined}
       role={scrolls ? "group" : undefined}
       aria-label={scrolls ? label : undefined}

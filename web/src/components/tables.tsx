@@ -89,10 +89,10 @@ interface TableProps<T> {
   onSort?: (sort: Sort | null) => void;
   rowClass?: (row: T) => string;
   className?: string;
-  scroll?: string; // class of what it scrolls in, where it is wider than the page
+  scroll?: string; // class of what it scrolls in
 }
 
-/** A part of a page that is one table; on a wide screen it need not scroll by itself, and its head stays in sight. */
+/** A part of a page that is one table. */
 export function TableSection<T extends object>({
   title,
   label,
@@ -101,7 +101,7 @@ export function TableSection<T extends object>({
 }: Omit<SectionProps, "children"> & TableProps<T>) {
   return (
     <Section title={title} label={label} description={description}>
-      <DataTable scroll="lg:overflow-visible" {...table} />
+      <DataTable {...table} />
     </Section>
   );
 }

@@ -19,10 +19,20 @@ export function humanize(name: string): string {
   return name.replaceAll("_", " ").replace(/\bnon /g, "non-");
 }
 
-/** An ISO time as a day and a minute, in UTC. */
+/** *words* as the beginning of a sentence. */
+export function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** An ISO time as a day and a minute, in UTC, which is not said. */
+export function minute(time: string): string {
+  return Number.isNaN(Date.parse(time)) ? ABSENT : new Date(time).toISOString().slice(0, 16).replace("T", " ");
+}
+
+/** The same with its zone. */
 export function timestamp(time: string | null | undefined): string {
-  if (!time || Number.isNaN(Date.parse(time))) return ABSENT;
-  return `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const said = minute(time ?? "");
+  return said === ABSENT ? said : `${said} UTC`;
 }
 
 export function plural(many: number, one: string, more = `${one}s`): string {

@@ -62,7 +62,7 @@ export default function ComparePage({ address }: { address: AddressOf<"compare">
 
 function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"compare"> }) {
   const { update, href } = usePage();
-  const labels = useMemo(() => new Map(board.rows.map(({ subject }) => [subject.id, subject.label])), [board]);
+  const labels = useMemo(() => new Map(board.rows.map(({ subject, label }) => [subject.id, label])), [board]);
   const [first = "", second = ""] = address.picked.filter((id) => labels.has(id));
   const rest = address.picked.filter((id) => id !== first && id !== second);
   const elsewhere = address.picked.filter((id) => !labels.has(id)).length;
@@ -70,9 +70,9 @@ function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"com
     update({ scenario: "", picked: [one, other, ...rest].filter(Boolean) });
   const options = [
     { value: "", title: "choose …" },
-    ...board.rows.map(({ index, subject: { id, label } }) => ({
-      value: id,
-      title: index.shown ? `${label}: ${index.shown}` : label,
+    ...board.rows.map(({ subject, label, shown }) => ({
+      value: subject.id,
+      title: shown.index ? `${label}: ${shown.index}` : label,
     })),
   ];
   return (

@@ -53,26 +53,22 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
   const id = (label: string) => board.ids[label] ?? "";
   const base = group.variants.find((variant) => variant.difference === null && variant.index !== null);
   const columns: Column<Variant>[] = [
-    headColumn("setting", by === "provider" ? "Provider" : "Effort", (row) => (
-      <>
-        <a href={href(route("subject", { subject: id(row.label) }))}>
-          <bdi className="label">{row.setting}</bdi>
-        </a>
-        {row.served.length ? (
-          <span className="eyebrow label block">
-            {row.served
-              .slice(0, 3)
-              .map(([provider]) => provider)
-              .join(", ")}
-          </span>
-        ) : null}
-      </>
-    )),
+    headColumn("setting", by === "provider" ? "Provider" : "Effort", (row) => {
+      const served = Object.keys(row.served).slice(0, 3);
+      return (
+        <>
+          <a href={href(route("subject", { subject: id(row.label) }))}>
+            <bdi className="label">{row.setting}</bdi>
+          </a>
+          {served.length ? <span className="eyebrow label block">{served.join(", ")}</span> : null}
+        </>
+      );
+    }),
     shownColumn("index", "Index"),
     numberColumn("difference", "Difference", (row) => (
       <>
         {row.stands ? <SignificanceMark /> : null} {row === base ? "base" : orDash(row.shown.difference)}
-        {row === base ? null : <IntervalLine interval={row.apart?.uncertainty.rerun ?? null} why={board.why} />}
+        {row === base ? null : <IntervalLine interval={row.interval?.rerun ?? null} why={board.why} />}
       </>
     )),
     numberColumn("runs", "Runs", (row) => row.runs),

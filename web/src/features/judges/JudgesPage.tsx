@@ -170,7 +170,7 @@ function ConversationLink({ place, transcript }: { place: JudgedConversation; tr
       <Label text={place.subject} />
       <span className="eyebrow">
         {" "}
-        {place.scenario}, run {place.run}
+        {place.title}, run {place.run}
       </span>
     </>
   );

@@ -81,9 +81,9 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
       title: "$ a run",
       hint: "What this judge costs for one run of one subject",
       numeric: true,
-      cell: ({ run_cost: cost }) => (cost.dollars === 0 ? "free" : orDash(cost.shown.dollars)),
+      cell: (row) => (row.dollars_per_run === 0 ? "free" : orDash(row.shown.dollars_per_run)),
     },
-    numberColumn("seconds", "Seconds a run", (row) => orDash(row.run_cost.shown.seconds), {
+    shownColumn("seconds_per_run", "Seconds a run", {
       hint: "What its calls for one run of one subject take, one after the other",
     }),
     numberColumn("flagged", "To read", (row) => count(row.flagged)),
@@ -198,7 +198,7 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
     shownColumn("difference", "Difference"),
     shownColumn("elsewhere", "Elsewhere"),
     shownColumn("preference", "Prefers", { cellClass: "font-semibold" }),
-    { ...intervalColumn((row) => row.interval), cellHint: (row) => row.why_no_interval ?? undefined },
+    { ...intervalColumn((row) => row.preference_interval), cellHint: (row) => row.no_interval_because ?? undefined },
   ];
   const none = "No judge is a subject here too, nor of the family of one: there is nothing to say of self-preference.";
   const some =
@@ -212,7 +212,6 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
           rowKey={(row) => `${row.judge} ${row.whom}`}
           caption="What judges give their own kind"
           className=""
-          scroll="lg:overflow-visible"
         />
       ) : null}
     </Section>

@@ -1,5 +1,6 @@
 import { useMemo, useState } from "react";
 import type { Board } from "../../api/types";
+import { COST } from "../../components/boardRows";
 import { Button, IntervalSwitch, SelectField } from "../../components/fields";
 import { usePage } from "../../hooks/usePage";
 import { sort, type AddressOf } from "../../routes";
@@ -45,7 +46,6 @@ function Panel({ board, address }: { board: Board; address: AddressOf<"leaderboa
   const set = (filter: string, on: boolean) => update({ only: toggled(only, filter, on) });
   const vendor = only.find((filter) => filter.startsWith(VENDOR)) ?? "";
   const reasoning = only.find((filter) => filter === "thinks" || filter === "direct") ?? "";
-  const hasExtras = address.view === "table" && board.dimensions.some((dimension) => dimension.weight === 0);
   const priced = board.rows.some(({ price }) => price?.dollars_per_run != null);
   const checkbox = (filter: string, title: string, className = "") => (
     <label key={filter} className={`flex items-center gap-1.5 text-sm ${className}`}>
@@ -102,7 +102,7 @@ function Panel({ board, address }: { board: Board; address: AddressOf<"leaderboa
         options={[
           { value: "", title: "rank" },
           ...board.dimensions.map(({ name, title }) => ({ value: sort.format({ by: name, descending: true }), title })),
-          ...(priced ? [{ value: sort.format({ by: "cost", descending: false }), title: "dollars a run" }] : []),
+          ...(priced ? [{ value: sort.format({ by: COST, descending: false }), title: "dollars a run" }] : []),
           { value: sort.format({ by: "subject", descending: false }), title: "name" },
         ]}
         onChange={(value) => update({ sort: sort.parse(value) })}
@@ -110,7 +110,7 @@ function Panel({ board, address }: { board: Board; address: AddressOf<"leaderboa
       <fieldset className="flex min-h-[2.1rem] flex-wrap items-center gap-x-3">
         <legend className="sr-only">Only</legend>
         {FLAGS.map((name) => checkbox(name, FILTERS[name]))}
-        {hasExtras ? checkbox(EXTRAS, "dimensions without weight", "max-lg:hidden") : null}
+        {address.view === "table" ? checkbox(EXTRAS, "all columns", "max-lg:hidden") : null}
       </fieldset>
     </div>
   );

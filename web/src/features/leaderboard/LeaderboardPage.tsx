@@ -11,6 +11,7 @@ import { Await, Empty } from "../../components/status";
 import { useReached } from "../../hooks/scrolling";
 import { usePage } from "../../hooks/usePage";
 import { count, plural } from "../../lib/format";
+import { lacksInterval } from "../../lib/rows";
 import { route, type AddressOf } from "../../routes";
 import { forestColumns, heatColumns, tableColumns } from "./columns";
 import { Filters } from "./Filters";
@@ -60,8 +61,8 @@ function Ranking({ board, address, ask }: RankingProps) {
     () => board.rows.filter((row) => passes(row, { find, only, picked, most, interval })),
     [board, find, only, picked, most, interval],
   );
-  const ranked = useMemo(() => rows.filter((row) => row.index.value !== null), [rows]);
-  const incomplete = useMemo(() => rows.filter((row) => row.index.value === null), [rows]);
+  const ranked = useMemo(() => rows.filter((row) => row.index !== null), [rows]);
+  const incomplete = useMemo(() => rows.filter((row) => row.index === null), [rows]);
   const scale = useMemo(() => scaleAround(board.reach ?? []), [board]);
   const end = useRef<HTMLDivElement>(null);
   useReached(end, ask);
@@ -112,7 +113,7 @@ function Ranking({ board, address, ask }: RankingProps) {
           sort={address.sort}
           onSort={(sort) => update({ sort })}
           rowClass={(row) => (picked.includes(row.subject.id) ? "bg-accent-wash/60" : "")}
-          scroll={`mt-1 ${fitting(address, board)}`}
+          scroll="mt-1"
         />
       ) : (
         <Empty title={board.ranked ? "Nothing fits these filters." : "No subject is ranked yet."}>
@@ -131,14 +132,6 @@ function Ranking({ board, address, ask }: RankingProps) {
   );
 }
 
-const FITTING = 16; // scenarios that are beside each other on a wide screen
-
-/** Where the table is as wide as the page it need not scroll by itself, and its head stays in sight. */
-function fitting({ view, only }: AddressOf<"leaderboard">, { scenarios }: Board): string {
-  if (view === "heat") return scenarios.length <= FITTING ? "xl:overflow-visible" : "";
-  return view === "table" && only.includes(EXTRAS) ? "" : "lg:overflow-visible";
-}
-
 function ForestLegend() {
   return (
     <p className="flex flex-wrap gap-x-5 text-sm text-soft">
@@ -155,10 +148,10 @@ function ForestLegend() {
 }
 
 function Notes({ board, address }: { board: Board; address: AddressOf<"leaderboard"> }) {
-  const reasons = new Set(board.rows.flatMap((row) => row.index.why ?? []));
+  const lacking = board.rows.some((row) => lacksInterval(row.index_interval));
   return (
     <div className="mt-3 max-w-4xl space-y-1 text-sm text-soft">
-      {board.rows.some((row) => row.standing) ? (
+      {board.rows.some((row) => row.ranks) ? (
         <p>
           Possible ranks: those that a subject may have{" "}
           {address.interval === "like" ? "on another test like it" : "on this test"}, by comparison with every other
@@ -170,11 +163,11 @@ function Notes({ board, address }: { board: Board; address: AddressOf<"leaderboa
           <CodeText text={remark} />
         </p>
       ))}
-      {[...reasons].slice(0, 4).map((why) => (
-        <p key={why}>
-          Why intervals are missing: <CodeText text={why} />
+      {lacking && board.why !== null ? (
+        <p>
+          Why intervals are missing: <CodeText text={board.why} />
         </p>
-      ))}
+      ) : null}
     </div>
   );
 }
@@ -184,7 +177,7 @@ function Picked({ board }: { board: Board }) {
   const { address, update, href } = usePage();
   const { picked } = address;
   if (!picked.length) return null;
-  const labels = new Map(board.rows.map((row) => [row.subject.id, row.subject.label]));
+  const labels = new Map(board.rows.map((row) => [row.subject.id, row.label]));
   return (
     <aside
       aria-label="Picked for comparison"

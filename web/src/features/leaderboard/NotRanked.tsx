@@ -1,14 +1,15 @@
 import type { ReactNode } from "react";
-import type { Board, BoardRow } from "../../api/types";
-import { DataHealth } from "../../components/boardRows";
+import type { Board, Row } from "../../api/types";
+import { DataHealth, judgedOf } from "../../components/boardRows";
 import { TableSection, numberColumn, column, type Column } from "../../components/tables";
 import { LabelDoubt, SubjectLabel } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, orDash, plural } from "../../lib/format";
+import { dimensionOf } from "../../lib/rows";
 import { route } from "../../routes";
 
 /** Who has no index: the incomplete, and apart from them the excluded. */
-export function NotRanked({ board, rows }: { board: Board; rows: readonly BoardRow[] }) {
+export function NotRanked({ board, rows }: { board: Board; rows: readonly Row[] }) {
   const lacking = rows.filter((row) => !row.excluded);
   const excluded = rows.filter((row) => row.excluded);
   return (
@@ -30,7 +31,7 @@ export function NotRanked({ board, rows }: { board: Board; rows: readonly BoardR
 
 interface Props {
   board: Board;
-  rows: readonly BoardRow[];
+  rows: readonly Row[];
   title: string;
   why: string;
   children: ReactNode;
@@ -39,23 +40,23 @@ interface Props {
 /** One line each: why it has no index, and the dimensions that it has. */
 function Unranked({ board, rows, title, why, children }: Props) {
   const { href } = usePage();
-  const columns: readonly Column<BoardRow>[] = [
+  const columns: readonly Column<Row>[] = [
     {
       id: "subject",
       title: "Subject",
       rowHeader: true,
       ascendingFirst: true,
       className: "w-[24rem] max-w-[24rem] max-md:max-w-[9rem]",
-      sortValue: ({ subject }) => subject.label,
-      cellHint: ({ subject }) => subject.label,
-      cell: ({ subject, label_doubt }) => (
+      sortValue: ({ label }) => label,
+      cellHint: ({ label }) => label,
+      cell: ({ subject, label, label_doubt }) => (
         <span className="flex items-baseline gap-1.5">
           <a
             href={href(route("subject", { subject: subject.id }))}
-            aria-label={subject.label}
+            aria-label={label}
             className="min-w-0 truncate text-ink no-underline hover:underline"
           >
-            <SubjectLabel subject={subject} />
+            <SubjectLabel label={label} name={subject.name} />
           </a>
           <LabelDoubt doubt={label_doubt} />
         </span>
@@ -83,9 +84,10 @@ function Unranked({ board, rows, title, why, children }: Props) {
       cell: (row) =>
         `${count(row.whole_runs)} of ${count(row.runs)}${row.whole_index === null ? "" : `: ${orDash(row.shown.whole_index)}`}`,
     },
-    ...board.dimensions.flatMap((dimension, place): Column<BoardRow>[] =>
+    ...board.dimensions.flatMap((dimension): Column<Row>[] => {
+      const score = (row: Row) => dimensionOf(row, dimension.name, null);
       // of a dimension that nobody has there is nothing to show
-      dimension.weight && rows.some((row) => (row.dimensions[place]?.value ?? null) !== null)
+      return dimension.weight && rows.some((row) => score(row).value !== null)
         ? [
             {
               id: `d.${dimension.name}`,
@@ -93,18 +95,18 @@ function Unranked({ board, rows, title, why, children }: Props) {
               hint: "0 to 100, where all of its marks are there",
               numeric: true,
               className: "max-2xl:hidden",
-              sortValue: (row) => row.dimensions[place]?.value ?? null,
-              cell: (row) => orDash(row.dimensions[place]?.shown ?? null),
+              sortValue: (row) => score(row).value,
+              cell: (row) => orDash(score(row).shown),
             },
           ]
-        : [],
-    ),
-    numberColumn("judged", "Judged", ({ health }) => `${count(health.judged)} of ${count(health.transcripts)}`, {
+        : [];
+    }),
+    numberColumn("judged", "Judged", judgedOf, {
       hint: "Conversations that are judged, of those planned for its runs",
       className: "max-sm:hidden",
-      sortValue: ({ health }) => health.judged,
+      sortValue: ({ health }) => health.transcripts_judged,
     }),
-    column("data", "Data", ({ health }) => <DataHealth health={health} short />, {
+    column("data", "Data", (row) => <DataHealth row={row} columns={board.columns} />, {
       className: "whitespace-nowrap max-lg:hidden",
     }),
   ];
@@ -116,7 +118,6 @@ function Unranked({ board, rows, title, why, children }: Props) {
       columns={columns}
       rowKey={(row) => row.subject.id}
       caption={`${title}: ${plural(rows.length, "subject")}`}
-      scroll=""
     />
   );
 }

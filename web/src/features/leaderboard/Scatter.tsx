@@ -1,12 +1,12 @@
 import { useState } from "react";
-import type { BoardRow } from "../../api/types";
+import type { Row } from "../../api/types";
 import { usePage } from "../../hooks/usePage";
 import { orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
 import { Label } from "../../components/labels";
 
 interface Point {
-  row: BoardRow;
+  row: Row;
   x: number;
   index: number;
   says: string;
@@ -28,7 +28,7 @@ const dollarTick = (dollars: number) =>
   `$${dollars >= 1 ? String(dollars) : dollars.toFixed(Math.max(2, -Math.floor(Math.log10(dollars))))}`;
 
 /** The index against what a run costs, and against how long the replies are. */
-export function Scatter({ rows }: { rows: readonly BoardRow[] }) {
+export function Scatter({ rows }: { rows: readonly Row[] }) {
   const priced = rows.filter(({ price }) => price?.dollars_per_run != null);
   const long = rows.filter(({ reply_length }) => reply_length !== null);
   const free = priced.filter(({ price }) => price?.free).length;
@@ -69,8 +69,8 @@ export function Scatter({ rows }: { rows: readonly BoardRow[] }) {
   );
 }
 
-function pointOf(row: BoardRow, x: number, says: string): Point {
-  return { row, x, index: row.index.value ?? 0, says: `index ${orDash(row.index.shown)}, ${says}` };
+function pointOf(row: Row, x: number, says: string): Point {
+  return { row, x, index: row.index ?? 0, says: `index ${orDash(row.shown.index)}, ${says}` };
 }
 
 interface Name {
@@ -84,7 +84,7 @@ interface Name {
 function apart(names: readonly Name[]): Name[] {
   const kept: (Name & { left: number; end: number })[] = [];
   for (const name of names) {
-    const wide = LETTER * name.point.row.subject.label.length;
+    const wide = LETTER * name.point.row.label.length;
     const left = name.right ? name.x - wide : name.x;
     const end = left + wide;
     const covers = kept.some((one) => Math.abs(one.y - name.y) < LINE && left < one.end && one.left < end);
@@ -153,14 +153,14 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
           </g>
         ))}
         {points.map((point) => {
-          const { subject, index } = point.row;
-          const rerun = index.uncertainty.rerun;
+          const { subject, label, index_interval } = point.row;
+          const { rerun } = index_interval;
           const picked = address.picked.includes(subject.id);
           return (
             <a
               key={subject.id}
               href={href(route("subject", { subject: subject.id }))}
-              aria-label={`${subject.label}: ${point.says}`}
+              aria-label={`${label}: ${point.says}`}
               onMouseEnter={() => setSeen(point)}
               onMouseLeave={() => setSeen(null)}
               onFocus={() => setSeen(point)}
@@ -200,7 +200,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
               pointerEvents="none"
               aria-hidden="true"
             >
-              {point.row.subject.label}
+              {point.row.label}
             </text>
           );
         })}
@@ -208,7 +208,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
       <p className="min-h-5 text-sm text-soft">
         {seen ? (
           <>
-            <Label text={seen.row.subject.label} className="text-ink" />: {seen.says}
+            <Label text={seen.row.label} className="text-ink" />: {seen.says}
           </>
         ) : (
           note

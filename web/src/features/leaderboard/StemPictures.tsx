@@ -1,4 +1,4 @@
-import type { Board, BoardRow, BranchStatistics } from "../../api/types";
+import type { Board, BranchStatistics, Row } from "../../api/types";
 import { DataTable, WithInterval, type Column } from "../../components/tables";
 import { Disclosure } from "../../components/sections";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
@@ -8,14 +8,14 @@ import { route } from "../../routes";
 
 interface Props {
   board: Board;
-  ranked: readonly BoardRow[]; // those that are shown
+  ranked: readonly Row[]; // those that are shown
   picked: readonly string[];
 }
 
 /** Of a board of stems: how long its subjects hold. */
 export function StemPictures({ board, ranked, picked }: Props) {
-  const standing = ranked.flatMap(({ subject: { id, label }, branches }): Curve[] =>
-    branches?.folds ? [{ subject: id, label, folds: branches.folds }] : [],
+  const standing = ranked.flatMap(({ subject, label, branches }): Curve[] =>
+    branches?.folds ? [{ subject: subject.id, label, folds: branches.folds }] : [],
   );
   const chosen = standing.filter(({ subject }) => picked.includes(subject));
   const curves = (chosen.length ? chosen : standing).slice(0, MOST_CURVES);
@@ -46,7 +46,7 @@ export function StemPictures({ board, ranked, picked }: Props) {
   );
 }
 
-type Known = BoardRow & { branches: BranchStatistics };
+type Known = Row & { branches: BranchStatistics };
 
 function FieldTable({ rows }: { rows: readonly Known[] }) {
   const { href } = usePage();
@@ -57,10 +57,10 @@ function FieldTable({ rows }: { rows: readonly Known[] }) {
       title: "Subject",
       rowHeader: true,
       ascendingFirst: true,
-      sortValue: ({ subject }) => subject.label,
-      cell: ({ subject }) => (
+      sortValue: ({ label }) => label,
+      cell: ({ subject, label }) => (
         <a href={href(route("subject", { subject: subject.id }))} className="label text-ink">
-          <bdi>{subject.label}</bdi>
+          <bdi>{label}</bdi>
         </a>
       ),
     },

@@ -1,10 +1,11 @@
-import type { Board, Dimension, BoardRow } from "../../api/types";
-import { DataHealth, dataProblems, COST, costOf, LENGTH, priceInParts, REASONING } from "../../components/boardRows";
-import { shownColumn, column, numberColumn, type Column } from "../../components/tables";
+import type { Board, Dimension, Row } from "../../api/types";
+import { COST, costOf, DataHealth, describedColumn, LENGTH, REASONING, severity } from "../../components/boardRows";
+import { column, numberColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
 import { LabelDoubt, PossibleRanks, SubjectLabel } from "../../components/labels";
 import type { PageContextValue } from "../../hooks/usePage";
 import { orDash, heatColor } from "../../lib/format";
+import { columnId, dimensionOf, indexOf, known } from "../../lib/rows";
 import { route, type AddressOf, type SharedParams } from "../../routes";
 
 interface ColumnContext {
@@ -12,7 +13,7 @@ interface ColumnContext {
   page: PageContextValue;
   scale: Scale;
   kind: SharedParams["interval"];
-  extras: boolean; // dimensions without weight are shown, too
+  extras: boolean; // all columns
   view: AddressOf<"leaderboard">["view"];
 }
 
@@ -22,7 +23,7 @@ const ON_PHONE = { forest: "max-md:w-full max-md:max-w-0", heat: "max-md:min-w-3
 /** How wide a name may be, where there is room for more columns. */
 const NAME_WIDTH = {
   forest: "md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]",
-  table: "md:max-w-[13rem] xl:max-w-[17rem] min-[88rem]:max-w-[24rem]",
+  table: "md:max-w-[13rem] xl:max-w-[17rem]",
   heat: "md:max-w-[13rem] xl:max-w-[17rem] min-[88rem]:max-w-[24rem]",
   scatter: "",
 };
@@ -30,14 +31,14 @@ const NAME_WIDTH = {
 const POSSIBLE_RANKS = <span className="inline-block max-w-18 whitespace-normal">Possible ranks</span>;
 
 /** The columns that every view begins with. */
-function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardRow>[] {
+function firstColumns({ board, page, kind, scale, view }: ColumnContext): Column<Row>[] {
   const { picked } = page.address;
   return [
     {
       id: "pick",
       title: <span className="sr-only">Pick for comparison</span>,
       className: "w-7 no-print max-sm:!px-1",
-      cell: ({ subject: { id, label } }) => (
+      cell: ({ subject: { id }, label }) => (
         <input
           type="checkbox"
           className="size-4 translate-y-0.5 accent-accent"
@@ -67,25 +68,25 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
         ) : null,
       ascendingFirst: true,
       rowHeader: true,
-      sortValue: (row) => row.subject.label,
+      sortValue: (row) => row.label,
       // one line a row: what does not fit is in the tooltip
       className: `max-sm:!px-1 ${ON_PHONE[view === "table" ? "forest" : view]}`,
-      cellHint: (row) => row.subject.label,
+      cellHint: (row) => row.label,
       cell: (row) => (
         <>
           <span className={`flex items-baseline gap-1.5 ${NAME_WIDTH[view]}`}>
             <a
               href={page.href(route("subject", { subject: row.subject.id }))}
-              aria-label={row.subject.label}
+              aria-label={row.label}
               className="min-w-0 truncate text-ink no-underline hover:underline max-sm:text-sm"
             >
-              <SubjectLabel subject={row.subject} />
+              <SubjectLabel label={row.label} name={row.subject.name} />
             </a>
             <LabelDoubt doubt={row.label_doubt} />
           </span>
           {view === "heat" ? null : (
             <span className="-mt-0.5 -mb-1 block md:hidden">
-              <IntervalBar score={row.index} scale={scale} kind={view === "forest" ? "both" : kind} />
+              <IntervalBar score={indexOf(row, board.why)} scale={scale} kind={view === "forest" ? "both" : kind} />
             </span>
           )}
         </>
@@ -97,16 +98,14 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
       hint: "The Independence Index, 0 to 100, and its 95% CI",
       numeric: true,
       className: "max-sm:!px-1",
-      sortValue: (row) => row.index.value,
-      cell: ({ index, price, without_sessions, index: { shown, uncertainty } }) => (
-        <span title={`${scoreInWords(index, "both")}${withoutSessions(without_sessions)}`}>
-          <span className="font-semibold">{orDash(shown)}</span>
+      sortValue: (row) => row.index,
+      cell: (row) => (
+        <span title={`${scoreInWords(indexOf(row, board.why), "both")}${withoutSessions(row)}`}>
+          <span className="font-semibold">{orDash(row.shown.index)}</span>
           <span className="ml-1.5 inline-block min-w-19 text-left text-sm text-faint max-md:hidden">
-            {(kind === "rerun" ? uncertainty.rerun : uncertainty.new_scenarios)?.shown}
+            {(kind === "rerun" ? row.index_interval.rerun : row.index_interval.new_scenarios)?.shown}
           </span>
-          {view === "heat" ? null : (
-            <span className="-mb-1 block text-xs text-faint md:hidden">{costOf({ price })}</span>
-          )}
+          {view === "heat" ? null : <span className="-mb-1 block text-xs text-faint md:hidden">{costOf(row)}</span>}
         </span>
       ),
     },
@@ -114,48 +113,53 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
 }
 
 /** The rerun interval of the index, were nothing allowed for between sessions. */
-function withoutSessions(without: BoardRow["without_sessions"]): string {
+function withoutSessions({ index_interval_without_sessions: without }: Row): string {
   return without?.rerun ? `; rerun without the allowance for sessions ${without.rerun.shown}` : "";
 }
 
-export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
+export function tableColumns(context: ColumnContext): Column<Row>[] {
   const { board, kind, extras } = context;
+  const described = known(board.columns, board.rows);
   const columns = firstColumns(context);
-  if (board.rows.some((row) => row.as_published)) {
+  if (board.rows.some((row) => row.index_interval_as_published)) {
     columns.push(
-      numberColumn("as_published", "CI as published", (row) => row.as_published?.shown, {
+      numberColumn("as_published", "CI as published", (row) => row.index_interval_as_published?.shown, {
         hint: "The interval of the index that came with the imported data: a bootstrap over runs, which covers 50 to 85%",
         className: "whitespace-nowrap max-lg:hidden",
       }),
     );
   }
-  board.dimensions.forEach((dimension, index) => {
-    if (dimension.weight || extras) columns.push(dimensionColumn(dimension, index, kind));
-  });
-  if (board.rows.some((row) => row.deviation !== null)) {
-    columns.push(
-      shownColumn("deviation", "SD", {
-        hint: "Standard deviation of the runs' indices: how much the same test varies when it is given again",
-        className: "max-2xl:hidden",
-        sortValue: (row) => row.deviation,
-      }),
-    );
+  for (const dimension of board.dimensions) {
+    if (dimension.weight || extras) columns.push(dimensionColumn(dimension, board.why, kind));
   }
-  columns.push(
-    column("health", "Data", (row) => <DataHealth health={row.health} short />, {
+  const shown = described.filter((one) => extras || !one.wide || columnId(one) === COST);
+  const room = (at: string) => (extras ? "max-lg:hidden" : at);
+  return [
+    ...columns,
+    ...shown.filter((one) => !one.wide).map((one) => ({ ...describedColumn(one), className: room("max-2xl:hidden") })),
+    column("health", "Data", (row) => <DataHealth row={row} columns={board.columns} />, {
       hint: "What is wrong with the replies and verdicts that the score is made of",
-      className: "whitespace-nowrap max-xl:hidden",
-      sortValue: severity,
+      className: `whitespace-nowrap ${room("max-xl:hidden")}`,
+      sortValue: (row) => severity(row, board.columns),
     }),
-  );
-  return [...columns, ...costColumns(board, "max-[120rem]:hidden")];
+    ...shown
+      .filter((one) => one.wide)
+      .map((one) => ({ ...describedColumn(one), className: "whitespace-nowrap max-lg:hidden" })),
+  ];
 }
+
+/** What the numbers are based on, as far as the forest plot has it, and where there is room for it. */
+const BESIDE_BARS: Readonly<Record<string, string>> = {
+  [COST]: "max-lg:hidden",
+  [LENGTH]: "max-2xl:hidden",
+  [REASONING]: "max-2xl:hidden whitespace-nowrap",
+};
 
 function dimensionColumn(
   { name, title, weight, inverted }: Dimension,
-  index: number,
+  why: string | null,
   kind: ColumnContext["kind"],
-): Column<BoardRow> {
+): Column<Row> {
   const counts = weight ? `${weight} of the index's 100 points` : "not part of the index";
   return {
     id: name,
@@ -163,10 +167,10 @@ function dimensionColumn(
     hint: `${title}: ${counts}${inverted ? "; reversed, so that 100 is the independent end" : ""}`,
     numeric: true,
     className: "max-lg:hidden",
-    sortValue: (row) => row.dimensions[index]?.value,
+    sortValue: (row) => dimensionOf(row, name, why).value,
     cell: (row) => {
-      const score = row.dimensions[index];
-      return score ? (
+      const score = dimensionOf(row, name, why);
+      return (
         <span
           className="-mx-1 inline-block min-w-9 rounded px-1"
           style={heatColor(score.value)}
@@ -174,32 +178,12 @@ function dimensionColumn(
         >
           {orDash(score.shown)}
         </span>
-      ) : null;
+      );
     },
   };
 }
 
-/** What a run costs, how long the replies are, and how much reasoning they came with. */
-function costColumns({ rows }: Board, ifReasoningFits: string): Column<BoardRow>[] {
-  const priced = rows.some(({ price }) => price?.dollars_per_run != null);
-  const reasoned = rows.some((row) => row.reasoning_tokens ?? row.reasoning_doubt);
-  return [
-    ...(priced ? [{ ...COST, className: "max-lg:hidden", cellHint: costInParts }] : []),
-    { ...LENGTH, className: "max-2xl:hidden" },
-    ...(reasoned ? [{ ...REASONING, className: `${ifReasoningFits} whitespace-nowrap` }] : []),
-  ];
-}
-
-function costInParts({ price }: BoardRow): string | undefined {
-  return priceInParts(price) || undefined;
-}
-
-/** The worse the data, the higher. */
-function severity({ health }: BoardRow): number {
-  return health.failed_share + health.cut_off_share + health.judge_failed + dataProblems(health).length / 1e6;
-}
-
-export function forestColumns(context: ColumnContext): Column<BoardRow>[] {
+export function forestColumns(context: ColumnContext): Column<Row>[] {
   const { scale, board } = context;
   const ticks = ticksOf(scale);
   return [
@@ -209,18 +193,21 @@ export function forestColumns(context: ColumnContext): Column<BoardRow>[] {
       title: <Ruler scale={scale} />,
       className: "w-full max-md:hidden max-lg:!pr-4",
       cellClass: "!py-0 !align-middle [&>span]:h-8",
-      cell: (row) => <IntervalBar score={row.index} scale={scale} kind="both" ticks={ticks} />,
+      cell: (row) => <IntervalBar score={indexOf(row, board.why)} scale={scale} kind="both" ticks={ticks} />,
     },
-    ...costColumns(board, "max-2xl:hidden"),
+    ...known(board.columns, board.rows).flatMap((one) => {
+      const className = BESIDE_BARS[columnId(one)];
+      return className === undefined ? [] : [{ ...describedColumn(one), className }];
+    }),
   ];
 }
 
 /** Every subject in every scenario. */
-export function heatColumns(context: ColumnContext): Column<BoardRow>[] {
+export function heatColumns(context: ColumnContext): Column<Row>[] {
   const { board, page } = context;
   return [
     ...firstColumns(context),
-    ...board.scenarios.map(({ id, title, shown }, index): Column<BoardRow> => ({
+    ...board.scenarios.map(({ id, title, shown }, index): Column<Row> => ({
       id: `s.${id}`,
       title: (
         <a

@@ -1,6 +1,6 @@
 import { expect, test, describe, it } from "vitest";
 import { linearAxis, logAxis } from "./Scatter";
-import type { BoardRow } from "../../api/types";
+import type { Row } from "../../api/types";
 import { passes, toggled, vendors } from "./filters";
 
 test("a linear axis holds its values between round ticks", () => {
@@ -23,17 +23,18 @@ test("a logarithmic axis counts in ones, twos and fives, and over many powers in
   expect(logAxis([0.01, 0.1], String).place(0.1)).toBe(1);
 });
 
-const row = (label: string, family: string | null, thinks = false, provider: string | null = null): BoardRow =>
+const row = (label: string, vendor: string | null, thinks = false, provider: string | null = null): Row =>
   ({
-    standing: { rank_low: 1, rank_high: 2, tied_with_best: family === "a" },
-    standing_new_scenarios: { rank_low: 1, rank_high: 3, tied_with_best: true },
+    ranks: { rank_low: 1, rank_high: 2, tied_with_best: vendor === "a" },
+    ranks_new_scenarios: { rank_low: 1, rank_high: 3, tied_with_best: true },
     thinks,
-    subject: { id: label, label, model: label, family, provider, reasoning: "off" },
-  }) as BoardRow;
+    label,
+    subject: { id: label, model: label, vendor, provider, reasoning: "off" },
+  }) as Row;
 const rows = [row("a/one", "a", true), row("b/two+fast", "b", false, "fast"), row("three", null)];
 const NOTHING = { find: "", only: [], picked: [], most: "", interval: "rerun" } as const;
 const labels = (find: string, only: string[], picked: string[] = []) =>
-  rows.filter((row) => passes(row, { ...NOTHING, find, only, picked })).map((one) => one.subject.label);
+  rows.filter((row) => passes(row, { ...NOTHING, find, only, picked })).map((one) => one.label);
 
 describe("the leaderboard's filters", () => {
   it("let everything pass where none is set", () => {
@@ -54,7 +55,7 @@ describe("the leaderboard's filters", () => {
   });
 
   it("leave out what costs more, and what nobody knows the price of", () => {
-    const [cheap, dear] = [0.009, 0.02].map((dollars_per_run) => ({ dollars_per_run }) as BoardRow["price"]);
+    const [cheap, dear] = [0.009, 0.02].map((dollars_per_run) => ({ dollars_per_run }) as Row["price"]);
     const priced = rows.map((row, index) => ({ ...row, price: [cheap, dear, null][index] ?? null }));
     const left = (most: string) => priced.filter((one) => passes(one, { ...NOTHING, most })).length;
     expect(["", "0.01", "$0,02", "much"].map(left)).toEqual([3, 1, 2, 3]);

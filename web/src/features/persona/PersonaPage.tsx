@@ -51,7 +51,7 @@ function Answer({ persona, asked }: { persona: Persona; asked: string }) {
   );
 }
 
-const labelOf = ({ subject }: PersonaSubject) => <SubjectLabel subject={subject} />;
+const labelOf = ({ subject }: PersonaSubject) => <SubjectLabel label={subject.label} name={subject.name} />;
 
 /** The character's own picture: the upper part of what is often a whole figure. */
 const Picture = ({ png }: { png: string }) => (

@@ -31,7 +31,6 @@ export default function ScenariosPage({ address }: { address: AddressOf<"scenari
               caption="Scenarios"
               sort={address.sort}
               onSort={(sort) => update({ sort })}
-              scroll="lg:overflow-visible"
             />
             <p className="mt-2 max-w-3xl text-sm text-soft">
               Points: of the index's 100. Difficulty: the per cent of its points that subjects lose. Discrimination: the

@@ -1,22 +1,21 @@
 import type { BranchStatistics, Subject, TechniqueFolds } from "../../api/types";
+import { judgedOf } from "../../components/boardRows";
 import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { FoldCurves } from "../../components/FoldCurves";
 import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
-import { count, humanize, orDash } from "../../lib/format";
+import { humanize, orDash } from "../../lib/format";
 
 /** What the subject did in the branches of its stems: their values, what stands beside the index, its curve. */
 export function Branches({ subject, branches }: { subject: Subject; branches: BranchStatistics }) {
   const { row } = subject;
-  const { id, label } = row.subject;
   const { folds } = branches;
   const leftOut = Object.entries(branches.left_out);
   const values = branchFigures([branches]).filter((one) => one.of(branches).value !== null);
   return (
     <>
-      {row.index.value === null ? (
+      {row.index === null ? (
         <p className="mb-2 text-sm text-warn">
-          It is not ranked. These values are of what is judged: {count(row.health.judged)} of{" "}
-          {count(row.health.transcripts)} conversations.
+          It is not ranked. These values are of what is judged: {judgedOf(row)} conversations.
         </p>
       ) : null}
       {leftOut.map(([branch, marks]) => (
@@ -47,7 +46,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
         </div>
         {folds ? (
           <div className="min-w-0">
-            <FoldCurves curves={[{ subject: id, label, folds }]} />
+            <FoldCurves curves={[{ subject: row.subject.id, label: row.label, folds }]} />
             {folds.techniques.length ? (
               <DataTable
                 rows={folds.techniques}

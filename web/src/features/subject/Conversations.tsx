@@ -191,13 +191,7 @@ export function Transcripts({ subject, board, address }: SubjectProps) {
         ) : null}
         {scenario ? <a href={href(route("scenario", { scenario }))}>This scenario over all subjects</a> : null}
       </p>
-      <DataTable
-        rows={rows}
-        columns={columns}
-        rowKey={(row) => row.id}
-        caption="Conversations"
-        scroll="lg:overflow-visible"
-      />
+      <DataTable rows={rows} columns={columns} rowKey={(row) => row.id} caption="Conversations" />
     </>
   );
 }
@@ -214,7 +208,7 @@ function Filters({ subject, board, address }: SubjectProps) {
   const { update, navigate, index } = usePage();
   const { data: whole = board } = useBoard(board.board.id, index.offer.frozen, true);
   const runs = [...new Set(subject.transcripts.map((one) => one.run))].sort((a, b) => a - b);
-  const models = whole.rows.map((row) => ({ value: row.subject.id, title: nameText(row.subject.label) }));
+  const models = whole.rows.map((row) => ({ value: row.subject.id, title: nameText(row.label) }));
   const scenarios = board.scenarios.map(({ id, title }) => ({ value: id, title }));
   return (
     <div role="group" aria-label="Narrow the list" className="no-print mb-2 flex flex-wrap items-end gap-x-4 gap-y-2">

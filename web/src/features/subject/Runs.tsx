@@ -1,7 +1,7 @@
 import type { RunDetail, Subject } from "../../api/types";
 import { DataTable, shownColumn, column, headColumn, type Column } from "../../components/tables";
 import { usePage } from "../../hooks/usePage";
-import { orDash, plural, heatColor } from "../../lib/format";
+import { orDash, plural, heatColor, minute } from "../../lib/format";
 import { route } from "../../routes";
 import type { SubjectProps } from "./Conversations";
 import { scaleAround, ticksOf } from "../../components/bars";
@@ -10,7 +10,7 @@ import { scaleAround, ticksOf } from "../../components/bars";
 export function Runs({ subject, board, address }: SubjectProps) {
   const { href } = usePage();
   if (!subject.runs.length) return <p className="text-soft">No run counts.</p>;
-  const { made } = subject;
+  const { made } = subject.row;
   const columns: Column<RunDetail>[] = [
     headColumn("run", "Run", ({ run }) => {
       const open = address.run === run;
@@ -44,7 +44,7 @@ export function Runs({ subject, board, address }: SubjectProps) {
     <>
       {made ? (
         <p className="mb-2 text-sm text-soft">
-          Made from {made.first} to {made.last} UTC, on {plural(made.days, "day")}. {made.says}
+          Made from {minute(made.first)} to {minute(made.last)} UTC, on {plural(made.days, "day")}. {made.says}
         </p>
       ) : null}
       <RunPlot subject={subject} />
@@ -61,9 +61,9 @@ function RunPlot({ subject }: { subject: Subject }) {
   const { navigate } = usePage();
   const runs = inTime(subject.runs).slice(-MOST);
   if (runs.length < FEWEST) return null;
-  const { index } = subject.row;
-  const { rerun } = index.uncertainty;
-  const scale = scaleAround([...runs.map((run) => run.index), index.value, rerun?.low, rerun?.high]);
+  const { index, index_interval } = subject.row;
+  const { rerun } = index_interval;
+  const scale = scaleAround([...runs.map((run) => run.index), index, rerun?.low, rerun?.high]);
   const wide = LEFT + STEP * Math.max(4, runs.length);
   const across = (place: number) => LEFT + STEP * (place + 0.5);
   const up = (value: number) => TOP + (HIGH * (scale.high - value)) / (scale.high - scale.low);
@@ -97,12 +97,12 @@ function RunPlot({ subject }: { subject: Subject }) {
             </text>
           </g>
         ))}
-        {index.value === null ? null : (
+        {index === null ? null : (
           <line
             x1={LEFT}
             x2={wide}
-            y1={up(index.value)}
-            y2={up(index.value)}
+            y1={up(index)}
+            y2={up(index)}
             className="stroke-accent opacity-60"
             strokeDasharray="5 4"
           />

@@ -5,6 +5,7 @@ import { Ruler, scoreInWords, IntervalBar, type Scale } from "../../components/b
 import { PossibleRanks } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash } from "../../lib/format";
+import { dimensionOf, indexOf } from "../../lib/rows";
 
 export const FULL_SCALE: Scale = { low: 0, high: 100 };
 
@@ -12,34 +13,35 @@ export const FULL_SCALE: Scale = { low: 0, high: 100 };
 export function Scores({ subject, board }: { subject: Subject; board: Board }) {
   const { row } = subject;
   const { address } = usePage();
-  const { why, uncertainty } = row.index;
-  const { rerun, new_scenarios } = uncertainty;
+  const { rerun, new_scenarios } = row.index_interval;
+  const { why } = indexOf(row, board.why);
   const scores = subject.profile.flatMap((field) => {
-    const [dimension, score] = [board.dimensions[field.place], row.dimensions[field.place]];
-    return dimension && score ? [{ dimension, score, field }] : [];
+    const dimension = board.dimensions[field.place];
+    return dimension ? [{ dimension, score: dimensionOf(row, dimension.name, board.why), field }] : [];
   });
+  const configurations = Object.entries(row.by_configuration);
   const others = Math.max(0, ...subject.profile.map((field) => field.others.length));
   return (
     <section aria-label="Scores">
       <div className="flex flex-wrap items-end gap-x-6 gap-y-1">
         <div>
           <span className="block text-5xl leading-none font-semibold tracking-tight tabular-nums">
-            {orDash(row.index.shown)}
+            {orDash(row.shown.index)}
           </span>
           <span className="eyebrow">Independence Index, 0 to 100</span>
         </div>
         <dl className="text-sm">
           {new_scenarios ? <Pair name="95% new scenarios CI" value={new_scenarios.shown} /> : null}
           {rerun ? <Pair name="95% rerun CI" value={rerun.shown} /> : null}
-          {row.without_sessions?.rerun ? (
-            <Pair name="without the allowance for sessions" value={row.without_sessions.rerun.shown} />
+          {row.index_interval_without_sessions?.rerun ? (
+            <Pair name="without the allowance for sessions" value={row.index_interval_without_sessions.rerun.shown} />
           ) : null}
           <Pair
             name="possible ranks"
             value={row.rank === null ? "not ranked" : <PossibleRanks row={row} kind={address.interval} />}
           />
-          {row.deviation === null ? null : (
-            <Pair name="standard deviation over runs" value={orDash(row.shown.deviation)} />
+          {row.standard_deviation === null ? null : (
+            <Pair name="standard deviation over runs" value={orDash(row.shown.standard_deviation)} />
           )}
         </dl>
       </div>
@@ -64,17 +66,17 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
           band holds the middle half of them, with their median. Weighted dimensions first.
         </p>
       ) : null}
-      {subject.by_configuration.length ? (
+      {configurations.length ? (
         <div className="mt-4">
           <h3>Each configuration by itself</h3>
           <ul className="mt-1 grid gap-x-6 sm:grid-cols-2">
-            {subject.by_configuration.map((part) => (
-              <li key={part.configuration} className="flex justify-between gap-3 border-b border-line py-1">
-                <span>{humanize(part.configuration)}</span>
+            {configurations.map(([name, part]) => (
+              <li key={name} className="flex justify-between gap-3 border-b border-line py-1">
+                <span>{humanize(name)}</span>
                 <span className="num">
-                  {orDash(part.index.shown)}
-                  {part.deviation === null ? null : (
-                    <span className="text-faint"> ± {orDash(part.shown.deviation)}</span>
+                  {orDash(part.shown.index)}
+                  {part.standard_deviation === null ? null : (
+                    <span className="text-faint"> ± {orDash(part.shown.standard_deviation)}</span>
                   )}
                 </span>
               </li>

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { endpoints, useApi, useBoard } from "../../api/queries";
-import type { Subject, NameChoice } from "../../api/types";
+import type { NameChoice, PageColumn, Subject } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { Disclosure, Section } from "../../components/sections";
 import { csvAndJson, Downloads } from "../../components/downloads";
@@ -42,7 +42,8 @@ export default function SubjectPage({ address }: { address: AddressOf<"subject">
 
 function Details({ subject, board, address }: SubjectProps) {
   const { href, update } = usePage();
-  const { id, label } = subject.row.subject;
+  const { label } = subject.row;
+  const { id } = subject.row.subject;
   useDocumentTitle(label);
   const others = address.picked.filter((one) => one !== id);
   const picked = address.picked.includes(id);
@@ -74,7 +75,7 @@ function Details({ subject, board, address }: SubjectProps) {
 
       <div className="mt-5 grid gap-8 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Scores subject={subject} board={board} />
-        <Facts subject={subject} />
+        <Facts subject={subject} columns={board.columns} />
       </div>
       {subject.row.branches ? (
         <Section
@@ -126,10 +127,10 @@ function Details({ subject, board, address }: SubjectProps) {
 }
 
 /** What is known of the subject beside its scores. */
-function Facts({ subject }: { subject: Subject }) {
+function Facts({ subject, columns }: { subject: Subject; columns: readonly PageColumn[] }) {
   const { row, served, shown } = subject;
-  const { subject: facts, health, price } = row;
-  const problems = dataProblems(health);
+  const { subject: facts, price } = row;
+  const problems = dataProblems(row, columns);
   const providers = served.slice(0, 6).map(([provider, replies]) => `${provider} (${count(replies)})`);
   const more = served.length > 6 ? ` and ${served.length - 6} more` : "";
   const perRun = price?.shown.dollars_per_run ? `${price.shown.dollars_per_run} a run` : "";
@@ -143,7 +144,7 @@ function Facts({ subject }: { subject: Subject }) {
     "Provider": facts.provider ? <Label text={`${facts.provider} (pinned)`} /> : "not pinned",
     "Served by": served.length ? <span className="label">{providers.join(", ") + more}</span> : null,
     "Reasoning": [facts.reasoning, reasoningInWords(row)].filter(Boolean).join("; "),
-    "Temperature": facts.temperature,
+    "Temperature": facts.temperature ?? "not sent",
     "Limit": facts.max_tokens ? `${count(facts.max_tokens)} tokens a reply` : null,
     "Cost": price?.free ? "free" : cost.filter(Boolean).join("; ") || null,
     "Runs": row.runs,
@@ -164,7 +165,7 @@ function Facts({ subject }: { subject: Subject }) {
             </div>
           ))}
       </dl>
-      <p className="mt-2 text-sm text-faint">{healthDetails(health)}.</p>
+      <p className="mt-2 text-sm text-faint">{healthDetails(row, columns)}.</p>
     </section>
   );
 }
