@@ -156,6 +156,16 @@ class MarkAgreement:
         """The mark's."""
         return self.mark.name
 
+    @property
+    def levels(self) -> Annotated[tuple[str, ...], SENT]:
+        """Their names, of a mark that has some."""
+        return self.mark.levels
+
+    @property
+    def asks(self) -> Annotated[str, SENT]:
+        """What judges are asked for."""
+        return self.mark.asks
+
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:

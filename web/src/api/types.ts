@@ -141,7 +141,6 @@ export interface Row {
   readonly rank: number | null;
   readonly subject: ChatModel;
   readonly label: string;
-  readonly run_scores: Readonly<Record<string, RunScore>>;
   readonly health: Health;
   readonly missing: readonly string[];
   readonly made: RunDates | null; // When its runs were; None: nothing was finished.
@@ -174,7 +173,6 @@ export interface Row {
   readonly standard_deviation: number | null; // Of the runs' indices (n - 1); None for a single run.
   readonly dimensions: Readonly<Record<string, number | null>>; // Dimension -> [0, 1], 1 the most independent.
   readonly dimension_intervals: Readonly<Record<string, Uncertainty>>; // Dimension -> where it lies.
-  readonly means: Readonly<Record<string, number | null>>; // Mark -> its mean, on the mark's scale.
   /** Of a pool: each configuration by itself; else empty. */
   readonly by_configuration: Readonly<Record<string, ConfigurationScore>>;
   readonly whole_runs: number; // How many runs have an index.
@@ -204,13 +202,6 @@ export interface ChatModel {
   readonly vendor: string | null; // Who made it.
   readonly name: string; // What the user types: the model id, after ``ENDPOINT:`` where that is not OpenRouter.
   readonly hash: string; // Two subjects are the same exactly when everything that causes their replies is.
-}
-
-/** One run of one subject. None: not every planned transcript has its mark. */
-export interface RunScore {
-  readonly means: Readonly<Record<string, number | null>>; // mark -> mean over its transcripts, on the mark's scale
-  readonly dimensions: Readonly<Record<string, number | null>>; // dimension -> [0, 1], 1 the most independent
-  readonly index: number | null; // [0, 100]
 }
 
 /**
@@ -455,8 +446,9 @@ export interface Effect {
 export interface SubjectIndices {
   readonly label: string;
   readonly indices: readonly (number | null)[];
-  readonly intervals: readonly (Interval | null)[]; // of the indices, by the same test again
+  readonly intervals: readonly (Interval | null)[];
   readonly changes: readonly (SubjectEffect | null)[]; // minus the first configuration's; None for itself
+  readonly shown: Shown<SubjectIndices, "indices">;
 }
 
 /**
@@ -564,15 +556,15 @@ export interface NameChoice {
  * What one subject called itself in one conversation: *first* when it chose freely, *final* at the end.
  */
 export interface NamesRead {
-  readonly label: string;
+  readonly subject_hash: string;
+  readonly subject: string;
   readonly run: number;
   readonly configuration: string;
   readonly scenario: string;
-  readonly asked: boolean; // for a name and a gender
+  readonly transcript: string;
   readonly first: ChosenName;
   readonly final: ChosenName;
-  readonly by: string | null; // the label of the model that read it; None: not read
-  readonly several: readonly string[];
+  readonly read_by: string | null;
   readonly name_changed: boolean | null; // by the judge's marks; None: not marked
   readonly gender_changed: boolean | null;
   /**
@@ -1102,8 +1094,7 @@ export interface LabelAgreement {
 
 /** How far two judges agree. */
 export interface PairAgreement {
-  readonly one: string;
-  readonly other: string;
+  readonly judges: readonly [string, string];
   readonly conversations: number; // marked by both
   readonly kappa: number | null; // mean over the marks that have one
   readonly shown: Shown<PairAgreement, "kappa">;
@@ -1119,7 +1110,6 @@ export interface Judges {
 /** All judges of one configuration (or the pooled default). */
 export interface JudgePanel {
   readonly found: Validation; // of its disputes and of the verdicts to be read, the first few hundred
-  readonly exams: readonly (string | null)[];
   readonly subjects: readonly string[]; // ids, in the order of the subjects that were found
   readonly disputes: readonly (string | null)[]; // ids of the transcripts, in the order of the disputes
   readonly disputed: number; // all of them
@@ -1129,16 +1119,18 @@ export interface JudgePanel {
 
 /** All judges of one protocol in one configuration (or the pooled default). */
 export interface Validation {
+  readonly protocol: Readonly<Record<string, string>>;
   readonly configurations: readonly string[];
   readonly judges: readonly JudgeRow[];
-  readonly main: string | null;
+  readonly main_judge: string | null;
   readonly conversations: number; // with a verdict of any judge
   readonly subjects: readonly SubjectRow[];
-  readonly favours: readonly SelfPreference[];
+  readonly self_preference: readonly SelfPreference[];
   readonly marks: readonly MarkAgreement[];
   readonly pairs: readonly PairAgreement[];
   readonly disputes: readonly Dispute[]; // the worst first; none where all agree
   readonly flagged: readonly Flagged[];
+  readonly weighting: string | null; // The weighting of the protocol that was asked for; None: its own.
 }
 
 /** What a judge marked, how leniently, and at what cost. */
@@ -1184,7 +1176,7 @@ export interface BoardExam {
 /** One subject under each judge. */
 export interface SubjectRow {
   readonly label: string;
-  readonly indices: readonly (number | null)[]; // in the judges' order
+  readonly indices: Readonly<Record<string, number | null>>; // judge's label -> index, in the judges' order
   readonly mean: number | null;
   readonly spread: number | null; // the highest minus the lowest of the same
   readonly shown: Shown<SubjectRow, "indices" | "mean" | "spread">;
@@ -1212,49 +1204,47 @@ export interface SelfPreference {
  * How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST conversations tell.
  */
 export interface MarkAgreement {
-  readonly mark: Mark;
   readonly measurement: "nominal" | "ordinal";
   readonly conversations: number; // marked by two judges or more
   readonly alpha: number | null; // Krippendorff's
   readonly alpha_interval: Interval | null;
-  readonly kappas: readonly (readonly [string, string, number | null])[];
-  readonly shown: Shown<MarkAgreement, "alpha" | "kappas">;
+  readonly kappas: readonly PairKappa[]; // of each pair
+  readonly mark: string; // The mark's.
+  readonly levels: readonly string[]; // Their names, of a mark that has some.
+  readonly asks: string; // What judges are asked for.
+  readonly shown: Shown<MarkAgreement, "alpha">;
 }
 
 /**
- * One thing that a judge marks: a (whole) number in [low, high], yes/no (counted as 1 and 0), or one of *levels*.
+ * How far two judges agree on one mark: Cohen's kappa with quadratic weights; names have none.
  */
-export interface Mark {
-  readonly name: string;
-  readonly kind: "number" | "whole" | "yes_no" | "levels";
-  readonly low: number;
-  readonly high: number;
-  readonly asks: string; // what the mark is about, in one line: stands in the schema that the judge fills in
-  readonly levels: readonly string[];
+export interface PairKappa {
+  readonly judges: readonly [string, string];
+  readonly kappa: number | null;
+  readonly shown: Shown<PairKappa, "kappa">;
 }
 
 /** One conversation that the judges mark differently. */
 export interface Dispute {
-  readonly place: JudgedConversation;
-  readonly spread: number;
-  readonly marks: readonly (readonly [string, readonly (number | null)[]])[];
-  readonly shown: Shown<Dispute, "spread" | "marks">;
-}
-
-/** The place of a marked conversation. */
-export interface JudgedConversation {
-  readonly subject: string; // label
+  readonly subject: string;
   readonly configuration: string;
   readonly run: number;
-  readonly scenario: string; // Its id in the protocol.
-  readonly title: string; // The scenario's.
+  readonly spread: number;
+  readonly marks: Readonly<Record<string, Readonly<Record<string, number | null>>>>;
+  readonly scenario: string;
+  readonly title: string;
+  readonly shown: Shown<Dispute, "spread" | "marks">;
 }
 
 /** One verdict that a person should read. */
 export interface Flagged {
-  readonly place: JudgedConversation;
+  readonly subject: string;
+  readonly configuration: string;
+  readonly run: number;
   readonly judge: string;
   readonly flags: readonly Flag[];
+  readonly scenario: string;
+  readonly title: string;
 }
 
 /** `api/exam.json`: the judges that have sat. */

@@ -1,6 +1,6 @@
 import { useMemo, useState, type ReactNode } from "react";
 import { endpoints, useApi } from "../../api/queries";
-import type { JudgedConversation, Judges, JudgePanel, Validation } from "../../api/types";
+import type { Dispute, Flagged, Judges, JudgePanel, Validation } from "../../api/types";
 import { RankingHead } from "../../components/BoardChooser";
 import { csvAndJson, Downloads } from "../../components/downloads";
 import { Section } from "../../components/sections";
@@ -81,9 +81,6 @@ function PanelDetails({ panel, ids }: { panel: Validation; ids: JudgePanel }) {
 }
 
 function Disputes({ panel, ids, letterOf }: PanelProps) {
-  const letter = (judge: number) => letterOf(panel.judges[judge]?.label ?? "");
-  const values = (all: readonly (string | null)[]) =>
-    all.flatMap((value, judge) => (value === null ? [] : [`${letter(judge)} ${value}`])).join(" ");
   return (
     <Section
       title="Where they disagree most"
@@ -92,14 +89,17 @@ function Disputes({ panel, ids, letterOf }: PanelProps) {
       <ShortList items={panel.disputes} columns="md:grid-cols-[minmax(0,1fr)_minmax(0,1.2fr)_4rem]">
         {(dispute, index) => (
           <>
-            <ConversationLink place={dispute.place} transcript={ids.disputes[index]} />
+            <ConversationLink place={dispute} transcript={ids.disputes[index]} />
             <span className="text-sm text-soft">
-              {dispute.marks
-                .map(([mark, given], place) => {
-                  const shown = dispute.shown.marks[place]?.[1] ?? [];
-                  const levels = panel.marks.find((about) => about.mark.name === mark)?.mark.levels ?? [];
-                  const named = given.map((value, judge) => levels[value ?? -1] ?? shown[judge] ?? null);
-                  return `${humanize(mark)}: ${values(named)}`;
+              {Object.entries(dispute.marks)
+                .map(([mark, given]) => {
+                  const levels = panel.marks.find((about) => about.mark === mark)?.levels ?? [];
+                  const named = Object.entries(given).flatMap(([judge, value]) =>
+                    value === null
+                      ? []
+                      : [`${letterOf(judge)} ${levels[value] ?? dispute.shown.marks[mark]?.[judge] ?? ""}`],
+                  );
+                  return `${humanize(mark)}: ${named.join(" ")}`;
                 })
                 .join(" · ")}
             </span>
@@ -122,7 +122,7 @@ function FlaggedVerdicts({ panel, ids, letterOf }: PanelProps) {
       <ShortList items={panel.flagged} columns="md:grid-cols-[minmax(0,1fr)_2rem_minmax(0,1.2fr)]">
         {(verdict, index) => (
           <>
-            <ConversationLink place={verdict.place} transcript={ids.flagged[index]} />
+            <ConversationLink place={verdict} transcript={ids.flagged[index]} />
             <span title={verdict.judge} className="font-semibold text-accent">
               {letterOf(verdict.judge)}
             </span>
@@ -163,7 +163,7 @@ function ShortList<T>({ items, columns, children }: ShortListProps<T>) {
   );
 }
 
-function ConversationLink({ place, transcript }: { place: JudgedConversation; transcript: string | null | undefined }) {
+function ConversationLink({ place, transcript }: { place: Dispute | Flagged; transcript: string | null | undefined }) {
   const { href } = usePage();
   const name = (
     <>

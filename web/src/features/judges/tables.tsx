@@ -43,7 +43,7 @@ function reachOf(values: readonly (number | null | undefined)[]): number {
   return 5 * Math.max(1, Math.ceil(Math.max(0, ...values.map((value) => Math.abs(value ?? 0))) / 5));
 }
 
-export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
+export function JudgesTable({ panel, letterOf }: PanelProps) {
   const intervals = panel.judges.flatMap(({ leniency_interval: one }) => [one?.low, one?.high]);
   const reach = reachOf([...intervals, ...panel.judges.map((judge) => judge.leniency)]);
   const columns: Column<Validation["judges"][number]>[] = [
@@ -58,7 +58,7 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
       cell: (row) => (
         <>
           <bdi>{row.label}</bdi>
-          <ExamLine exam={ids.exams[panel.judges.indexOf(row)] ?? null} className="font-normal" />
+          <ExamLine exam={row.exam?.line ?? null} className="font-normal" />
         </>
       ),
     },
@@ -88,7 +88,7 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
     }),
     numberColumn("flagged", "To read", (row) => count(row.flagged)),
   ];
-  const main = panel.main ? ` Main judge, used where no other is named: ${panel.main}.` : "";
+  const main = panel.main_judge ? ` Main judge, used where no other is named: ${panel.main_judge}.` : "";
   return (
     <TableSection
       title="The judges"
@@ -105,7 +105,7 @@ const KAPPAS = 10; // pairs of judges listed for each mark
 
 export function AgreementTable({ panel, letterOf }: PanelProps) {
   const columns: Column<Validation["marks"][number]>[] = [
-    column("mark", "Mark", ({ mark }) => humanize(mark.name), { rowHeader: true, cellHint: ({ mark }) => mark.asks }),
+    column("mark", "Mark", ({ mark }) => humanize(mark), { rowHeader: true, cellHint: ({ asks }) => asks }),
     numberColumn("conversations", "Conversations", (row) => count(row.conversations)),
     shownColumn("alpha", "Alpha", { cellClass: "font-semibold" }),
     intervalColumn((row) => row.alpha_interval),
@@ -117,11 +117,11 @@ export function AgreementTable({ panel, letterOf }: PanelProps) {
     column(
       "kappas",
       "Kappa of each pair",
-      ({ shown: { kappas } }) => {
-        const known = kappas.filter(([, , kappa]) => kappa !== null);
+      ({ kappas }) => {
+        const known = kappas.filter(({ kappa }) => kappa !== null);
         const first = known
           .slice(0, KAPPAS)
-          .map(([one, other, kappa]) => `${letterOf(one)}${letterOf(other)} ${kappa}`);
+          .map(({ judges, shown }) => `${judges.map(letterOf).join("")} ${shown.kappa}`);
         const more = known.length > KAPPAS ? ` … ${known.length - KAPPAS} more in the JSON` : "";
         return first.join(" · ") + more || "–";
       },
@@ -134,7 +134,7 @@ export function AgreementTable({ panel, letterOf }: PanelProps) {
       description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges, and where it lies if the subjects are a sample; it is ordinal, and nominal for levels that have no order. Kappa: Cohen's with quadratic weights, each pair; levels that have no order have none. A dash: fewer than ten conversations, or marks that do not vary."
       rows={panel.marks}
       columns={columns}
-      rowKey={(row) => row.mark.name}
+      rowKey={(row) => row.mark}
       caption="Agreement on each mark"
     />
   );
@@ -164,8 +164,8 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
       title: letterOf(label),
       hint: label,
       numeric: true,
-      sortValue: (row) => row.indices[index],
-      cell: (row) => orDash(row.shown.indices[index]),
+      sortValue: (row) => row.indices[label],
+      cell: (row) => orDash(row.shown.indices[label]),
     })),
     shownColumn("mean", "Mean", { sortValue: (row) => row.mean }),
     shownColumn("spread", "Spread", {
@@ -186,7 +186,7 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
 }
 
 export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
-  const columns: Column<Validation["favours"][number]>[] = [
+  const columns: Column<Validation["self_preference"][number]>[] = [
     column("judge", "Judge", (row) => letterOf(row.judge), { rowHeader: true, cellHint: (row) => row.judge }),
     column("whom", "Gives", (row) => (
       <>
@@ -204,10 +204,10 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
   const some =
     "Difference: its index minus the mean of the other judges', for its own kind; elsewhere: the same for all other subjects; prefers: the first minus the second, and where it lies if the subjects are a sample. A judge favours its own where all of the interval is above 0.";
   return (
-    <Section title="What judges give themselves" description={panel.favours.length ? some : none}>
-      {panel.favours.length ? (
+    <Section title="What judges give themselves" description={panel.self_preference.length ? some : none}>
+      {panel.self_preference.length ? (
         <DataTable
-          rows={panel.favours}
+          rows={panel.self_preference}
           columns={columns}
           rowKey={(row) => `${row.judge} ${row.whom}`}
           caption="What judges give their own kind"

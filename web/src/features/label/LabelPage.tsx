@@ -266,7 +266,7 @@ function Pairs({ person }: { person: string }) {
   const { href } = usePage();
   const agreement = useApi(endpoints.labelAgreement);
   const columns: Column<Pair>[] = [
-    column("judge", "Judge", (row) => <bdi className="label">{row.one === person ? row.other : row.one}</bdi>, {
+    column("judge", "Judge", (row) => <bdi className="label">{row.judges.find((judge) => judge !== person)}</bdi>, {
       rowHeader: true,
     }),
     numberColumn("conversations", "Marked by both", (row) => row.conversations),
@@ -287,7 +287,7 @@ function Pairs({ person }: { person: string }) {
             <DataTable
               rows={pairs}
               columns={columns}
-              rowKey={(row) => `${row.one} ${row.other}`}
+              rowKey={(row) => row.judges.join(" ")}
               caption="Agreement"
               className=""
             />

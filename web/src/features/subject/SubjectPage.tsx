@@ -183,7 +183,7 @@ function Names({ names, titles }: { names: readonly NameChoice[]; titles: Readon
     column("first", "Chose", (row) => <Name name={row.read.picks.join(", ") || null} gender={row.read.first.gender} />),
     column("final", "Final", (row) => <Name name={row.read.final.name} gender={row.read.final.gender} />),
     column("kept", "Kept", kept),
-    column("read_by", "Read by", (row) => row.read.by ?? "not read", { cellClass: "eyebrow label" }),
+    column("read_by", "Read by", (row) => row.read.read_by ?? "not read", { cellClass: "eyebrow label" }),
   ];
   return (
     <DataTable
