@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -102,6 +103,39 @@ def test_a_new_model_is_one_line(user: User, copy: Path) -> None:
     assert [row for row in rows if "new-model" in row] == ["acme/new-model,low,0.7,,True,,,,,,"]
     shown = aib(copy, user, "estimate-cost", "--all", "--protocol", "small", "--json", *trust)
     assert "acme/new-model@low-t0.7" in shown.stdout
+
+
+def test_a_new_column_is_one_edit(user: User, copy: Path) -> None:
+    """Terminal, report, JSON, CSV and page show it, with its title, its text and its meaning."""
+    (made,) = blocks("A new column")
+    health = copy / PACKAGE / "analysis/health.py"
+    before = health.read_text(encoding="utf-8")
+    place = "    @property\n    def attempts(self)"
+    assert before.count(place) == 1
+    health.write_text(before.replace(place, f"{made}\n{place}"), encoding="utf-8")
+    run = ("run", "scripted:acme/one", "--protocol", "small", "--runs", "2")
+    assert user.aib(*run).returncode == 0
+
+    wide = aib(copy, user, "leaderboard", "--wide")
+    row = json.loads(aib(copy, user, "leaderboard", "--json").stdout)["boards"][0]["ranked"][0]
+    report = aib(copy, user, "generate-report")
+    env = user.env | {"PYTHONPATH": str(copy / "src")}
+    code = (
+        "from independence_bench.viewer import boards;"
+        "print([one for one in boards.page_columns() if one.title == 'Complete'])"
+    )
+    page = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    ).stdout
+
+    assert "complete" in wide.stdout, wide.stderr
+    assert "100%" in wide.stdout
+    assert row["health"]["share_complete"] == 1.0
+    assert report.returncode == 0, report.stderr
+    written = (user.folder / "LEADERBOARD.md").read_text(encoding="utf-8")
+    assert "| Complete |" in written
+    assert "Complete: conversations that are whole" in written
+    assert "path=('health', 'share_complete')" in page
 
 
 def test_a_new_reading_command_is_three_files(user: User, copy: Path) -> None:
