@@ -6,12 +6,22 @@ From Python (docs/api.md): `run`, `judge`, `open_store`. Each is loaded when it 
 from importlib import import_module
 
 __version__ = "0.1.0"
-__all__ = ["BenchError", "RunOutcome", "StoreTables", "__version__", "judge", "open_store", "run"]
+__all__ = [
+    "BenchError",
+    "Run",
+    "RunOutcome",
+    "StoreTables",
+    "__version__",
+    "judge",
+    "open_store",
+    "run",
+]
 
 # name -> module: here, so that `import independence_bench` loads nothing; __init__.pyi says the
 # same to type checkers
 _OFFERED = {
     "BenchError": "errors",
+    "Run": "engine.run",
     "RunOutcome": "api.commands",
     "StoreTables": "api.tables",
     "judge": "api.commands",

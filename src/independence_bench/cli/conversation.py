@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -52,15 +53,16 @@ _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 @click.argument("scenario", required=False, type=FILLED)
 @click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
 @selecting(configuration_options)
-def show_(selection: Selection, subject: str, scenario: str | None, run: int | None) -> None:
+def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) -> None:
     """Print one conversation with all its marks.
 
     SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as
     negotiation. Without SCENARIO, the subject's stored scenarios are listed.
     """
+    selection = Selection(**selected)
     with selection.stored(earlier=True) as (opened, protocol, _):
         chosen = every_configuration(protocol)
-        if selection.variants or selection.delivery:
+        if selection.variants or selection.modes:
             chosen = selection.configurations(protocol)
         if scenario is None:
             _list_scenarios(*stored_scenarios(opened, protocol, chosen, subject, run), protocol)
@@ -113,7 +115,7 @@ def _list_scenarios(
     help="Only N conversations, the same ones for every labeller.",
 )
 @selecting(configuration_options)
-def label(selection: Selection, name: str, sample: int | None) -> None:
+def label(name: str, sample: int | None, **selected: Any) -> None:
     """Mark stored conversations yourself, blind, as the judge person:NAME.
 
     You see exactly what a model judge is told: the conversation and the rubric. Your marks are
@@ -128,6 +130,7 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
     person = Person(name)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
+    selection = Selection(**selected)
     with selection.stored() as (opened, protocol, _):
         queue = labelling_queue(
             opened, protocol, selection.configurations(protocol), person, sample

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -37,12 +39,13 @@ from independence_bench.cli.selection import (
     Selection,
     configured_boards,
     judge_option,
+    select,
     selecting,
 )
 from independence_bench.dataset.baseline import is_baseline, read_baseline, write_baseline
-from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.engine.run import Run
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
-from independence_bench.models.spec import PYTHON, Roster
+from independence_bench.models.spec import PYTHON
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.encode import json_text
@@ -102,18 +105,16 @@ SQLITE = b"SQLite format 3\0"
 )
 @selecting(judge_option, configuration_options, json_option)
 def command(
-    selection: Selection,
     file: Path,
     model: str | None,
     write: bool,
     margin: float | None,
     add_runs: int | None,
-    roster: Roster,
-    limits: Limits,
     yes: bool,
     junit_file: Path | None,
     summary: Path | None,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Test whether a stored build is worse than the baseline FILE (docs/ci.md).
 
@@ -137,12 +138,13 @@ def command(
     for option, target in (("--junit", junit_file), ("--summary", summary)):
         if target is not None and (is_baseline(_head(target)) or _head(target).startswith(SQLITE)):
             raise WrongUse(f"{option}: {target} is a store or a baseline; name another file")
+    selection = select(asked)
     if write:
         if add_runs or margin is not None:
             raise WrongUse("--add-runs and --max-drop are about a comparison: leave --write out")
         _write(selection, file, model)
         return
-    if selection.judge or selection.variants or selection.delivery:
+    if selection.judge or selection.variants or selection.modes:
         raise WrongUse(
             "--judge, --variants and --modes are about --write: a baseline names its judge and "
             "its configurations"
@@ -161,7 +163,16 @@ def command(
                     "`aib gate FILE NAME --add-runs`"
                 )
             say(f"first look: {statement(gate)}")
-            _add_runs(gate, store, files, roster, limits, add_runs, yes)
+            more = Run(
+                protocol=(gate.board.protocol, files),
+                models=(spec_of(gate.row.subject),),
+                configurations=gate.board.configurations,
+                runs=max(gate.row.runs) + add_runs,
+                parallel=1,
+                allow=permissions(),
+                **asked,
+            )
+            _add_runs(gate, more, store, yes)
             gate = look()
     for target, text in ((junit_file, junit(gate)), (summary, markdown(gate_view(gate)) + "\n")):
         if target is not None:
@@ -279,10 +290,10 @@ def _same_board(baseline: Baseline, store: Store, protocol: Protocol) -> Board:
 # ---------------------------------------------------------------- a second look
 
 
-def _add_runs(
-    gate: Gate, store: Store, files: Files, roster: Roster, limits: Limits, number: int, yes: bool
-) -> None:
-    """Play *number* more runs. Raises NotComplete if not all of them could be played."""
+def _add_runs(gate: Gate, more: Run, store: Store, yes: bool) -> None:
+    """Play *more* of the build, by the judge of the baseline. Raises NotComplete if not all of it
+    could be played.
+    """
     with store.reading() as connection:
         judge = registry.judges_to_ask(connection).get(gate.baseline.judge.hash)
     if judge is None:
@@ -290,19 +301,10 @@ def _add_runs(
             f"{gate.baseline.judge.label} cannot be asked: play with `aib rerun`, label, and gate "
             "without --add-runs"
         )
-    options = RunOptions(
-        protocol=gate.board.protocol,
-        files=files,
-        roster=roster,
-        specs=(spec_of(gate.row.subject),),
-        judge=judge,
-        configurations=gate.board.configurations,
-        runs=max(gate.row.runs) + number,
-        limits=limits,
-        allow=permissions(),
-    )
     check = partial(check_known, stored=[gate.row.subject])
-    report = calling.to_the_end(calling.carry_out(options, store, not yes, check, yes=yes))
+    report = calling.to_the_end(
+        calling.carry_out(replace(more, judge=judge), store, not yes, check, yes=yes)
+    )
     if report is None or not report.complete:
         raise NotComplete(
             "the added runs are not complete, so it stays undecided; `aib rerun` continues"

@@ -10,8 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
-from functools import wraps
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +18,8 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from independence_bench.api.named import ALLOWED_FILE, MODELS_FILE, Permissions
+from independence_bench.api.named import ALLOWED_FILE, Permissions
+from independence_bench.engine.named import MODELS_FILE
 from independence_bench.errors import WrongUse, handling
 from independence_bench.escape import harmless
 from independence_bench.models.local.files import data_folder
@@ -49,40 +49,16 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def gathering(
-    kind: type, name: str, *options: Callable[[Command], Command], **defaults: object
-) -> Callable[[Command], Command]:
-    """Give a command *options*; those that are fields of *kind* reach it as one such value, called
-    *name*.
-
-    A field that no option gives has the value in *defaults*, or its own default.
-    """
-    together(*options)(holder := click.Command(""))
-    names = {option.name for option in holder.params} & {field.name for field in fields(kind)}
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def call(**typed: Any) -> None:
-            typed[name] = kind(
-                **defaults | {field: typed.pop(field) for field in names & typed.keys()}
-            )
-            command(**typed)
-
-        return together(*options)(call)
-
-    return decorate
-
-
 # heading of `--help` -> options, as parameters are called; what is in none of them stands under the
 # last one
 OPTION_GROUPS = {
-    "Models": "listed every models models_file trust local_url local_model temperature "
+    "Models": "listed all models models_file trust local_url local_model temperature "
     "max_tokens reasoning_effort "
     "provider",
-    "What is played and judged": "protocol protocol_name experiments variants delivery judge "
+    "What is played and judged": "protocol protocol_name exp variants modes judge "
     "no_judge again weights",
     "How many runs": "runs",
-    "Money and speed": "budget price at_once calls_at_once yes",
+    "Money and speed": "budget price parallel parallel_tasks yes",
     "Several machines": "shard job on",
     "Other options": "",
 }
@@ -247,7 +223,7 @@ configuration_options = together(
     click.option(
         "--delivery",
         "--modes",
-        "delivery",
+        "modes",
         metavar="LIST",
         callback=as_list,
         help="Deliveries: user_role, tool_role.  [default: the protocol's]",
@@ -256,7 +232,7 @@ configuration_options = together(
 experiments_option = click.option(
     "-e",
     "--exp",
-    "experiments",
+    "exp",
     metavar="LIST",
     callback=as_list,
     help="Experiments, e.g. identity,stability.  [default: all]",

@@ -5,11 +5,12 @@ whether it holds.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,12 +27,11 @@ from independence_bench.cli.options import (
 from independence_bench.cli.persona_run import compare, run
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.ask_writers import ROUNDS, line_asker, write_items
-from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.engine.run import Run
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
 from independence_bench.judging.extraction import WRITTEN_TOKENS, card_text, items_of
 from independence_bench.models.local import NAME as EMBEDDED
-from independence_bench.models.spec import Roster
 from independence_bench.personas.cards import (
     ITEM_EXAMPLES,
     PNG,
@@ -123,9 +123,8 @@ def new(
     example: str | None,
     name: str | None,
     writer: str | None,
-    roster: Roster,
-    limits: Limits,
     store: str,
+    **asked: Any,
 ) -> None:
     """Write a new sheet: ask for what it needs, or read it.
 
@@ -159,7 +158,7 @@ def new(
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
         if writer is not None:
-            draft = replace(draft, statements=_written(writer, description, roster, limits, store))
+            draft = replace(draft, statements=_written(writer, description, store, asked))
         text = sheet_text(draft)
     else:
         text = sheet_text(_asked(name))
@@ -200,21 +199,23 @@ def _keep_picture(card: Path, picture: Path) -> None:
 
 
 def _written(
-    writer: str, description: Description, roster: Roster, limits: Limits, store: str
+    writer: str, description: Description, store: str, asked: Mapping[str, Any]
 ) -> tuple[Statement, ...]:
-    """What *writer* makes of *description*. Ends the command where it makes nothing."""
+    """What *writer*, *asked* as a run says it, makes of *description*. Ends the command where it
+    makes nothing.
+    """
     if writer == EMBEDDED:
         raise WrongUse("the embedded judge writes nothing; name a model with --writer")
     called = load("v2")  # as its judges are, with room for a list
     # a small model may never come to an end
     room = min(WRITTEN_TOKENS, 600 + len(card_text(description.texts)))
     called = replace(called, judge=replace(called.judge, max_tokens=room))
-    options = RunOptions(called, {}, roster, writer, limits=limits, allow=permissions())
+    wanted = Run(protocol=(called, {}), judge=writer, judge_only=True, allow=permissions(), **asked)
     display = ProgressDisplay(err())
     with open_store(store, typed=command_line()) as opened:
         approve = partial(calling.approved, ask=False, answered=True)  # one call for each file
-        asked = write_items(options, description.texts, opened, approve, display.in_one_line)
-        answer, report = calling.to_the_end(asked) or ("", None)
+        work = write_items(wanted, description.texts, opened, approve, display.in_one_line)
+        answer, report = calling.to_the_end(work) or ("", None)
         if report is not None:
             calling.say_end(report, opened, display.line(report, over=True))
     items = items_of(answer, description.texts)
@@ -342,9 +343,7 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
 @calling.one_subject_limit_options
 @calling.yes_option
 @store_option
-def write(
-    sheet: Path, writer: str | None, roster: Roster, limits: Limits, yes: bool, store: str
-) -> None:
+def write(sheet: Path, writer: str | None, yes: bool, store: str, **asked: Any) -> None:
     """Write down what the person says, in a file next to the sheet: mira.yaml, mira.lines.yaml.
 
     You may edit every line; what is edited is played again, and nothing else. What is in the file
@@ -370,7 +369,14 @@ def write(
     elif writer == EMBEDDED:
         raise WrongUse("the embedded judge cannot write; name a model with --writer")
     else:
-        complete = _have_written(found, left, written, today, writer, roster, limits, yes, store)
+        wanted = Run(
+            protocol=(protocol_of(found), {}),
+            judge=writer,
+            judge_only=True,
+            allow=permissions(),
+            **asked,
+        )
+        complete = _have_written(found, left, written, today, wanted, yes, store)
     if written:
         stems = {**found.frozen, **written}
         text = lines_text(
@@ -404,21 +410,18 @@ def _have_written(
     left: list[StemKey],
     written: dict[StemKey, StemLinesFile],
     today: str,
-    writer: str,
-    roster: Roster,
-    limits: Limits,
+    wanted: Run,
     yes: bool,
     store: str,
 ) -> bool:
-    """Have *writer* write what is *left*, into *written*; whether all of it was."""
+    """Have the judge of *wanted* write what is *left*, into *written*; whether all of it was."""
     say(
-        f"{plural(len(left), 'stem')} to be written by {label_text(writer)}, in 2 to "
+        f"{plural(len(left), 'stem')} to be written by {label_text(wanted.judge or '')}, in 2 to "
         f"{2 * ROUNDS} calls each"
     )
-    options = RunOptions(protocol_of(sheet), {}, roster, writer, limits=limits, allow=permissions())
     asker_of = partial(line_asker, sheet, left, written, today)
     with open_store(store, typed=command_line()) as opened:
-        answered = calling.is_answered(yes, limits)
-        asked = have_answered(options, opened, asker_of, 2 * ROUNDS * len(left), answered)
+        answered = calling.is_answered(yes, wanted)
+        asked = have_answered(wanted, opened, asker_of, 2 * ROUNDS * len(left), answered)
         report = calling.to_the_end(asked)
     return report is not None and report.complete

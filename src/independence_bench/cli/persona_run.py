@@ -11,22 +11,14 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.held_stems import Depth, held
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import keep_exclusions, read_roster
-from independence_bench.api.orders import (
-    EFFORTS,
-    NO_EFFORT,
-    forecast_line,
-    forecast_of_all,
-    lines_before,
-    specs_of,
-    with_settings,
-)
+from independence_bench.api.named import keep_exclusions
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     FILLED,
@@ -45,13 +37,12 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.preview import Forecast, Preview
-from independence_bench.engine.run import Report
+from independence_bench.engine.run import EFFORTS, Report, Run
 from independence_bench.engine.schedule import run_each
-from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.engine.session import find, find_roster
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text, name_text
 from independence_bench.lookup import fit
-from independence_bench.models.spec import Reasoning
 from independence_bench.personas.cards import read_picture
 from independence_bench.personas.earlier import at_depth, everyday_chat, read_chat, whole_turns
 from independence_bench.personas.sheet import (
@@ -63,6 +54,11 @@ from independence_bench.personas.sheet import (
 )
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, parse_stored
+from independence_bench.report.estimate_view import (
+    forecast_line,
+    forecast_of_all,
+    lines_before,
+)
 from independence_bench.report.persona_view import (
     Side,
     depths_json,
@@ -133,21 +129,13 @@ CROSSED = 3  # exit code, as of `aib gate` for what is worse
 def run(
     sheet: Path,
     models: tuple[str, ...],
-    runs: int,
-    judge: str | None,
-    temperature: float | None,
-    max_tokens: int | None,
-    reasoning_effort: str | None,
-    again: bool,
     quick: bool,
     after: str,
     chat: Path | None,
-    models_file: Path | None,
-    local_url: str | None,
-    limits: Limits,
     yes: bool,
     store: str,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Play a character, judge it, and say what it kept.
 
@@ -173,33 +161,22 @@ def run(
     played_files = [at_depth(protocol_files(loaded, quick), earlier, depth) for depth in turns]
     protocols = [protocol_of(loaded, files) for files in played_files]
     protocol = protocols[0]
-    roster = read_roster(models_file, local_url)
-    effort = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
-    named = split(",".join(models))
-    options = RunOptions(
-        protocol=protocol,
-        files=played_files[0],
-        roster=roster,
-        judge=judge or protocol.judge.model,
-        configurations=protocol.configurations,
-        specs=tuple(
-            with_settings(spec, temperature, max_tokens, effort)
-            for name in named
-            for spec in specs_of(name, roster)
-        ),
-        runs=runs,
-        again=again,
-        limits=limits,
-        allow=permissions(),
+    wanted = find(
+        Run(
+            protocol=(protocol, played_files[0]),
+            models=split(",".join(models)),
+            allow=permissions(),
+            **asked,
+        )
     )
     picture = _picture(picture_file(sheet))
     with open_store(store, typed=command_line()) as opened:
-        work = _carry_out(options, list(zip(protocols, played_files, strict=True)), opened, yes)
+        work = _carry_out(wanted, list(zip(protocols, played_files, strict=True)), opened, yes)
         report = calling.to_the_end(work)
         if report is None:
             raise SystemExit(1)
         _keep_picture(opened, [protocol.name for protocol in protocols], picture)
-        keep_exclusions(opened, roster)
+        keep_exclusions(opened, find_roster(wanted))
         played = {name_text(progress.label) for progress in report.subjects}
         depths = [
             _read(opened, depth, of, report.judge, played)
@@ -270,7 +247,7 @@ def _turns(typed: str) -> list[int]:
 
 
 async def _carry_out(
-    options: RunOptions, protocols: Sequence[tuple[Protocol, Files]], store: Store, yes: bool
+    wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store, yes: bool
 ) -> Report | None:
     """Play and judge each of *protocols* after all of them were foreseen; what it takes and how it
     ends is said.
@@ -278,7 +255,7 @@ async def _carry_out(
     Where it costs much a person is asked, unless *yes* was said, or a budget; None for a no.
     """
     display = ProgressDisplay(err())
-    answered = calling.is_answered(yes, options.limits)
+    answered = calling.is_answered(yes, wanted)
     lines: list[str] = []
 
     def approve(previews: Sequence[Preview]) -> bool:
@@ -290,7 +267,7 @@ async def _carry_out(
             say(*lines_before(first, "" if others else takes))
             say(
                 *(
-                    f"{other.plan.protocol.name} · {forecast_line(other.forecast)}"
+                    f"{other.session.protocol.name} · {forecast_line(other.forecast)}"
                     for other in others
                 )
             )
@@ -308,7 +285,7 @@ async def _carry_out(
         answered = answered or calling.is_much(whole)  # nobody is asked twice
         return True
 
-    report = await run_each(options, protocols, store, approve, display)
+    report = await run_each(wanted, protocols, store, approve, display)
     if report is None:
         return None
     calling.say_end(report, store, display.line(report, over=True))

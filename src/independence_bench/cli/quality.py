@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,11 +30,9 @@ from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.api.named import (
-    experiments_of,
     find_protocol,
     need_today,
     stored_subjects,
-    weighed,
 )
 from independence_bench.cli.options import (
     FILLED,
@@ -57,6 +56,7 @@ from independence_bench.cli.selection import (
     rules_option,
     selecting,
 )
+from independence_bench.engine.named import experiments_of, weighed
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
 from independence_bench.lookup import fit
@@ -99,14 +99,14 @@ WAYS = {
 @shown_options
 @legend_option
 @selecting(weights_option, json_option)
-def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
+def judges(names: tuple[str, ...], as_json: bool, **selected: Any) -> None:
     """Compare the judges: their indices for each subject, how far they agree, which verdicts to
     read.
 
     NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a
     judge, `aib label` a person; the embedded judge is included like any other.
     """
-    with selection.opened() as (opened, protocol):
+    with Selection(**selected).opened() as (opened, protocol):
         validated = validations(opened, protocol, names)
     if as_json:
         click.echo(validations_json(validated))
@@ -123,13 +123,14 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
 @shown_options
 @legend_option
 @selecting(judged_options, configuration_options, json_option)
-def scenarios(selection: Selection, as_json: bool) -> None:
+def scenarios(as_json: bool, **selected: Any) -> None:
     """Show how hard each scenario is, how many conversations are at an end of its scale, and how it
     goes with the others.
 
     Over the ranked subjects of one configuration, for each judge. docs/reports.md says what the
     figures are.
     """
+    selection = Selection(**selected)
     with selection.opened() as (opened, protocol):
         scored = configured_boards(selection, opened, protocol)
     measured = [(board, measure_board(board)) for board in scored]
@@ -158,11 +159,7 @@ def scenarios(selection: Selection, as_json: bool) -> None:
 @legend_option
 @selecting(judged_options, rules_option, configuration_options, json_option)
 def compare(
-    selection: Selection,
-    subjects: tuple[str, ...],
-    by: str | None,
-    against: str | None,
-    as_json: bool,
+    subjects: tuple[str, ...], by: str | None, against: str | None, as_json: bool, **selected: Any
 ) -> None:
     """Compare two subjects, scenario by scenario: the same protocol, configuration and judge.
 
@@ -187,6 +184,7 @@ def compare(
         raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
     if by and len(subjects) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
+    selection = Selection(**selected)
     if by == VERSION:
         versions = _versions(selection, against, subjects)
         values, views = [*map(version_values, versions)], [*map(version_view, versions)]
@@ -369,7 +367,7 @@ def _played_before(new: Protocol, store: Store) -> Protocol:
     "--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record."
 )
 @selecting(stored_models_option, experiments_option, judged_options, rules_option)
-def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
+def generate_report(folder: Path, keep: bool, **selected: Any) -> None:
     """Write a report on everything that is stored of one protocol.
 
     LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same
@@ -379,11 +377,12 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
     --models and --exp limit what is shown: ranks, intervals and the index stay those of all models
     and experiments.
     """
+    selection = Selection(**selected)
     with selection.opened() as (opened, protocol):
         chosen = stored_subjects(opened, protocol, selection.models) if selection.models else []
         only = Only(
             frozenset(subject.hash for subject in chosen),
-            experiments_of(protocol, selection.experiments),
+            experiments_of(protocol, selection.exp),
         )
         with opened.reading() as connection:
             records = read_examined(connection, protocol)

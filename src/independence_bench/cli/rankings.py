@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from typing import Any
 
 import click
 
@@ -67,7 +68,7 @@ from independence_bench.store import registry
 @shown_options
 @legend_option
 @selecting(stored_models_option, judged_options, rules_option, json_option)
-def leaderboard(selection: Selection, detailed: bool, wide: bool, as_json: bool) -> None:
+def leaderboard(detailed: bool, wide: bool, as_json: bool, **selected: Any) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
     --models, --top and --find choose which models are shown, --find by a word of their labels;
@@ -75,7 +76,7 @@ def leaderboard(selection: Selection, detailed: bool, wide: bool, as_json: bool)
 
     --rules published also lists every row that our own rules rank or score differently, and why.
     """
-    shown = shown_rows()
+    selection, shown = Selection(**selected), shown_rows()
     own_rules = selection.rules == OWN.name
     with selection.opened(earlier=True) as (opened, protocol):
         with opened.reading() as connection:

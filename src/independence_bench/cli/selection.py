@@ -6,32 +6,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import click
 
 from independence_bench.analysis import leaderboard
 from independence_bench.analysis.board import Board, BoardRecords
 from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.api.named import (
-    configurations,
-    find_protocol,
-    need_today,
-    not_stored,
-    open_results,
-    weighed,
-)
+from independence_bench.api.named import find_protocol, need_today, not_stored, open_results
 from independence_bench.cli.options import (
     FILLED,
     Command,
     command_line,
-    gathering,
     split,
     store_option,
     stored_protocol_option,
     together,
     weights_option,
 )
+from independence_bench.engine.named import configurations, weighed
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -52,9 +46,9 @@ class Selection:
     jury: str | None = None
     rules: str = OWN.name
     variants: tuple[str, ...] = ()
-    delivery: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-    experiments: tuple[str, ...] = ()
+    exp: tuple[str, ...] = ()
 
     @contextmanager
     def opened(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol]]:
@@ -81,7 +75,15 @@ class Selection:
 
     def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
         """Those of *protocol* that were asked for."""
-        return configurations(protocol, self.variants, self.delivery)
+        return configurations(protocol, self.variants, self.modes)
+
+
+def select(asked: dict[str, Any]) -> Selection:
+    """The selection among the values of a command's options, taken out of *asked*: the rest is of
+    a run.
+    """
+    mine = [field.name for field in fields(Selection) if field.name in asked]
+    return Selection(**{name: asked.pop(name) for name in mine})
 
 
 judge_option = click.option(
@@ -115,10 +117,8 @@ def jurors(judge: str | None, jury: str | None) -> list[str]:
 
 
 def selecting(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Give a command *options*, --protocol and --store; it gets those of a `Selection` as one, the
-    others by name.
-    """
-    return gathering(Selection, "selection", *options, stored_protocol_option, store_option)
+    """Give a command *options*, --protocol and --store: the fields of a `Selection` among them."""
+    return together(*options, stored_protocol_option, store_option)
 
 
 # ---------------------------------------------------------------- the boards that were asked for

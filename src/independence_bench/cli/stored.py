@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import click
 from sqlalchemy import Connection
@@ -261,13 +262,7 @@ def _amount(plan: DeletionPlan) -> str:
 )  # fmt: skip
 @legend_option
 @selecting(rules_option, weights_option, json_option)
-def audit(
-    selection: Selection,
-    path: str | None,
-    lowest: Severity,
-    top: int,
-    as_json: bool,
-) -> None:
+def audit(path: str | None, lowest: Severity, top: int, as_json: bool, **selected: Any) -> None:
     """Recompute every number from its records, and list what is missing or damaged.
 
     STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The
@@ -276,10 +271,10 @@ def audit(
     context = click.get_current_context()
     if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         raise WrongUse("the store is named twice: leave --store out, or the argument")
-    with replace(selection, store=path or selection.store).opened(earlier=True) as (
-        opened,
-        protocol,
-    ):
+    selection = Selection(**selected)
+    if path:
+        selection = replace(selection, store=path)
+    with selection.opened(earlier=True) as (opened, protocol):
         audited = audit_of(opened, protocol, RULES[selection.rules])
         if not audited.conversations and not audited.findings and not protocol.earlier_form:
             raise WrongUse(
