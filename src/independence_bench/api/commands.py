@@ -38,7 +38,6 @@ from independence_bench.engine.session import (
     find,
     find_roster,
     judge_spec_of,
-    listed,
     named_models,
     open_session,
     resolve_judge,
@@ -53,6 +52,7 @@ from independence_bench.errors import (
 )
 from independence_bench.escape import KNOWN
 from independence_bench.integrations.ray_cluster import Cluster, HandedOut, run_on_ray
+from independence_bench.lookup import listed
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME
 from independence_bench.models.local.files import data_folder
@@ -213,8 +213,8 @@ def run(
     """
     wanted = replace(models, **settings) if isinstance(models, Run) else Run(models, **settings)
     wanted.check()
-    wanted = find(replace(wanted, allow=_permissions(trust)))
-    work = _Work(tell)
+    wanted = find(replace(wanted, allow=permissions_of(trust)))
+    work = Work(tell)
     with open_store(str(store or default_store()), typed="independence_bench.run") as opened:
         ended = _outcome([work.done(work.report_on(wanted, opened))])
         keep_exclusions(opened, find_roster(wanted))
@@ -241,14 +241,14 @@ def judge(
     wanted = Run(**settings)
     wanted.check()
     named = listed(judges)
-    wanted = replace(wanted, roster=find_roster(wanted), allow=_permissions(trust))
+    wanted = replace(wanted, roster=find_roster(wanted), allow=permissions_of(trust))
     with open_store(
         str(store or default_store()), create=False, typed="independence_bench.judge"
     ) as opened:
         found = find_protocol(None if protocol is None else str(protocol), opened)
         need_today(found[0])
         wanted = stored_run(wanted, opened, found)
-        asked, work = named or (found[0].judge.model,), _Work(tell)
+        asked, work = named or (found[0].judge.model,), Work(tell)
         if len(asked) > 1:
             work.done(look_up(wanted, asked, opened))
         reports, failed = list[Report](), list[tuple[str, Trouble]]()
@@ -267,7 +267,8 @@ def judge(
     return replace(ended, complete=complete, troubles=(*ended.troubles, *failed))
 
 
-def _permissions(trust: str | Sequence[str]) -> Permissions:
+def permissions_of(trust: str | Sequence[str]) -> Permissions:
+    """Lets a key go where it belongs, where it was allowed before, and where *trust* says."""
     KNOWN.learn_proxies(environ)
     return Permissions(data_folder(environ) / ALLOWED_FILE, listed(trust))
 
@@ -290,7 +291,7 @@ def _outcome(reports: Sequence[Report]) -> RunOutcome:
 # ---------------------------------------------------------------- a loop of its own
 
 
-class _Work:
+class Work:
     """The work of one call, in an event loop of its own: in this thread, or in another where this
     one runs a loop.
     """
@@ -304,6 +305,15 @@ class _Work:
     async def report_on(self, wanted: Run, store: Store) -> Report:
         """What came of what is *wanted*."""
         report = await carry_out(wanted, store, self._approve, self._watch)
+        self._asker = None
+        assert report is not None  # noqa: S101 - no approval is asked for
+        return report
+
+    async def report_on_each(
+        self, wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store
+    ) -> Report:
+        """What came of what is *wanted* of each of *protocols*."""
+        report = await schedule.run_each(wanted, protocols, store, self._approve_all, self._watch)
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
         return report
@@ -336,6 +346,11 @@ class _Work:
         if self._tell is not None:
             for line in lines_before(preview):
                 self._tell(line)
+        return True
+
+    def _approve_all(self, previews: Sequence[Preview]) -> bool:
+        for preview in previews:
+            self._approve(preview)
         return True
 
     async def _watch(self, asker: Asker | HandedOut) -> None:

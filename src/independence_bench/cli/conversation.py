@@ -23,8 +23,16 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.analysis.results import labelling_queue
-from independence_bench.cli.options import FILLED, configuration_options, err, out, say
-from independence_bench.cli.selection import Selection, selecting
+from independence_bench.api.selection import Selection
+from independence_bench.cli.options import (
+    FILLED,
+    command_line,
+    configuration_options,
+    err,
+    out,
+    say,
+)
+from independence_bench.cli.selection import selecting
 from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import harmless
 from independence_bench.judging.judge import Person, QueuedTranscript, keep_marks, read_queued
@@ -60,7 +68,7 @@ def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) 
     negotiation. Without SCENARIO, the subject's stored scenarios are listed.
     """
     selection = Selection(**selected)
-    with selection.stored(earlier=True) as (opened, protocol, _):
+    with selection.stored(command_line(), earlier=True) as (opened, protocol, _):
         chosen = every_configuration(protocol)
         if selection.variants or selection.modes:
             chosen = selection.configurations(protocol)
@@ -131,7 +139,7 @@ def label(name: str, sample: int | None, **selected: Any) -> None:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     selection = Selection(**selected)
-    with selection.stored() as (opened, protocol, _):
+    with selection.stored(command_line()) as (opened, protocol, _):
         queue = labelling_queue(
             opened, protocol, selection.configurations(protocol), person, sample
         )

@@ -9,21 +9,14 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.baseline import (
-    Baseline,
-    baseline_of,
-    build_of,
-    check_same_test,
-    chosen_row,
-    has_items,
-    is_by_items,
+from independence_bench.analysis.gate import Gate
+from independence_bench.api.gates import (
+    GateAnswer,
+    baseline_protocol,
+    head_of,
+    look,
+    write_selected,
 )
-from independence_bench.analysis.board import Board
-from independence_bench.analysis.costs import subject_costs
-from independence_bench.analysis.gate import Gate, compare_build, resolution_of
-from independence_bench.analysis.held_stems import HeldStems, held
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import find_protocol
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
@@ -35,24 +28,14 @@ from independence_bench.cli.options import (
     show,
 )
 from independence_bench.cli.run import check_known, spec_of
-from independence_bench.cli.selection import (
-    Selection,
-    configured_boards,
-    judge_option,
-    select,
-    selecting,
-)
-from independence_bench.dataset.baseline import is_baseline, read_baseline, write_baseline
+from independence_bench.cli.selection import judge_option, select, selecting
+from independence_bench.dataset.baseline import is_baseline, read_baseline
 from independence_bench.engine.run import Run
-from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
+from independence_bench.errors import NotComplete, WrongUse, why
 from independence_bench.models.spec import PYTHON
-from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import Files
-from independence_bench.report.encode import json_text
 from independence_bench.report.format import plural
 from independence_bench.report.gate_view import (
     exit_code,
-    gate_values,
     gate_view,
     junit,
     resolution,
@@ -136,13 +119,19 @@ def command(
       2   wrong use, such as another protocol or judge, or not a baseline
     """
     for option, target in (("--junit", junit_file), ("--summary", summary)):
-        if target is not None and (is_baseline(_head(target)) or _head(target).startswith(SQLITE)):
+        if target is not None and (
+            is_baseline(head_of(target)) or head_of(target).startswith(SQLITE)
+        ):
             raise WrongUse(f"{option}: {target} is a store or a baseline; name another file")
     selection = select(asked)
     if write:
         if add_runs or margin is not None:
             raise WrongUse("--add-runs and --max-drop are about a comparison: leave --write out")
-        _write(selection, file, model)
+        written = write_selected(selection, file, model)
+        (build,) = written.baseline.builds
+        runs = f"{plural(len(build.runs), 'run')} of {written.baseline.protocol.name}"
+        say(f"{file}: {build.label}, {runs}, judge {written.baseline.judge.label}")
+        say(resolution(written.power, written.run_dollars))
         return
     if selection.judge or selection.variants or selection.modes:
         raise WrongUse(
@@ -151,10 +140,9 @@ def command(
         )
     baseline = read_baseline(file)
     with open_store(selection.store, create=False, typed=command_line()) as store:
-        protocol, files = _protocol(selection, baseline, store)
-        check_same_test(baseline, protocol, is_by_items(baseline, margin))
-        look = partial(_look, baseline, store, protocol, model, margin, 2 if add_runs else 1)
-        gate = look()
+        protocol, files = baseline_protocol(selection.protocol_name, baseline, store)
+        looked = partial(look, baseline, store, protocol, model, margin, 2 if add_runs else 1)
+        gate = looked()
         if add_runs is not None and gate.verdict == "undecided":
             if model is None and gate.row.subject.endpoint == PYTHON:
                 # no store chooses what is run here
@@ -173,118 +161,15 @@ def command(
                 **asked,
             )
             _add_runs(gate, more, store, yes)
-            gate = look()
+            gate = looked()
     for target, text in ((junit_file, junit(gate)), (summary, markdown(gate_view(gate)) + "\n")):
         if target is not None:
             _put(target, text)
     if as_json:
-        click.echo(json_text(gate_values(gate)))
+        click.echo(GateAnswer(gate).json())
     else:
         show(gate_view(gate))
     raise SystemExit(exit_code(gate))
-
-
-# ---------------------------------------------------------------- the two sides
-
-
-def _write(selection: Selection, file: Path, model: str | None) -> None:
-    head = _head(file)
-    if head and not is_baseline(head):
-        raise WrongUse(
-            f"--write: {file} is there already, and no baseline; name another file, or delete it"
-        )
-    with selection.opened() as (store, protocol):
-        board = configured_boards(selection, store, protocol)[0]
-        if not board.judge_hashes:
-            raise NotComplete(
-                f"no conversations of {protocol.name} are judged in {store.shown}; run `aib judge`"
-            )
-        row = chosen_row(board, board.ranked or board.rows, model)
-        items = _items_of(store, board).get(row.label)
-        with store.reading() as connection:
-            made = baseline_of(connection, board, board.judge_hashes[0], row, items)
-            costs = subject_costs(connection, board, subjects=[row.subject.hash])
-    write_baseline(file, made)
-    (build,) = made.builds
-    runs = plural(len(build.runs), "run")
-    say(f"{file}: {build.label}, {runs} of {protocol.name}, judge {made.judge.label}")
-    cost = costs.get(row.subject.hash)
-    dollars = None if cost is None or cost.total is None else cost.total / len(build.runs)
-    say(resolution(resolution_of(made, board), dollars))
-
-
-def _items_of(store: Store, board: Board) -> dict[str, HeldStems]:
-    """Label -> its items, of a character."""
-    protocol = board.protocol
-    return dict(held(store, protocol, board.judge)) if has_items(protocol) else {}
-
-
-def _protocol(selection: Selection, baseline: Baseline, store: Store) -> tuple[Protocol, Files]:
-    """The protocol that is named, else the one of the baseline's name that was played last."""
-    name = selection.protocol_name
-    if name is None:
-        with store.reading() as connection:
-            stored = registry.stored_protocols(connection)
-        then = baseline.protocol.name
-        name = next((hash_ for hash_, called, _ in stored if called == then), None)
-        if name is None:
-            known = ", ".join(dict.fromkeys(called for _, called, _ in stored)) or "nothing"
-            raise WrongUse(
-                f"the baseline is of {then}, of which nothing is stored in {store.shown}; it holds "
-                f"{known}"
-            )
-    try:
-        return find_protocol(name, store)
-    except ProtocolError as error:
-        raise WrongUse(str(error)) from error
-
-
-def _look(
-    baseline: Baseline,
-    store: Store,
-    protocol: Protocol,
-    model: str | None,
-    margin: float | None,
-    looks: int,
-) -> Gate:
-    """What is stored now against *baseline*, by the baseline's judge in its configurations."""
-    board = _same_board(baseline, store, protocol)
-    row = chosen_row(board, board.rows, model)
-    items = _items_of(store, board).get(row.label)
-    with store.reading() as connection:
-        now = build_of(connection, board, row, items)
-        cost = subject_costs(connection, board, subjects=[row.subject.hash]).get(row.subject.hash)
-    dollars = None if cost is None or cost.total is None else cost.total / len(row.runs)
-    crossings = items.crossings if items else ()
-    return compare_build(baseline, board, row, now, margin, looks, dollars, crossings)
-
-
-def _same_board(baseline: Baseline, store: Store, protocol: Protocol) -> Board:
-    """Of the baseline's configurations and judge."""
-    same_place = [
-        board
-        for board in boards(store, protocol)
-        if tuple(map(str, board.configurations)) == baseline.configurations
-    ]
-    judge = baseline.judge
-    ask = f"`aib judge -j {judge.label.partition('@')[0]}`"
-    if not same_place:
-        raise WrongUse(
-            f"no conversations of {protocol.name} in {' + '.join(baseline.configurations)} are "
-            f"stored in {store.shown}"
-        )
-    for board in same_place:
-        if board.judge_hashes == (judge.hash,):
-            return board
-    others = ", ".join(board.judge for board in same_place if board.judge)
-    if not others:
-        raise NotComplete(
-            f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}"
-        )
-    raise WrongUse(
-        f"the baseline was marked by {judge.label}, what is stored by {others}: {ask} marks it, or "
-        "`aib gate --write` makes a new baseline"
-    )
 
 
 # ---------------------------------------------------------------- a second look
@@ -309,15 +194,6 @@ def _add_runs(gate: Gate, more: Run, store: Store, yes: bool) -> None:
         raise NotComplete(
             "the added runs are not complete, so it stays undecided; `aib rerun` continues"
         )
-
-
-def _head(file: Path) -> bytes:
-    """How *file* begins; nothing if it is not there."""
-    try:
-        with file.open("rb") as opened:
-            return opened.read(1000)
-    except (OSError, ValueError):
-        return b""
 
 
 def _put(file: Path, text: str) -> None:

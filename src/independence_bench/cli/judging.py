@@ -38,7 +38,6 @@ from independence_bench.cli.options import (
     show,
     show_chosen,
     shown_options,
-    split,
     store_option,
     stored_models_option,
     weights_option,
@@ -59,7 +58,7 @@ from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
 from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.lookup import fit, instead
+from independence_bench.lookup import fit, instead, split
 from independence_bench.models.local import NAME
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Protocol
@@ -104,7 +103,7 @@ def judge(
         **asked,
     )
     wanted = replace(wanted, roster=find_roster(wanted))
-    with selection.stored() as (opened, protocol, files):
+    with selection.stored(command_line()) as (opened, protocol, files):
         wanted = stored_run(wanted, opened, (protocol, files))
         named = tuple(dict.fromkeys(judges)) or (protocol.judge.model,)
         complete = judge_in_turn(wanted, named, opened, yes, worker.cluster)
@@ -195,7 +194,7 @@ def extract_names(
     that were published with it. What became of a name or a gender comes from the judge's marks.
     """
     selection = select(asked)
-    with selection.stored() as (opened, protocol, files):
+    with selection.stored(command_line()) as (opened, protocol, files):
         if not naming_scenarios(protocol):
             raise WrongUse(
                 f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)"

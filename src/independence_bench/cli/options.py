@@ -22,6 +22,7 @@ from independence_bench.api.named import ALLOWED_FILE, Permissions
 from independence_bench.engine.named import MODELS_FILE
 from independence_bench.errors import WrongUse, handling
 from independence_bench.escape import harmless
+from independence_bench.lookup import split
 from independence_bench.models.local.files import data_folder
 from independence_bench.models.response import clean_text
 from independence_bench.models.trust import DATA, STORE, EnvFile
@@ -134,11 +135,6 @@ class Filled(click.types.StringParamType):
 
 
 FILLED = Filled()
-
-
-def split(listed: str | None) -> list[str]:
-    """The parts of a list with commas, without empty ones and repetitions."""
-    return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
 
 
 def as_list(

@@ -288,7 +288,7 @@ def rerun(
     are stored, only missing replies are bought.
     """
     subjects, selection = (*subjects, *listed), select(asked)
-    with selection.stored() as (opened, protocol, files):
+    with selection.stored(command_line()) as (opened, protocol, files):
         chosen = stored_subjects(opened, protocol, subjects)
         if not subjects:  # a store from a stranger must not choose what is run here
             functions = [model for model in chosen if model.endpoint == PYTHON]

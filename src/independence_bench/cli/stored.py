@@ -16,6 +16,7 @@ from independence_bench.analysis.audit import SEVERITIES, Severity
 from independence_bench.analysis.audit import audit as audit_of
 from independence_bench.analysis.costs import read_costs
 from independence_bench.api.named import find_protocol, open_results, stored_subjects
+from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     FILLED,
     confirmed,
@@ -29,11 +30,7 @@ from independence_bench.cli.options import (
     store_option,
     weights_option,
 )
-from independence_bench.cli.selection import (
-    Selection,
-    rules_option,
-    selecting,
-)
+from independence_bench.cli.selection import rules_option, selecting
 from independence_bench.errors import NotAllowed, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import instead

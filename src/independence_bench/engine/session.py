@@ -40,6 +40,7 @@ from independence_bench.judging.embedded.reading import StateReader
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_to_judge
 from independence_bench.judging.prompt import told_hash
+from independence_bench.lookup import listed
 from independence_bench.models.abilities import Setting
 from independence_bench.models.client import Client, read_key, runs_here
 from independence_bench.models.endpoints import shipped_subjects
@@ -111,12 +112,6 @@ def find_roster(run: Run) -> Roster:
     if run.roster is not None:
         return run.roster
     return read_roster(None if run.models_file is None else Path(run.models_file), run.local_url)
-
-
-def listed(names: str | Sequence[str]) -> tuple[str, ...]:
-    """One name, or several, each once, without spaces around it."""
-    every = [names] if isinstance(names, str) else names
-    return tuple(dict.fromkeys(name.strip() for name in every))
 
 
 def named_models(run: Run) -> list[str]:
