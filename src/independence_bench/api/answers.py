@@ -45,7 +45,10 @@ class Answer(ABC):
         arrow = pyarrow_library()
         flat = [dict(flattened(row)) for row in self.rows()]
         names = dict.fromkeys(name for row in flat for name in row)
-        return arrow.table({name: [row.get(name) for row in flat] for name in names})
+        columns = {name: [row.get(name) for row in flat] for name in names}
+        # what is absent in one row is several columns in another
+        within = {name[:dot] for name in names for dot, sign in enumerate(name) if sign == "."}
+        return arrow.table({name: of for name, of in columns.items() if name not in within})
 
     def frame(self) -> pandas.DataFrame:
         """`table` as a data frame. Raises WrongUse if pyarrow or pandas is not installed."""
