@@ -22,6 +22,7 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api import commands
 from independence_bench.api.named import keep_exclusions
+from independence_bench.cli import invocation
 from independence_bench.cli.options import (
     FILLED,
     Command,
@@ -39,7 +40,7 @@ from independence_bench.cli.rankings import print_boards
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report, Run
 from independence_bench.engine.session import find_files, find_roster
-from independence_bench.errors import STOPPED, Interrupted, WrongUse
+from independence_bench.errors import Interrupted, WrongUse
 from independence_bench.escape import label_text, name_text
 from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.protocol.plan import Shard
@@ -135,7 +136,7 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
             "stopped at once; calls in flight may have been charged. The same command continues "
             "from here."
         )
-        click.get_current_context().meta[STOPPED] = True
+        invocation.current().stopped = True
         return None
 
 
@@ -262,7 +263,7 @@ def say_end(report: Report, store: Store, *before: str) -> None:
     if len(reasons) > MOST_TROUBLES:
         say(f"and {len(reasons) - MOST_TROUBLES} more reasons")
     if report.stopped:
-        click.get_current_context().meta[STOPPED] = isinstance(report.stopped, Interrupted)
+        invocation.current().stopped = isinstance(report.stopped, Interrupted)
         say(f"stopped: {report.stopped}. The same command continues from here.")
     unpriced = sum(tally.unpriced for tally in report.tallies)
     unknown = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""

@@ -24,6 +24,7 @@ from rich.text import Text
 
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.api.selection import Selection
+from independence_bench.cli import invocation
 from independence_bench.cli.options import (
     FILLED,
     command_line,
@@ -110,7 +111,7 @@ def _list_scenarios(
             "--variants and --delivery choose others"
         )
     printed(out(), scenarios_view(label, stored))
-    typed = click.get_current_context().meta["aib.typed"]
+    typed = invocation.current().typed
     say(harmless(f"show one of them: {shlex.join(('aib', *typed, next(iter(stored))[0]))}"))
 
 

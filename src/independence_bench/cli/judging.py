@@ -66,6 +66,7 @@ from independence_bench.report.estimate_view import forecast_line
 from independence_bench.report.exam_view import examined, exams_json, exams_view
 from independence_bench.report.format import plural
 from independence_bench.report.names_view import names_json, names_view
+from independence_bench.report.table import Shown
 from independence_bench.store.database import Store, open_store
 
 
@@ -184,6 +185,9 @@ async def _judging_in_all(wanted: Run, judges: Sequence[str], store: Store) -> F
 def extract_names(
     judge: str | None,
     yes: bool,
+    top: int | None,
+    find: str | None,
+    legend: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -221,7 +225,8 @@ def extract_names(
     if as_json:
         click.echo(names_json(protocol, readings))
     elif readings:
-        show_chosen(names_view(protocol, readings))
+        view = names_view(protocol, readings)
+        show_chosen(view, shown=Shown(top, find), legend=legend)
     else:
         say(
             f"no conversations of {protocol.name} in which the model chooses who to be are "
@@ -318,6 +323,7 @@ def exam(
     rubrics: tuple[str, ...],
     juries: tuple[str, ...],
     yes: bool,
+    legend: bool,
     as_json: bool,
     store: str,
     **asked: Any,
@@ -357,7 +363,7 @@ def exam(
     if as_json:
         click.echo(exams_json(results))
     elif results:
-        show(exams_view(results, bool(judges or juries)))
+        show(exams_view(results, bool(judges or juries)), legend=legend)
     elif complete:
         say(f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` examines one")
     if not complete:

@@ -112,6 +112,7 @@ def run(
     after: str,
     chat: Path | None,
     yes: bool,
+    legend: bool,
     store: str,
     as_json: bool,
     **asked: Any,
@@ -151,7 +152,7 @@ def run(
         if as_json:
             click.echo(answer.json())
         else:
-            show(answer.view())
+            show(answer.view(), legend=legend)
         say(*_next(answer.depths, [protocol for protocol, _ in played.parts], opened))
     if not report.complete:
         raise SystemExit(1)
@@ -276,6 +277,7 @@ def compare(
     models: tuple[str, ...],
     judge: str | None,
     versions: bool,
+    legend: bool,
     store: str,
     as_json: bool,
 ) -> None:
@@ -289,4 +291,4 @@ def compare(
     if as_json:
         click.echo(answer.json())
     else:
-        show(answer.view())
+        show(answer.view(), legend=legend)

@@ -41,6 +41,7 @@ from independence_bench.report.judges_view import validation_view, validations_j
 from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
 from independence_bench.report.svg import fold_picture, ranking_plot, scenario_map
+from independence_bench.report.table import Shown
 
 STEM = "LEADERBOARD"
 
@@ -58,7 +59,14 @@ STEM = "LEADERBOARD"
 @shown_options
 @legend_option
 @selecting(weights_option, json_option)
-def judges(names: tuple[str, ...], as_json: bool, **selected: Any) -> None:
+def judges(
+    names: tuple[str, ...],
+    top: int | None,
+    find: str | None,
+    legend: bool,
+    as_json: bool,
+    **selected: Any,
+) -> None:
     """Compare the judges: their indices for each subject, how far they agree, which verdicts to
     read.
 
@@ -70,7 +78,8 @@ def judges(names: tuple[str, ...], as_json: bool, **selected: Any) -> None:
     if as_json:
         click.echo(validations_json(validated))
     elif validated:
-        show_chosen(*(validation_view(validation) for validation in validated))
+        views = [validation_view(validation) for validation in validated]
+        show_chosen(*views, shown=Shown(top, find), legend=legend)
     else:
         say(
             f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge "
@@ -82,7 +91,9 @@ def judges(names: tuple[str, ...], as_json: bool, **selected: Any) -> None:
 @shown_options
 @legend_option
 @selecting(judged_options, configuration_options, json_option)
-def scenarios(as_json: bool, **selected: Any) -> None:
+def scenarios(
+    top: int | None, find: str | None, legend: bool, as_json: bool, **selected: Any
+) -> None:
     """Show how hard each scenario is, how many conversations are at an end of its scale, and how it
     goes with the others.
 
@@ -96,7 +107,8 @@ def scenarios(as_json: bool, **selected: Any) -> None:
     if as_json:
         click.echo(scenarios_json(measured))
     else:
-        show_chosen(*(scenarios_blocks(board, analysis) for board, analysis in measured))
+        views = [scenarios_blocks(board, analysis) for board, analysis in measured]
+        show_chosen(*views, shown=Shown(top, find), legend=legend)
 
 
 # --------------------------------------------------------- subjects, settings and versions compared
@@ -118,7 +130,14 @@ def scenarios(as_json: bool, **selected: Any) -> None:
 @legend_option
 @selecting(judged_options, rules_option, configuration_options, json_option)
 def compare(
-    subjects: tuple[str, ...], by: str | None, against: str | None, as_json: bool, **selected: Any
+    subjects: tuple[str, ...],
+    by: str | None,
+    against: str | None,
+    top: int | None,
+    find: str | None,
+    legend: bool,
+    as_json: bool,
+    **selected: Any,
 ) -> None:
     """Compare two subjects, scenario by scenario: the same protocol, configuration and judge.
 
@@ -142,7 +161,7 @@ def compare(
     if as_json:
         click.echo(answer.json())
     else:
-        show_chosen(*answer.views())
+        show_chosen(*answer.views(), shown=Shown(top, find), legend=legend)
 
 
 # ---------------------------------------------------------------- all of it as files

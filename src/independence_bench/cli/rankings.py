@@ -20,7 +20,6 @@ from independence_bench.cli.options import (
     say,
     show,
     shown_options,
-    shown_rows,
     stored_models_option,
 )
 from independence_bench.cli.selection import judged_options, rules_option, selecting
@@ -51,7 +50,15 @@ from independence_bench.report.table import EVERYTHING, Block, Shown
 @shown_options
 @legend_option
 @selecting(stored_models_option, judged_options, rules_option, json_option)
-def leaderboard(detailed: bool, wide: bool, as_json: bool, **selected: Any) -> None:
+def leaderboard(
+    detailed: bool,
+    wide: bool,
+    top: int | None,
+    find: str | None,
+    legend: bool,
+    as_json: bool,
+    **selected: Any,
+) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
     --models, --top and --find choose which models are shown, --find by a word of their labels;
@@ -59,7 +66,7 @@ def leaderboard(detailed: bool, wide: bool, as_json: bool, **selected: Any) -> N
 
     --rules published also lists every row that our own rules rank or score differently, and why.
     """
-    shown = shown_rows()
+    shown = Shown(top, find)
     answer = read_leaderboard(Selection(**selected), detailed or wide, detailed or wide or as_json)
     if as_json:
         click.echo(answer.json())
@@ -71,7 +78,7 @@ def leaderboard(detailed: bool, wide: bool, as_json: bool, **selected: Any) -> N
         differences = (
             [] if answer.rules == OWN.name else [differences_view(answer.differences, answer.rules)]
         )
-        print_boards(answer.boards, shown, answer.costs, differences, marks=detailed)
+        print_boards(answer.boards, shown, answer.costs, differences, marks=detailed, legend=legend)
     else:
         say(answer.nothing)
 
@@ -83,6 +90,7 @@ def print_boards(
     below: Sequence[Iterator[Block]] = (),
     at: str = "",
     marks: bool = True,
+    legend: bool = False,
 ) -> None:
     """Print *shown_boards*, one table after the other; then for each judge its configurations, if
     there are several.
@@ -99,4 +107,4 @@ def print_boards(
         board_view(board, shown, of_board, marks)
         for board, of_board in zip_longest(shown_boards, priced)
     ]
-    show(*views, *configurations, *below, command=f"aib leaderboard{at}")
+    show(*views, *configurations, *below, legend=legend, command=f"aib leaderboard{at}")

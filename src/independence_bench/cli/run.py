@@ -382,7 +382,12 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
 @legend_option
 @store_option
 def estimate_cost(
-    models: tuple[str, ...], listed: tuple[str, ...], as_json: bool, store: str, **asked: Any
+    models: tuple[str, ...],
+    listed: tuple[str, ...],
+    legend: bool,
+    as_json: bool,
+    store: str,
+    **asked: Any,
 ) -> None:
     """Estimate the calls, tokens and dollars of `aib run`, and the difference of two subjects that
     it will show. Only the list of prices is requested, without a key where none is set.
@@ -408,7 +413,8 @@ def estimate_cost(
     if as_json:
         click.echo(json_text({**estimate_values(preview), "detectable": shows}))
     else:
-        show(estimate_view(preview), *([] if shows is None else [detectable_view(shows)]))
+        views = [estimate_view(preview), *([] if shows is None else [detectable_view(shows)])]
+        show(*views, legend=legend)
 
 
 async def _foresee(wanted: Run, store: Store) -> tuple[Preview, Detectable | None]:

@@ -44,6 +44,7 @@ from independence_bench.report.stored_view import (
     costs_json,
     costs_view,
 )
+from independence_bench.report.table import Shown
 from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion, registry
 from independence_bench.store.database import Store, open_store
@@ -56,7 +57,7 @@ from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, un
 @legend_option
 @json_option
 @store_option
-def costs(as_json: bool, store: str) -> None:
+def costs(top: int | None, find: str | None, legend: bool, as_json: bool, store: str) -> None:
     """Show what each command spent, and the same by judge and by model, next to list prices.
 
     All calls since the store was made are counted, of all protocols, including rejected and cleared
@@ -69,7 +70,8 @@ def costs(as_json: bool, store: str) -> None:
         if as_json:
             click.echo(costs_json(spending))
         else:
-            show_chosen(costs_view(spending, opened.shown))
+            view = costs_view(spending, opened.shown)
+            show_chosen(view, shown=Shown(top, find), legend=legend)
 
 
 LONGEST = 500  # characters of a reason
@@ -259,7 +261,9 @@ def _amount(plan: DeletionPlan) -> str:
 )  # fmt: skip
 @legend_option
 @selecting(rules_option, weights_option, json_option)
-def audit(path: str | None, lowest: Severity, top: int, as_json: bool, **selected: Any) -> None:
+def audit(
+    path: str | None, lowest: Severity, top: int, legend: bool, as_json: bool, **selected: Any
+) -> None:
     """Recompute every number from its records, and list what is missing or damaged.
 
     STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The
@@ -281,6 +285,6 @@ def audit(path: str | None, lowest: Severity, top: int, as_json: bool, **selecte
     if as_json:
         click.echo(audit_json(audited, lowest))
     else:
-        show(audit_view(audited, lowest, top))
+        show(audit_view(audited, lowest, top), legend=legend)
     if audited.errors:
         context.exit(1)
